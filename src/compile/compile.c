@@ -62,7 +62,7 @@ struct compiler {
 
 struct compile_ticket {
     struct compiler *compiler;
-    int fd; /* readable at once if the answer is already known; else -1 */
+    int fd; /* if the answer is known already, a descriptor that is readable at once; else -1 */
     bool at_once;
     struct compiled done; /* valid if at_once */
     struct client_job job;
@@ -72,16 +72,16 @@ struct compile_ticket {
     const char **kernels;
     size_t nkernels;
     bool resent;
-    struct family *family; /* the ticket compiles behind this family's header; NULL = none */
-    /* A record of this compile, from which its family header can be built; source NULL = do not
-     * keep it. */
+    struct family *family; /* the compile uses this family's header; NULL = none */
+    /* A record of this compile, from which its family header can be built later. If record.source
+     * is NULL, the record is not kept. */
     struct family_record record;
 };
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Hashes a file's size and time instead of its bytes, because size or time differ in another
- * version. */
+/* Hashes a file's size and time instead of its bytes. Another version of the file differs in one of
+ * them. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -333,7 +333,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     struct strbuf sb = STRBUF_INIT(4 << 20);
     char key[HASH_HEX];
     t->record.cpu_ns = out->cpu_ns;
-    if (t->family) /* without the family header this compile would take longer */
+    if (t->family) /* cpu_ns is the time without a family header, which would be longer */
         t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
     record_key(t->key, key);
     family_record_write(&t->record, &sb);
