@@ -397,7 +397,8 @@ static bool begin_profile(struct evaluator *e, struct evaluation *a)
         set_bottleneck(e, a);
     if (!e->cuda || a->cfg.depth < EVAL_PROFILE || !a->v.times.n)
         return false;
-    /* The counters of the emulated smoke workloads say nothing about the timed ones. */
+    /* The profile needs a run of its own, because the counters of the emulated smoke workloads say
+     * nothing about the timed workloads. */
     a->stage = PROFILING;
     a->no_ncu = a->no_ncu || str_eq(e->main->ops->name, "spool");
     submit_run(e, a);

@@ -12,8 +12,8 @@ enum { SCALE_BITS = 20 };
 
 struct changed_input {
     const char *name;
-    uint32_t dims; /* bit d: thin along dimension d */
-    int scale;     /* times 2^(SCALE_BITS * scale) */
+    uint32_t dims; /* bit d: make the input thin along dimension d (struct gen_spec) */
+    int scale;     /* multiply the input by 2^(SCALE_BITS * scale) */
 };
 
 struct precision_data {

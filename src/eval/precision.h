@@ -16,8 +16,9 @@
 struct precision_data;
 
 /* Finds the inputs to change. Returns NULL if the task does not compute in float32, has no graph,
- * or has nothing to make thin (struct gen_spec). Sums count only if `code` could compute less
- * precisely than float32. The result lives in the arena. */
+ * or has neither a product nor a sum whose inputs can be made thin: zero at all but a few places
+ * (struct gen_spec). Sums count only if `code` could compute less precisely than float32. The
+ * result lives in the arena. */
 const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
                                                  struct arena *a);
 /* Changes the generators of the case's inputs. */
