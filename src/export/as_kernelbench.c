@@ -51,7 +51,7 @@ static bool has_banned_word(const char *text)
     return false;
 }
 
-/* Where a comment, string or character that begins at p ends; p itself if none begins there. */
+/* If a comment, a string or a character literal begins at p, returns its end; else returns p. */
 static const char *skip_part(const char *p, bool *is_comment)
 {
     *is_comment = p[0] == '/' && (p[1] == '/' || p[1] == '*');
@@ -140,8 +140,8 @@ static void add_cpp_source(struct export_model *m, struct strbuf *out)
                 m->ident);
 }
 
-/* ModelNew, whose forward calls _call(): with the parameters of the original if the task was
- * imported from a module. */
+/* Appends ModelNew, whose forward calls _call(). If the task was imported from a module, ModelNew
+ * has the parameters of that module. */
 static int add_model(struct export_model *m, struct strbuf *out, struct err *err)
 {
     const char *class = NULL;
@@ -162,7 +162,7 @@ static int add_model(struct export_model *m, struct strbuf *out, struct err *err
     return 0;
 }
 
-/* _call() through the extension. */
+/* Appends the form of _call() that runs the kernel through the compiled extension. */
 static void add_source_call(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

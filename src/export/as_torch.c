@@ -120,8 +120,8 @@ static const char *gradient_note(enum gradient g)
     return "It has no gradient: backward() raises an error.";
 }
 
-/* Keeps only those tensors alive until the backward pass that it needs. Buffers that the module
- * changes after the call are copied. */
+/* Appends _setup(), which saves the tensors for the backward pass: the inputs, and the outputs only
+ * if the backward kernel reads them. Buffers that the module changes after the call are copied. */
 static void add_setup(struct export_model *m, const struct binding *bound, struct strbuf *out)
 {
     size_t inputs = 0;

@@ -67,7 +67,8 @@ static void bounds_of_product(struct formula *f)
     }
 }
 
-/* The bounds of / % cdiv and align. All need a divisor of 1 or more here; else they are checked. */
+/* Finds the bounds of / % cdiv and align for a divisor of 1 or more. If the divisor may be smaller,
+ * may_fail is set, and the printed code checks the operation. */
 static void bounds_of_division(struct formula *f)
 {
     const struct formula *x = f->a, *y = f->b;
@@ -79,7 +80,7 @@ static void bounds_of_division(struct formula *f)
     } else if (str_eq(f->op, "align")) {
         f->lo = MIN(x->lo, 0);
         f->hi = MAX(x->hi, 0) + MAX(y->hi, 1);
-    } else { /* a divisor of b or more makes the quotient that much smaller */
+    } else { /* the divisor is at least b, so the quotient is at most most / b, rounded up */
         double b = MAX(y->lo, 1);
         f->lo = x->lo < 0 ? -most / b - 1 : 0;
         f->hi = most / b + 1;
@@ -284,7 +285,7 @@ static void print_operator(struct strbuf *out, const struct formula *f,
         strbuf_addc(out, '-');
         operand(out, f->a, s, FORMULA_VALUE, level);
     } else {
-        /* Comparisons do not chain, so both sides of one bind tighter. */
+        /* Comparisons do not chain, so both operands of a comparison must bind tighter than it. */
         operand(out, f->a, s, FORMULA_VALUE, level == 5 ? 5 : level - 1);
         strbuf_addf(out, " %s ", s->lang == LANG_PYTHON && str_eq(f->op, "/") ? "//" : f->op);
         operand(out, f->b, s, FORMULA_VALUE, level);
