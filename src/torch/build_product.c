@@ -103,8 +103,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* Chooses labels of `of`, in their order: those that are in p (if `in_p`) or not in p (else), and
- * likewise for q. */
+/* Chooses the labels of `of` that p has (if in_p) or lacks (if not in_p), and that q has (if in_q)
+ * or lacks (if not in_q). Keeps their order. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -163,7 +163,7 @@ static size_t label_sizes(const struct value *v, const struct labels *has,
     return some->n;
 }
 
-/* Checks that each label that both operands have has the same size in both. */
+/* Checks that the two operands give the same size to each label that they share. */
 static bool same_labels(struct build *b, const struct value *a, const struct labels *la,
                         const struct value *c, const struct labels *lc)
 {
