@@ -15,7 +15,8 @@
  * Each thread takes a free slot and the next batch number together, samples and slices into the
  * slot, and marks it ready. If no slot is free, threads sleep: memory is bounded by the slots. The
  * consumer gets batches in order, or as they are ready. A thread that fails ends the epoch:
- * loader_next then returns -1 with the thread's error. Nothing in here polls.
+ * loader_next then returns -1 with the thread's error. No thread polls, except that loader_next
+ * wakes a few times a second to notice Ctrl-C.
  *
  * A batch depends on the data, the options and its number alone. With `ranks` processes, rank r
  * prepares the batches r, r + ranks, r + 2 * ranks, ... of the same epoch.
@@ -36,7 +37,7 @@ struct loader_options {
     int64_t batch_size; /* seeds of a batch; the last batch of an epoch may be smaller */
     int threads, slots;
     int rank, ranks; /* ranks 0 counts as 1 */
-    bool shuffle;    /* the seed nodes, anew for each epoch */
+    bool shuffle;    /* shuffle the seed nodes anew for each epoch */
     bool as_ready;   /* deliver batches as they are ready, in any order */
     bool no_slice;   /* leave features and labels out */
     /* If set, each thread calls it before it prepares a batch; -1 fails the epoch. */
@@ -56,11 +57,11 @@ int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err
 /* Like loader_start, without the first `skip` batches of this rank: continues an epoch. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
                     struct err *err);
-/* Batches of the epoch for this rank. */
+/* How many batches of the epoch this rank gets. */
 int64_t loader_batches(const struct loader *l);
 
 /* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, -1 on an error,
- * after loader_cancel, and after Ctrl-C. One thread consumes. */
+ * after loader_cancel, and after Ctrl-C. Only one thread may call it. */
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
 void loader_give_back(struct loader *l, const struct gnn_batch *b);
 

@@ -9,8 +9,8 @@
 /* One stream of random numbers for each use. */
 enum { STREAM_CLASS = 1, STREAM_WEIGHT, STREAM_EDGE, STREAM_MEAN, STREAM_NOISE };
 
-/* The nodes sorted by class: a draw by weight, from all nodes or from one class, is a search in the
- * sums of the weights. */
+/* The nodes, sorted by class, with running sums of their weights. A search in the sums draws a node
+ * by weight, from all nodes or from one class. */
 struct model {
     int32_t *label;
     int32_t *sorted;    /* nodes by class */
@@ -48,7 +48,7 @@ static void model_init(struct model *m, const struct make_options *o,
         m->sum[i + 1] = m->sum[i] + pow(1 - rng_unit(&weight), -1 / b->pareto);
 }
 
-/* A node of sorted[lo..hi-1], by weight. */
+/* Draws a node of sorted[lo..hi-1], with a probability proportional to its weight. */
 static int32_t draw_node(const struct model *m, struct rng *r, int64_t lo, int64_t hi)
 {
     double x = m->sum[lo] + rng_unit(r) * (m->sum[hi] - m->sum[lo]);

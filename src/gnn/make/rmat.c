@@ -27,8 +27,8 @@ static uint32_t scramble(const struct rmat *m, uint32_t x)
     return x;
 }
 
-/* Edge number e: half a word decides each level. If an end is not below the number of nodes, the
- * next attempt counts. */
+/* Draws edge number e. Half a random word decides each level. If an end of the edge is not below
+ * the number of nodes, draws the edge again with other words. */
 static void draw_edge(const struct rmat *m, int64_t e, uint32_t use, int64_t *u, int64_t *v)
 {
     for (uint32_t attempt = 0;; attempt++) {

@@ -21,12 +21,13 @@
  * Self loops: attention has exactly one edge from a target to itself, as in PyG's GATConv: a self
  * loop of the graph does not count twice. The other models take a self loop as any other edge.
  *
- * A sum over sampled neighbours is smaller than one over all of them, so a gin that was trained
- * with few neighbours sees other numbers in full inference. With a mean in its place it does not.
+ * A sum over sampled neighbours has fewer terms than a sum over all neighbours. So a gin that was
+ * trained with few neighbours sees larger sums in full inference. A mean instead of the sum avoids
+ * this.
  *
- * The sizes, activations and dropouts are those that SALIENT's public code computes. There, an
- * in-place addition changes the results of layers after they were put side by side; so here too the
- * head of sage-ri sees them with the residual added.
+ * The sizes, activations and dropouts are those of SALIENT's public code. In that code, the head of
+ * sage-ri sees the results of the layers with the residual added, because an in-place addition
+ * changes them after they were put side by side. Here the head sees the same.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H
@@ -43,8 +44,8 @@ struct gnn_model_config {
     int layers;
     int64_t features, hidden, classes;
     int64_t heads;  /* gat; 0 = 1 */
-    int aggregate;  /* sage and gin: enum gnn_segment; below 0: the model's own */
-    double dropout; /* below 0: the model's own */
+    int aggregate;  /* sage and gin: enum gnn_segment; below 0: the model's default */
+    double dropout; /* below 0: the model's default */
 };
 
 const char *model_name(enum gnn_model_kind kind); /* "sage-ri" */

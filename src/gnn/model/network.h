@@ -61,10 +61,11 @@ void network_get(struct gnn_network *n, int value, int64_t rows, float *out);
 
 /* ---- the whole state, for checkpoints and tests ---- */
 enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING, GNN_STATES };
-/* The number of reals of one part of the state, and its memory on the device. */
+/* The number of reals of one part of the state. */
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
+/* The memory of this part on the device. */
 void *network_state(struct gnn_network *n, enum gnn_state part);
-/* Copies a part of the state from or to host memory, as the reals of the device. */
+/* Copy a part of the state to or from host memory. The elements are reals of the device. */
 void network_download(struct gnn_network *n, enum gnn_state part, void *to);
 void network_upload(struct gnn_network *n, enum gnn_state part, const void *from);
 /* Training steps done. They number the dropouts and set the corrections of Adam. */

@@ -100,10 +100,11 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 /* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Each function adds a step and returns its result. */
+/* Each function adds a step and returns the number of the value that the step computes. */
 int program_product(struct gnn_program *p, int level, int64_t width, const int *in,
                     const int *weight, int terms, int bias, struct gnn_after after);
-int program_segment(struct gnn_program *p, enum gnn_segment kind, int in); /* to the level below */
+/* The result has the level below that of `in`. */
+int program_segment(struct gnn_program *p, enum gnn_segment kind, int in);
 int program_apply(struct gnn_program *p, int level, int in, struct gnn_after after);
 int program_add(struct gnn_program *p, int level, double scale, int a, int b); /* scale * a + b */
 int program_norm(struct gnn_program *p, int in, struct gnn_after after);

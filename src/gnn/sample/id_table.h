@@ -24,7 +24,7 @@ struct id_table {
 int id_table_init(struct id_table *t, struct err *err);
 void id_table_release(struct id_table *t);
 void id_table_clear(struct id_table *t);
-/* Makes room for n nodes; the nodes of `node`, 0..held-1, keep their positions. */
+/* Makes room for n nodes. The table already holds node[0..held-1], which keep their positions. */
 int id_table_reserve(struct id_table *t, const int32_t *node, int64_t held, int64_t n,
                      struct err *err);
 

@@ -2,9 +2,9 @@
  * shuffle_core.h - a random permutation of 0..n-1 without an array: position i of an epoch's
  * shuffle is computed alone, by any thread, rank or GPU.
  *
- * A Feistel network over the bits of i, with Philox as its round function, permutes a power of two;
- * values outside 0..n-1 are sent through the network again (cycle walking), at most twice in the
- * mean. Common subset of C17 and C++17.
+ * A Feistel network over the bits of i, with Philox as its round function, permutes 0..2^bits-1. A
+ * value outside 0..n-1 goes through the network again (cycle walking). On average a value goes
+ * through at most twice. The code is in the common subset of C17 and C++17.
  */
 #ifndef GNN_SAMPLE_SHUFFLE_CORE_H
 #define GNN_SAMPLE_SHUFFLE_CORE_H
@@ -39,7 +39,7 @@ GEN_FN uint32_t shuffle_network(uint64_t seed, uint32_t epoch, uint32_t bits, ui
     return high << low_bits | low;
 }
 
-/* Where position i (below n, n > 0) of the shuffled list comes from. */
+/* Returns which element of the list comes to position i of the shuffled list (i < n). */
 GEN_FN uint32_t shuffle_at(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t i)
 {
     uint32_t bits = shuffle_bits(n);

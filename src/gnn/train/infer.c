@@ -16,8 +16,8 @@ static void count_batch(struct infer_result *r, const struct gnn_batch *b)
         r->edges += b->n_edges[h];
 }
 
-/* Calls fn for each batch over the ids, in order. `first` is the place of the batch's first seed
- * among the ids. */
+/* Calls fn for each batch over the ids, in order. Its argument `first` is the index of the batch's
+ * first seed in the ids. */
 static int each_batch(struct gnn_network *n, const struct dataset *d,
                       const struct loader_options *load, struct id_list ids, batch_fn fn, void *ctx,
                       struct infer_result *r, struct err *err)
@@ -142,7 +142,7 @@ static void set_carry(struct full *f, int layer, const struct gnn_batch *b, int6
     network_set(f->network, f->p->carry[layer], n, type, f->stage.base);
 }
 
-/* Runs one layer; all layers but the last store their result. */
+/* Runs one layer on a batch. */
 static void run_layer(struct full *f, const struct gnn_batch *b)
 {
     network_layer_batch(f->network, f->layer, b);
@@ -162,8 +162,8 @@ static void inner_batch(void *ctx, const struct gnn_batch *b, int64_t first)
                 (float *)f->carry[next].base + first * carry_width(f, next));
 }
 
-/* The last layer leaves its input and its result where the head reads them. Earlier inputs are at
- * other levels, so setting them changes neither. */
+/* Runs the last layer and the head. The last layer leaves its input and its result where the head
+ * reads them. The inputs of earlier layers are at other levels, so setting them changes neither. */
 static void last_batch(void *ctx, const struct gnn_batch *b, int64_t first)
 {
     struct full *f = ctx;

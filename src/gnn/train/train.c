@@ -159,7 +159,7 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
         uint64_t ready = now_ns();
         r->wait_s += (double)(ready - start) / 1e9;
         if (rc < 0 && interrupted())
-            (void)save(t, r, NULL); /* the user's Ctrl-C costs no batch */
+            (void)save(t, r, NULL); /* so that Ctrl-C loses no trained batch */
         if (rc <= 0)
             return rc;
         count_batch(r, b);

@@ -14,8 +14,8 @@
  * a function of data, model, sampling, batch size, learning rate and seed: numbers of threads do
  * not change a bit of it, nor does an interruption that --resume continues.
  *
- * Only one process trains today. For several, each process opens its loader with its rank, and
- * trainer.c sums the gradients over the processes where it says so.
+ * Only one process trains today. With several processes, each would open its loader with its rank,
+ * and all would sum their gradients; a comment in train.c marks the place.
  */
 #ifndef GNN_TRAIN_TRAIN_H
 #define GNN_TRAIN_TRAIN_H
