@@ -49,10 +49,10 @@ void view_set_text(json_t *j, const char *key, const char *text, size_t len, siz
 /* Sets KEY to the blob's text; "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
 /*
- * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box", and a
- * home directory "~". In code, "a /b/c" may be a division. So with `code`, only
- * text that begins with a usual top directory (/home, /usr, /tmp, ...) or with one of this
- * process's own directories is taken for a path.
+ * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
+ * directory becomes "~". In code, "a /b/c" may be a division. So with `code`, this function takes a
+ * text for a path only if it begins with a usual top directory (/home, /usr, /tmp, ...) or with one
+ * of this process's own directories.
  */
 void view_short_paths(const char *text, bool code, struct strbuf *out);
 json_t *view_short_text(const char *text);
