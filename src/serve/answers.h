@@ -17,8 +17,8 @@ struct answers;
 
 struct answers *answers_new(const struct mhd *m, struct store *s);
 void answers_free(struct answers *a);
-/* Returns the answer to a query. It belongs to `a` and lasts until the next call. NULL and an error
- * if there is none. */
+/* Returns the answer to a query. The answer belongs to `a` and lasts until the next call. Returns
+ * NULL and an error if there is no answer. */
 struct MHD_Response *answers_get(struct answers *a, const struct view_query *q, struct err *err);
 
 #endif

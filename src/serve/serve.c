@@ -20,7 +20,7 @@
 enum {
     MAX_CONNECTIONS = 512,
     MAX_LISTENERS = 256,
-    IDLE_S = 20,              /* a connection on which nothing moves for so long is closed */
+    IDLE_S = 20,              /* the server closes a connection that is idle for this long */
     CONNECTION_BYTES = 16384, /* a request's line and headers, and the output buffer */
     MAX_TARGET = 512,
     LOOK_MS = 250,
