@@ -87,8 +87,8 @@ void call_option(struct call *c, const char *name, const char *value);
 
 /* The argument `task`, as an operand for hone. */
 int call_task(struct call *c, const char **out, struct err *err);
-/* Writes the kernel of the arguments `source` or `file` to a private folder. Returns its path, and
- * its text in c->text. */
+/* Writes the kernel of the arguments `source` or `file` to a file in a private folder. Sets *out to
+ * the path of that file, and c->text to the kernel's text. */
 int call_kernel(struct call *c, const char **out, struct err *err);
 /* Checks that the argument can be the name of a run. */
 int call_check_run(const char *run, struct err *err);

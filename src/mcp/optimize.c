@@ -8,7 +8,7 @@
 #include "sys/json.h"
 #include "sys/term.h"
 
-/* A client that ends the server waits this long at most. */
+/* When the server ends, it waits at most this long for its runs to end. */
 #define END_NS (6 * SEC)
 
 /* Gives back the part of its grant that a run did not spend. The run's summary says how much it

@@ -3,7 +3,7 @@
  *
  * Invariants:
  *   1. Every request gets exactly one answer, unless the client cancels it. Then it gets none.
- *   2. No message ends the server. It ends with its input, with its output, or with a signal.
+ *   2. No message ends the server. It ends when its input or its output is closed, or at a signal.
  *   3. Only send_message() adds to the output, one message per line.
  *   4. When the server ends, it ends everything that it started.
  */
@@ -412,7 +412,8 @@ static void on_call_tool(const struct request *r)
         return;
     }
     args = args ? json_incref(args) : json_object();
-    /* Models can repair wrong arguments, so these are failures of the tool. */
+    /* Wrong arguments are a failure of the tool, not an error of the protocol. So the model sees
+     * the message and can correct the arguments. */
     if (catalogue_check(catalogue_tool(s->catalogue, tool->name), args, &err) < 0) {
         json_decref(args);
         reply_fail(&reply, &err);
