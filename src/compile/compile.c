@@ -238,7 +238,7 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "--expt-relaxed-constexpr");
     } else {
         add_option(o, "--device-int128"); /* because nvcc allows __int128 without an option */
-        /* CuTe and lambdas that become function pointers need it. */
+        /* CuTe needs this option, and so do lambdas that become function pointers. */
         add_option(o, "-default-device");
     }
     if (!c->nvcc && !rq->trusted)
@@ -333,7 +333,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     struct strbuf sb = STRBUF_INIT(4 << 20);
     char key[HASH_HEX];
     t->record.cpu_ns = out->cpu_ns;
-    if (t->family) /* cpu_ns is the time without a family header, which would be longer */
+    if (t->family) /* the record must hold the time without a family header, which is longer */
         t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
     record_key(t->key, key);
     family_record_write(&t->record, &sb);
@@ -498,8 +498,8 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         job.prelude = f->prelude;
     } else if (f && f->record.source) {
         /* The parent's compile is slow, but its family header is not ready. We use no header at
-         * all: the usual header would cost more than it saves, because the system maps its memory
-         * page by page from a file. */
+         * all: the usual header would cost more than it saves, because the system maps the header's
+         * memory page by page from a file. */
         spec.pch[0] = '\0';
     }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);
