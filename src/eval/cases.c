@@ -93,7 +93,8 @@ static void add_regime_call(struct job_case *c, uint64_t seed)
              mix(seed, 3, 0));
 }
 
-/* A call on precision data. The emulator runs a sample of blocks if the shape is a timed one. */
+/* Adds a call on precision data. If the shape is a timed one, the emulator runs a sample of
+ * blocks. */
 static void add_precision_call(struct job_case *c, bool sample, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | (sample ? JOB_CALL_BLOCK_SAMPLE : 0), mix(seed, 14, 0),
@@ -119,8 +120,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
             out += c->buffers[i].bytes;
     c->timing = (struct job_timing){.min_calls = 11,
                                     .max_calls = 400,
-                                    /* Large outputs are verified less often, because Hone keeps
-                                     * the outputs in memory until then. */
+                                    /* Fewer calls with large outputs are verified, because Hone
+                                     * keeps these outputs in memory. */
                                     .verify = out > 64 << 20 ? 1 : 2,
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0)};
@@ -130,7 +131,7 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
         add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
 }
 
-/* A short timing of a smoke case on the emulator, with the same sequence of calls as on a GPU.
+/* Adds a short timing to a smoke case on the emulator, with the same sequence of calls as on a GPU.
  * One timed call is verified, then repeated untimed in a fresh module, as in add_check_calls(). */
 static void add_rehearsal(struct job_case *c, uint64_t seed)
 {

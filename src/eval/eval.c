@@ -247,8 +247,8 @@ static struct case_options case_options_of(const struct evaluation *a, bool on_e
 
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err);
 
-/* The verdicts of the candidate's kernel baselines, in its arena. Returns false if some are not
- * known yet. */
+/* Collects the verdicts of the candidate's kernel baselines, in the candidate's arena. Returns
+ * false if some are not known yet. */
 static bool judged_baselines(struct evaluator *e, struct evaluation *a,
                              struct bundle_files_request *rq)
 {

@@ -34,7 +34,8 @@ static bool may_be_narrow(const struct compiled *code)
     return false;
 }
 
-/* The generator makes a tensor thin along at most GEN_THIN_RANGES ranges of dimensions. */
+/* Counts the ranges of adjacent dimensions in `dims`. The generator can make a tensor thin along at
+ * most GEN_THIN_RANGES of them. */
 static unsigned ranges_in(uint32_t dims)
 {
     return (unsigned)__builtin_popcount(dims & ~(dims << 1));
