@@ -55,7 +55,7 @@ static struct float_layout layout(enum dtype t)
     }
 }
 
-/* The body of the example: the sizes of a smoke workload, a buffer for each tensor. */
+/* Appends the body of the example: the sizes of a smoke workload, and a buffer for each tensor. */
 static int add_example(struct export_model *m, struct strbuf *set, struct strbuf *print,
                        struct err *err)
 {

@@ -92,8 +92,8 @@ static void add_scalar_check(struct export_model *m, const char *name,
                 name, x, scalar->value);
 }
 
-/* run(inputs, outputs): writes into the outputs that the caller gives. A tensor that the kernel
- * updates in place is copied first, because a definition's inputs stay as they are. */
+/* Appends run(inputs, outputs), which writes into the outputs that the caller gives. A tensor that
+ * the kernel updates in place is copied first, because a definition's inputs stay as they are. */
 static void add_run(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

@@ -20,7 +20,7 @@ static void add_function(void *ctx, size_t i, const char *kernel)
     strbuf_addf(ctx, "%s(const void *)&::%s", i ? ", " : "", kernel);
 }
 
-/* Lines that put the arrays of a call into struct NAME_args. */
+/* Appends lines that put the arrays of a call into struct NAME_args. */
 static void add_set(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -69,7 +69,7 @@ static const char *skip_part(const char *p, bool *is_comment)
     return *p == quote ? p + 1 : p;
 }
 
-/* The candidate, without its comments if one of them has a banned word. */
+/* Appends the candidate. If its text has a banned word, leaves out its comments. */
 static void add_candidate(struct export_model *m, struct strbuf *out)
 {
     bool strip = has_banned_word(m->in.text), is_comment;
@@ -83,7 +83,7 @@ static void add_candidate(struct export_model *m, struct strbuf *out)
     }
 }
 
-/* The candidate and its launch code, as one CUDA source. */
+/* Appends the candidate and its launch code, as one CUDA source. */
 static void add_cuda_source(struct export_model *m, struct strbuf *out)
 {
     struct strbuf plan = STRBUF_INIT(4 << 20), args = STRBUF_INIT(1 << 20),
