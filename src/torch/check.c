@@ -32,7 +32,7 @@ struct expression_check {
     struct torch_check *c;
     const struct task *t;
     struct task_check_result *r;
-    const char *dir, *oracle; /* a folder for files, and the shared object in it */
+    const char *dir, *oracle; /* a folder for files; the oracle's shared object in that folder */
 };
 
 /* ---- the oracle of the graph ----------------------------------------------------------------- */
@@ -220,7 +220,8 @@ static int call(const struct expression_check *e, const struct oracle_trial *x, 
     return request ? tell(e, request, err) : -1;
 }
 
-/* Notes the difference relative to the element or to the output's rms, whichever is larger. */
+/* Divides the difference by the element or by the output's rms, whichever is larger. Notes the
+ * largest such ratio. */
 static void note_difference(struct torch_check *c, double got, double want, double rms)
 {
     double d = fabs(got - want) / fmax(rms, fabs(want));
