@@ -171,7 +171,7 @@ static int read_range(struct edge_sort *s, int r, struct err *err)
     return ftruncate(g->fd, 0) < 0 ? err_errno(err, "cannot shorten %s/edges.%d", s->dir, r) : 0;
 }
 
-/* Sorts one range and gives its rows out. */
+/* Sorts the edges of one range, and calls fn for each node of the range. */
 static int finish_range(struct edge_sort *s, int64_t n, int64_t first, edge_row_fn fn, void *ctx,
                         struct err *err)
 {

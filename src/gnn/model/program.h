@@ -9,7 +9,7 @@
  *     struct gnn_program p;
  *     program_init(&p, layers, features, classes);
  *     int w = program_weight(&p, "w", features, 64, GNN_INIT_SPREAD, 0.1);
- *     int y = program_product(&p, level, 64, (int[]){p.input}, (int[]){w}, 1, NO_BIAS, ep);
+ *     int y = program_product(&p, level, 64, (int[]){p.input}, (int[]){w}, 1, GNN_NO_BIAS, after);
  *     ...
  *     p.output = y;
  *     program_release(&p);

@@ -7,8 +7,8 @@
  *     if (d->ops->sync(d, err) < 0) ...
  *     d->ops->close(d);
  *
- * The model (gnn/model/) only ever calls this table, so a device is one table. Matrices are dense
- * and row-major. Their elements are `real`: float, or double where a test checks gradients. A
+ * The model (gnn/model/) calls only this table, so a new device needs only a table. Matrices are
+ * dense and row-major. Their elements are `real`: float, or double where a test checks gradients. A
  * `void *` here is memory of the device.
  *
  * Rules for every device:
