@@ -8,7 +8,7 @@
  *         "class": "Model",                            the class in the file
  *         "arguments": ["x"],                          forward's arguments: inputs of the task
  *         "state": {"conv.weight": "conv_weight"},     parameters and buffers: inputs of the task
- *         "updates": {"bn.running_mean": "new_mean"}}  buffers that forward changes: outputs
+ *         "updates": {"bn.running_mean": "new_mean"}}  changed buffers: outputs with new values
  *
  * An export then offers an nn.Module with the parameters and buffers of the original, so that its
  * state_dict loads.
