@@ -118,7 +118,8 @@ int make_blocks(const struct make_options *o, const struct blocks_options *b, st
     struct writer *w;
     struct model m;
     if (o->nodes < 1 || o->nodes > GNN_MAX_NODES || o->classes < 1 || o->classes > o->nodes)
-        return err_set(err, ERR_USAGE, "a block model has at least one class, and as many nodes");
+        return err_set(err, ERR_USAGE,
+                       "a block model needs a class, and at least as many nodes as classes");
     if (!(b->pareto > 0 && b->within >= 0 && b->within <= 1 && b->noise >= 0))
         return err_set(err, ERR_USAGE,
                        "--pareto must be above 0, --within from 0 to 1, --noise at least 0");

@@ -111,8 +111,9 @@ static int set_limits(struct rmat *m, const struct rmat_options *r, struct err *
 {
     double p[] = {r->a, r->a + r->b, r->a + r->b + r->c};
     if (!(r->a >= 0 && r->b >= 0 && r->c >= 0 && p[2] <= 1))
-        return err_set(err, ERR_USAGE, "the probabilities %g, %g and %g are not parts of 1", r->a,
-                       r->b, r->c);
+        return err_set(err, ERR_USAGE,
+                       "the probabilities %g, %g and %g must be at least 0 and at most 1 together",
+                       r->a, r->b, r->c);
     for (int i = 0; i < 3; i++)
         m->limit[i] = (uint32_t)lrint(p[i] * 65536);
     return 0;

@@ -188,8 +188,8 @@ static void pick_labor(struct sampler *s, const struct pick_key *key, int64_t st
         edge[i] = start + (uint32_t)s->heap[i];
 }
 
-/* Writes the indices of the edges that a target takes to `edge`, and returns how many. The caller
- * makes sure that `edge` has room. Targets with FANOUT_ALL never come here. */
+/* Chooses the edges of a target. Writes their indices to `edge` and returns how many there are. The
+ * caller makes sure that `edge` has room. Targets with FANOUT_ALL never come here. */
 static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node, int64_t start,
                      uint32_t degree, uint32_t fanout, int64_t *edge)
 {
