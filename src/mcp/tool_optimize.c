@@ -28,8 +28,8 @@ static int check_author(const struct call *c, const char *author, enum host_auth
                                                                               : HOST_PROGRAM;
     if (!allowed)
         err_set(err, ERR_INPUT,
-                "author '%.100s' is not allowed here. There are: playbook%.800s. The user allows "
-                "another one with `hone mcp --author`",
+                "author '%.100s' is not allowed here. These are allowed: playbook%.800s. The user "
+                "allows another one with `hone mcp --author`",
                 author, list.buf);
     strbuf_release(&list);
     return allowed ? 0 : -1;
@@ -116,7 +116,7 @@ static enum call_step start_start(struct call *c, struct err *err)
         return CALL_DONE;
     }
     if (optimizations_running(c->desk) >= MAX_OPTIMIZATIONS) {
-        err_set(err, ERR_LIMIT, "%d runs go on already: wait for one, or stop one",
+        err_set(err, ERR_LIMIT, "%d runs are in progress already: wait for one, or stop one",
                 MAX_OPTIMIZATIONS);
         return CALL_FAILED;
     }
