@@ -250,7 +250,8 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
         if (!(v[i] = need_tensor(b, &operands[i], "operand")))
             return NULL;
         if (v[i]->rank != in[i].n)
-            return refuse_value(b, "einsum names %zu axes of a tensor of %u", in[i].n, v[i]->rank);
+            return refuse_value(b, "einsum names %zu axes, but the tensor has %u", in[i].n,
+                                v[i]->rank);
     }
     for (size_t i = 0; i < out.n; i++)
         if (!has_label(&in[0], out.s[i]) && !has_label(&in[1], out.s[i]))
