@@ -217,7 +217,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
     if (!q)
         return MHD_NO;
     if (plain && has_body(v, c))
-        return respond_text(&v->mhd, c, MHD_HTTP_CONTENT_TOO_LARGE, "a request has no body here\n");
+        return respond_text(&v->mhd, c, MHD_HTTP_CONTENT_TOO_LARGE, "requests must have no body\n");
     if (plain && !q->headers_read) {
         q->headers_read = true;
         return MHD_YES;
