@@ -76,7 +76,7 @@ static int migrate(struct store *s, struct err *err)
 }
 
 /* Opens a store read-only. SQLite wants to create a log file beside the store. If it may not, and
- * if there is no log file yet, we take it that no process writes to the store, and tell SQLite that
+ * if there is no log file yet, we assume that no process writes to the store, and tell SQLite that
  * the file is immutable. */
 static int open_to_read(struct store *s, bool may_log)
 {
