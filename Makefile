@@ -163,13 +163,13 @@ TORTURE := $(sort $(wildcard t/torture/*.sh))
 PROVE := prove $(PROVE_FLAGS) --exec ''
 TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity
 SOAK_SECONDS ?= 600
-.PHONY: test test-all browser soak build-tests check check-all check-rest check-unit check-shell asan torture bench
+.PHONY: test test-all extras soak build-tests check check-all check-rest check-unit check-shell asan torture bench
 test: setup ## install what is missing, build, test every area: 3 minutes once built
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
-test-all: setup browser ## `make test` and the longer checks
+test-all: setup extras ## `make test` and the longer checks
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check-all
-browser: # without it, the checks that need it are skipped
-	@DEPS=$(DEPS) tools/setup browser || true
+extras: # without them, the checks that need them are skipped
+	@for part in browser mpi; do DEPS=$(DEPS) tools/setup $$part || true; done
 soak: all ## hours, by hand: torture and load, then each fuzz target for SOAK_SECONDS (600)
 	@$(MAKE) -s torture
 	@$(MAKE) -s fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
@@ -178,7 +178,7 @@ check: build-tests ## the tests of `make test` alone, without set-up
 	@TIER=quick $(PROVE) $(SH) $(sort $(UNIT))
 check-all: build-tests
 	@TIER=all $(PROVE) $(SH) $(sort $(UNIT))
-check-rest: browser $(TESTED) $(filter $(B)/t/%,$(TIERED)) # what test-all adds to test: .ci/run runs it after `make test`
+check-rest: extras $(TESTED) $(filter $(B)/t/%,$(TIERED)) # what test-all adds to test: .ci/run runs it after `make test`
 	@TIER=rest $(PROVE) $(TIERED)
 check-shell: $(TESTED)
 	@$(PROVE) $(SH)

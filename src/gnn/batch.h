@@ -54,10 +54,11 @@ struct gnn_batch {
     int64_t feature_dim;
     const int32_t *label; /* n_nodes[0] classes, or GNN_UNLABELLED; NULL if the data has none */
 
-    /* A batch is a function of the data, the options and these three numbers. */
+    /* A batch is a function of the data, the options and the next three numbers. */
     uint64_t seed;
     int64_t epoch;
     int64_t index; /* number of the batch in its epoch, from 0 */
+    int64_t first; /* position of the first seed in the epoch's (shuffled) list of nodes */
 };
 
 #endif

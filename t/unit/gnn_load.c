@@ -78,7 +78,7 @@ static uint64_t epoch_digest(const struct rig *r, const struct loader_options *o
     assert_int_equal(loader_start(l, r->data.train, epoch, NULL), 0);
     while ((rc = loader_next(l, &b, NULL)) > 0) {
         if (!o->as_ready)
-            assert_int_equal(b->index, o->rank + n * MAX(1, o->ranks));
+            assert_int_equal(b->index, n);
         sum += batch_digest(b);
         n++;
         loader_give_back(l, b);
@@ -107,26 +107,48 @@ static void batches_do_not_depend_on_threads(void **state)
     assert_true(epoch_digest(*state, &o, 3, &n) != first);
 }
 
-static void ranks_share_one_epoch(void **state)
+/* The sampled neighbours of a seed, as one number. Equal nodes have equal samples in all parts of a
+ * batch. */
+static uint64_t sample_digest(const struct gnn_batch *b, int64_t seed)
 {
-    int64_t all = 0, parts = 0;
+    uint64_t sum = (uint64_t)b->node[seed];
+    for (int32_t e = b->row[0][seed]; e < b->row[0][seed + 1]; e++)
+        sum = sum * 0x100000001b3u + (uint64_t)b->node[b->col[0][e]];
+    return sum;
+}
+
+/* Sets of[i] to the digest of seed i of the epoch's list. */
+static void seeds_of_rank(const struct rig *r, const struct loader_options *o, uint64_t *of,
+                          int64_t *seeds)
+{
+    struct loader *l;
+    const struct gnn_batch *b;
+    assert_int_equal(loader_open(&l, &r->data, o, NULL), 0);
+    assert_int_equal(loader_start(l, r->data.train, 5, NULL), 0);
+    while (loader_next(l, &b, NULL) > 0) {
+        for (int64_t i = 0; i < b->n_nodes[0]; i++)
+            of[b->first + i] = sample_digest(b, i);
+        *seeds += b->n_nodes[0];
+        loader_give_back(l, b);
+    }
+    loader_close(l);
+}
+
+static void ranks_share_every_batch(void **state)
+{
+    static uint64_t whole[1000], parts[1000];
+    int64_t n = 0;
     struct loader_options o = options(2, 3);
-    uint64_t whole = epoch_digest(*state, &o, 0, &all), sum = 0;
-    o.ranks = 3;
-    for (o.rank = 0; o.rank < 3; o.rank++)
-        sum += epoch_digest(*state, &o, 0, &parts);
-    assert_true(sum == whole);
-    assert_int_equal(parts, all);
-    /* A batch larger than the set holds the set; more ranks than batches leave some without. */
-    o = options(1, 2);
-    o.batch_size = 100000;
-    o.ranks = 2;
-    parts = 0;
-    epoch_digest(*state, &o, 0, &parts);
-    assert_int_equal(parts, 1);
-    o.rank = 1;
-    epoch_digest(*state, &o, 0, &parts);
-    assert_int_equal(parts, 1);
+    seeds_of_rank(*state, &o, whole, &n);
+    assert_int_equal(n, 1000);
+    for (o.ranks = 2; o.ranks <= 70; o.ranks *= 3) { /* a batch has 64 seeds, the last one 40 */
+        n = 0;
+        memset(parts, 0, sizeof parts);
+        for (o.rank = 0; o.rank < o.ranks; o.rank++)
+            seeds_of_rank(*state, &o, parts, &n);
+        assert_int_equal(n, 1000);
+        assert_memory_equal(parts, whole, sizeof whole);
+    }
 }
 
 static void batches_hold_their_rows(void **state)
@@ -299,7 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_do_not_depend_on_threads),
-        cmocka_unit_test(ranks_share_one_epoch),
+        cmocka_unit_test(ranks_share_every_batch),
         cmocka_unit_test(batches_hold_their_rows),
         cmocka_unit_test(a_failing_thread_is_an_error),
         cmocka_unit_test(cancel_at_any_moment),

@@ -8,6 +8,7 @@
 #include "gnn/cmd/commands.h"
 #include "gnn/cmd/model_options.h"
 #include "gnn/cmd/options.h"
+#include "gnn/comm/launch.h"
 #include "gnn/train/infer.h"
 #include "gnn/train/train.h"
 #include "sys/term.h"
@@ -16,10 +17,17 @@ struct args {
     struct load_args load;
     struct model_args model;
     double lr;
-    uint64_t epochs, save_every, compute_threads;
+    uint64_t epochs, save_every, compute_threads, ranks; /* 0 threads = by the processors */
     const char *checkpoint, *eval, *eval_fanout;
     bool resume, json;
     struct progress progress;
+};
+
+/* What all ranks read. */
+struct job {
+    struct args *a;
+    const struct dataset *data;
+    struct train_options o;
 };
 
 /* The nodes to evaluate after each epoch; none if there are no ids. */
@@ -52,10 +60,13 @@ static void show_progress(void *ctx, int64_t epoch, int64_t batch, int64_t batch
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-static void print_head(const struct trainer *t, struct args *a)
+static void print_head(const struct trainer *t, struct args *a, int ranks)
 {
-    progress_say(&a->progress, "%s, %" PRId64 " weights, products in %s", a->model.model,
-                 trainer_program(t)->n_weights, trainer_products(t));
+    char together[32] = "";
+    if (ranks > 1)
+        snprintf(together, sizeof together, ", %d ranks", ranks);
+    progress_say(&a->progress, "%s, %" PRId64 " weights, products in %s%s", a->model.model,
+                 trainer_program(t)->n_weights, trainer_products(t), together);
     printf("%5s %9s %9s %9s %10s %9s %9s %9s\n", "epoch", "loss", "train %", "eval %", "batches/s",
            "total s", "train s", "exposed s");
 }
@@ -103,67 +114,119 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return fanouts_for(&v->load.sample, a->eval_fanout, err);
 }
 
-static int evaluate(const struct evaluation *v, const struct dataset *d, struct trainer *t,
+/* Each rank predicts its share. */
+static int evaluate(const struct evaluation *v, const struct job *j, struct trainer *t,
                     struct epoch_line *e, struct err *err)
 {
     if (v->ids.n == 0)
         return 0;
-    if (infer_sampled(trainer_network(t), d, &v->load, v->ids, &e->eval, err) < 0)
+    if (infer_sampled(trainer_network(t), j->data, &v->load, v->ids, &e->eval, err) < 0)
         return err_prefix(err, "evaluation");
+    double sums[] = {(double)e->eval.labelled, (double)e->eval.correct};
+    if (comm_reduce(j->o.comm, sums, ARRAY_LEN(sums), NULL, 0, err) < 0)
+        return -1;
+    e->eval.labelled = (int64_t)sums[0];
+    e->eval.correct = (int64_t)sums[1];
     e->evaluated = true;
     return 0;
 }
 
-static int run_epochs(struct args *a, const struct dataset *d, const struct evaluation *v,
-                      struct trainer *t, json_t *lines, struct err *err)
+static int run_epochs(const struct job *j, const struct evaluation *v, struct trainer *t,
+                      json_t *lines, struct err *err)
 {
-    int rc = 0;
+    struct args *a = j->a;
+    int rc = 0, rank = comm_rank(j->o.comm);
     while (rc == 0 && trainer_epochs_done(t) < (int64_t)a->epochs) {
         struct epoch_line e = {0};
         rc = trainer_epoch(t, &e.r, err);
         if (rc == 0)
-            rc = evaluate(v, d, t, &e, err);
+            rc = evaluate(v, j, t, &e, err);
         progress_end(&a->progress);
         if (rc == 0 && a->json)
             json_array_append_new(lines, line_json(&e));
-        else if (rc == 0)
+        else if (rc == 0 && rank == 0)
             print_line(&e);
         infer_result_release(&e.eval);
     }
     return rc;
 }
 
-static int train(struct args *a, const struct dataset *d, const struct loader_options *load,
-                 struct err *err)
+static void print_json(const struct job *j, const struct trainer *t, json_t *lines)
 {
-    struct train_options o = {.load = *load,
-                              .threads = (int)a->compute_threads,
-                              .lr = a->lr,
-                              .checkpoint = a->checkpoint,
-                              .checkpoint_batches = (int64_t)a->save_every,
-                              .resume = a->resume,
-                              .progress = show_progress,
-                              .ctx = a};
+    json_t *out =
+        json_pack("{s:s,s:o,s:I,s:s,s:s,s:i,s:O}", "model", j->a->model.model, "data",
+                  json_text(j->data->manifest.name), "weights",
+                  (json_int_t)trainer_program(t)->n_weights, "precision", "fp32", "products",
+                  trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
+    json_print(stdout, out);
+    json_decref(out);
+}
+
+/* The work of one rank. */
+static int train_rank(void *ctx, struct comm *c, struct err *err)
+{
+    struct job *j = ctx;
     struct trainer *t;
     struct evaluation v;
-    if (model_args_parse(&a->model, &o.model, err) < 0 ||
-        evaluation_init(&v, a, d, load, err) < 0 || trainer_open(&t, d, &o, err) < 0)
+    bool first = comm_rank(c) == 0;
+    j->o.comm = c;
+    j->o.load.rank = comm_rank(c);
+    j->o.load.ranks = comm_ranks(c);
+    j->o.progress = first ? show_progress : NULL;
+    if (evaluation_init(&v, j->a, j->data, &j->o.load, err) < 0 ||
+        trainer_open(&t, j->data, &j->o, err) < 0)
         return -1;
     json_t *lines = json_array();
-    if (!a->json)
-        print_head(t, a);
-    int rc = run_epochs(a, d, &v, t, lines, err);
-    if (rc == 0 && a->json) {
-        json_t *j = json_pack("{s:s,s:o,s:I,s:s,s:s,s:O}", "model", a->model.model, "data",
-                              json_text(d->manifest.name), "weights",
-                              (json_int_t)trainer_program(t)->n_weights, "precision", "fp32",
-                              "products", trainer_products(t), "epochs", lines);
-        json_print(stdout, j);
-        json_decref(j);
-    }
+    if (first && !j->a->json)
+        print_head(t, j->a, comm_ranks(c));
+    int rc = run_epochs(j, &v, t, lines, err);
+    if (rc == 0 && first && j->a->json)
+        print_json(j, t, lines);
     json_decref(lines);
     trainer_close(t);
     return rc;
+}
+
+/* Without a number of the user, the ranks of this machine share the processors. */
+static int threads_of(const struct args *a, int ranks)
+{
+    return a->compute_threads ? (int)a->compute_threads
+                              : (int)MAX(1, (int64_t)processors() / MAX(1, ranks));
+}
+
+static int train_here(struct job *j, struct err *err)
+{
+    struct comm *c;
+    int64_t reals;
+    int ranks = (int)j->a->ranks;
+    j->o.threads = threads_of(j->a, ranks);
+    if (ranks == 1)
+        return train_rank(j, NULL, err);
+    if (trainer_shared_reals(j->data, &j->o, &reals, err) < 0 ||
+        comm_open_shared(&c, ranks, reals, err) < 0)
+        return -1;
+    int rc = launch_ranks(c, train_rank, j, err);
+    comm_close(c);
+    return rc;
+}
+
+static int train(struct args *a, const struct dataset *d, const struct loader_options *load,
+                 struct comm *mpi, struct err *err)
+{
+    struct job j = {.a = a,
+                    .data = d,
+                    .o = {.load = *load,
+                          .lr = a->lr,
+                          .checkpoint = a->checkpoint,
+                          .checkpoint_batches = (int64_t)a->save_every,
+                          .resume = a->resume,
+                          .ctx = a}};
+    if (model_args_parse(&a->model, &j.o.model, err) < 0)
+        return -1;
+    if (!mpi)
+        return train_here(&j, err);
+    j.o.threads = threads_of(a, 1); /* mpirun and srun give each rank its processors */
+    return train_rank(&j, mpi, err);
 }
 
 static int check_args(const struct args *a, struct err *err)
@@ -174,6 +237,11 @@ static int check_args(const struct args *a, struct err *err)
         return err_set(err, ERR_USAGE, "--save-every needs --checkpoint FILE");
     if (a->compute_threads > LOADER_MAX_THREADS)
         return err_set(err, ERR_USAGE, "at most %d threads", LOADER_MAX_THREADS);
+    if (a->ranks > COMM_MAX_RANKS)
+        return err_set(err, ERR_USAGE, "at most %d ranks", COMM_MAX_RANKS);
+    if (a->ranks > 1 && comm_mpi_wanted())
+        return err_set(err, ERR_USAGE,
+                       "--ranks starts ranks by itself; under mpirun or srun leave it out");
     if (a->epochs > INT32_MAX)
         return err_set(err, ERR_USAGE, "at most %d epochs", INT32_MAX);
     return 0;
@@ -185,7 +253,7 @@ static int run(int argc, const char **argv)
                      .model = MODEL_ARGS_INIT,
                      .lr = 0.003,
                      .epochs = 10,
-                     .compute_threads = processors(),
+                     .ranks = 1,
                      .eval = "valid",
                      .eval_fanout = "20"};
     const struct option opts[] = {
@@ -202,6 +270,8 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "save-every", &a.save_every, "N", "also save after every N batches"),
         OPT_FLAG(0, "resume", &a.resume, "continue from the checkpoint if it exists"),
         MACHINE_OPTIONS(&a.load, &a.compute_threads),
+        OPT_POS_UINT(0, "ranks", &a.ranks, "N",
+                     "processes that train together, each with a share of every batch (default 1)"),
         OPT_FLAG(0, "json", &a.json, "print JSON at the end"),
         OPT_END(),
     };
@@ -210,23 +280,30 @@ static int run(int argc, const char **argv)
         .about =
             "Trains a model on the CPU in single precision. The result depends on the data, the\n"
             "options and the seed; numbers of threads and interruptions do not change it.\n"
-            "\"exposed s\" is the time that computing waited for batches.",
+            "\"exposed s\" is the time that computing waited for batches.\n\n"
+            "Several processes train one model with --ranks N, or if mpirun or srun starts them.\n"
+            "Each computes with a share of every batch; they average their gradients.",
         .example = "hone-gnn train -m sage --hidden 64 -e 5 data/debian\n"
-                   "hone-gnn train -m gat --heads 4 -c gat.ckpt --resume data/debian",
+                   "hone-gnn train -m gat --heads 4 -c gat.ckpt --resume data/debian\n"
+                   "mpirun -n 4 hone-gnn train data/debian",
         .opts = opts};
     struct err err = ERR_INIT;
     struct dataset d;
     struct loader_options load;
+    struct comm *mpi = NULL;
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one DIR");
     if (check_args(&a, &err) < 0 || load_args_parse(&a.load, &load, &err) < 0 ||
+        (comm_mpi_wanted() && comm_open_mpi(&mpi, &err) < 0) ||
         load_args_open(&a.load, argv[0], &d, &err) < 0)
         return cmd_fail(&err);
     progress_init(&a.progress, stderr);
-    int rc = train(&a, &d, &load, &err);
+    int rc = train(&a, &d, &load, mpi, &err);
     progress_end(&a.progress);
     dataset_release(&d);
+    if (rc == 0)
+        comm_close(mpi);
     return rc < 0 ? cmd_fail(&err) : HONE_OK;
 }
 

@@ -50,8 +50,8 @@ struct loader {
     atomic_bool cancel; /* tells samplers to end early; set if the state is not RUNNING */
     struct err failure;
     struct id_list ids;
-    int64_t epoch, n_batches; /* n_batches counts those of all ranks */
-    int64_t next, deliver;    /* the next batch to prepare and to deliver; they grow by o.ranks */
+    int64_t epoch, n_batches;
+    int64_t next, deliver; /* the next batch to prepare, and the next one to deliver */
     int64_t delivered;
     int filling;
     struct loader_times times;
@@ -66,9 +66,13 @@ static uint64_t thread_cpu_ns(void)
 
 /* ---- preparing one batch --------------------------------------------------------------------- */
 
-static int64_t seeds_of(const struct loader *l, int64_t index, int32_t *seed)
+/* Writes this rank's seeds of a batch and the position of the first one. Returns their number. */
+static int64_t seeds_of(const struct loader *l, int64_t index, int32_t *seed, int64_t *position)
 {
-    int64_t first = index * l->o.batch_size, n = MIN(l->o.batch_size, l->ids.n - first);
+    int64_t start = index * l->o.batch_size, all = MIN(l->o.batch_size, l->ids.n - start);
+    int64_t first = start + all * l->o.rank / l->o.ranks;
+    int64_t n = start + all * (l->o.rank + 1) / l->o.ranks - first;
+    *position = first;
     for (int64_t i = 0; i < n; i++) {
         uint32_t at = (uint32_t)(first + i);
         if (l->o.shuffle)
@@ -101,8 +105,9 @@ static int prepare(struct loader *l, struct sampler *sampler, struct slot *s, in
     if (l->o.before && l->o.before(l->o.ctx, index, err) < 0)
         return -1;
     uint64_t start = thread_cpu_ns();
-    int64_t n = seeds_of(l, index, s->seed);
+    int64_t first, n = seeds_of(l, index, s->seed, &first);
     int rc = sampler_run(sampler, s->seed, n, l->epoch, index, &s->space, &s->batch, err);
+    s->batch.first = first;
     uint64_t sampled = thread_cpu_ns();
     if (rc == 0 && !l->o.no_slice)
         slice(l, s);
@@ -130,7 +135,7 @@ static struct slot *take_work(struct loader *l, int64_t *index)
     if (l->quit)
         return NULL;
     *index = l->next;
-    l->next += l->o.ranks;
+    l->next++;
     s->state = FILLING;
     l->filling++;
     return s;
@@ -196,7 +201,8 @@ static int slot_init(struct slot *s, const struct loader *l, struct err *err)
 {
     const struct manifest *m = &l->data->manifest;
     size_t row = (size_t)m->feature_dim * gnn_type_bytes(m->feature_type);
-    if (batch_space_init(&s->space, &l->data->graph, &l->o.sample, l->o.batch_size, err) < 0)
+    int64_t seeds = (l->o.batch_size + l->o.ranks - 1) / l->o.ranks;
+    if (batch_space_init(&s->space, &l->data->graph, &l->o.sample, seeds, err) < 0)
         return -1;
     s->seed = xcalloc((size_t)s->space.seeds + 1, sizeof *s->seed);
     s->label = xcalloc((size_t)s->space.seeds + 1, sizeof *s->label);
@@ -312,8 +318,7 @@ int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t
         l->epoch = epoch;
         l->n_batches = (ids.n + l->o.batch_size - 1) / l->o.batch_size;
         skip = MIN(skip, loader_batches(l));
-        l->next = l->deliver = l->o.rank + skip * l->o.ranks;
-        l->delivered = skip;
+        l->next = l->deliver = l->delivered = skip;
         l->state = RUNNING;
         atomic_store(&l->cancel, false);
         pthread_cond_broadcast(&l->work);
@@ -324,8 +329,7 @@ int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t
 
 int64_t loader_batches(const struct loader *l)
 {
-    int64_t left = l->n_batches - l->o.rank;
-    return left > 0 ? (left + l->o.ranks - 1) / l->o.ranks : 0;
+    return l->n_batches;
 }
 
 static struct slot *next_ready(struct loader *l)
@@ -367,7 +371,7 @@ static int next_locked(struct loader *l, const struct gnn_batch **out, struct er
             return 0;
         if ((s = next_ready(l))) {
             s->state = TAKEN;
-            l->deliver += l->o.ranks;
+            l->deliver++;
             l->delivered++;
             *out = &s->batch;
             return 1;

@@ -18,8 +18,11 @@
  * loader_next then returns -1 with the thread's error. No thread polls, except that loader_next
  * wakes a few times a second to notice Ctrl-C.
  *
- * A batch depends on the data, the options and its number alone. With `ranks` processes, rank r
- * prepares the batches r, r + ranks, r + 2 * ranks, ... of the same epoch.
+ * A batch depends on the data, the options and its number alone. With `ranks` processes, each of
+ * them prepares a part of every batch: an equal share of its seeds, and what hangs on them. The
+ * sample of a node depends on the batch's number and on the node, so the parts together sample the
+ * same neighbours as the whole batch does. If a batch has fewer seeds than there are ranks, some
+ * parts are empty.
  */
 #ifndef GNN_LOAD_LOADER_H
 #define GNN_LOAD_LOADER_H
@@ -34,7 +37,7 @@ enum { LOADER_MAX_THREADS = 256, LOADER_MAX_SLOTS = 1024 };
 
 struct loader_options {
     struct sample_options sample;
-    int64_t batch_size; /* seeds of a batch; the last batch of an epoch may be smaller */
+    int64_t batch_size; /* seeds of a batch, of all ranks; an epoch's last batch may be smaller */
     int threads, slots;
     int rank, ranks; /* ranks 0 counts as 1 */
     bool shuffle;    /* shuffle the seed nodes anew for each epoch */
@@ -54,10 +57,10 @@ int loader_open(struct loader **out, const struct dataset *d, const struct loade
 /* Begins an epoch over these nodes. An epoch that still runs is cancelled first; the consumer must
  * have given its batches back. `ids` is borrowed until the epoch ends. */
 int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err *err);
-/* Like loader_start, without the first `skip` batches of this rank: continues an epoch. */
+/* Like loader_start, without the first `skip` batches: continues an epoch. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
                     struct err *err);
-/* How many batches of the epoch this rank gets. */
+/* How many batches the epoch has. */
 int64_t loader_batches(const struct loader *l);
 
 /* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, -1 on an error,

@@ -11,6 +11,7 @@ struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_
         .seed = n->seed,
         .step = (uint32_t)n->steps,
         .place = (uint32_t)(s - n->p->step.items),
+        .node = n->node,
     };
 }
 

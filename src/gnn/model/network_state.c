@@ -171,6 +171,7 @@ void network_batch(struct gnn_network *n, const struct gnn_batch *b)
         set_hop(n, h, b, h);
     n->label =
         b->label ? n->ops->array(n->d, b->label, (size_t)b->n_nodes[0] * sizeof(int32_t)) : NULL;
+    n->node = n->ops->array(n->d, b->node, (size_t)b->n_nodes[b->hops] * sizeof(int32_t));
     if (b->feature)
         network_set(n, n->p->input, b->n_nodes[b->hops], b->feature_type, b->feature);
 }

@@ -47,7 +47,7 @@ struct gnn_network {
     int64_t rows[GNN_MAX_LAYERS + 1]; /* of each level */
     struct gnn_hop hop[GNN_MAX_LAYERS];
     struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
-    const int32_t *label;
+    const int32_t *label, *node; /* of the batch; NULL if network_batch did not set them */
     struct value_buffers *value;
     struct step_buffers *step;
 };

@@ -45,9 +45,10 @@ enum gnn_segment { GNN_SUM, GNN_MEAN, GNN_MAX };
 enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
 
 /*
- * The last part of an operation: out = dropout(act(value + bias)). Whether element number i is
- * dropped depends on the seed, the two counters and i alone (see gnn/ops/dropout.h). Dropout keeps
- * the sign of what it does not drop, so the gradient needs `out` and no mask.
+ * The last part of an operation: out = dropout(act(value + bias)). Whether dropout drops an element
+ * depends on the seed, the two counters, the node of its row and its column alone (see
+ * gnn/ops/dropout.h). Dropout keeps the sign of the elements that it does not drop, so the gradient
+ * needs `out` and no mask.
  */
 struct gnn_epilogue {
     const void *bias; /* NULL = none */
@@ -56,6 +57,7 @@ struct gnn_epilogue {
     double drop;  /* probability, 0 = no dropout */
     uint64_t seed;
     uint32_t step, place; /* which training step, which dropout of the model */
+    const int32_t *node;  /* the node of each row; NULL = row r is node r */
 };
 
 /* One of the products that gnn_ops.product adds up: x has k columns, w is k x width. */

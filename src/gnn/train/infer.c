@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "gnn/load/slice.h"
 
-typedef void (*batch_fn)(void *ctx, const struct gnn_batch *b, int64_t first);
+typedef void (*batch_fn)(void *ctx, const struct gnn_batch *b);
 
 static void count_batch(struct infer_result *r, const struct gnn_batch *b)
 {
@@ -16,8 +16,7 @@ static void count_batch(struct infer_result *r, const struct gnn_batch *b)
         r->edges += b->n_edges[h];
 }
 
-/* Calls fn for each batch over the ids, in order. Its argument `first` is the index of the batch's
- * first seed in the ids. */
+/* Calls fn for each batch over the ids. */
 static int each_batch(struct gnn_network *n, const struct dataset *d,
                       const struct loader_options *load, struct id_list ids, batch_fn fn, void *ctx,
                       struct infer_result *r, struct err *err)
@@ -26,7 +25,6 @@ static int each_batch(struct gnn_network *n, const struct dataset *d,
     struct loader_options o = *load;
     const struct gnn_batch *b;
     int rc = -1;
-    int64_t first = 0;
     o.shuffle = o.as_ready = false;
     if (loader_open(&l, d, &o, err) < 0)
         return -1;
@@ -39,9 +37,9 @@ static int each_batch(struct gnn_network *n, const struct dataset *d,
         r->wait_s += (double)(ready - start) / 1e9;
         if (rc <= 0)
             break;
-        fn(ctx, b, first);
+        if (b->n_nodes[0] > 0)
+            fn(ctx, b);
         rc = network_sync(n, err);
-        first += b->n_nodes[0];
         count_batch(r, b);
         loader_give_back(l, b);
         r->compute_s += (double)(now_ns() - ready) / 1e9;
@@ -64,6 +62,8 @@ static int begin(struct gnn_network *n, const struct dataset *d, struct id_list 
                        d->feature ? d->manifest.feature_dim : 0, p->features);
     r->n = ids.n;
     r->class = xmalloc((size_t)MAX(ids.n, 1) * sizeof *r->class);
+    for (int64_t i = 0; i < ids.n; i++)
+        r->class[i] = GNN_UNLABELLED;
     return 0;
 }
 
@@ -71,8 +71,10 @@ static void compare_labels(const struct dataset *d, struct id_list ids, struct i
 {
     for (int64_t i = 0; d->label && i < ids.n; i++) {
         int32_t label = d->label[ids.id[i]];
-        r->labelled += label >= 0;
-        r->correct += label >= 0 && label == r->class[i];
+        if (label < 0 || r->class[i] < 0)
+            continue;
+        r->labelled++;
+        r->correct += label == r->class[i];
     }
 }
 
@@ -89,12 +91,12 @@ struct sampled {
     struct infer_result *r;
 };
 
-static void infer_batch(void *ctx, const struct gnn_batch *b, int64_t first)
+static void infer_batch(void *ctx, const struct gnn_batch *b)
 {
     struct sampled *s = ctx;
     network_batch(s->network, b);
     network_forward(s->network, GNN_EVAL);
-    network_predict(s->network, s->r->class + first);
+    network_predict(s->network, s->r->class + b->first);
 }
 
 int infer_sampled(struct gnn_network *n, const struct dataset *d, const struct loader_options *load,
@@ -153,18 +155,18 @@ static void run_layer(struct full *f, const struct gnn_batch *b)
     network_forward_layer(f->network, f->layer);
 }
 
-static void inner_batch(void *ctx, const struct gnn_batch *b, int64_t first)
+static void inner_batch(void *ctx, const struct gnn_batch *b)
 {
     struct full *f = ctx;
     int next = f->layer + 1;
     run_layer(f, b);
     network_get(f->network, f->p->carry[next], b->n_nodes[0],
-                (float *)f->carry[next].base + first * carry_width(f, next));
+                (float *)f->carry[next].base + b->first * carry_width(f, next));
 }
 
 /* Runs the last layer and the head. The last layer leaves its input and its result where the head
  * reads them. The inputs of earlier layers are at other levels, so setting them changes neither. */
-static void last_batch(void *ctx, const struct gnn_batch *b, int64_t first)
+static void last_batch(void *ctx, const struct gnn_batch *b)
 {
     struct full *f = ctx;
     run_layer(f, b);
@@ -172,7 +174,7 @@ static void last_batch(void *ctx, const struct gnn_batch *b, int64_t first)
         if (program_head_reads(f->p, f->p->carry[l]))
             set_carry(f, l, b, b->n_nodes[0]);
     network_forward_layer(f->network, f->p->layers);
-    network_predict(f->network, f->r->class + first);
+    network_predict(f->network, f->r->class + b->first);
 }
 
 static int reserve_carry(struct full *f, int layer, struct err *err)

@@ -18,13 +18,13 @@
 
 struct infer_result {
     int64_t n;      /* nodes asked for */
-    int32_t *class; /* predictions in the order of the ids */
-    int64_t labelled, correct;
+    int32_t *class; /* predictions in the order of the ids; -1 for nodes of another rank */
+    int64_t labelled, correct;  /* among the predictions of this rank */
     int64_t input_nodes, edges; /* read, in all batches and layers */
     double wall_s, compute_s, wait_s;
 };
 
-/* `load` gives fanouts, seed, batch size, threads and slots. */
+/* `load` gives fanouts, seed, batch size, threads, slots and the rank. */
 int infer_sampled(struct gnn_network *n, const struct dataset *d, const struct loader_options *load,
                   struct id_list ids, struct infer_result *r, struct err *err);
 /* `load` gives batch size, threads and slots. */

@@ -69,6 +69,20 @@ static int start_position(struct trainer *t, struct err *err)
     return rc;
 }
 
+int trainer_shared_reals(const struct dataset *d, const struct train_options *o, int64_t *reals,
+                         struct err *err)
+{
+    struct trainer t = {.o = *o, .data = d};
+    if (check_data(d, err) < 0)
+        return -1;
+    set_setting(&t);
+    if (model_build(&t.setting.model, &t.program, err) < 0)
+        return -1;
+    *reals = MAX(t.program.n_weights, t.program.n_running);
+    program_release(&t.program);
+    return 0;
+}
+
 int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
                  struct err *err)
 {
@@ -79,6 +93,8 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
     struct trainer *t = xcalloc(1, sizeof *t);
     t->o = *o;
     t->o.load.shuffle = true;
+    t->o.load.rank = comm_rank(o->comm);
+    t->o.load.ranks = comm_ranks(o->comm);
     t->data = d;
     t->adam = (struct gnn_adam){.lr = o->lr, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
     set_setting(t);
@@ -108,14 +124,57 @@ void trainer_close(struct trainer *t)
     free(t);
 }
 
+/* ---- several ranks --------------------------------------------------------------------------- */
+
+enum { SUM_ROWS, SUM_LOSS, SUM_CORRECT, SUMS };
+
+/* The gradients become those of the whole batch, *loss that of all ranks. The running statistics of
+ * batch norm become the mean over the ranks, weighted by their rows. */
+static int reduce(struct trainer *t, struct gnn_loss *loss, struct err *err)
+{
+    struct gnn_network *n = t->network;
+    double sums[SUMS] = {(double)loss->rows, loss->sum, (double)loss->correct};
+    double weight = (double)loss->rows;
+    if (comm_reduce(t->o.comm, sums, SUMS, network_state(n, GNN_GRADIENTS), t->program.n_weights,
+                    err) < 0)
+        return -1;
+    *loss = (struct gnn_loss){sums[SUM_LOSS], (int64_t)sums[SUM_ROWS], (int64_t)sums[SUM_CORRECT]};
+    return t->program.n_running == 0
+               ? 0
+               : comm_reduce(t->o.comm, &weight, 1, network_state(n, GNN_RUNNING),
+                             t->program.n_running, err);
+}
+
+/* Waits for all ranks. Fails if one of them stops. */
+static int meet(struct trainer *t, bool stop, struct err *err)
+{
+    double stops = stop;
+    if (comm_reduce(t->o.comm, &stops, 1, NULL, 0, err) < 0)
+        return -1;
+    return stops > 0 ? err_set(err, ERR_LIMIT, COMM_STOPPED) : 0;
+}
+
+/* ---- a batch --------------------------------------------------------------------------------- */
+
+static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_loss *loss,
+                    struct err *err)
+{
+    struct gnn_network *n = t->network;
+    *loss = (struct gnn_loss){0};
+    if (b->n_nodes[0] == 0) /* this rank has no share of the batch, and no weight in its mean */
+        return 0;
+    network_batch(n, b);
+    network_forward(n, GNN_TRAIN);
+    network_loss(n, loss);
+    network_backward(n);
+    return t->o.comm ? network_sync(n, err) : 0;
+}
+
 static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err *err)
 {
     struct gnn_loss loss, *sum = &t->position.epoch_loss;
-    network_batch(t->network, b);
-    network_forward(t->network, GNN_TRAIN);
-    network_loss(t->network, &loss);
-    network_backward(t->network);
-    /* Several processes would sum GNN_GRADIENTS here. */
+    if (backward(t, b, &loss, err) < 0 || (t->o.comm && reduce(t, &loss, err) < 0))
+        return -1;
     network_update(t->network, &t->adam);
     if (network_sync(t->network, err) < 0)
         return -1;
@@ -132,7 +191,7 @@ static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err 
 
 static int save(struct trainer *t, struct epoch_report *r, struct err *err)
 {
-    if (!t->o.checkpoint)
+    if (!t->o.checkpoint || comm_rank(t->o.comm) > 0)
         return 0;
     uint64_t start = now_ns();
     int rc = checkpoint_save(t->o.checkpoint, &t->setting, &t->position, t->network, err);
@@ -148,6 +207,24 @@ static void count_batch(struct epoch_report *r, const struct gnn_batch *b)
         r->edges += b->n_edges[h];
 }
 
+/* Returns 1 with the next batch, 0 at the end of the epoch. If one rank has no next batch (after
+ * Ctrl-C, or because a thread of its loader failed), all ranks stop before the same batch, and
+ * leave after rank 0 has saved. So the user's Ctrl-C costs no batch. */
+static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoch_report *r,
+                      struct err *err)
+{
+    int rc = loader_next(t->loader, b, err);
+    bool failed = rc<0, given = rc> 0;
+    if (meet(t, failed, failed ? NULL : err) == 0)
+        return rc;
+    if (given)
+        loader_give_back(t->loader, *b);
+    if (interrupted() || !failed)
+        (void)save(t, r, NULL);
+    (void)meet(t, false, NULL);
+    return -1;
+}
+
 /* Trains the batches that are left. Returns 0 at the end of the epoch. */
 static int train_batches(struct trainer *t, struct epoch_report *r, struct err *err)
 {
@@ -155,11 +232,9 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
     for (;;) {
         const struct gnn_batch *b;
         uint64_t start = now_ns();
-        int rc = loader_next(t->loader, &b, err);
+        int rc = next_batch(t, &b, r, err);
         uint64_t ready = now_ns();
         r->wait_s += (double)(ready - start) / 1e9;
-        if (rc < 0 && interrupted())
-            (void)save(t, r, NULL); /* so that Ctrl-C loses no trained batch */
         if (rc <= 0)
             return rc;
         count_batch(r, b);
@@ -177,6 +252,17 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
     }
 }
 
+static int sum_counts(struct trainer *t, struct epoch_report *r, struct err *err)
+{
+    double sums[] = {(double)r->seeds, (double)r->input_nodes, (double)r->edges};
+    if (comm_reduce(t->o.comm, sums, ARRAY_LEN(sums), NULL, 0, err) < 0)
+        return -1;
+    r->seeds = (int64_t)sums[0];
+    r->input_nodes = (int64_t)sums[1];
+    r->edges = (int64_t)sums[2];
+    return 0;
+}
+
 int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err)
 {
     struct train_position *p = &t->position;
@@ -186,6 +272,8 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err)
         return -1;
     r->batches = loader_batches(t->loader);
     if (train_batches(t, r, err) < 0)
+        return -1;
+    if (sum_counts(t, r, err) < 0)
         return -1;
     r->loss = p->epoch_loss;
     *p = (struct train_position){.epoch = p->epoch + 1};

@@ -14,18 +14,23 @@
  * a function of data, model, sampling, batch size, learning rate and seed: numbers of threads do
  * not change a bit of it, nor does an interruption that --resume continues.
  *
- * Only one process trains today. With several processes, each would open its loader with its rank,
- * and all would sum their gradients; a comment in train.c marks the place.
+ * With `comm`, several processes (ranks) train one model. Each computes with its share of every
+ * batch, and the ranks average their gradients, so all have the same weights after every batch. The
+ * loss curve is that of one process, to rounding. Models with batch norm are an exception: each
+ * rank normalises with the statistics of its own rows. Rank 0 writes the checkpoints.
  */
 #ifndef GNN_TRAIN_TRAIN_H
 #define GNN_TRAIN_TRAIN_H
 
+#include "gnn/comm/comm.h"
 #include "gnn/load/loader.h"
 #include "gnn/train/checkpoint.h"
 
 struct train_options {
     struct gnn_model_config model; /* features, classes and layers come from the data and sample */
-    struct loader_options load;    /* its sample.seed also draws weights and dropout */
+    struct loader_options load;    /* its sample.seed also draws weights and dropout; the rank comes
+                                      from comm */
+    struct comm *comm;             /* NULL = one process */
     int threads;                   /* that compute */
     double lr;
     const char *checkpoint;     /* file; NULL = none */
@@ -40,8 +45,7 @@ struct train_options {
 struct epoch_report {
     int64_t epoch, batches, first_batch; /* first_batch > 0 if an interrupted epoch was continued */
     struct gnn_loss loss;                /* over the whole epoch */
-    /* of the batches that this process trained */
-    int64_t seeds, input_nodes, edges;
+    int64_t seeds, input_nodes, edges;   /* of the batches since first_batch, over all ranks */
     double wall_s;
     double train_s; /* computing */
     double wait_s;  /* waiting for a batch: the preparation that computing does not hide */
@@ -50,6 +54,9 @@ struct epoch_report {
 
 struct trainer;
 
+/* The largest array that the ranks of this training reduce, for comm_open_shared(). */
+int trainer_shared_reals(const struct dataset *d, const struct train_options *o, int64_t *reals,
+                         struct err *err);
 int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
                  struct err *err);
 void trainer_close(struct trainer *t);

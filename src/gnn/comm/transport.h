@@ -1,0 +1,37 @@
+/*
+ * transport.h - how the ranks exchange memory; private to gnn/comm/.
+ *
+ * comm_reduce() has two exchanges. In the first, rank r gets the r-th chunk of every rank's array,
+ * and adds them up. In the second, every rank gets the sums of all chunks. A transport moves the
+ * chunks; reduce.c does the arithmetic, so both transports give the same bits.
+ */
+#ifndef GNN_COMM_TRANSPORT_H
+#define GNN_COMM_TRANSPORT_H
+
+#include "gnn/comm/comm.h"
+
+struct transport {
+    /* Gives all ranks' numbers, COMM_MAX_SUMS of each, to every rank. */
+    int (*gather)(struct comm *c, const double *mine, double *all, struct err *err);
+    /* Sets part[r] to rank r's elements of this rank's chunk of x. They are valid until share(). */
+    int (*scatter)(struct comm *c, const float *x, int64_t n, const float **part, struct err *err);
+    /* `chunk` has this rank's chunk; fills x with the chunks of all ranks. */
+    int (*share)(struct comm *c, const float *chunk, float *x, int64_t n, struct err *err);
+    void (*close)(struct comm *c);
+};
+
+/* The struct of a transport begins with this one. */
+struct comm {
+    const struct transport *t;
+    int rank, ranks;
+    float *chunk; /* this rank's sums; grows */
+    int64_t chunk_reals;
+};
+
+/* Rank r's chunk of n elements is [chunk_at(n, r), chunk_at(n, r + 1)). */
+static inline int64_t chunk_at(const struct comm *c, int64_t n, int rank)
+{
+    return n / c->ranks * rank + (n % c->ranks) * rank / c->ranks;
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* What the ranks of hone-gnn tell each other: sums, means, and what happens when a rank fails. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "gnn/comm/launch.h"
+
+/* Element i of rank r in call k. The sums of a few of these are exact in float and double. */
+static float element(int r, int64_t i, int k)
+{
+    return (float)((r + 1) * 7 + i % 13 + k);
+}
+
+static double weight(int r, int k)
+{
+    return (r + k) % 3; /* 0 for some ranks */
+}
+
+/* Returns an error, not an assertion: it runs in a fork. */
+static int check_call(struct comm *c, int64_t n, int k, struct err *err)
+{
+    int ranks = comm_ranks(c), rank = comm_rank(c);
+    double sums[3] = {weight(rank, k), rank, 1}, total = 0;
+    float *x = xmalloc((size_t)MAX(n, 1) * sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = weight(rank, k) > 0 ? element(rank, i, k) : (float)(0.0 / 0.0);
+    int rc = comm_reduce(c, sums, 3, x, n, err);
+    for (int r = 0; r < ranks; r++)
+        total += weight(r, k);
+    if (rc == 0 && (sums[0] != total || sums[1] != ranks * (ranks - 1) / 2.0 || sums[2] != ranks))
+        rc = err_set(err, ERR_INTERNAL, "wrong sums in call %d", k);
+    for (int64_t i = 0; rc == 0 && i < n; i++) {
+        double want = 0;
+        for (int r = 0; r < ranks; r++)
+            want += weight(r, k) * (double)element(r, i, k);
+        if (x[i] != (total > 0 ? (float)(want / total) : 0))
+            rc = err_set(err, ERR_INTERNAL, "wrong mean of element %d in call %d", (int)i, k);
+    }
+    free(x);
+    return rc;
+}
+
+enum { REALS = 1000 };
+
+static int many_calls(void *ctx, struct comm *c, struct err *err)
+{
+    static const int64_t sizes[] = {REALS, 1, 0, 3, 17, 999};
+    (void)ctx;
+    for (int k = 0; k < 300; k++)
+        if (check_call(c, sizes[k % ARRAY_LEN(sizes)], k, err) < 0)
+            return -1;
+    return 0;
+}
+
+static void all_ranks_get_the_weighted_mean(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 5; ranks++) {
+        struct comm *c;
+        struct err err = ERR_INIT;
+        assert_int_equal(comm_open_shared(&c, ranks, REALS, &err), 0);
+        if (launch_ranks(c, many_calls, NULL, &err) < 0)
+            fail_msg("%d ranks: %s", ranks, err.msg);
+        comm_close(c);
+    }
+}
+
+static void one_process_needs_no_comm(void **state)
+{
+    (void)state;
+    double sums[] = {2, 5};
+    float x[] = {1, 2, 3};
+    assert_int_equal(comm_reduce(NULL, sums, 2, x, 3, NULL), 0);
+    assert_true(sums[0] == 2 && sums[1] == 5 && x[2] == 3);
+    assert_int_equal(comm_rank(NULL), 0);
+    assert_int_equal(comm_ranks(NULL), 1);
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+enum how { RETURNS_ERROR, IS_KILLED, EXITS };
+
+/* Rank 1 ends in some way; the others wait for it. */
+static int one_fails(void *ctx, struct comm *c, struct err *err)
+{
+    double sum = 1;
+    if (comm_rank(c) == 1) {
+        enum how how = *(enum how *)ctx;
+        if (how == IS_KILLED)
+            raise(SIGKILL);
+        if (how == EXITS)
+            _exit(7);
+        return err_set(err, ERR_INPUT, "label 9 of node 4");
+    }
+    return comm_reduce(c, &sum, 1, NULL, 0, err);
+}
+
+static void a_failing_rank_ends_all(void **state)
+{
+    (void)state;
+    static const char *const want[] = {[RETURNS_ERROR] = "rank 1: label 9 of node 4",
+                                       [IS_KILLED] = "rank 1 was ended by signal 9",
+                                       [EXITS] = "rank 1 ended with status 7"};
+    for (enum how how = RETURNS_ERROR; how <= EXITS; how++) {
+        struct comm *c;
+        struct err err = ERR_INIT;
+        uint64_t start = now_ns();
+        assert_int_equal(comm_open_shared(&c, 3, 0, &err), 0);
+        assert_int_equal(launch_ranks(c, one_fails, &how, &err), -1);
+        assert_non_null(strstr(err.msg, want[how]));
+        assert_true(now_ns() - start < 5000000000u);
+        comm_close(c);
+    }
+}
+
+static int says_that_another_stopped(void *ctx, struct comm *c, struct err *err)
+{
+    double sum = 1;
+    (void)ctx;
+    int rc = comm_reduce(c, &sum, 1, NULL, 0, err);
+    if (comm_rank(c) != 2)
+        return rc < 0 ? rc : err_set(err, ERR_LIMIT, COMM_STOPPED);
+    usleep(100000);
+    return err_set(err, ERR_INPUT, "the disk is full");
+}
+
+static void the_first_cause_is_reported(void **state)
+{
+    (void)state;
+    struct comm *c;
+    struct err err = ERR_INIT;
+    assert_int_equal(comm_open_shared(&c, 3, 0, &err), 0);
+    assert_int_equal(launch_ranks(c, says_that_another_stopped, NULL, &err), -1);
+    assert_string_equal(err.msg, "rank 2: the disk is full");
+    comm_close(c);
+}
+
+static void bad_numbers_of_ranks_are_refused(void **state)
+{
+    (void)state;
+    struct comm *c;
+    struct err err = ERR_INIT;
+    assert_int_equal(comm_open_shared(&c, 0, 1, &err), -1);
+    assert_int_equal(comm_open_shared(&c, COMM_MAX_RANKS + 1, 1, &err), -1);
+    assert_non_null(strstr(err.msg, "1 to 1024"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_ranks_get_the_weighted_mean),
+        cmocka_unit_test(one_process_needs_no_comm),
+        cmocka_unit_test(a_failing_rank_ends_all),
+        cmocka_unit_test(the_first_cause_is_reported),
+        cmocka_unit_test(bad_numbers_of_ranks_are_refused),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
