@@ -19,10 +19,10 @@
  * wakes a few times a second to notice Ctrl-C.
  *
  * A batch depends on the data, the options and its number alone. With `ranks` processes, each of
- * them prepares a part of every batch: an equal share of its seeds, and what hangs on them. The
- * sample of a node depends on the batch's number and on the node, so the parts together sample the
- * same neighbours as the whole batch does. If a batch has fewer seeds than there are ranks, some
- * parts are empty.
+ * them prepares a part of every batch: an equal share of its seeds, and the nodes that they need.
+ * The sample of a node depends on the batch's number and on the node, so the parts together sample
+ * the same neighbours as the whole batch does. If a batch has fewer seeds than there are ranks,
+ * some parts are empty.
  */
 #ifndef GNN_LOAD_LOADER_H
 #define GNN_LOAD_LOADER_H
@@ -37,7 +37,7 @@ enum { LOADER_MAX_THREADS = 256, LOADER_MAX_SLOTS = 1024 };
 
 struct loader_options {
     struct sample_options sample;
-    int64_t batch_size; /* seeds of a batch, of all ranks; an epoch's last batch may be smaller */
+    int64_t batch_size; /* seeds of a batch over all ranks; an epoch's last batch may be smaller */
     int threads, slots;
     int rank, ranks; /* ranks 0 counts as 1 */
     bool shuffle;    /* shuffle the seed nodes anew for each epoch */
