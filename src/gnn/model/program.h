@@ -14,9 +14,9 @@
  *     p.output = y;
  *     program_release(&p);
  *
- * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. Steps of layer l read
- * values that are results of layer l (or the input of the layer, carry[l]) at the levels layers-l
- * and layers-l-1. Steps of the head read level 0 of any carry. So layer-wise inference can run one
+ * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. A step of layer l
+ * reads the input of its layer, carry[l], or results of the same layer, at the levels layers-l and
+ * layers-l-1. A step of the head reads level 0 of any carry. So layer-wise inference can run one
  * layer for all nodes before it starts the next.
  */
 #ifndef GNN_MODEL_PROGRAM_H

@@ -1,9 +1,9 @@
 /*
  * id_table.h - the local ids of a batch: a flat hash table from node to position.
  *
- * One word for each entry, linear probing, at most half full: a lookup is nearly always one cache
- * miss. The table grows when a batch needs it and keeps its size, so that after some batches
- * nothing is allocated any more.
+ * The table has one word for each entry, uses linear probing, and is at most half full. So a lookup
+ * is nearly always one cache miss. The table grows when a batch needs it and keeps its size, so
+ * that after some batches nothing is allocated any more.
  */
 #ifndef GNN_SAMPLE_ID_TABLE_H
 #define GNN_SAMPLE_ID_TABLE_H

@@ -130,7 +130,8 @@ GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degr
     pick_numbers(k, node, degree, 0, fanout, at);
 }
 
-/* LABOR-0: the variate of a neighbour, the same for all nodes of the hop that have it. */
+/* LABOR-0: the variate, a random number, of a neighbour. All nodes of a hop that have the same
+ * neighbour see the same variate. */
 GEN_FN uint32_t pick_variate(const struct pick_key *k, uint32_t neighbour)
 {
     return pick_words(k, neighbour, 0, 0xffffu).w[0];

@@ -33,7 +33,7 @@ enum { FANOUT_ALL = -1 };
 enum sample_mode {
     SAMPLE_DISTINCT, /* uniform without replacement; all neighbours if there are no more than k */
     SAMPLE_REPEATED, /* k independent draws for every node that has neighbours */
-    SAMPLE_LABOR     /* LABOR-0: the k neighbours with the smallest variates, shared by the hop */
+    SAMPLE_LABOR     /* LABOR-0: the k neighbours with the smallest variates (pick_variate) */
 };
 
 struct sample_options {
