@@ -6,8 +6,8 @@
  *   1. After STARTED, the supervisor sends ENDED exactly once, when every descendant that it can
  *   kill is gone.
  *   2. The supervisor kills a process by number only while nobody can have reaped that process. So
- *   it kills only its own children, and the program's group before it has waited for the group's
- *   leader.
+ *   it kills only its own children. It kills the program's process group only before it has waited
+ *   for the group's leader.
  *   3. The supervisor uses no allocation, no stdio and no locks, because Hone may have had several
  *   threads when it forked.
  */
