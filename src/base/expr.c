@@ -40,9 +40,9 @@ enum op {
     OP_ALIGN,
     OP_POW2CEIL,
     OP_JUMP,
-    OP_JUMP_IF_ZERO,     /* pops */
-    OP_JUMP_OR_POP_ZERO, /* &&: keeps a 0 and jumps, else pops */
-    OP_JUMP_OR_POP_ONE   /* ||: keeps a 1 and jumps, else pops */
+    OP_JUMP_IF_ZERO,     /* pops a value, and jumps if it is 0 */
+    OP_JUMP_OR_POP_ZERO, /* &&: if the top is 0, keeps it and jumps; else pops it */
+    OP_JUMP_OR_POP_ONE   /* ||: if the top is not 0, makes it 1 and jumps; else pops it */
 };
 
 struct insn {
@@ -640,7 +640,8 @@ static const char *operator_name(enum op op)
     return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
 }
 
-/* An operator && || ?: whose last operand is not folded yet. It ends where its jump goes to. */
+/* An operator && || ?: whose last operand is not folded yet. `end` is the instruction that its jump
+ * goes to: the first one after the last operand. */
 struct open_operator {
     const char *op;
     void *first, *then; /* `then` is NULL before the ':' of ?: */
@@ -724,7 +725,7 @@ static void *fold(struct folder *r)
         if (in->op >= OP_JUMP) {
             if (!fold_jump(r, in))
                 return NULL;
-        } else if (in->op != OP_BOOL) { /* skipped: for && and || `apply` gives 0 or 1 itself */
+        } else if (in->op != OP_BOOL) { /* OP_BOOL is not needed: `apply` of && || gives 0 or 1 */
             void *made = fold_value(r, in);
             if (!made)
                 return NULL;

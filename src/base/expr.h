@@ -46,8 +46,9 @@ const char *expr_text(const struct expr *e);
  * Turns an expression into another representation, from the leaves up. `apply` gets the operator
  * ("+", "min", "neg", "<", ...) and the results of the callbacks for its operands; b is NULL if
  * there is only one operand. Returns the result of `apply` for the whole expression. Returns NULL
- * if a callback returned NULL, or if the expression needs a callback that is NULL. ?: needs
- * `choose`, and so do && and ||, which go to `apply`. alignof(NAME) needs `tensor_align`.
+ * if a callback returned NULL, or if the expression needs a callback that is NULL. ?: calls
+ * `choose`. && and || call `apply`, but only if `choose` is not NULL: a caller without `choose`
+ * accepts no operator that may skip an operand. alignof(NAME) calls `tensor_align`.
  */
 struct expr_fold {
     void *(*number)(void *ctx, int64_t v);

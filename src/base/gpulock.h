@@ -14,8 +14,8 @@
 
 enum { GPU_BUSY = -1, GPU_NO_LOCK = -2 };
 
-/* Never waits. `ordinal` is CUDA's number of the GPU among those that CUDA_VISIBLE_DEVICES
- * leaves. */
+/* Never waits. `ordinal` is CUDA's number of the GPU. CUDA counts only the GPUs that
+ * CUDA_VISIBLE_DEVICES names. */
 int gpu_lock(int ordinal);
 void gpu_unlock(int fd); /* takes any value that gpu_lock returned */
 

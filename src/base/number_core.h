@@ -125,9 +125,9 @@ GEN_FN double gen_cut(double d)
 }
 
 /*
- * Rounds |d|, finite, to a float with `mant` explicit mantissa bits and exponents emin..emax.
- * Returns exponent and mantissa without the sign. On overflow it returns the pattern after the
- * largest value, which is infinity if the type has one.
+ * Rounds |d| to a float with `mant` explicit mantissa bits and exponents emin..emax; d must be
+ * finite. Returns the bits of exponent and mantissa, without the sign. On overflow it returns the
+ * bit pattern after that of the largest value. In a type with infinity, that pattern is infinity.
  */
 GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
 {
@@ -209,7 +209,7 @@ struct gen_float {
     int mant, bits;
     uint64_t inf;  /* +inf, or the largest finite value if the type has no infinity */
     uint64_t most; /* the largest finite value */
-    uint64_t nan;  /* a quiet NaN; it stays one if any bits of the mask nan_free change */
+    uint64_t nan;  /* a quiet NaN; it is still a NaN if bits of the mask nan_free change */
     uint64_t nan_free;
 };
 

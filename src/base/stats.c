@@ -87,8 +87,8 @@ struct stats stats_summary(const double *v, size_t n, uint64_t seed)
 }
 
 /*
- * Draws a[i] and b[i] together. A disturbance hits both calls of a pair and so cancels out in their
- * ratio.
+ * Resamples pairs: draws a[i] and b[i] together. A disturbance slows both calls of a pair, so it
+ * cancels out in their ratio.
  */
 struct stats stats_ratio(const double *a, const double *b, size_t n, uint64_t seed)
 {

@@ -4,8 +4,8 @@
  *     struct stats s = stats_summary(times, n, seed);
  *     printf("%.1f us, 95%% in [%.1f, %.1f]\n", s.median, s.lo, s.hi);
  *
- * Intervals are bootstrap percentile intervals of the median. The seed is fixed, so the same times
- * give the same interval. With fewer than 3 values the interval is the range of the values.
+ * Intervals are bootstrap percentile intervals of the median. Equal times and equal seeds give
+ * equal intervals. With fewer than 3 values the interval is the range of the values.
  */
 #ifndef BASE_STATS_H
 #define BASE_STATS_H

@@ -1,6 +1,6 @@
 /*
- * tokens.h - estimates the number of tokens of a text, for budgets and for providers that do not
- * count.
+ * tokens.h - estimates the number of tokens of a text, for budgets and for providers that report no
+ * counts.
  *
  * It counts identifiers by length and punctuation by pairs. For English text and CUDA code, the
  * estimate is within about 15% of the count of common tokenizers. Wherever Hone shows this number,

@@ -1,14 +1,14 @@
 /*
  * cache.h - compile results on disk. The key of a result is the hash of everything it depends on.
  *
- *     DIR/obj/ab/cdef...   one result: a header, its bytes, their SHA-256
+ *     DIR/obj/ab/cdef...   one result: a magic word, the result's bytes, their SHA-256
  *     DIR/pch/...          precompiled headers (pch.h)
  *     DIR/tmp/...          the compilers' temporary files
  *
  * Several processes can share the cache without locks: a process writes an entry to a temporary
  * file and renames it, and never changes it afterwards. Each entry carries a checksum. A damaged
- * entry is removed and counts as a miss. Reading an entry makes it the youngest. When the cache
- * exceeds its size, the oldest entries are removed.
+ * entry is removed and counts as a miss. Reading an entry makes it the youngest one. When the cache
+ * exceeds its maximal size, the oldest entries are removed.
  */
 #ifndef COMPILE_CACHE_H
 #define COMPILE_CACHE_H
@@ -39,9 +39,10 @@ struct cache_part {
     uint64_t n, bytes;
 };
 struct cache_stat {
-    /* Compile results; usual precompiled headers; family headers. */
+    /* `entries` are compile results, `families` are family headers (family.h), and `headers` are
+     * the other precompiled headers. */
     struct cache_part entries, headers, families;
-    /* Files being written, or left by killed processes. */
+    /* Files that are being written, or that killed processes left behind. */
     struct cache_part temps;
     uint64_t total_bytes;
     uint64_t bad; /* entries and headers that failed their checksum (only counted with `verify`) */

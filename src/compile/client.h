@@ -32,8 +32,8 @@ struct client_job {
 
 void client_stop(struct client *c);
 /* Call it if the service closed this job's socket without a reply. Ends that service, so that the
- * next job starts a new one. The service may still run: a dying process closes its sockets one
- * after another, and this one may be among the first. */
+ * next job starts a new one. The service may still run at this moment: a dying process closes its
+ * sockets one after another, and this job's socket may be among the first. */
 void client_reap(struct client *c, const struct client_job *job);
 
 /* Finds the program to run as the service; "" if there is none and this process must fork

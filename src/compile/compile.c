@@ -62,7 +62,7 @@ struct compiler {
 
 struct compile_ticket {
     struct compiler *compiler;
-    int fd; /* readable at once if the answer is already known; else -1 */
+    int fd; /* if the answer is known already, a descriptor that is readable at once; else -1 */
     bool at_once;
     struct compiled done; /* valid if at_once */
     struct client_job job;
@@ -72,16 +72,16 @@ struct compile_ticket {
     const char **kernels;
     size_t nkernels;
     bool resent;
-    struct family *family; /* the ticket compiles behind this family's header; NULL = none */
-    /* A record of this compile, from which its family header can be built; source NULL = do not
-     * keep it. */
+    struct family *family; /* the compile uses this family's header; NULL = none */
+    /* A record of this compile, from which its family header can be built later. If record.source
+     * is NULL, the record is not kept. */
     struct family_record record;
 };
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Hashes a file's size and time instead of its bytes, because size or time differ in another
- * version. */
+/* Hashes a file's size and time instead of its bytes. Another version of the file differs in one of
+ * them. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -238,7 +238,7 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "--expt-relaxed-constexpr");
     } else {
         add_option(o, "--device-int128"); /* because nvcc allows __int128 without an option */
-        /* CuTe and lambdas that become function pointers need it. */
+        /* CuTe needs this option, and so do lambdas that become function pointers. */
         add_option(o, "-default-device");
     }
     if (!c->nvcc && !rq->trusted)
@@ -333,7 +333,7 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     struct strbuf sb = STRBUF_INIT(4 << 20);
     char key[HASH_HEX];
     t->record.cpu_ns = out->cpu_ns;
-    if (t->family) /* without the family header this compile would take longer */
+    if (t->family) /* the record must hold the time without a family header, which is longer */
         t->record.cpu_ns = MAX(t->record.cpu_ns, t->family->record.cpu_ns);
     record_key(t->key, key);
     family_record_write(&t->record, &sb);
@@ -498,8 +498,8 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         job.prelude = f->prelude;
     } else if (f && f->record.source) {
         /* The parent's compile is slow, but its family header is not ready. We use no header at
-         * all: the usual header would cost more than it saves, because the system maps its memory
-         * page by page from a file. */
+         * all: the usual header would cost more than it saves, because the system maps the header's
+         * memory page by page from a file. */
         spec.pch[0] = '\0';
     }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);

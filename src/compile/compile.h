@@ -26,7 +26,7 @@ struct compiler;
 struct compiler_config {
     const char *kind;       /* "nvrtc", "nvcc", or NULL = NVRTC if it is there, else nvcc */
     const char *cache_dir;  /* NULL = the user's cache directory */
-    uint64_t child_ns;      /* processor time per compile; 0 = 120 s */
+    uint64_t child_ns;      /* limit on the processor time of a compile; 0 = 120 s */
     uint64_t child_bytes;   /* memory limit per compile; 0 = 6 GiB */
     uint64_t family_min_ns; /* slower compiles get a family header; 0 = 4 s */
     unsigned jobs;          /* parallel children; 0 = one per core */

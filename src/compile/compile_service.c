@@ -61,9 +61,8 @@ static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running; /* the most compiles at once; how many run now */
-    unsigned
-        background; /* headers being built in the background, one at a time, while compiles run */
+    unsigned jobs, running; /* at most `jobs` compiles run at once; `running` of them run now */
+    unsigned background;    /* 1 while a header is built in the background, beside compiles */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -239,8 +238,8 @@ static int slot_start(struct slot *s)
 {
     pid_t self = getpid();
     s->start_ns = now_ns();
-    /* limit_ns limits processor time, so that a busy machine fails no candidate. The deadline
-     * also ends a child that sleeps or gets no processor. */
+    /* limit_ns limits processor time, so that no candidate fails because the machine is busy. The
+     * deadline also ends a child that sleeps or gets no processor. */
     s->deadline_ns = s->start_ns + s->spec.limit_ns * WALL_FACTOR;
     pid_t pid = fork();
     if (pid == 0)

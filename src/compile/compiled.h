@@ -39,7 +39,7 @@ struct kernel_info {
 struct compiled {
     struct arena arena;
     bool ok;
-    const char *failure; /* "" or the graded reason: "time limit", "memory", "forbidden include" */
+    const char *failure; /* "", or the kind of failure: "time limit", "forbidden include", ... */
     char key[65];        /* cache key, hex SHA-256 */
     bool from_cache, used_pch, used_family_pch;
     uint64_t compile_ns, cpu_ns; /* times of the compile, also if its result came from the cache */

@@ -223,8 +223,8 @@ static bool read_ptxas(struct parser *p, const char *s, size_t n)
     return true;
 }
 
-/* Reads errors without a place. The compiler notices an open brace only at the end of the
- * source. */
+/* Reads errors that name no line. For example, the compiler notices a missing brace only at the end
+ * of the source. */
 static bool read_placeless(struct parser *p, const char *s, size_t n)
 {
     static const char *const heads[] = {

@@ -44,7 +44,7 @@ static const struct {
      "a fragment does not have the MMA's element type or size: make it with "
      "thr_mma.partition_fragment_A/B/C from a tensor of that type, and convert values first"},
     {"canonical GMMA", NULL,
-     "wgmma reads shared memory only in its own layouts: build the operand's with "
+     "wgmma reads shared memory only in its own layouts: build the operand's layout with "
      "tile_to_shape(GMMA::Layout_K_SW128_Atom<T>{}, shape) (MN for the other major)"},
     {"no instance of overloaded function \"gemm\"", NULL,
      "gemm(mma, A, B, C) takes fragments (V,M,K), (V,N,K), (V,M,N) of that MMA; in a kernel itself "

@@ -12,7 +12,8 @@
 #include "compile/ptxas.h"
 
 enum { LOG_MAX = 1 << 20 };
-/* Failures of nvrtcCompileProgram that a source can cause. After any other, NVRTC is unusable. */
+/* Failures of nvrtcCompileProgram that a source can cause. After any other failure, NVRTC is
+ * unusable. */
 enum { ERROR_OUT_OF_MEMORY = 1, ERROR_COMPILATION = 6, ERROR_INTERNAL = 11 };
 
 typedef struct nvrtc_program *program_t;

@@ -174,7 +174,7 @@ static bool names_has(const struct names *s, uint64_t h)
 }
 
 struct line {
-    const char *text, *whole; /* without comments; as it is */
+    const char *text, *whole; /* `text` is the line without comments, `whole` the line as it is */
     size_t len;
     const char *name; /* the module variable that the line declares, or NULL */
     size_t name_len;

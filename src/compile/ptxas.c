@@ -71,8 +71,8 @@ static unsigned long own_file(const char *ptx, const char *name)
     return 0;
 }
 
-/* Finds the last .loc before `end`. If `of` is set, finds the last one that names this place and
- * was itself inlined. */
+/* Finds the last .loc before `end`. If `of` is set, finds the last .loc before `end` that names the
+ * place *of and was itself inlined. */
 static bool last_loc(const char *ptx, const char *end, const struct place *of, struct loc *out)
 {
     bool found = false;

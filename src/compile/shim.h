@@ -1,7 +1,7 @@
 /*
  * shim.h - the C and C++ standard headers that device code asks for, and cub/cub.cuh without its
- * host code. NVRTC has no standard headers; a kernel that includes <cstdint> out of habit, or
- * <cfloat> for FLT_MAX, should compile all the same. The longer headers are the files of headers/.
+ * host code. NVRTC has no standard headers, but a kernel that includes <cstdint> out of habit, or
+ * <cfloat> for FLT_MAX, should still compile. The longer headers are the files of headers/.
  */
 #ifndef COMPILE_SHIM_H
 #define COMPILE_SHIM_H

@@ -6,8 +6,8 @@
  *  define nor specialise such a name.
  *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change
  *     it. scan.h rejects the pragmas that would survive an #undef.
- *  3. The trailer redeclares each kernel extern "C" __global__ from decltype(::kernel). If the name
- *  is not such a kernel, the redeclaration does not compile.
+ *  3. The trailer redeclares each kernel as extern "C" __global__ with the type decltype(::kernel).
+ *     If the name is not such a kernel, the redeclaration does not compile.
  *  4. trailer_read() finds exactly one table per kernel in the PTX and compares it with the .param
  *     list of the .entry of that name. A difference rejects the candidate.
  */

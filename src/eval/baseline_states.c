@@ -10,8 +10,8 @@ static void add(struct verdict *v, const char *who, const char *state, const cha
         .who = arena_strdup(&v->arena, who), .state = state, .text = arena_strdup(&v->arena, text)};
 }
 
-/* Judges the baseline that is program p of the job by its calls. Returns its state and sets
- * *text. */
+/* Judges a baseline, which is program p of the job, by the results of its calls. Returns its state
+ * and sets *text. */
 static const char *judge_calls(struct verdict *v, const struct check_input *in, uint32_t p,
                                const char **text)
 {
@@ -34,7 +34,7 @@ static const char *judge_calls(struct verdict *v, const struct check_input *in, 
     return state;
 }
 
-/* True if some case has a program of this module. In every case program p is module p. */
+/* True if some case runs module p. In every case, program p is module p. */
 static bool took_part(const struct job *j, uint32_t p)
 {
     for (uint32_t c = 0; c < j->ncases; c++)

@@ -9,8 +9,8 @@
 #include "eval/bundle_files.h"
 
 /*
- * Fills v->baselines: first those that were rejected before the run, then, if the candidate
- * passes, the modules of the job.
+ * Fills v->baselines. First come the baselines that were rejected before the run. If the candidate
+ * passes, the baselines of the job follow.
  * A baseline that is a kernel was judged in an evaluation of its own. PyTorch and libraries were
  * not, so this function compares their outputs at the timed shapes with the truth. Sets left_out[p]
  * for each program of the job that is wrong or failed; left_out has JOB_MAX_PROGRAMS entries.
@@ -18,7 +18,7 @@
 void baseline_states(struct verdict *v, const struct check_input *in,
                      const struct rejected_baseline_vec *rejected, bool *left_out);
 
-/* The module of a baseline that ended the job because it failed; 0 = none did. */
+/* If a baseline failed and thereby ended the job, returns the number of its module, else 0. */
 uint32_t baseline_that_broke_the_job(const struct result *r, const struct job *j);
 
 #endif

@@ -85,15 +85,16 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
 }
 
 /* A workload that Hone adds by rule (task/regimes.h) makes one call, because it only tests whether
- * the result is right at this shape. The calls share one loaded module, which saves most of their
- * time. */
+ * the result is right at this shape. All such workloads share one loaded module, which saves most
+ * of their time. */
 static void add_regime_call(struct job_case *c, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE | JOB_CALL_EDGES, mix(seed, 1, 0),
              mix(seed, 3, 0));
 }
 
-/* A call on precision data. The emulator runs a sample of blocks if the shape is a timed one. */
+/* Adds a call on precision data. If the shape is a timed one, the emulator runs a sample of
+ * blocks. */
 static void add_precision_call(struct job_case *c, bool sample, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | (sample ? JOB_CALL_BLOCK_SAMPLE : 0), mix(seed, 14, 0),
@@ -119,8 +120,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
             out += c->buffers[i].bytes;
     c->timing = (struct job_timing){.min_calls = 11,
                                     .max_calls = 400,
-                                    /* Fewer for large outputs, because outputs that are kept
-                                     * take memory. */
+                                    /* Fewer calls with large outputs are verified, because Hone
+                                     * keeps these outputs in memory. */
                                     .verify = out > 64 << 20 ? 1 : 2,
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0)};
@@ -130,7 +131,7 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
         add_call(c, p, JOB_CALL_VERIFY, mix(seed, 12, 0), mix(seed, 13, p));
 }
 
-/* A short timing of a smoke case on the emulator, with the same sequence of calls as on a GPU.
+/* Adds a short timing to a smoke case on the emulator, with the same sequence of calls as on a GPU.
  * One timed call is verified, then repeated untimed in a fresh module, as in add_check_calls(). */
 static void add_rehearsal(struct job_case *c, uint64_t seed)
 {
@@ -213,8 +214,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     struct shape *s = arena_alloc(a, sizeof *s);
     if (draw(s, t, w, o, seed, a, err) < 0)
         return -1;
-    /* Where an input's "init" lists several values, workloads use them in turn. The seed decides
-     * with which one they begin, so no kernel can know it. */
+    /* If an input's "init" lists several values, the workloads use the values in turn. The seed
+     * decides which value comes first, so no kernel can know it. */
     s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
     if (o->emu && timed && total_bytes(s) > emu_max_time_bytes) {
@@ -262,7 +263,7 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     return 0;
 }
 
-/* The most workloads of the role that an evaluation can have, including those that Hone adds. */
+/* How many workloads of the role an evaluation can have at most, including those that Hone adds. */
 static unsigned most_of(const struct task *t, enum workload_role role)
 {
     unsigned n = 0, timed = 0;
@@ -308,9 +309,10 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
     return false;
 }
 
-/* Adds cases with precision data after the role's other cases. A smoke case has the shape of the
- * first smoke workload. If the candidate is timed too, check cases have the timed shapes, on the
- * emulator only the first one. `index` numbers the cases. */
+/* Adds cases with precision data after the role's other cases. For ROLE_SMOKE it adds one case,
+ * with the shape of the first smoke workload. For ROLE_CHECK, if the candidate is timed too, it
+ * adds a case for each timed shape; on the emulator, only for the first one. `index` is the number
+ * of the first case. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)

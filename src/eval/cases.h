@@ -2,8 +2,8 @@
  * cases.h - chooses the workloads that a candidate runs, and the calls it makes on each.
  *
  * Smoke and check workloads are run as written; held-out shapes are drawn afresh from the
- * evaluation's seed; time workloads are timed. A case with precision data or of a workload that
- * Hone adds makes one call. Any other checked case makes four calls:
+ * evaluation's seed; time workloads are timed. A case makes one call if it has precision data, or
+ * if Hone added its workload. Any other checked case makes four calls:
  *   1. some data: verified;
  *   2. other data, without reloading the module: verified, since no data may be carried from call
  *   to call;

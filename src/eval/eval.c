@@ -247,8 +247,8 @@ static struct case_options case_options_of(const struct evaluation *a, bool on_e
 
 static void profile_failed(struct evaluator *e, struct evaluation *a, const struct err *err);
 
-/* The verdicts of the candidate's kernel baselines, in its arena. Returns false if some are not
- * known yet. */
+/* Collects the verdicts of the candidate's kernel baselines, in the candidate's arena. Returns
+ * false if some are not known yet. */
 static bool judged_baselines(struct evaluator *e, struct evaluation *a,
                              struct bundle_files_request *rq)
 {
@@ -397,7 +397,8 @@ static bool begin_profile(struct evaluator *e, struct evaluation *a)
         set_bottleneck(e, a);
     if (!e->cuda || a->cfg.depth < EVAL_PROFILE || !a->v.times.n)
         return false;
-    /* The counters of the emulated smoke workloads say nothing about the timed ones. */
+    /* The profile needs a run of its own, because the counters of the emulated smoke workloads say
+     * nothing about the timed workloads. */
     a->stage = PROFILING;
     a->no_ncu = a->no_ncu || str_eq(e->main->ops->name, "spool");
     submit_run(e, a);

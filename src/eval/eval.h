@@ -37,7 +37,7 @@ void evaluator_close(struct evaluator *e);
 const char *evaluator_device(const struct evaluator *e);
 
 /* Starts background work that makes the compiles of this source's children faster. Call it before
- * you submit the children. Returns the state of compile_prepare(); -1 = nothing to gain. */
+ * you submit the children. Returns the result of compile_prepare(); -1 = nothing to gain. */
 int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
 
 /* Appends in a few words what a submitted evaluation is doing; nothing if it is done or unknown. */

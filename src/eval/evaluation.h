@@ -75,9 +75,10 @@ struct evaluator {
 /* evaluator.c */
 void evaluation_free(struct evaluation *a);
 
-/* judge_job.c: fills the verdict from the facts of a job. Copies counters into the verdict, except
- * those of held-out shapes. */
+/* judge_job.c */
+/* Fills the verdict from the facts of a job. */
 void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r);
+/* Copies the counters into the verdict, except those of held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r);
 
 #endif

@@ -12,8 +12,8 @@ enum { SCALE_BITS = 20 };
 
 struct changed_input {
     const char *name;
-    uint32_t dims; /* bit d: thin along dimension d */
-    int scale;     /* times 2^(SCALE_BITS * scale) */
+    uint32_t dims; /* bit d: make the input thin along dimension d (struct gen_spec) */
+    int scale;     /* multiply the input by 2^(SCALE_BITS * scale) */
 };
 
 struct precision_data {
@@ -34,7 +34,8 @@ static bool may_be_narrow(const struct compiled *code)
     return false;
 }
 
-/* The generator makes a tensor thin along at most GEN_THIN_RANGES ranges of dimensions. */
+/* Counts the ranges of adjacent dimensions in `dims`. The generator can make a tensor thin along at
+ * most GEN_THIN_RANGES of them. */
 static unsigned ranges_in(uint32_t dims)
 {
     return (unsigned)__builtin_popcount(dims & ~(dims << 1));

@@ -83,7 +83,7 @@ static void read_buffer(const struct json_node *n, const char *name, struct job_
         if (*f->from)
             json_node_bad_key(&c, "the buffer already has a \"from\"");
         else if (!filled && !b->zero_init)
-            json_node_bad_key(&c, "an output cannot be initialised, a workspace only with zeros");
+            json_node_bad_key(&c, "an output cannot be initialised; a workspace only with zeros");
     }
     if (*f->from && !filled && json_node_get(n, "from", &c))
         json_node_bad_key(&c, "only an input or inout has contents");

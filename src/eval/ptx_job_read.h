@@ -13,7 +13,8 @@ struct ptx_job_files {
     const char *to;   /* receives the result */
 };
 
-/* Everything is allocated in `a`. Problems go to the root's list. */
+/* Allocates everything in the root's arena. Adds problems to the root's list; returns true if there
+ * are none. */
 bool ptx_job_read(const struct json_node *root, struct job_case *c, struct ptx_job_files *files);
 
 #endif

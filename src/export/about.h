@@ -13,7 +13,7 @@
 /* Appends the paragraph; each line begins with `prefix`. The text does not end a C comment or a
  * Python string. */
 void about_text(struct export_model *m, const char *prefix, struct strbuf *out);
-/* The same facts for programs. */
+/* Returns the same facts as JSON, for programs. */
 json_t *about_json(struct export_model *m);
 /* "Softmax of each row." on one line. */
 const char *about_title(struct export_model *m);

@@ -18,8 +18,9 @@ static void add_bytes(struct strbuf *out, const unsigned char *p, size_t n)
         strbuf_addc(out, '\n');
 }
 
-/* The test of a load whether the GPU can run the code: "a" code runs on one architecture only,
- * other machine code on the later GPUs of the same generation too. */
+/* The C condition that tests, at load time, whether the GPU can run the code. Code for an
+ * architecture such as sm_90a runs only on that architecture. Other machine code also runs on later
+ * GPUs of the same generation. */
 static const char *arch_test(struct export_model *m)
 {
     const char *arch = m->in.code->arch;
@@ -54,7 +55,7 @@ static struct float_layout layout(enum dtype t)
     }
 }
 
-/* The body of the example: the sizes of a smoke workload, a buffer for each tensor. */
+/* Appends the body of the example: the sizes of a smoke workload, and a buffer for each tensor. */
 static int add_example(struct export_model *m, struct strbuf *set, struct strbuf *print,
                        struct err *err)
 {

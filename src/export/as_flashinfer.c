@@ -24,8 +24,8 @@ static const char *py(struct export_model *m, const char *name)
     return name_in(LANG_PYTHON, name, &m->arena);
 }
 
-/* The document of the definition: the task itself, or the one that the task was imported from. A
- * new reference. */
+/* Returns the JSON of the definition, as a new reference. If the task was imported from a
+ * definition, that is the imported one; else it is the task's own JSON. */
 static json_t *document_of(const struct task *t, bool *imported)
 {
     json_t *doc = json_read_text(t->text, strlen(t->text), "task", NULL, NULL);
@@ -36,8 +36,9 @@ static json_t *document_of(const struct task *t, bool *imported)
     return definition ? definition : doc;
 }
 
-/* Calls fn for each input of the definition in its order: tensors, and scalars of shape null. An
- * input that the reference does not use is neither a tensor nor a scalar of an imported task. */
+/* Calls fn for each input of the definition, in its order. An input is a tensor, or a scalar, whose
+ * shape is null. An imported task has neither a tensor nor a scalar for an input that the reference
+ * does not use; then fn gets NULL for both. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,
@@ -72,7 +73,7 @@ static void add_param(struct export_model *m, const char *name, const struct tas
     strbuf_addf(out, "%s%s", out->len ? ", " : "", py(m, name));
 }
 
-/* A kernel is verified for one value of each scalar. */
+/* Adds a check of a scalar's value, because the kernel was verified for one value only. */
 static void add_scalar_check(struct export_model *m, const char *name,
                              const struct task_tensor *tensor, const struct task_scalar *scalar,
                              void *ctx)
@@ -91,8 +92,8 @@ static void add_scalar_check(struct export_model *m, const char *name,
                 name, x, scalar->value);
 }
 
-/* run(inputs, outputs): writes into the outputs that the caller gives. A tensor that the kernel
- * updates in place is copied first, because a definition's inputs stay as they are. */
+/* Appends run(inputs, outputs), which writes into the outputs that the caller gives. A tensor that
+ * the kernel updates in place is copied first, because a definition's inputs stay as they are. */
 static void add_run(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -216,9 +217,10 @@ static double reference_ns(const struct verdict *v, const char *workload)
     return found;
 }
 
-/* Hone compares errors with the task's tolerance, element by element. The relative error of a trace
- * is that ratio times the tolerance's relative part. A tolerance in sigmas has no such part: the
- * errors of the trace are then NaN. */
+/* Hone divides the error of each element by the task's tolerance; max_ratio is the largest of these
+ * ratios. The relative error in a trace is max_ratio times the relative part of the tolerance, and
+ * the absolute error likewise. A tolerance in sigmas has no such parts, so these errors are then
+ * NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;

@@ -20,7 +20,7 @@ static void add_function(void *ctx, size_t i, const char *kernel)
     strbuf_addf(ctx, "%s(const void *)&::%s", i ? ", " : "", kernel);
 }
 
-/* Lines that put the arrays of a call into struct NAME_args. */
+/* Appends lines that put the arrays of a call into struct NAME_args. */
 static void add_set(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -51,7 +51,7 @@ static bool has_banned_word(const char *text)
     return false;
 }
 
-/* Where a comment, string or character that begins at p ends; p itself if none begins there. */
+/* If a comment, a string or a character literal begins at p, returns its end; else returns p. */
 static const char *skip_part(const char *p, bool *is_comment)
 {
     *is_comment = p[0] == '/' && (p[1] == '/' || p[1] == '*');
@@ -69,7 +69,7 @@ static const char *skip_part(const char *p, bool *is_comment)
     return *p == quote ? p + 1 : p;
 }
 
-/* The candidate, without its comments if one of them has a banned word. */
+/* Appends the candidate. If its text has a banned word, leaves out its comments. */
 static void add_candidate(struct export_model *m, struct strbuf *out)
 {
     bool strip = has_banned_word(m->in.text), is_comment;
@@ -83,7 +83,7 @@ static void add_candidate(struct export_model *m, struct strbuf *out)
     }
 }
 
-/* The candidate and its launch code, as one CUDA source. */
+/* Appends the candidate and its launch code, as one CUDA source. */
 static void add_cuda_source(struct export_model *m, struct strbuf *out)
 {
     struct strbuf plan = STRBUF_INIT(4 << 20), args = STRBUF_INIT(1 << 20),
@@ -140,8 +140,8 @@ static void add_cpp_source(struct export_model *m, struct strbuf *out)
                 m->ident);
 }
 
-/* ModelNew, whose forward calls _call(): with the parameters of the original if the task was
- * imported from a module. */
+/* Appends ModelNew, whose forward calls _call(). If the task was imported from a module, ModelNew
+ * has the parameters of that module. */
 static int add_model(struct export_model *m, struct strbuf *out, struct err *err)
 {
     const char *class = NULL;
@@ -162,7 +162,7 @@ static int add_model(struct export_model *m, struct strbuf *out, struct err *err
     return 0;
 }
 
-/* _call() through the extension. */
+/* Appends the form of _call() that runs the kernel through the compiled extension. */
 static void add_source_call(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

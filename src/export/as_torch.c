@@ -16,9 +16,10 @@ enum gradient { GRADIENT_NONE, GRADIENT_IN_PLACE, GRADIENT_EAGER, GRADIENT_KERNE
 
 /* ---- --backward ------------------------------------------------------------------------------ */
 
-/* Where the tensors of the backward kernel come from and go to. An input is "inputs[0]",
- * "outputs[1]" or "grads[0]" of the forward kernel. An output is the gradient of the forward
- * kernel's input with this index. */
+/* Where the tensors of the backward kernel come from and go to. The text inputs[k] names the tensor
+ * that becomes input k: "inputs[0]", "outputs[1]" or "grads[0]" of the forward kernel. The number
+ * outputs[k] says whose gradient output k is: that of the forward kernel's input with this
+ * number. */
 struct binding {
     size_t ninputs, noutputs;
     const char *inputs[TASK_MAX_TENSORS];
@@ -120,8 +121,8 @@ static const char *gradient_note(enum gradient g)
     return "It has no gradient: backward() raises an error.";
 }
 
-/* Keeps only those tensors alive until the backward pass that it needs. Buffers that the module
- * changes after the call are copied. */
+/* Appends _setup(), which saves the tensors for the backward pass: the inputs, and the outputs only
+ * if the backward kernel reads them. Buffers that the module changes after the call are copied. */
 static void add_setup(struct export_model *m, const struct binding *bound, struct strbuf *out)
 {
     size_t inputs = 0;
@@ -140,8 +141,8 @@ static void add_setup(struct export_model *m, const struct binding *bound, struc
     strbuf_addf(out, "%s)\n    ctx.rest = inputs[%zu:]\n\n\n", outputs ? ", *outputs" : "", inputs);
 }
 
-/* The backward function with a kernel: it calls the kernel's operator, and PyTorch for the
- * gradients that the kernel does not compute. */
+/* Appends the backward function. It calls the operator of the backward kernel. For the gradients
+ * that this kernel does not compute, it calls PyTorch. */
 static void add_kernel_gradient(struct export_model *m, struct export_model *b,
                                 const struct binding *bound, bool has_reference, struct strbuf *out)
 {

@@ -10,7 +10,8 @@
 
 /* The members of struct NAME_args: tensors, then the sizes and scalars that the caller gives. */
 void c_text_args(struct export_model *m, struct strbuf *out);
-/* Needs <stdarg.h>, <stdint.h>, <stdio.h> and <string.h>, and struct NAME_args before it. */
+/* Appends the plan as C code. Before this text, the file must include <stdarg.h>, <stdint.h>,
+ * <stdio.h> and <string.h>, and declare struct NAME_args. */
 void c_text_plan(struct export_model *m, struct strbuf *out);
 /* The number of different kernels that the plan launches, as text. */
 const char *c_text_kernel_count(struct export_model *m);

@@ -64,17 +64,17 @@ int evidence_check(const struct evidence *e, const struct verdict *v, struct err
                        v->summary);
     if (!str_eq(v->source_sha, e->source_sha))
         return err_set(err, ERR_INPUT,
-                       "the verdict is about another source: the SHA-256 of that one is %.12s, of "
-                       "this one %.12s",
+                       "the verdict is about another source: it names the SHA-256 %.12s, but this "
+                       "source has %.12s",
                        v->source_sha, e->source_sha);
     if (!*v->task_sha)
         return err_set(err, ERR_INPUT,
-                       "its verdict is from an older Hone, which does not say for "
-                       "which version of the task it is; evaluate it again");
+                       "its verdict is from an older Hone and does not name the version of the "
+                       "task; evaluate the kernel again");
     if (!str_eq(v->task_sha, e->task_sha))
         return err_set(err, ERR_INPUT,
-                       "its verdict is for another version of task '%s': that one has the hash "
-                       "%.12s, this one %.12s; evaluate it again",
+                       "its verdict is for another version of task '%s': it names the hash %.12s, "
+                       "but this task has %.12s; evaluate the kernel again",
                        e->task->name, v->task_sha, e->task_sha);
     return check_coverage(e, v, err);
 }
@@ -96,7 +96,9 @@ static int load_verdict(struct store *s, const struct verdict_rec *rec, struct v
     return rc;
 }
 
-/* The run's verdict about a source that decides: a failed one (its confirmation), else the last. */
+/* A run can have several verdicts about one source, because it evaluates the best kernel again to
+ * confirm it. Returns the verdict that decides: the first that failed, else the last one. An
+ * unjudged verdict decides only if there is no other. */
 static const struct verdict_rec *deciding(const struct verdict_rec_vec *all, const char *source_sha)
 {
     const struct verdict_rec *found = NULL;

@@ -67,7 +67,8 @@ static void bounds_of_product(struct formula *f)
     }
 }
 
-/* The bounds of / % cdiv and align. All need a divisor of 1 or more here; else they are checked. */
+/* Finds the bounds of / % cdiv and align for a divisor of 1 or more. If the divisor may be smaller,
+ * may_fail is set, and the printed code checks the operation. */
 static void bounds_of_division(struct formula *f)
 {
     const struct formula *x = f->a, *y = f->b;
@@ -79,7 +80,7 @@ static void bounds_of_division(struct formula *f)
     } else if (str_eq(f->op, "align")) {
         f->lo = MIN(x->lo, 0);
         f->hi = MAX(x->hi, 0) + MAX(y->hi, 1);
-    } else { /* a divisor of b or more makes the quotient that much smaller */
+    } else { /* the divisor is at least b, so no quotient is larger than `most` / b, rounded up */
         double b = MAX(y->lo, 1);
         f->lo = x->lo < 0 ? -most / b - 1 : 0;
         f->hi = most / b + 1;
@@ -243,7 +244,7 @@ static void print_call(struct strbuf *out, const struct formula *f, const struct
     strbuf_addc(out, ')');
 }
 
-/* gcc -Wall wants parentheses around && in ||, though C does not. */
+/* gcc -Wall warns about an && inside an || without parentheses, so we print them. */
 static int logic_level(const struct formula *operand, const struct formula *in, bool python,
                        int level)
 {
@@ -255,7 +256,7 @@ static void print_logic(struct strbuf *out, const struct formula *f, const struc
                         enum formula_use use)
 {
     bool python = s->lang == LANG_PYTHON;
-    bool to_number = python && use == FORMULA_VALUE; /* `and` gives an operand, not 0 or 1 */
+    bool to_number = python && use == FORMULA_VALUE; /* Python's `and` gives one of its operands */
     int level = precedence(f);
     if (to_number)
         strbuf_adds(out, "int(");
@@ -284,14 +285,15 @@ static void print_operator(struct strbuf *out, const struct formula *f,
         strbuf_addc(out, '-');
         operand(out, f->a, s, FORMULA_VALUE, level);
     } else {
-        /* Comparisons do not chain, so both sides of one bind tighter. */
+        /* Comparisons do not chain, so both operands of a comparison must bind tighter than it. */
         operand(out, f->a, s, FORMULA_VALUE, level == 5 ? 5 : level - 1);
         strbuf_addf(out, " %s ", s->lang == LANG_PYTHON && str_eq(f->op, "/") ? "//" : f->op);
         operand(out, f->b, s, FORMULA_VALUE, level);
     }
 }
 
-/* In C, arithmetic on literals alone would be 32 bits wide. */
+/* In C, arithmetic on literals alone would be 32 bits wide. So if the result needs more, prints
+ * 64-bit literals. */
 static void print_apply(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                         enum formula_use use)
 {

@@ -45,8 +45,8 @@ struct export_model {
     struct export_source in;
     const char *ident; /* the task's name as an identifier */
     char task_sha[TASK_HASH], source_sha[TASK_HASH];
-    int64_t *lo, *hi;               /* of each name in expressions */
-    int64_t *tested_lo, *tested_hi; /* of each axis: what the task's workloads span */
+    int64_t *lo, *hi;               /* the bounds of each name that expressions use */
+    int64_t *tested_lo, *tested_hi; /* the range of each axis in the task's workloads */
     struct axis_rule *axes;
     size_t *axis_order; /* the axes, each after those that its rule needs */
 };

@@ -66,7 +66,7 @@ int origin_class(struct export_model *m, const char **name, struct err *err)
     return rc;
 }
 
-/* The state's path that holds a tensor of the task; NULL if none does. */
+/* The path, in the module's state, of a tensor of the task; NULL if the state does not hold it. */
 static const char *path_of(const json_t *map, const char *tensor)
 {
     const char *path;

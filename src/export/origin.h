@@ -4,11 +4,11 @@
  * An imported task has the module's file in `torch` and says in `origin` how the module and the
  * task belong together:
  *
- *     "origin": { "class": "Model",                        the class in the file
- *                 "arguments": ["x"],                      forward's arguments, as inputs of the
- * task "state": {"conv.weight": "conv_weight"}, parameters and buffers, as inputs "updates":
- * {"bn.running_mean": "new_mean"} }   buffers that forward changes, and the outputs with their new
- * values
+ *     "origin": {
+ *         "class": "Model",                            the class in the file
+ *         "arguments": ["x"],                          forward's arguments: inputs of the task
+ *         "state": {"conv.weight": "conv_weight"},     parameters and buffers: inputs of the task
+ *         "updates": {"bn.running_mean": "new_mean"}}  changed buffers: outputs with new values
  *
  * An export then offers an nn.Module with the parameters and buffers of the original, so that its
  * state_dict loads.

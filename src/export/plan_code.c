@@ -83,8 +83,8 @@ int code_map_type(enum dtype t)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Workspaces come before the maps that describe them. A printer may meet one of them again in a
- * later launch. */
+/* Prints the workspaces and the tensor maps that a launch uses: first the workspaces, because a map
+ * may describe one. If several launches use the same workspace or map, each of them prints it. */
 static void walk_needs(struct plan_code *c, const struct plan_launch *l)
 {
     const struct plan *p = c->m->in.plan;

@@ -40,20 +40,20 @@ extern const struct plan_printer plan_printer_c, plan_printer_python, plan_print
 
 void plan_code_write(struct export_model *m, const struct plan_printer *p, struct strbuf *out);
 
-/* For printers: a line at the current indent, and expressions as text (in the model's arena). A
- * missing expression has the value `otherwise`. */
+/* For printers. Writes a line at the current indent. */
 void code_line(struct plan_code *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Returns an expression as text, in the model's arena. If `e` is NULL, returns `otherwise`. */
 const char *code_value(struct plan_code *c, const struct expr *e, const char *otherwise);
 const char *code_formula(struct plan_code *c, const struct formula *f, enum formula_use use);
 /* The text of an expression for use inside a string literal. */
 const char *code_text(struct plan_code *c, const char *text);
 /* A floating-point number that reads back exactly. */
 const char *code_double(struct plan_code *c, double v);
-/* A dimension of a tensor map: the plan's, or the tensor's own. */
+/* Dimension i of a tensor map: the one that the plan gives, else that of the tensor itself. */
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
 /* The bits of a 2-byte floating-point scalar. */
 unsigned code_half_bits(const struct task_scalar *s);
-/* CUtensorMapDataType. */
+/* Returns the number of CUtensorMapDataType for this type. */
 int code_map_type(enum dtype t);
 
 #endif

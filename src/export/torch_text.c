@@ -151,7 +151,7 @@ static bool plan_uses_align(const struct export_model *m)
                 return true;
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
-                return true; /* a map needs 16 bytes: the check is part of preparing a call */
+                return true; /* preparing a call checks that a map's address is 16-byte aligned */
     }
     vec_each (const struct plan_workspace, w, &m->in.plan->workspaces)
         if (expr_alignof_name(w->bytes, 0, NULL))
@@ -159,7 +159,8 @@ static bool plan_uses_align(const struct export_model *m)
     return false;
 }
 
-/* The object of the kernel: where its code is, which tensors it takes, in which order. */
+/* Appends the kernel's Python object. It knows where the kernel's code is, and which tensors the
+ * kernel takes, in which order. */
 static void add_object(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -365,7 +366,8 @@ static void add_scalars(struct export_model *m, const char *text, struct strbuf 
                             : arena_printf(&m->arena, "%lld", (long long)x->value));
 }
 
-/* Whether the task's names are names in Python. If not, its expression cannot use them. */
+/* True if a name of the task is reserved in Python, so that the export renames it. The task's
+ * expression does not know the new name. */
 static bool renames(const struct export_model *m)
 {
     vec_each (const struct task_tensor, x, &m->in.task->tensors)
@@ -416,7 +418,7 @@ static void add_program(struct export_model *m, const char *text, const char *pa
         strbuf_addf(out, "\"%s\", ", x->name);
     strbuf_addf(out, "), _%s_sizes(%s))}\n    given = {", m->ident, params);
     vec_each (const struct task_tensor, x, &t->tensors)
-        if (x->is_input) /* the program changes such an input: the caller's must stay */
+        if (x->is_input) /* an input that the program changes is copied, to protect the caller's */
             strbuf_addf(out, "\"%s\": %s%s, ", x->name, py(m, x->name),
                         origin_is_updated(m, x->name) ? ".clone()" : "");
     vec_each (const struct task_scalar, x, &t->scalars)

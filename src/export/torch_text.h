@@ -26,8 +26,9 @@ bool torch_text_reference(struct export_model *m, struct strbuf *out);
 /* A Python string literal with this text: raw and readable where that is possible. */
 void torch_text_literal(struct strbuf *out, const char *text);
 
-/* "x, w, D": the parameters of the operator: inputs, then sizes and scalars that the caller must
- * give. With `types` as in a schema: "Tensor x, Tensor(a!) r, SymInt D". */
+/* Appends the parameters of the operator, such as "x, w, D": inputs, then sizes and scalars that
+ * the caller must give. With `types` it writes them as in a schema: "Tensor x, Tensor(a!) r,
+ * SymInt D". */
 void torch_text_params(struct export_model *m, bool types, struct strbuf *out);
 /* "R, C": the values that a plan needs, as PREFIX_sizes() returns them. */
 void torch_text_values(struct export_model *m, struct strbuf *out);

@@ -54,9 +54,10 @@ struct gnn_batch {
     int64_t feature_dim;
     const int32_t *label; /* n_nodes[0] classes, or GNN_UNLABELLED; NULL if the data has none */
 
-    uint64_t seed; /* with the next two, all randomness of the batch: a batch is a */
-    int64_t epoch; /* function of the data, the options, the seed, the epoch and its number */
-    int64_t index; /* number of the batch in its epoch, 0.. */
+    /* A batch is a function of the data, the options and the next three numbers. */
+    uint64_t seed;
+    int64_t epoch;
+    int64_t index; /* number of the batch in its epoch, from 0 */
     int64_t first; /* position of the first seed in the epoch's (shuffled) list of nodes */
 };
 

@@ -6,12 +6,13 @@
  *     int32_t *a = p.base;                     zeroed; memory is used as it is touched
  *     pages_release(&p);
  *
- * Random reads in a large array miss the TLB with 4 KiB pages: on a Neoverse-N1, 4 GB are read at
- * 17 M/s with small pages and at 37 M/s with huge ones. The kernel backs only anonymous memory with
- * huge pages, so an array that must be fast is read from its file, not mapped.
+ * With 4 KiB pages, random reads in a large array miss the TLB. In 4 GB, a Neoverse-N1 does 17
+ * million random reads a second with small pages and 37 million with huge pages. The kernel backs
+ * only anonymous memory with huge pages. So we read the file of an array that must be fast into
+ * memory, and do not map the file.
  *
- * A reservation is address space. A caller may reserve its worst case; the process pays for the
- * pages that it touches.
+ * A reservation takes only address space. A caller may reserve its worst case; the process pays for
+ * the pages that it touches.
  */
 #ifndef GNN_PAGES_H
 #define GNN_PAGES_H

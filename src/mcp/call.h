@@ -39,7 +39,7 @@ struct desk {
     struct host host;
     struct shelf shelf;
     struct optimization *runs; /* optimize.h */
-    double granted_usd;        /* of the user's cap: what runs may spend or have spent */
+    double granted_usd;        /* the part of the user's cap that runs may spend or have spent */
 };
 
 struct call {
@@ -53,11 +53,11 @@ struct call {
     struct child_process child;
     const char *text; /* for finish(): the kernel's source; in mem */
 
-    /* While it waits. The wait also ends with the run. */
+    /* For CALL_WAIT. The wait ends when `run` ends, or earlier: */
     struct optimization *run;
-    bool until_named;  /* it waits only until the run has a name */
-    uint64_t until_ns; /* and not longer than this; 0 = no limit */
-    bool waited;       /* start() is called again, after the wait */
+    bool until_named;  /* when the run has a name */
+    uint64_t until_ns; /* at this time; 0 = no limit */
+    bool waited;       /* the wait is over, and the server calls start() again */
 
     /* ---- for the server ---- */
     struct call *next;
@@ -77,20 +77,22 @@ const char *call_str(const struct call *c, const char *name); /* NULL = not give
 json_int_t call_int(const struct call *c, const char *name, json_int_t otherwise);
 bool call_bool(const struct call *c, const char *name, bool otherwise);
 
-/* Adds a word to the command line; begins with "hone" by itself. */
+/* Adds a word to the command line. The first word comes after the path of `hone`, which this
+ * function adds by itself. */
 void call_word(struct call *c, const char *word);
-/* The command line that prints a task as JSON. */
+/* Adds the words of a command line that prints a task as JSON. */
 void call_show_task(struct call *c, const char *task);
 /* Adds --name=VALUE, so that no value can pass for an option. NULL adds nothing. */
 void call_option(struct call *c, const char *name, const char *value);
 
 /* The argument `task`, as an operand for hone. */
 int call_task(struct call *c, const char **out, struct err *err);
-/* Writes the kernel of the arguments `source` or `file` to a private folder. Returns its path, and
- * its text in c->text. */
+/* Writes the kernel of the arguments `source` or `file` to a file in a private folder. Sets *out to
+ * the path of that file, and c->text to the kernel's text. */
 int call_kernel(struct call *c, const char **out, struct err *err);
-/* Checks that the argument is the name of a run, or the number of a candidate or "best". */
+/* Checks that the argument can be the name of a run. */
 int call_check_run(const char *run, struct err *err);
+/* Checks that the argument is the number of a candidate, or "best". */
 int call_check_candidate(const char *candidate, struct err *err);
 
 /* The JSON that the child printed. If it printed none, the error is the child's own message. */

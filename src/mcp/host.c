@@ -35,7 +35,7 @@ static const char *const system_roots[] = {"/usr",
                                            "/etc/ld.so.conf.d",
                                            "/etc/alternatives",
                                            "/etc/localtime"};
-/* More for a child that talks to a model's server: names, certificates. */
+/* A child that talks to a model's server may also read these, for host names and certificates. */
 static const char *const network_roots[] = {"/etc", "/run/systemd/resolve"};
 
 static void add_path(struct path_vec *v, struct arena *mem, const char *path)
@@ -132,7 +132,8 @@ static void add_readable(const struct host *h, struct path_vec *v, struct arena 
     add_list(v, mem, getenv("LD_LIBRARY_PATH"));
     if (h->config.allow_python)
         add_python(v, mem);
-    /* Hone locks a GPU with a file, which a child can open but not make. */
+    /* Hone locks a GPU with a file. A child can open this file but cannot make it, so we make the
+     * files here. */
     for (int i = 0; has_gpu() && i < MAX_GPUS; i++)
         gpu_unlock(gpu_lock(i));
     add_matches(v, mem, "/tmp/hone-gpu-*.lock");

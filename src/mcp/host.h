@@ -29,7 +29,7 @@ struct host {
     uint64_t memory_bytes; /* limit for a child and its descendants */
 };
 
-/* The authors of a child: who writes the kernels decides what the child may do. */
+/* Who writes the kernels in a child. The child's rights depend on it. */
 enum host_author {
     HOST_BUILT_IN, /* no network, no keys, only the directory */
     HOST_REMOTE,   /* also the network and the user's keys */
@@ -40,7 +40,7 @@ enum host_author {
 int host_open(struct host *h, const struct mcp_config *c, struct err *err);
 void host_close(struct host *h);
 
-/* Sets everything but argv, on_end and ctx. */
+/* Sets all fields of *c except argv, on_end and ctx. */
 void host_prepare(const struct host *h, enum host_author author, struct child_process *c);
 
 /* Checks the name or path of a task. The result, in `mem`, is the operand for `hone`. A task of the

@@ -10,8 +10,9 @@
  *                                      │              │
  *             <──lines── protocol <── reply <── child process, jailed (host.h)
  *
- * The server itself evaluates nothing. Each tool runs `hone` as a child process, so a crash, a hang
- * or a hostile task ends that child and not the server, and cancelling is killing the child.
+ * The server itself evaluates nothing. Each tool runs `hone` as a child process. So a crash, a hang
+ * or a hostile task can harm that child, but not the server. To cancel a call, the server kills the
+ * child.
  */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H

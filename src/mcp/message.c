@@ -95,8 +95,8 @@ static void read_object(struct message *m)
         m->method = json_string_value(method);
 }
 
-/* JSON-RPC answers no notification, not even a bad one. Here: an object with a method, without
- * an id. */
+/* A notification is an object with a method and without an id. JSON-RPC allows no answer to a
+ * notification, not even to a bad one. */
 static bool is_notification(const struct message *m)
 {
     return *m->method && !json_object_get(m->root, "id");

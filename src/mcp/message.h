@@ -47,7 +47,7 @@ void line_reader_release(struct line_reader *r);
 enum message_kind {
     MESSAGE_REQUEST,
     MESSAGE_NOTIFICATION,
-    MESSAGE_RESPONSE, /* an answer to a request; this server sends none, so it ignores answers */
+    MESSAGE_RESPONSE, /* an answer; ignored, because this server sends no requests */
     MESSAGE_BLANK,    /* an empty line */
     MESSAGE_BAD
 };
@@ -69,8 +69,8 @@ struct message {
     json_t *id;         /* a string or an integer; NULL if there is none that can be used */
     const char *method; /* "" if there is none */
     json_t *params;     /* an object, or NULL */
-    enum rpc_code code; /* if it is bad: the error to answer, and why */
-    struct err err;
+    enum rpc_code code; /* of a bad message: the error code of the answer */
+    struct err err;     /* of a bad message: the reason */
 };
 
 /* Reads one message. A bad message is not an error of this function: `kind` says so. */

@@ -28,7 +28,7 @@ struct optimization {
 /* Starts the command line in call->argv. Returns NULL and an error if it does not start. */
 struct optimization *optimization_start(struct call *c, enum host_author author, double usd,
                                         struct err *err);
-/* NULL if this server did not start it. */
+/* Finds a run by its name. Returns NULL if this server started no such run. */
 struct optimization *optimization_find(const struct desk *d, const char *name);
 unsigned optimizations_running(const struct desk *d);
 /* Asks the run to end. It ends a little later. */

@@ -42,7 +42,7 @@ static const struct revision *refuse(enum rpc_code *out, enum rpc_code code, str
     return NULL;
 }
 
-/* The request names its revision in `_meta`. */
+/* Finds the revision that the request names in `_meta`. */
 static const struct revision *named(const json_t *meta, const json_t *version, enum rpc_code *code,
                                     json_t **data, struct err *err)
 {

@@ -1,8 +1,8 @@
 /*
  * protocol.h - the revisions of the protocol, and the shape that each gives to answers.
  *
- * Two eras. Up to 2025-11-25 a client begins with `initialize`, and the server remembers the
- * revision. Since 2026-07-28 there is no handshake: each request names its revision and the
+ * There are two eras. Up to 2025-11-25 a client begins with `initialize`, and the server remembers
+ * the revision. Since 2026-07-28 there is no handshake: each request names its revision and the
  * client's capabilities in `_meta`. protocol_choose() decides for each request, so both kinds of
  * requests may come in turn.
  */
@@ -21,15 +21,16 @@ struct revision {
  * request cannot be served. */
 const struct revision *protocol_choose(const struct message *m, const struct revision *agreed,
                                        enum rpc_code *code, json_t **data, struct err *err);
-/* The revision that the server answers to `initialize`: the one asked for, if it has a handshake
- * and the server knows it, else the newest that has one. */
+/* Returns the revision with which the server answers `initialize`. It is the revision `asked`, if
+ * the server knows it and it has a handshake. Else it is the newest revision with a handshake. */
 const struct revision *protocol_agree(const char *asked);
 json_t *protocol_versions(void);
 
 /* `_meta.progressToken`: a string or an integer, else NULL. Borrowed. */
 json_t *protocol_progress_token(const json_t *params);
 
-/* Messages. They take ownership of `result` and `data`; `id` may be NULL if it is unknown. */
+/* These functions make messages. They take ownership of `result`, `data` and `params`. `id` may be
+ * NULL if it is unknown. */
 json_t *protocol_result(const struct revision *r, const json_t *id, json_t *result,
                         const char *version);
 json_t *protocol_error(const json_t *id, enum rpc_code code, const char *text, json_t *data);

@@ -2,7 +2,8 @@
  * resource.h - what clients can read: hone://task/NAME, hone://run/RUN,
  * hone://run/RUN/candidate/N/source, .../verdict, and hone://result/ID (a long result of a tool).
  *
- * Reading a resource is a call like a tool's. Its reply holds `contents` instead of content.
+ * The server handles the reading of a resource like the call of a tool (call.h). But the reply
+ * holds `contents` instead of `content`.
  */
 #ifndef MCP_RESOURCE_H
 #define MCP_RESOURCE_H

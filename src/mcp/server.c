@@ -3,8 +3,8 @@
  *
  * Invariants:
  *   1. Every request gets exactly one answer, unless the client cancels it. Then it gets none.
- *   2. No message ends the server. It ends with its input, with its output, or with a signal.
- *   3. Only send() writes to the output, one message per line.
+ *   2. No message ends the server. It ends when its input or its output is closed, or at a signal.
+ *   3. Only send_message() adds to the output, one message per line.
  *   4. When the server ends, it ends everything that it started.
  */
 #include <errno.h>
@@ -27,8 +27,8 @@
 enum {
     MAX_CALLS = 64,            /* waiting and running */
     MAX_RUNNING = 4,           /* children at once, besides the optimisations */
-    PATIENT_BYTES = 4 << 20,   /* unread output at which the server stops reading */
-    PROGRESS_BYTES = 256 << 10 /* unread output at which it sends no progress */
+    PATIENT_BYTES = 4 << 20,   /* with more unread output than this, the server reads no input */
+    PROGRESS_BYTES = 256 << 10 /* with more unread output than this, it sends no progress */
 };
 #define PROGRESS_EVERY (200 * MS)
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -412,7 +412,8 @@ static void on_call_tool(const struct request *r)
         return;
     }
     args = args ? json_incref(args) : json_object();
-    /* Models can repair wrong arguments, so these are failures of the tool. */
+    /* Wrong arguments are a failure of the tool, not an error of the protocol. So the model sees
+     * the message and can correct the arguments. */
     if (catalogue_check(catalogue_tool(s->catalogue, tool->name), args, &err) < 0) {
         json_decref(args);
         reply_fail(&reply, &err);

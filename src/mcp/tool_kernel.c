@@ -64,7 +64,8 @@ static enum call_step compile_facts(struct call *c, struct err *err)
     return CALL_DONE;
 }
 
-/* With --ptx and --sass a kernel that does not compile prints its diagnostics on stderr. */
+/* If the kernel does not compile, `hone compile` with --ptx or --sass prints the diagnostics on
+ * stderr. */
 static enum call_step compile_finish(struct call *c, struct err *err)
 {
     const struct strbuf *out = &c->child.out;

@@ -9,7 +9,7 @@
 
 /* ---- who may write --------------------------------------------------------------------------- */
 
-/* Checks that the user allowed the author, and says what the author needs. */
+/* Checks that the user allowed the author, and sets *kind. */
 static int check_author(const struct call *c, const char *author, enum host_author *kind,
                         struct err *err)
 {
@@ -28,8 +28,8 @@ static int check_author(const struct call *c, const char *author, enum host_auth
                                                                               : HOST_PROGRAM;
     if (!allowed)
         err_set(err, ERR_INPUT,
-                "author '%.100s' is not allowed here. There are: playbook%.800s. The user allows "
-                "another one with `hone mcp --author`",
+                "author '%.100s' is not allowed here. These are allowed: playbook%.800s. The user "
+                "allows another one with `hone mcp --author`",
                 author, list.buf);
     strbuf_release(&list);
     return allowed ? 0 : -1;
@@ -116,7 +116,7 @@ static enum call_step start_start(struct call *c, struct err *err)
         return CALL_DONE;
     }
     if (optimizations_running(c->desk) >= MAX_OPTIMIZATIONS) {
-        err_set(err, ERR_LIMIT, "%d runs go on already: wait for one, or stop one",
+        err_set(err, ERR_LIMIT, "%d runs are in progress already: wait for one, or stop one",
                 MAX_OPTIMIZATIONS);
         return CALL_FAILED;
     }
@@ -155,8 +155,8 @@ static enum call_step poll_start(struct call *c, struct err *err)
     return ask_store(c, run);
 }
 
-/* The store says "running" until the run's process says otherwise. A process that was killed never
- * does. */
+/* The store says "running" until the run's process writes another state. A process that was killed
+ * never does. So if this server saw the process end, the state is "stopped". */
 static const char *true_state(const struct call *c, const json_t *summary)
 {
     const char *state = json_string_value(json_object_get(summary, "state"));
@@ -195,7 +195,7 @@ static enum call_step stop_start(struct call *c, struct err *err)
     if (!c->run) {
         err_set(err, ERR_INPUT,
                 "this server did not start a run '%.100s', so it cannot stop it; list_runs and "
-                "poll_optimization say how it is",
+                "poll_optimization show its state",
                 run);
         return CALL_FAILED;
     }

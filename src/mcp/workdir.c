@@ -124,7 +124,7 @@ int workdir_read(const struct workdir *w, const char *path, size_t max, struct s
     return rc;
 }
 
-/* Reads the last part of a path: it must be a name. */
+/* Checks that the last part of a path is a name. */
 static int check_name(const char *path, size_t dir_len, struct err *err)
 {
     const char *name = path + dir_len;

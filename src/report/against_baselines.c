@@ -44,8 +44,8 @@ static void add_unconfirmed(struct run_summary *m, struct store *s, const struct
         (struct unconfirmed){&m->nodes.items[r->index - STORE_CONFIRM], r->kind, summary};
 }
 
-/* Uses the verdict `r` for the comparison, if it has PyTorch's times and no earlier verdict is
- * used. */
+/* Uses the verdict `r` for the comparison if PyTorch is one of its baselines, and if no earlier
+ * verdict is used already. */
 static void take(struct run_summary *m, struct store *s, const struct verdict_rec *r)
 {
     if (m->has_with_torch || !load_verdict(s, r->json_sha, &m->with_torch))
@@ -53,7 +53,7 @@ static void take(struct run_summary *m, struct store *s, const struct verdict_re
     vec_each (struct verdict_time, t, &m->with_torch.times)
         m->has_with_torch |= baseline_is_torch(t->who);
     vec_each (struct verdict_baseline, b, &m->with_torch.baselines)
-        m->has_with_torch |= baseline_is_torch(b->who); /* a baseline that is wrong has no times */
+        m->has_with_torch |= baseline_is_torch(b->who); /* even if wrong, and so without times */
     if (!m->has_with_torch)
         verdict_release(&m->with_torch);
 }
@@ -63,7 +63,7 @@ static bool gives_ratio(const struct verdict_baseline *b)
     return !str_eq(b->state, "wrong") && !str_eq(b->state, "failed");
 }
 
-/* Copies from the best kernel's own verdict what it says about its time and its baselines. */
+/* Copies what the best kernel's own verdict says about the kernel's time and its baselines. */
 static void note_own(struct run_summary *m, struct store *s, const struct verdict_rec *own)
 {
     struct verdict v;
@@ -148,7 +148,8 @@ static const struct verdict_time *row_of(const struct verdict *v, const char *wo
     return NULL;
 }
 
-/* True if t is the first time of its baseline, for which the table then gets a column. */
+/* True if t is the first time of a baseline in the verdict. The table has one column for each
+ * baseline. */
 static bool is_column(const struct verdict *v, const struct verdict_time *t)
 {
     for (const struct verdict_time *b = v->times.items; b < t; b++)

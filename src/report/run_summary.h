@@ -39,7 +39,7 @@ struct run_summary {
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL = none */
     const char *task_sha; /* hash of the task that the run was begun with; "" = unknown */
-    /* How many shapes the best kernel's time is the geometric mean of; 0 = unknown. */
+    /* The best kernel's time is the geometric mean over this many shapes; 0 = unknown. */
     unsigned timed_shapes;
     /* The baseline of the best kernel's speed-up; "" = unknown. */
     const char *speedup_over;

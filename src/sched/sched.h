@@ -48,9 +48,9 @@ struct sched {
     unsigned outstanding;
 };
 
-/* `on` is "local" or "spool:DIR". `slots` is how many bundles run at once, for "local" only; 0 =
- * one per core. `gpu` is the GPU that the bundles run on; only one process at a time may use it. -1
- * = none. */
+/* `on` is "local" or "spool:DIR". `slots` is how many bundles run at once, for "local" only; with
+ * 0, one for each core. `gpu` is the number of the GPU that the bundles run on, or -1 for no GPU.
+ * Only one process at a time may use a GPU. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
 void sched_close(struct sched *s);
 /* `under` is a program with its options, such as a profiler, that starts the worker; NULL = none.

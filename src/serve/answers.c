@@ -12,7 +12,7 @@ enum { KEPT = 64 };
 
 struct kept {
     struct view_query q;
-    struct MHD_Response *response; /* NULL = free */
+    struct MHD_Response *response; /* NULL = no answer is kept here */
     uint64_t made_ns;
 };
 
@@ -20,7 +20,7 @@ struct answers {
     const struct mhd *m;
     struct store *s;
     int64_t version;
-    size_t next; /* the entry to replace */
+    size_t next; /* the next element of `kept` to replace, modulo KEPT */
     struct kept kept[KEPT];
 };
 

@@ -1,8 +1,9 @@
 /*
- * answers.h - keeps the newest answers, so that many pages that look at one run cost one query.
+ * answers.h - keeps the newest answers, so that many open pages of one run cost one query.
  *
- * An answer is kept until the store changes, and at most two seconds, because the lock of a running
- * process is not a part of the store. Only the server's thread uses it.
+ * An answer is kept until the store changes, but at most two seconds: an answer also depends on
+ * whether a run's process still holds its lock, and a change of the lock does not change the store.
+ * Only the server's thread uses a `struct answers`.
  */
 #ifndef SERVE_ANSWERS_H
 #define SERVE_ANSWERS_H
@@ -16,8 +17,8 @@ struct answers;
 
 struct answers *answers_new(const struct mhd *m, struct store *s);
 void answers_free(struct answers *a);
-/* Returns the answer to a query. It belongs to `a` and lasts until the next call. NULL and an error
- * if there is none. */
+/* Returns the answer to a query. The answer belongs to `a` and lasts until the next call. Returns
+ * NULL and an error if there is no answer. */
 struct MHD_Response *answers_get(struct answers *a, const struct view_query *q, struct err *err);
 
 #endif

@@ -16,16 +16,16 @@ struct listener {
     struct MHD_Connection *c;
     struct listener *next, *prev;
     uint64_t seen;     /* the version of the last event */
-    uint64_t last_ns;  /* when it was sent */
-    struct strbuf out; /* what is not sent yet */
-    size_t at;
+    uint64_t last_ns;  /* when the last event or comment was made */
+    struct strbuf out; /* the text of that event or comment */
+    size_t at;         /* the bytes of `out` from here on are not sent yet */
     bool suspended;
 };
 
 /* A run as the listeners know it. */
 struct watched {
     int64_t id, updated_ms;
-    uint64_t nodes, calls, changed; /* changed: the version in which it changed */
+    uint64_t nodes, calls, changed; /* `changed` is live.version at the run's last change */
     char name[128], state[16];
 };
 
@@ -36,7 +36,7 @@ struct live {
     struct listener *first;
     unsigned count, max;
     bool closing;
-    uint64_t version; /* counts the changes that were seen */
+    uint64_t version; /* how often live_look() found changes */
     int64_t store_version;
     VEC(struct watched) runs;
 };

@@ -9,9 +9,10 @@
  *     event: change
  *     data: {"runs":[{"run":"softmax-refine-b879","candidates":7,"state":"running"}]}
  *
- * A listener that has missed changes gets the newest state of every run that changed. So a slow
- * reader costs no memory. Every 15 s a listener without news gets a comment, which shows whether
- * the client is still there; the server drops clients that read nothing for a while.
+ * Hone queues no events. A listener that has missed changes gets the newest state of every run that
+ * changed. So a slow reader costs no memory. Every 15 s a listener without news gets a comment,
+ * which shows whether the client is still there; the server drops clients that read nothing for a
+ * while.
  */
 #ifndef SERVE_LIVE_H
 #define SERVE_LIVE_H
@@ -22,7 +23,8 @@
 
 struct live;
 
-/* `s` must be a handle of its own: live_look uses it from another thread than the server's. */
+/* `s` must be a second handle of the store, not the handle of the server's thread, because
+ * live_look runs in another thread. */
 struct live *live_new(const struct mhd *m, struct store *s, unsigned max_listeners);
 void live_free(struct live *l);
 
@@ -31,7 +33,8 @@ void live_free(struct live *l);
 struct MHD_Response *live_listen(struct live *l, struct MHD_Connection *c);
 /* Reads the store if it has changed, and wakes the listeners that have news. */
 int live_look(struct live *l, struct err *err);
-/* Ends all streams. Call it before the server stops, since it cannot stop with suspended ones. */
+/* Ends all streams. Call it before the server stops: libmicrohttpd cannot stop while streams are
+ * suspended. */
 void live_close(struct live *l);
 
 #endif

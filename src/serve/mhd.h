@@ -1,5 +1,5 @@
 /*
- * mhd.h - libmicrohttpd, loaded at run time like libcurl. Without it only `hone serve` is off.
+ * mhd.h - libmicrohttpd, loaded at run time like libcurl. Only `hone serve` needs it.
  */
 #ifndef SERVE_MHD_H
 #define SERVE_MHD_H

@@ -56,7 +56,7 @@ void access_set_port(struct access *a, unsigned port)
     snprintf(a->cookie_name, sizeof a->cookie_name, "hone-%u", port);
 }
 
-/* Takes the same time wherever the texts differ. */
+/* Compares every character, so that the time does not show where the texts differ. */
 static bool same_secret(const char *want, const char *got, size_t len)
 {
     unsigned char differ = len != ACCESS_SECRET - 1;

@@ -31,10 +31,11 @@ struct request {
 /* `target` is the request's target as the client sent it: "/api/run?run=x". */
 void request_parse(struct request *r, const char *target);
 
-/* Who may ask: the token that the user was given, and the cookie that it is exchanged for. */
+/* The secrets of those who may ask. The link that the user gets contains the token. The server
+ * exchanges the token for the cookie. */
 struct access {
     char token[ACCESS_SECRET], cookie[ACCESS_SECRET];
-    char cookie_name[32]; /* has the port in it, since a browser sends cookies to every port */
+    char cookie_name[32]; /* contains the port: browsers send a cookie to all ports of a host */
     char address[64];     /* the address that the server listens on */
     unsigned port;
     bool loopback;
@@ -47,9 +48,10 @@ bool access_token_ok(const struct access *a, const char *token);
 /* Whether a Cookie header holds the cookie. NULL = there is no such header. */
 bool access_cookie_ok(const struct access *a, const char *header);
 /*
- * Whether a Host header names this server. A page of another site can point a name of its own at
- * 127.0.0.1, but then the browser sends that name. For an address other than loopback, Hone also
- * accepts this machine's name and all numeric addresses.
+ * Whether a Host header names this server. Another site can make its own host name resolve to
+ * 127.0.0.1, so that its pages reach this server. But then the browser sends that name as the Host.
+ * If the server listens on an address other than loopback, Hone also accepts this machine's name
+ * and all numeric addresses.
  */
 bool access_host_ok(const struct access *a, const char *host);
 /* Whether an Origin header is absent or is this server itself. */

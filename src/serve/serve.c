@@ -20,7 +20,7 @@
 enum {
     MAX_CONNECTIONS = 512,
     MAX_LISTENERS = 256,
-    IDLE_S = 20,              /* a connection on which nothing moves for so long is closed */
+    IDLE_S = 20,              /* the server closes a connection that is idle for this long */
     CONNECTION_BYTES = 16384, /* a request's line and headers, and the output buffer */
     MAX_TARGET = 512,
     LOOK_MS = 250,
@@ -69,7 +69,8 @@ static enum MHD_Result send_api(struct server *v, struct MHD_Connection *c,
         return v->mhd.queue_response(c, MHD_HTTP_OK, r);
     if (err.kind == ERR_INPUT)
         return respond_error(&v->mhd, c, MHD_HTTP_NOT_FOUND, err.msg);
-    /* The message may hold paths of this machine; the terminal is the place for them. */
+    /* The message may hold paths of this machine. So it goes to the terminal and not to the
+     * client. */
     log_warn("serve", "%s", err.msg);
     return respond_error(&v->mhd, c, MHD_HTTP_INTERNAL_SERVER_ERROR,
                          "Hone cannot answer this; its terminal says why");
@@ -87,8 +88,9 @@ static enum MHD_Result send_events(struct server *v, struct MHD_Connection *c)
     return rc;
 }
 
-/* A browser does not send a strict cookie along a redirection that another site began. A page that
- * goes on by itself is a new beginning. */
+/* If a link on another site led here, the browser would not send our strict cookie with the request
+ * that follows a redirection. So the answer is not a redirection but a page, which then loads "/"
+ * itself. With that request the browser sends the cookie. */
 static enum MHD_Result send_login(struct server *v, struct MHD_Connection *c)
 {
     const struct asset *a = asset_find("web/login.html");
@@ -116,7 +118,7 @@ static enum MHD_Result count_host(void *cls, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-/* Returns the status to refuse the request with, and the reason; 0 if it may pass. */
+/* If the request must be refused, returns the HTTP status and sets *why. Else returns 0. */
 static unsigned refuse(struct server *v, struct MHD_Connection *c, const char *method,
                        const struct request *r, const char **why)
 {
@@ -200,10 +202,10 @@ static enum MHD_Result answer_request(struct server *v, struct MHD_Connection *c
 }
 
 /*
- * libmicrohttpd calls this first after the headers, and again after the body, which our requests do
- * not have. An answer to the first call closes the connection, an answer to the second keeps it. So
- * a request with a body, or with another method than GET and HEAD, is refused at once and read no
- * further.
+ * libmicrohttpd calls this twice for a request: after its headers, and at its end. If we answer in
+ * the first call, libmicrohttpd closes the connection. If we answer in the second call, the
+ * connection stays open. A request with a body, or with another method than GET and HEAD, is
+ * refused in the first call, so that nobody reads the rest of it.
  */
 static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *body,
@@ -215,7 +217,7 @@ static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *u
     if (!q)
         return MHD_NO;
     if (plain && has_body(v, c))
-        return respond_text(&v->mhd, c, MHD_HTTP_CONTENT_TOO_LARGE, "a request has no body here\n");
+        return respond_text(&v->mhd, c, MHD_HTTP_CONTENT_TOO_LARGE, "requests must have no body\n");
     if (plain && !q->headers_read) {
         q->headers_read = true;
         return MHD_YES;

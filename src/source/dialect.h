@@ -22,7 +22,7 @@ struct dialect_use {
 void dialect_scan(const char *source, size_t len, struct dialect_use *out);
 /* True if the kernel is in the cute dialect; else `why` (may be NULL) says what is missing. */
 bool dialect_is_cute(const char *source, size_t len, struct strbuf *why);
-/* "layouts 4, tensors 6, copy atoms 2, MMA atoms 1": for verdicts and reports. */
+/* "CuTe: 4 layouts, 6 tensors, ..., 2 copy atoms, 1 MMA atoms": for verdicts and reports. */
 void dialect_describe(const struct dialect_use *u, struct strbuf *out);
 
 #endif

@@ -114,8 +114,8 @@ static void lex_raw_string(struct token_reader *r, struct token *t)
     }
     if (r->in_directive)
         fault(r, t->start, "forbidden directive", "a raw string inside a directive");
-    /* Inside an #if that is skipped, a compiler that does not know raw strings would act on the
-     * directives in this one. */
+    /* The string may lie inside an #if that is skipped. There, a compiler that does not know raw
+     * strings would act on the directives in this string. */
     for (const char *p = body; p < end; p++) {
         if (*p != '\n')
             continue;

@@ -3,7 +3,7 @@
  *
  * The reader joins lines that end in a backslash, and skips blanks and comments. It knows strings,
  * raw strings, characters and numbers, so a comment mark inside a string starts no comment. It does
- * not expand macros. The source is untrusted: whatever it holds, the reader stops at its last byte.
+ * not expand macros. The source is untrusted: whatever it holds, the reader never reads beyond it.
  */
 #ifndef SOURCE_TOKEN_H
 #define SOURCE_TOKEN_H

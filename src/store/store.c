@@ -75,9 +75,9 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* Opens a store read-only. If its directory cannot be written and there is no log file beside the
- * store, no process writes to it. We then tell SQLite that the file is immutable, since SQLite
- * would otherwise try to create a log. */
+/* Opens a store read-only. SQLite wants to create a log file beside the store. If it may not, and
+ * if there is no log file yet, we assume that no process writes to the store, and tell SQLite that
+ * the file is immutable. */
 static int open_to_read(struct store *s, bool may_log)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);

@@ -76,8 +76,8 @@ int store_run_configure(struct store *s, int64_t run, const char *config, struct
 /* Finds a run by its name, the unique beginning of a name, its number, or "last". */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
-/* Finds a run by its whole name, and leaves its counts and sums 0, which take long in a large
- * store. Returns 1 if there is such a run, 0 if not, -1 on an error. */
+/* Finds a run by its whole name. Leaves the counts and sums in *out 0, because computing them takes
+ * long in a large store. Returns 1 if there is such a run, 0 if not, -1 on an error. */
 int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,
                     struct err *err);
 int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err);
@@ -92,7 +92,7 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
  * has it. */
 int store_run_lock(struct store *s, int64_t run, struct err *err);
 void store_run_unlock(struct store *s);
-/* Whether a process works on the run: whether it is locked. */
+/* Whether a process works on the run, that is, holds the run's lock. */
 bool store_run_is_locked(struct store *s, int64_t run);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ int store_call_page(struct store *s, int64_t run, const char *role, uint64_t fro
 
 struct verdict_rec {
     uint64_t index;
-    const char *source_sha, *json_sha; /* the verdict's JSON */
+    const char *source_sha, *json_sha; /* the blobs of the source and of the verdict's JSON */
     const char *kind;
     double score, time_ns, speedup;
     int64_t at_ms;

@@ -33,7 +33,7 @@ enum hone_exit {
     HONE_OK = 0,
     HONE_NEGATIVE = 1, /* the answer is no: the kernel is wrong, the task is broken */
     HONE_USAGE = 2,
-    HONE_ENV = 3, /* this machine lacks something, or it failed */
+    HONE_ENV = 3, /* this machine lacks something, or something on it failed */
     HONE_INTERRUPTED = 130
 };
 

@@ -30,7 +30,7 @@ static void on_signal(int sig)
         seen = 1;
         alarm(GRACE_S);
         if (wake_fd >= 0 && write(wake_fd, &one, sizeof one) < 0)
-            errno = 0; /* a full counter makes the descriptor readable all the same */
+            errno = 0; /* the counter is full: the descriptor is readable already */
     }
     errno = saved;
 }

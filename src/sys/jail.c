@@ -26,7 +26,8 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Landlock's rights and scopes, some of them newer than the headers of an old system. */
+/* Landlock's rights and scopes. The newer ones are numbers here, because the headers of an old
+ * system do not define them. */
 #define FS_READ \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define FS_FIRST ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
@@ -122,7 +123,7 @@ static int limit_network(enum jail_net net)
         SKIP_UNLESS(BPF_JEQ, SYS_io_uring_setup, 1),
         REFUSE(ENOSYS),
         SKIP_UNLESS(BPF_JEQ, SYS_socket, 4),
-        LOAD(args[0]), /* the family; its upper half does not count */
+        LOAD(args[0]), /* the lower half: the kernel takes the socket's family from it */
         SKIP_UNLESS(BPF_JEQ, net == JAIL_NET_LOCAL ? AF_UNIX : 0xffffffffu, 1),
         ANSWER(SECCOMP_RET_ALLOW),
         REFUSE(EACCES),

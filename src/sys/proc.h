@@ -41,7 +41,7 @@ struct child_process {
     const char *dir;         /* working directory; NULL = Hone's */
     const void *input;       /* its standard input; NULL = empty */
     size_t input_len;
-    int in_fd, out_fd, err_fd; /* descriptors to use directly; -1 = from `input`, to `out`, `err` */
+    int in_fd, out_fd, err_fd; /* its streams; -1 = use `input`, `out` or `err` instead */
     int pass_fd;               /* becomes descriptor 3 of the program; -1 = none */
     bool merge;                /* standard error goes where standard output goes */
     size_t max_out, max_err;   /* caps on the output that is kept; 0 = 1 MiB */

@@ -6,8 +6,8 @@
  *   1. After STARTED, the supervisor sends ENDED exactly once, when every descendant that it can
  *   kill is gone.
  *   2. The supervisor kills a process by number only while nobody can have reaped that process. So
- *   it kills only its own children, and the program's group before it has waited for the group's
- *   leader.
+ *   it kills only its own children. It kills the program's process group only before it has waited
+ *   for the group's leader.
  *   3. The supervisor uses no allocation, no stdio and no locks, because Hone may have had several
  *   threads when it forked.
  */
@@ -260,7 +260,7 @@ struct supervisor {
     pid_t pid; /* the program's process id */
     int pidfd;
     uint64_t start_ns, term_ns; /* term_ns: when SIGTERM was sent; 0 = not yet */
-    enum child_end why;         /* CHILD_RUNNING: it ended by itself */
+    enum child_end why;         /* why we end the program; CHILD_RUNNING = we do not */
     struct super_msg report;
     struct pid_set pids;
 };

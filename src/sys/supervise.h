@@ -28,7 +28,7 @@ struct super_spec {
     int control;
     uint64_t limit_ns, grace_ns, limit_bytes, limit_file_bytes;
     bool no_aslr;
-    int jail; /* of jail_prepare(), >= 10; -1 = none */
+    int jail; /* the descriptor from jail_prepare(), >= 10; -1 = none */
     enum jail_net net;
     bool jail_optional;
 };

@@ -1,5 +1,6 @@
 /*
- * build.h - builders. Each makes the value, or the object, that a function of PyTorch returns.
+ * build.h - builders. Each makes the result of one PyTorch function: a value of the graph, or a
+ * Python object (object.h).
  *
  * The rows of functions.c name their builders. `arg` holds one object for each parameter of the
  * row, in order, with defaults filled in. `op` is the row's operation, for builders that serve
@@ -108,8 +109,8 @@ OBJECT_BUILDER(build_numel);
 /* x[index]: slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
-/* Removes casts to a wider integer, because as an index the tensor without them names the same
- * rows. */
+/* Returns the tensor under any casts to a wider integer. As an index, it names the same rows as
+ * with the casts. */
 const struct value *index_source(const struct value *v);
 
 #endif

@@ -10,7 +10,7 @@ static size_t normalized_axes(struct build *b, const struct value *a, const stru
     if (!need_dims(b, o, "normalized_shape", d, &n))
         return 0;
     if (!n || n > a->rank) {
-        refuse(b, "normalized_shape names %zu axes of a tensor with %u", n, a->rank);
+        refuse(b, "normalized_shape names %zu axes, but the tensor has %u", n, a->rank);
         return 0;
     }
     for (size_t i = 0; i < n; i++) {

@@ -103,8 +103,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* Chooses labels of `of`, in their order: those that are in p (if `in_p`) or not in p (else), and
- * likewise for q. */
+/* Chooses the labels of `of` that p has (if in_p) or lacks (if not in_p), and that q has (if in_q)
+ * or lacks (if not in_q). Keeps their order. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -163,7 +163,7 @@ static size_t label_sizes(const struct value *v, const struct labels *has,
     return some->n;
 }
 
-/* Checks that each label that both operands have has the same size in both. */
+/* Checks that the two operands give the same size to each label that they share. */
 static bool same_labels(struct build *b, const struct value *a, const struct labels *la,
                         const struct value *c, const struct labels *lc)
 {
@@ -250,7 +250,8 @@ const struct value *build_einsum(struct build *b, const char *spec, const struct
         if (!(v[i] = need_tensor(b, &operands[i], "operand")))
             return NULL;
         if (v[i]->rank != in[i].n)
-            return refuse_value(b, "einsum names %zu axes of a tensor of %u", in[i].n, v[i]->rank);
+            return refuse_value(b, "einsum names %zu axes, but the tensor has %u", in[i].n,
+                                v[i]->rank);
     }
     for (size_t i = 0; i < out.n; i++)
         if (!has_label(&in[0], out.s[i]) && !has_label(&in[1], out.s[i]))

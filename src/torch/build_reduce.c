@@ -64,9 +64,8 @@ VALUE_BUILDER(build_along)
     return along(b, op, input_as(b, &arg[0], &arg[2]), &arg[1]);
 }
 
-/* var and std. Parameters: input dim unbiased keepdim correction. `dim` may be left out before
- * `unbiased`.
- */
+/* var and std. Parameters: input dim unbiased keepdim correction. As in PyTorch, x.var(False)
+ * leaves out `dim` and gives `unbiased`. */
 VALUE_BUILDER(build_spread)
 {
     const struct value *a = need_tensor(b, &arg[0], "input");
@@ -127,8 +126,8 @@ VALUE_BUILDER(build_vector_norm)
     return build_norm(b, op, arg);
 }
 
-/* If linalg.norm has an order, and two axes or a matrix, it is a norm of matrices, which is not
- * supported. */
+/* linalg.norm with an order is a norm of matrices, unless it gets one axis or a vector. Norms of
+ * matrices are not supported. */
 VALUE_BUILDER(build_linalg_norm)
 {
     const struct value *a = need_tensor(b, &arg[0], "A");

@@ -152,7 +152,7 @@ VALUE_BUILDER(build_expand)
     if (!a || !need_dims(b, &arg[1], "size", d, &n))
         return NULL;
     if (n < a->rank)
-        return refuse_value(b, "expand names %zu axes of a tensor with %u", n, a->rank);
+        return refuse_value(b, "expand names %zu axes, but the tensor has %u", n, a->rank);
     for (size_t i = 0; i < n; i++)
         if (dim_is(d[i], -1)) {
             if (i + a->rank < n)

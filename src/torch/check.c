@@ -32,7 +32,7 @@ struct expression_check {
     struct torch_check *c;
     const struct task *t;
     struct task_check_result *r;
-    const char *dir, *oracle; /* a folder for files, and the shared object in it */
+    const char *dir, *oracle; /* a folder for files; the oracle's shared object in that folder */
 };
 
 /* ---- the oracle of the graph ----------------------------------------------------------------- */
@@ -61,7 +61,8 @@ static void compare_references(const struct expression_check *e, const struct or
         }
 }
 
-/* The two tasks have the same shapes. */
+/* Compares two references at one workload: the task's own, and `so`, the reference of `copy`. Both
+ * tasks have the same shapes. */
 static int compare_at(const struct expression_check *e, const struct task *copy, const char *so,
                       const struct task_workload *w, struct err *err)
 {
@@ -219,7 +220,8 @@ static int call(const struct expression_check *e, const struct oracle_trial *x, 
     return request ? tell(e, request, err) : -1;
 }
 
-/* Notes the difference relative to the element or to the output's rms, whichever is larger. */
+/* Divides the difference by the element or by the output's rms, whichever is larger. Notes the
+ * largest such ratio. */
 static void note_difference(struct torch_check *c, double got, double want, double rms)
 {
     double d = fabs(got - want) / fmax(rms, fabs(want));
@@ -386,8 +388,9 @@ static bool read_graph(const struct expression_check *e, struct graph *g)
     return ok;
 }
 
-/* Hone wrote the reference of an imported task from its graph. If PyTorch runs, the comparison with
- * PyTorch says more about the reference than one with another text from the same graph. */
+/* Hone wrote the reference of an imported task from the task's graph. If PyTorch runs, comparing
+ * this reference with PyTorch proves more than comparing it with a second reference from the same
+ * graph. */
 static bool is_proven_by_torch(const struct expression_check *e)
 {
     if (!e->t->graph_json)

@@ -6,6 +6,7 @@
  *     if (c.why_not) ...                              PyTorch ran nothing, and why
  *     torch_check_release(&c);
  *
+ * torch_check_task() takes three steps:
  *  1. It reads the expression into a graph. An expression that is wrong is a problem. An expression
  *  with a function that Hone does not know is only a note.
  *  2. It writes the reference of the graph and compares the task's oracle with it.

@@ -23,7 +23,7 @@ struct function {
     VALUE_BUILDER((*value));
     OBJECT_BUILDER((*object)); /* either this or `value` is set */
     unsigned scopes;
-    bool many;  /* the tuple at the second place may be given as separate integers */
+    bool many;  /* the second parameter is a tuple that may be given as separate integers */
     bool views; /* the result may share memory with the input */
 };
 

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "graph/graph.h"
 
+/* The comments say which fields of struct object a kind uses. */
 enum object_kind {
     OBJ_NONE,
     OBJ_BOOL,    /* yes */

@@ -97,9 +97,8 @@ static int send_line(struct python *p, const char *text, struct err *err)
     return n == (ssize_t)len ? 0 : no_answer(p, err);
 }
 
-/* Reads until a newline. Meanwhile the loop reads the program's other output, so that its pipe does
- * not fill up.
- */
+/* Reads until a newline. Meanwhile the loop reads the program's other output, so that the pipe of
+ * that output does not fill up. */
 static int read_line(struct python *p, uint64_t timeout_ns, char *reply, struct err *err)
 {
     uint64_t end = now_ns() + timeout_ns;

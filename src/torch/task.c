@@ -43,7 +43,7 @@ static struct torch_task signature_of(const struct task *t, struct arena *a)
 /* ---- the key "graph" --------------------------------------------------------------------------
  */
 
-/* Is the type that the graph gives a tensor the one that the task declares? */
+/* True if the graph gives the tensor the dtype and the shape that the task declares. */
 static bool same_type(struct graph *g, const struct task_tensor *x, enum dtype dtype, uint32_t rank,
                       const struct dim *const *shape)
 {

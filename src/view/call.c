@@ -47,9 +47,9 @@ static const char *parent_source(struct store *s, int64_t run, const struct node
 }
 
 /*
- * Calls and candidates of a role are numbered in the same order, but some calls give no candidate.
- * So the index of the wanted call is not below the candidate's rank among those of its role. Tries
- * the calls from there on, at most MAX_TRIES of them.
+ * The calls of a role and its candidates are numbered in the same order, but some calls give no
+ * candidate. So candidate number k of a role comes from call number k or from a later one. Tries
+ * the calls from number k on, at most MAX_TRIES of them.
  */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n)
 {
@@ -59,7 +59,7 @@ json_t *view_author_call(struct store *s, const struct run_rec *r, const struct 
     json_t *out = NULL;
     uint64_t rank = 0;
     char empty[HASH_HEX];
-    hash_hex("", 0, empty); /* the source of a refused reply */
+    hash_hex("", 0, empty); /* a refused reply has the empty source */
     if (!str_eq(n->source_sha, empty) &&
         store_node_rank(s, r->id, n->role, n->index, &rank, NULL) == 0 &&
         store_call_page(s, r->id, n->role, rank, MAX_TRIES, &calls, &mem, NULL) == 0) {

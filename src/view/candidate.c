@@ -23,7 +23,8 @@ static json_t *note(const char *text)
     return j;
 }
 
-/* Rows of name, role, shape, ok, verified, percent, worst error, rms error, output, note. */
+/* One row for each workload: name, role, shape, ok, verified, percent, worst error, rms error,
+ * output, note. */
 static json_t *workloads(const struct verdict *v)
 {
     json_t *rows = json_array();
@@ -68,7 +69,7 @@ static json_t *findings(const struct verdict *v)
     return rows;
 }
 
-/* Rows of workload, kernel, name, unit, value, for counters of whole kernels. */
+/* One row for each counter of a whole kernel: workload, kernel, name, unit, value. */
 static json_t *counters(const struct verdict *v)
 {
     json_t *rows = json_array();

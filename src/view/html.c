@@ -21,7 +21,8 @@ struct collection {
     json_t *answers;
 };
 
-/* Adds the answer to a query and returns it; it belongs to the caller. */
+/* Answers a query and adds the answer to the collection. Returns the answer, which the caller
+ * owns. */
 static json_t *add_answer(struct collection *c, const struct view_query *q, struct err *err)
 {
     struct strbuf key = STRBUF_INIT(VIEW_MAX_QUERY);
@@ -43,7 +44,7 @@ static struct view_query query(const struct collection *c, enum view_kind kind, 
     return q;
 }
 
-/* The list of runs has only this run in it. */
+/* Adds the run's summary, and a list of runs that holds only this run. */
 static int add_run(struct collection *c, struct err *err)
 {
     struct view_query q = query(c, VIEW_RUN, 0);
@@ -90,7 +91,8 @@ static int add_candidate(struct collection *c, uint64_t index, struct err *err)
     return j ? 0 : -1;
 }
 
-/* Marks the ancestors of the best candidate, then the newest, up to HTML_MAX_CANDIDATES. */
+/* Marks the best candidate and its ancestors, then the newest candidates, until
+ * HTML_MAX_CANDIDATES are marked. */
 static void choose(const struct node_rec_vec *nodes, int64_t best, bool *chosen)
 {
     size_t n = 0;
@@ -158,7 +160,7 @@ static int collect(struct store *s, const struct html_options *o, struct strbuf 
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
-/* Finds the next tag of the page that begins with `begin` and names a file of web/. */
+/* If the line begins with `begin` and names a file of web/, returns that file, else NULL. */
 static const struct asset *named_asset(const char *line, const char *begin)
 {
     char path[64] = "web/";
@@ -217,7 +219,8 @@ static void add_policy(struct strbuf *out, const struct parts *p)
     strbuf_adds(out, "\">\n");
 }
 
-/* Copies the server's page line by line. The lines that load files give way to what they load. */
+/* Copies the server's page line by line. The style and the scripts themselves take the place of
+ * the lines that load them. */
 static void add_page(struct strbuf *out, const struct asset *page, const struct parts *p,
                      const char *run, const struct strbuf *data)
 {

@@ -2,7 +2,7 @@
  * html.h - a run as one HTML file that opens from disk, with no server and no network.
  *
  * The file holds the pages of `hone serve` and the answers that they ask for. It has one script and
- * one style, and a policy that allows exactly these two by their hashes, and no request at all. The
+ * one style. Its policy allows exactly these two, by their hashes, and forbids every request. The
  * file names no absolute path of the machine that wrote it.
  */
 #ifndef VIEW_HTML_H
@@ -14,8 +14,8 @@
 #include "base/strbuf.h"
 #include "store/store.h"
 
-/* A run with more candidates keeps the sources and verdicts of this many: the ancestors of the best
- * one, and then the newest. Plots and lineage show all. */
+/* If a run has more candidates, the file holds the sources and verdicts of only this many: the best
+ * candidate with its ancestors, and then the newest. Plots and lineage show all candidates. */
 #define HTML_MAX_CANDIDATES 500
 
 struct html_options {

@@ -9,7 +9,8 @@
 
 enum { SHORTEST = 80 }; /* shorter texts stay as they are */
 
-/* The numbers of the lines, in an open hash table; 0 marks a free slot, else it is number + 1. */
+/* `lines` is the table of lines. `slots` is an open hash table that finds a line in it: a slot
+ * holds the line's number + 1, or 0 if the slot is empty. */
 struct pack {
     VEC(char *) lines;
     size_t *slots, nslots;

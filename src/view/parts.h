@@ -2,8 +2,8 @@
  * parts.h - the answers behind view.h, one function each, and what they share.
  *
  * A function reads in a transaction only if the rows that it reads must agree with each other. The
- * others may mix two states of the store for a moment: the page is drawn again when the store
- * changes.
+ * other functions may mix two states of the store. The page shows such a mix only for a moment,
+ * because it is drawn again when the store changes.
  */
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
@@ -30,7 +30,7 @@ json_t *view_points(struct store *s, const char *run, uint64_t from, struct err 
 json_t *view_candidate(struct store *s, const char *run, uint64_t n, struct err *err);
 json_t *view_call(struct store *s, const char *run, const char *role, uint64_t n, struct err *err);
 
-/* Finds a run by its whole name; its counts stay 0. */
+/* Finds a run by its whole name. The counts in *r stay 0. */
 int view_find_run(struct store *s, const char *name, struct run_rec *r, struct arena *a,
                   struct err *err);
 /* Reads the verdict with this index. Returns 1 if found, 0 if there is none or if this Hone cannot
@@ -49,10 +49,10 @@ void view_set_text(json_t *j, const char *key, const char *text, size_t len, siz
 /* Sets KEY to the blob's text; "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
 /*
- * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box", and a
- * home directory "~". In code, "a /b/c" may be a division. So with `code`, only
- * text that begins with a usual top directory (/home, /usr, /tmp, ...) or with one of this
- * process's own directories is taken for a path.
+ * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
+ * directory becomes "~". In code, "a /b/c" may be a division. So with `code`, this function takes a
+ * text for a path only if it begins with a usual top directory (/home, /usr, /tmp, ...) or with one
+ * of this process's own directories.
  */
 void view_short_paths(const char *text, bool code, struct strbuf *out);
 json_t *view_short_text(const char *text);

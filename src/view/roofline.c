@@ -1,9 +1,9 @@
 /*
  * roofline.c - flops, bytes and ceilings of a run's timed shapes.
  *
- * The store keeps no ceilings. But a verdict's roofline is the share of them that a time reached,
- * so time and share give back the ceiling that was used: measured on the GPU, or from its data
- * sheet.
+ * The store keeps no ceilings. But a verdict keeps a time and its roofline share: the percentage of
+ * the ceiling that this time reached. From the time and the share we compute the ceiling that Hone
+ * used. It was measured on the GPU, or it is from the GPU's data sheet.
  */
 #include <math.h>
 #include <string.h>

@@ -16,7 +16,7 @@ static json_t *words(const char *text)
     return j;
 }
 
-/* The times of `who` in one verdict: its geometric mean over the shapes. */
+/* The geometric mean, over the shapes, of the times of `who` in one verdict. */
 static double mean_time(const struct verdict *v, const char *who, bool *is_model)
 {
     double sum = 0;
@@ -80,8 +80,8 @@ static json_t *ideas(const struct run_summary *m)
     return rows;
 }
 
-/* Rows of role, index, ok, tokens in, tokens out, $, seconds, time: the newest MAX_CALLS of them.
- */
+/* One row for each of the newest MAX_CALLS calls: role, index, ok, tokens in, tokens out, $,
+ * seconds, time. */
 static json_t *calls(const struct run_summary *m)
 {
     json_t *rows = json_array();

@@ -51,8 +51,8 @@ static void add_best(json_t *j, struct store *s, const struct run_rec *r)
     arena_release(&mem);
 }
 
-/* A run that a killed process left has the state "running" in the store, but nobody has its lock.
- */
+/* If the process of a run was killed, the store still says "running", but no process holds the
+ * run's lock. */
 static const char *run_state(struct store *s, const struct run_rec *r)
 {
     return str_eq(r->state, "running") && !store_run_is_locked(s, r->id) ? "interrupted" : r->state;
@@ -110,7 +110,8 @@ static json_t *short_move(const char *move)
     return view_short_text(cut);
 }
 
-/* The columns are named in `columns` of the answer, since a run can have thousands of rows. */
+/* A row is an array without keys, because a run can have thousands of rows. `columns` of the answer
+ * names the columns. */
 static json_t *point(const struct node_rec *n)
 {
     return json_pack("[I, I, o, o, o, o, o, f, f, f, b]", (json_int_t)n->index,

@@ -9,7 +9,7 @@
 #include "sys/json.h"
 #include "view/parts.h"
 
-/* How many bytes a character of `n` bytes takes in JSON. */
+/* A character has `n` bytes, and `c` is the first. Returns how many bytes it takes in JSON. */
 static size_t escaped(unsigned char c, size_t n)
 {
     if (c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r')
@@ -54,7 +54,8 @@ static bool path_char(char c)
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || (c && strchr("/._-+@~", c));
 }
 
-/* The length of the absolute path at p: "/a/b" or more, not "/", "//x" or "a/b". 0 = none. */
+/* Returns the length of the absolute path at p, or 0 if there is none. A path has at least two
+ * parts, as "/a/b"; "/", "//x" and "a/b" are not such paths. */
 static size_t path_length(const char *text, const char *p)
 {
     size_t n = 0, parts = 0;

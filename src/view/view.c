@@ -31,7 +31,7 @@ static bool skip(const char **p, const char *word)
     return true;
 }
 
-/* Reads "KEY=name" with the separator in front of it. */
+/* Reads a name after `key`. `key` has the separator in front and the '=': "?run=", "&role=". */
 static bool read_name(const char **p, const char *key, char *out, size_t size)
 {
     size_t n = 0;

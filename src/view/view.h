@@ -14,8 +14,9 @@
  *     candidate?run=NAME&n=N      a candidate's source and verdict
  *     call?run=NAME&role=R&n=N    an author call: its prompt and its reply
  *
- * Answers have pages and caps: none is larger than VIEW_MAX_BYTES. All texts in them come from
- * outside (models, kernels, files). They are text and never markup.
+ * Long lists come in pages and long texts are cut, so that no answer is larger than VIEW_MAX_BYTES.
+ * All texts in the answers come from outside (models, kernels, files). The page shows them as text,
+ * never as markup.
  */
 #ifndef VIEW_VIEW_H
 #define VIEW_VIEW_H

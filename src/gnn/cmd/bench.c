@@ -91,7 +91,7 @@ static int run(int argc, const char **argv)
         .usage = "hone-gnn bench [options] DIR",
         .about =
             "Measures how fast batches are sampled and sliced, beside the rates at which this\n"
-            "machine reads and copies memory at random. --threads and --slots do not count.",
+            "machine reads and copies memory at random. Ignores --threads and --slots.",
         .example = "hone-gnn bench data/rmat\nhone-gnn bench --data map --json data/rmat",
         .opts = opts};
     struct err err = ERR_INIT;

@@ -20,10 +20,10 @@ struct import_args {
         .memory = UINT64_C(1) << 30, .type = "float16" \
     }
 
-#define IMPORT_OPTIONS(a)                                                                   \
-    OPT_STR(0, "type", &(a)->type, "T", "of features: float16 (default) or float32"),       \
-        OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE", "for sorting edges (default 1G)"), \
-        OPT_FLAG(0, "replace", &(a)->replace, "replace an existing dataset"),               \
+#define IMPORT_OPTIONS(a)                                                                          \
+    OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"),         \
+        OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE", "memory for sorting edges (default 1G)"), \
+        OPT_FLAG(0, "replace", &(a)->replace, "replace an existing dataset"),                      \
         OPT_FLAG(0, "json", &(a)->json, "print JSON")
 
 static int import_options(const struct import_args *a, const char *dir, const char *made_by,

@@ -130,7 +130,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "sampler", &a.load.mode, "NAME",
                 "uniform (without replacement, default), replace or labor"),
         OPT_POS_UINT('b', "batch", &a.load.batch, "N", "nodes of a batch (default 1024)"),
-        OPT_UINT('s', "seed", &a.load.seed, "N", "of the sampler (default 1)"),
+        OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampler (default 1)"),
         OPT_STR(0, "predictions", &a.predictions, "FILE",
                 "write a line \"node class\" for each node"),
         MACHINE_OPTIONS(&a.load, &a.compute_threads),

@@ -26,14 +26,14 @@ struct make_args {
         .seed = 1, .memory = UINT64_C(1) << 30, .type = "float16", .train = 0.6, .valid = 0.2 \
     }
 
-#define MAKE_OPTIONS(a)                                                                         \
-    OPT_UINT(0, "dim", &(a)->dim, "N", "features of a node; 0 = none"),                         \
-        OPT_STR(0, "type", &(a)->type, "T", "of features: float16 (default) or float32"),       \
-        OPT_REAL(0, "train", &(a)->train, "SHARE", "of the nodes, for training (default 0.6)"), \
-        OPT_REAL(0, "valid", &(a)->valid, "SHARE", "for validation (default 0.2)"),             \
-        OPT_UINT('s', "seed", &(a)->seed, "N", "of all random choices (default 1)"),            \
-        OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE", "for sorting edges (default 1G)"),     \
-        OPT_FLAG(0, "replace", &(a)->replace, "replace an existing dataset"),                   \
+#define MAKE_OPTIONS(a)                                                                            \
+    OPT_UINT(0, "dim", &(a)->dim, "N", "features of a node; 0 = none"),                            \
+        OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"),     \
+        OPT_REAL(0, "train", &(a)->train, "SHARE", "share of nodes for training (default 0.6)"),   \
+        OPT_REAL(0, "valid", &(a)->valid, "SHARE", "share of nodes for validation (default 0.2)"), \
+        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)"),          \
+        OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE", "memory for sorting edges (default 1G)"), \
+        OPT_FLAG(0, "replace", &(a)->replace, "replace an existing dataset"),                      \
         OPT_FLAG(0, "json", &(a)->json, "print JSON")
 
 #define GRAPH_OPTIONS(a)                                             \
@@ -95,8 +95,8 @@ static int run_rmat(int argc, const char **argv)
     const struct option opts[] = {
         GRAPH_OPTIONS(&a),
         OPT_REAL(0, "a", &r.a, "P", "probability of the first quadrant (default 0.57)"),
-        OPT_REAL(0, "b", &r.b, "P", "of the second (default 0.19)"),
-        OPT_REAL(0, "c", &r.c, "P", "of the third (default 0.19)"),
+        OPT_REAL(0, "b", &r.b, "P", "probability of the second (default 0.19)"),
+        OPT_REAL(0, "c", &r.c, "P", "probability of the third (default 0.19)"),
         OPT_FLAG(0, "no-isolated", &r.no_isolated, "give every node an edge"),
         MAKE_OPTIONS(&a),
         OPT_END(),

@@ -11,7 +11,7 @@
 struct model_args {
     const char *model, *aggregate;
     uint64_t hidden, heads;
-    double dropout; /* below 0: the model's own */
+    double dropout; /* below 0: the model's default */
 };
 
 #define MODEL_ARGS_INIT                                              \
@@ -23,12 +23,11 @@ struct model_args {
     OPT_GROUP("Model"),                                                                           \
         OPT_STR('m', "model", &(a)->model, "NAME", "sage (default), gat, gin or sage-ri"),        \
         OPT_POS_UINT(0, "hidden", &(a)->hidden, "N", "width of the hidden layers (default 256)"), \
-        OPT_POS_UINT(0, "heads", &(a)->heads, "N", "of gat (default 1)"),                         \
+        OPT_POS_UINT(0, "heads", &(a)->heads, "N", "attention heads of gat (default 1)"),         \
         OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                           \
                 "mean (default of sage), sum (default of gin) or max"),                           \
-        OPT_REAL(                                                                                 \
-            0, "dropout", &(a)->dropout, "P",                                                     \
-            "probability (default 0.5, sage-ri 0.1); the number of fanouts is that of layers")
+        OPT_REAL(0, "dropout", &(a)->dropout, "P",                                                \
+                 "probability (default 0.5, sage-ri 0.1); the model has a layer for each fanout")
 
 /* The options of struct load_args that training reads. */
 #define TRAIN_LOAD_OPTIONS(a)                                                                 \
@@ -37,20 +36,21 @@ struct model_args {
         OPT_STR(0, "sampler", &(a)->mode, "NAME",                                             \
                 "uniform (without replacement, default), replace or labor"),                  \
         OPT_POS_UINT('b', "batch", &(a)->batch, "N", "seed nodes of a batch (default 1024)"), \
-        OPT_UINT('s', "seed", &(a)->seed, "N", "of all random choices (default 1)")
+        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)")
 
-#define MACHINE_OPTIONS(a, compute)                                                           \
-    OPT_GROUP("Machine"),                                                                     \
-        OPT_POS_UINT('t', "threads", &(a)->threads, "N", "that prepare batches (default 2)"), \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                    \
-                     "that compute (default: the number of processors)"),                     \
-        OPT_POS_UINT(0, "slots", &(a)->slots, "N", "batches in memory at most (default 4)"),  \
+#define MACHINE_OPTIONS(a, compute)                                                            \
+    OPT_GROUP("Machine"),                                                                      \
+        OPT_POS_UINT('t', "threads", &(a)->threads, "N",                                       \
+                     "threads that prepare batches (default 2)"),                              \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                     \
+                     "threads that compute (default: the number of processors)"),              \
+        OPT_POS_UINT(0, "slots", &(a)->slots, "N", "at most N batches in memory (default 4)"), \
         OPT_STR(0, "data", &(a)->data, "HOW", "read (into huge pages), map, or auto (default)")
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
 /* Sets the fanouts of o->hops hops. One number in the text serves all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-uint64_t processors(void); /* that this process may use */
+uint64_t processors(void); /* the number of processors that this process may use */
 
 #endif

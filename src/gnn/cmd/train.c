@@ -17,13 +17,13 @@ struct args {
     struct load_args load;
     struct model_args model;
     double lr;
-    uint64_t epochs, save_every, compute_threads, ranks; /* 0 threads = by the processors */
+    uint64_t epochs, save_every, compute_threads, ranks; /* 0 compute_threads = see threads_of() */
     const char *checkpoint, *eval, *eval_fanout;
     bool resume, json;
     struct progress progress;
 };
 
-/* What all ranks read. */
+/* The data and the options that all ranks read. */
 struct job {
     struct args *a;
     const struct dataset *data;
@@ -114,7 +114,7 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return fanouts_for(&v->load.sample, a->eval_fanout, err);
 }
 
-/* Each rank predicts its share. */
+/* Each rank predicts its share of the nodes. */
 static int evaluate(const struct evaluation *v, const struct job *j, struct trainer *t,
                     struct epoch_line *e, struct err *err)
 {
@@ -187,7 +187,7 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     return rc;
 }
 
-/* Without a number of the user, the ranks of this machine share the processors. */
+/* If the user gives no number of threads, the ranks of this machine share its processors. */
 static int threads_of(const struct args *a, int ranks)
 {
     return a->compute_threads ? (int)a->compute_threads

@@ -10,8 +10,8 @@
  *     comm_close(c);
  *
  * comm_reduce is collective: all ranks call it the same number of times, with the same sizes. Every
- * rank gets the same bits. They are a function of the arguments of all ranks: each element is a sum
- * in double, in the order of the ranks, in shared memory and with MPI alike.
+ * rank gets the same bits. Each element is a sum in double, in the order of the ranks. So shared
+ * memory and MPI give the same bits too.
  */
 #ifndef GNN_COMM_COMM_H
 #define GNN_COMM_COMM_H
@@ -23,12 +23,13 @@
 
 enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 };
 
-/* The message of a rank that stops because another one did. */
+/* The message of a rank that stops because another rank stopped. */
 #define COMM_STOPPED "another rank stopped"
 
 struct comm;
 
-/* Ranks on one machine, in memory that they share. `reals` is the largest n of comm_reduce. */
+/* Connects ranks on one machine through memory that they share. `reals` is the largest n that
+ * comm_reduce will get. */
 int comm_open_shared(struct comm **out, int ranks, int64_t reals, struct err *err);
 void comm_set_rank(struct comm *c, int rank);
 
@@ -37,12 +38,12 @@ bool comm_mpi_wanted(void);
 /* Loads libmpi (Open MPI or MPICH) and joins the other ranks. */
 int comm_open_mpi(struct comm **out, struct err *err);
 
-/* Also without a comm (NULL), as one rank. */
+/* If c is NULL, there is one rank, number 0. */
 int comm_rank(const struct comm *c);
 int comm_ranks(const struct comm *c);
 
-/* Replaces sums[0..count) by their sums over the ranks, and x[0..n) by the mean over the ranks,
- * weighted by what each rank gave as sums[0]. If all of these are 0, x becomes 0. */
+/* Replaces sums[0..count) by their sums over the ranks, and x[0..n) by the weighted mean over the
+ * ranks. The weight of a rank is the sums[0] that it gave. If all weights are 0, x becomes 0. */
 int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, struct err *err);
 
 /* NULL is allowed. */

@@ -33,7 +33,7 @@ struct group {
     struct report *report;
     int ranks;
     pid_t *pid;          /* 0 after the process has ended */
-    struct pollfd *ends; /* readable when the process has ended; the last one is an interrupt */
+    struct pollfd *ends; /* readable when the process has ended; the last one: after Ctrl-C */
 };
 
 static void report_error(struct report *r, int rank, const struct err *err)
@@ -95,7 +95,8 @@ static int start_ranks(struct group *g, struct comm *c, rank_fn fn, void *ctx, s
     return 0;
 }
 
-/* A rank that stops because of another one may end first; the other's report comes soon. */
+/* If a rank fails, another rank may stop because of it and end first. So we wait a little until the
+ * failed rank has written its report. */
 static void await_report(const struct report *r)
 {
     const struct timespec step = {.tv_nsec = 10000000};
@@ -121,7 +122,7 @@ static int failure(const struct group *g, int rank, int status, struct err *err)
                    WEXITSTATUS(status));
 }
 
-/* Waits until all ranks have ended well, or one has not. */
+/* Waits until all ranks have ended without an error, or until one ends with an error. */
 static int watch_ranks(struct group *g, struct err *err)
 {
     for (int left = g->ranks; left > 0;) {

@@ -59,7 +59,7 @@ static int gather(struct comm *c, const double *mine, double *all, struct err *e
         "MPI_Allgather", err);
 }
 
-/* counts and starts describe an array of n elements, cut into chunks. */
+/* Cuts an array of n elements into a chunk for each rank, and sets counts and starts. */
 static int set_chunks(struct mpi_comm *m, int64_t n, struct err *err)
 {
     if (n > INT32_MAX)

@@ -51,7 +51,7 @@ int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, st
     if (count < 1 || count > COMM_MAX_SUMS)
         BUG("%d sums; there is room for 1 to %d", count, COMM_MAX_SUMS);
     if (!c)
-        return 0; /* the sums and the mean of one rank */
+        return 0; /* with one rank, its numbers are the sums and the mean already */
     memcpy(mine, sums, (size_t)count * sizeof *mine);
     double *all = xmalloc((size_t)c->ranks * COMM_MAX_SUMS * sizeof *all);
     int rc = c->t->gather(c, mine, all, err);

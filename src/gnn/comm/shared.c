@@ -8,7 +8,7 @@
  * next call of comm_reduce also keep a rank from writing its array, or its chunk of the result,
  * before all ranks have read them.
  *
- * A rank that dies never arrives. The launcher (launch.h) then ends the others.
+ * A rank that dies never arrives at the barrier. The launcher (launch.h) then ends the others.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -11,11 +11,12 @@
 #include "gnn/comm/comm.h"
 
 struct transport {
-    /* Gives all ranks' numbers, COMM_MAX_SUMS of each, to every rank. */
+    /* Gives every rank the numbers of all ranks, COMM_MAX_SUMS from each. */
     int (*gather)(struct comm *c, const double *mine, double *all, struct err *err);
-    /* Sets part[r] to rank r's elements of this rank's chunk of x. They are valid until share(). */
+    /* This rank sums one chunk of all ranks' arrays. Sets part[r] to this chunk of rank r's array.
+     * The parts are valid until share(). */
     int (*scatter)(struct comm *c, const float *x, int64_t n, const float **part, struct err *err);
-    /* `chunk` has this rank's chunk; fills x with the chunks of all ranks. */
+    /* `chunk` is this rank's chunk of the result. Fills x with the chunks of all ranks. */
     int (*share)(struct comm *c, const float *chunk, float *x, int64_t n, struct err *err);
     void (*close)(struct comm *c);
 };
@@ -24,7 +25,7 @@ struct transport {
 struct comm {
     const struct transport *t;
     int rank, ranks;
-    float *chunk; /* this rank's sums; grows */
+    float *chunk; /* this rank's chunk of the result; the memory grows */
     int64_t chunk_reals;
 };
 

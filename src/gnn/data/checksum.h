@@ -6,8 +6,8 @@
  *     checksum_add(&c, p, n);                  any number of times
  *     uint64_t sum = checksum_value(&c);
  *
- * The algorithm is xxHash's 64-bit hash with seed 0. It reads memory at several GB/s. It is no
- * protection against a person who forges a file: the bounds checks are.
+ * The algorithm is xxHash's 64-bit hash with seed 0. It reads memory at several GB/s. It does not
+ * protect against a person who forges a file; the bounds checks do.
  */
 #ifndef GNN_DATA_CHECKSUM_H
 #define GNN_DATA_CHECKSUM_H

@@ -12,7 +12,7 @@
  *
  * DATASET_READ copies the files into huge pages: sampling is then up to twice as fast, and the data
  * cannot change under the program. DATASET_MAP maps the files, for data that exceeds the memory.
- * With DATASET_MAP, another process that shortens a file while it is in use ends this one.
+ * If another process shortens a mapped file, the system ends this process.
  */
 #ifndef GNN_DATA_DATASET_H
 #define GNN_DATA_DATASET_H

@@ -18,8 +18,8 @@ enum { MAX_RANGES = 512, BUFFER_EDGES = 1 << 15, DIGIT_BITS = 11, DIGITS = 1 << 
 struct range {
     int fd;
     uint64_t *buffer;
-    size_t held;     /* in buffer */
-    int64_t written; /* to the file */
+    size_t held;     /* edges in `buffer` */
+    int64_t written; /* edges in the file */
 };
 
 struct edge_sort {
@@ -28,7 +28,7 @@ struct edge_sort {
     int64_t width; /* nodes of a range */
     int n_ranges, to_bits;
     uint64_t memory_bytes;
-    struct pages keys, spare; /* one range, and the radix sort's other half */
+    struct pages keys, spare; /* the edges of one range, and as much room for the radix sort */
     struct range range[MAX_RANGES];
 };
 
@@ -70,7 +70,8 @@ int edge_sort_open(struct edge_sort **out, const char *dir, int64_t nodes, int64
                             .memory_bytes = memory_bytes};
     for (int r = 0; r < MAX_RANGES; r++)
         s->range[r].fd = -1;
-    /* Two words for each edge of a range, and a third of the memory for ranges above the mean. */
+    /* Sorting a range takes two words for each of its edges. A third of the memory stays spare, for
+     * ranges with more edges than the mean. */
     uint64_t fit = memory_bytes / (2 * sizeof(uint64_t)), need = (uint64_t)entries;
     s->n_ranges = 1;
     if (need > fit)
@@ -170,7 +171,7 @@ static int read_range(struct edge_sort *s, int r, struct err *err)
     return ftruncate(g->fd, 0) < 0 ? err_errno(err, "cannot shorten %s/edges.%d", s->dir, r) : 0;
 }
 
-/* Sorts one range and gives its rows out. */
+/* Sorts the edges of one range, and calls fn for each node of the range. */
 static int finish_range(struct edge_sort *s, int64_t n, int64_t first, edge_row_fn fn, void *ctx,
                         struct err *err)
 {

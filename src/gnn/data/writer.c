@@ -32,7 +32,7 @@ struct writer {
     struct writer_counts counts;
     struct edge_sort *edges;
     struct out_file file[DATA_FILES];
-    int64_t offset; /* the next one to write */
+    int64_t offset; /* the last offset written */
     bool made;
 };
 
@@ -250,7 +250,8 @@ static int finish_file(struct writer *w, enum data_file f, struct err *err)
     return rc < 0 ? err_errno(err, "cannot write %s/%s.bin", w->partial, data_file_name(f)) : 0;
 }
 
-/* The manifest's own reader must accept it: a maker that wrote too few labels is caught here. */
+/* Parses the new manifest before it writes the file. The parser's checks find defects of a maker,
+ * for example too few labels. */
 static int write_manifest(struct writer *w, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(MANIFEST_MAX_BYTES);

@@ -26,12 +26,12 @@
 struct writer_options {
     const char *dir, *name, *made_by;
     int64_t nodes, classes;
-    int64_t edges; /* calls of writer_edge at most */
+    int64_t edges; /* how often writer_edge is called at most */
     int64_t feature_dim;
     enum gnn_type feature_type;
     uint64_t memory_bytes; /* for sorting edges */
     bool keep_loops;
-    bool replace; /* an existing dataset of this name */
+    bool replace; /* replace an existing dataset in `dir` */
 };
 
 struct writer;

@@ -1,5 +1,6 @@
 /*
- * import.c - one way for all forms: a struct of tables, then edges, features, labels, splits.
+ * import.c - imports both forms in the same way: finds their arrays (struct array_files), then
+ * copies edges, features, labels and splits.
  */
 #include "gnn/import/import.h"
 
@@ -20,7 +21,7 @@ enum { EDGE_BLOCK = 1 << 14 };
 
 typedef int (*edge_fn)(void *ctx, int64_t u, int64_t v, struct err *err);
 
-/* An array [2][E]: two streams read the two halves side by side. */
+/* Calls fn for each edge of an array [2][E]. Two streams read the two rows side by side. */
 static int each_edge_halves(struct table *from, const char *name, edge_fn fn, void *ctx,
                             struct err *err)
 {
@@ -41,7 +42,7 @@ static int each_edge_halves(struct table *from, const char *name, edge_fn fn, vo
     return rc;
 }
 
-/* Calls fn for each edge; counts alone if fn is NULL and the file says how many there are. */
+/* Calls fn for each edge of the file. */
 static int each_edge(const char *name, edge_fn fn, void *ctx, struct err *err)
 {
     struct table t;
@@ -239,7 +240,7 @@ int import_arrays(const struct make_options *o, const struct array_files *f, str
     return make_finish(w, rc, out, err);
 }
 
-/* The one folder of split/, whose name differs between datasets. */
+/* Returns the only folder in split/. Its name differs between datasets. */
 static char *split_folder(const char *dir, struct err *err)
 {
     char *path = xasprintf("%s/split", dir), *found = NULL;

@@ -18,12 +18,13 @@ struct array_files {
     const char *split[3]; /* ids: train, valid, test; optional */
 };
 
-/* o->nodes 0: as many as features or labels, else the largest id + 1. */
+/* If o->nodes is 0, there are as many nodes as rows of features; without features, the largest id
+ * + 1. */
 int import_arrays(const struct make_options *o, const struct array_files *f, struct made *out,
                   struct err *err);
 
-/* A directory of OGB with raw/ and split/NAME/, in the form of products (csv.gz) or of papers100M
- * (npz). */
+/* Imports a directory of OGB that has raw/ and split/NAME/, in the form of products (csv.gz) or of
+ * papers100M (npz). */
 int import_ogb(const struct make_options *o, const char *dir, struct made *out, struct err *err);
 
 #endif

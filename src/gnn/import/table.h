@@ -24,17 +24,17 @@ struct table {
     struct csv csv;
     int64_t rows;    /* -1 = unknown: a csv file */
     int64_t columns; /* numbers of a row */
-    int64_t next;    /* row */
+    int64_t next;    /* number of the next row */
 };
 
-/* csv_columns: numbers of a line, if the file turns out to be csv. An array of one dimension has
- * rows of one number; an array [2][E] keeps its 2 rows. */
+/* If the file is csv, each line must have csv_columns numbers. An array of one dimension has rows
+ * of one number; an array [2][E] keeps its 2 rows. */
 int table_open(struct table *t, const char *name, int64_t csv_columns, struct err *err);
 void table_close(struct table *t);
-/* Read the next row: 1, 0 at the end, or -1. */
+/* Read the next row. Return 1, 0 at the end, or -1 on an error. */
 int table_row(struct table *t, double *value, struct err *err);
 int table_row_ints(struct table *t, int64_t *value, struct err *err);
-/* The next `count` integers of an array, whatever its rows. */
+/* Reads the next `count` integers of an array, also across its rows. */
 int table_ints(struct table *t, int64_t *value, int64_t count, struct err *err);
 /* Counts the numbers of the first line of a csv file. */
 int table_csv_columns(const char *name, int64_t *out, struct err *err);

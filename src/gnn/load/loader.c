@@ -30,7 +30,7 @@ enum slot_state { FREE, FILLING, READY, TAKEN };
 enum epoch_state { IDLE, RUNNING, CANCELLED, FAILED };
 
 struct slot {
-    struct gnn_batch batch; /* first: a batch's address is its slot's */
+    struct gnn_batch batch; /* the first member, so that a batch's address is that of its slot */
     enum slot_state state;
     struct batch_space space;
     struct pages feature;
@@ -51,7 +51,7 @@ struct loader {
     struct err failure;
     struct id_list ids;
     int64_t epoch, n_batches;
-    int64_t next, deliver; /* the next batch to prepare, to deliver */
+    int64_t next, deliver; /* the next batch to prepare, and the next one to deliver */
     int64_t delivered;
     int filling;
     struct loader_times times;
@@ -342,8 +342,8 @@ static struct slot *next_ready(struct loader *l)
     return NULL;
 }
 
-/* Sleeps until something is ready. Wakes a few times a second, because a signal handler cannot
- * signal a condition variable. */
+/* Sleeps until a batch is ready, but at most 0.2 s, so that the caller notices Ctrl-C: a signal
+ * handler cannot signal a condition variable. */
 static void wait_ready(struct loader *l)
 {
     struct timespec t;

@@ -15,13 +15,14 @@
  * Each thread takes a free slot and the next batch number together, samples and slices into the
  * slot, and marks it ready. If no slot is free, threads sleep: memory is bounded by the slots. The
  * consumer gets batches in order, or as they are ready. A thread that fails ends the epoch:
- * loader_next then returns -1 with the thread's error. Nothing in here polls.
+ * loader_next then returns -1 with the thread's error. No thread polls, except that loader_next
+ * wakes a few times a second to notice Ctrl-C.
  *
  * A batch depends on the data, the options and its number alone. With `ranks` processes, each of
- * them prepares a part of every batch: an equal share of its seeds, and what hangs on them. The
- * sample of a node depends on the batch's number and on the node, so the parts together sample the
- * same neighbours as the whole batch does. If a batch has fewer seeds than there are ranks, some
- * parts are empty.
+ * them prepares a part of every batch: an equal share of its seeds, and the nodes that they need.
+ * The sample of a node depends on the batch's number and on the node, so the parts together sample
+ * the same neighbours as the whole batch does. If a batch has fewer seeds than there are ranks,
+ * some parts are empty.
  */
 #ifndef GNN_LOAD_LOADER_H
 #define GNN_LOAD_LOADER_H
@@ -36,10 +37,10 @@ enum { LOADER_MAX_THREADS = 256, LOADER_MAX_SLOTS = 1024 };
 
 struct loader_options {
     struct sample_options sample;
-    int64_t batch_size; /* seeds of a batch, of all ranks; an epoch's last batch may be smaller */
+    int64_t batch_size; /* seeds of a batch over all ranks; an epoch's last batch may be smaller */
     int threads, slots;
     int rank, ranks; /* ranks 0 counts as 1 */
-    bool shuffle;    /* the seed nodes, anew for each epoch */
+    bool shuffle;    /* shuffle the seed nodes anew for each epoch */
     bool as_ready;   /* deliver batches as they are ready, in any order */
     bool no_slice;   /* leave features and labels out */
     /* If set, each thread calls it before it prepares a batch; -1 fails the epoch. */
@@ -59,11 +60,11 @@ int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err
 /* Like loader_start, without the first `skip` batches: continues an epoch. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
                     struct err *err);
-/* Batches of the epoch. */
+/* How many batches the epoch has. */
 int64_t loader_batches(const struct loader *l);
 
 /* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, -1 on an error,
- * after loader_cancel, and after Ctrl-C. One thread consumes. */
+ * after loader_cancel, and after Ctrl-C. Only one thread may call it. */
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
 void loader_give_back(struct loader *l, const struct gnn_batch *b);
 

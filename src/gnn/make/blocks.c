@@ -9,8 +9,8 @@
 /* One stream of random numbers for each use. */
 enum { STREAM_CLASS = 1, STREAM_WEIGHT, STREAM_EDGE, STREAM_MEAN, STREAM_NOISE };
 
-/* The nodes sorted by class: a draw by weight, from all nodes or from one class, is a search in the
- * sums of the weights. */
+/* The nodes, sorted by class, with running sums of their weights. A search in the sums draws a node
+ * by weight, from all nodes or from one class. */
 struct model {
     int32_t *label;
     int32_t *sorted;    /* nodes by class */
@@ -48,7 +48,7 @@ static void model_init(struct model *m, const struct make_options *o,
         m->sum[i + 1] = m->sum[i] + pow(1 - rng_unit(&weight), -1 / b->pareto);
 }
 
-/* A node of sorted[lo..hi-1], by weight. */
+/* Draws a node of sorted[lo..hi-1], with a probability proportional to its weight. */
 static int32_t draw_node(const struct model *m, struct rng *r, int64_t lo, int64_t hi)
 {
     double x = m->sum[lo] + rng_unit(r) * (m->sum[hi] - m->sum[lo]);
@@ -118,7 +118,8 @@ int make_blocks(const struct make_options *o, const struct blocks_options *b, st
     struct writer *w;
     struct model m;
     if (o->nodes < 1 || o->nodes > GNN_MAX_NODES || o->classes < 1 || o->classes > o->nodes)
-        return err_set(err, ERR_USAGE, "a block model has at least one class, and as many nodes");
+        return err_set(err, ERR_USAGE,
+                       "a block model needs a class, and at least as many nodes as classes");
     if (!(b->pareto > 0 && b->within >= 0 && b->within <= 1 && b->noise >= 0))
         return err_set(err, ERR_USAGE,
                        "--pareto must be above 0, --within from 0 to 1, --noise at least 0");

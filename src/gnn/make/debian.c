@@ -48,7 +48,8 @@ static int read_text(struct snapshot *s, const struct bytes *b, struct err *err)
     return n < 0 ? -1 : 0;
 }
 
-/* Cuts the next field off: it ends at `stop`, which becomes a NUL. Returns NULL if it has none. */
+/* Cuts off the next field, which ends at the character `stop`. A NUL replaces that character.
+ * Returns NULL if there is no `stop`. */
 static char *cut(char **p, char stop)
 {
     char *field = *p, *end = strchr(field, stop);

@@ -28,7 +28,8 @@ int make_splits(const struct make_options *o, struct writer *w, struct err *err)
     int64_t n = writer_manifest(w)->nodes;
     if (!(o->train >= 0 && o->valid >= 0 && o->train + o->valid <= 1))
         return err_set(err, ERR_USAGE,
-                       "the shares %g and %g of training and validation are not two parts of 1",
+                       "the shares %g for training and %g for validation must be at least 0 and "
+                       "at most 1 together",
                        o->train, o->valid);
     int64_t train = (int64_t)(o->train * (double)n), valid = (int64_t)(o->valid * (double)n);
     for (int64_t i = 0; i < n; i++) {

@@ -34,18 +34,19 @@ struct made {
     struct writer_counts counts;
 };
 
-/* R-MAT: each edge falls into a quadrant of the adjacency matrix, again and again, with these
- * probabilities. The ids are scrambled afterwards. Features and labels are random. */
+/* R-MAT draws an edge by choosing a quadrant of the adjacency matrix with these probabilities, then
+ * a quadrant of that quadrant, and so on. The ids are scrambled afterwards. Features and labels are
+ * random. */
 struct rmat_options {
-    double a, b, c;   /* the last one is 1 - a - b - c */
-    bool no_isolated; /* join each node without an edge to the end of a drawn edge */
+    double a, b, c;   /* the probability of the fourth quadrant is 1 - a - b - c */
+    bool no_isolated; /* join each node that has no edge to an end of a drawn edge */
 };
 int make_rmat(const struct make_options *o, const struct rmat_options *r, struct made *out,
               struct err *err);
 
 /* A degree-corrected block model: the classes are blocks. A node's weight is Pareto-distributed; an
- * edge stays within its class with probability `within`. Features are the mean of the class, a
- * Gaussian point, plus Gaussian noise. */
+ * edge stays within its class with probability `within`. The features of a node are the mean of its
+ * class plus Gaussian noise; the mean itself is drawn from a Gaussian. */
 struct blocks_options {
     double pareto, within, noise;
 };
@@ -53,7 +54,7 @@ int make_blocks(const struct make_options *o, const struct blocks_options *b, st
                 struct err *err);
 
 /* Debian's packages: dependencies are edges, sections are classes, hashed words of the descriptions
- * are features. tools/debian-snapshot wrote the text and says what is in it. */
+ * are features. tools/debian-snapshot writes the snapshot and describes its form. */
 int make_debian(const struct make_options *o, const struct bytes *snapshot, struct made *out,
                 struct err *err);
 
@@ -62,7 +63,8 @@ int make_debian(const struct make_options *o, const struct bytes *snapshot, stru
 struct writer_options make_writer_options(const struct make_options *o, const char *name);
 /* Writes the splits: a random partition of all nodes. */
 int make_splits(const struct make_options *o, struct writer *w, struct err *err);
-/* Commits, fills `out` and frees the writer, whatever happened; rc is the outcome so far. */
+/* `rc` is the outcome so far. If it is 0, commits the dataset and fills `out`. Frees the writer in
+ * any case. */
 int make_finish(struct writer *w, int rc, struct made *out, struct err *err);
 /* Says how far we are; returns -1 after Ctrl-C. */
 int make_progress(const struct make_options *o, const char *what, int64_t done, int64_t all,

@@ -27,8 +27,8 @@ static uint32_t scramble(const struct rmat *m, uint32_t x)
     return x;
 }
 
-/* Edge number e: half a word decides each level. If an end is not below the number of nodes, the
- * next attempt counts. */
+/* Draws edge number e. Half a random word decides each level. If an end of the edge is not below
+ * the number of nodes, draws the edge again with other words. */
 static void draw_edge(const struct rmat *m, int64_t e, uint32_t use, int64_t *u, int64_t *v)
 {
     for (uint32_t attempt = 0;; attempt++) {
@@ -111,8 +111,9 @@ static int set_limits(struct rmat *m, const struct rmat_options *r, struct err *
 {
     double p[] = {r->a, r->a + r->b, r->a + r->b + r->c};
     if (!(r->a >= 0 && r->b >= 0 && r->c >= 0 && p[2] <= 1))
-        return err_set(err, ERR_USAGE, "the probabilities %g, %g and %g are not parts of 1", r->a,
-                       r->b, r->c);
+        return err_set(err, ERR_USAGE,
+                       "the probabilities %g, %g and %g must be at least 0 and at most 1 together",
+                       r->a, r->b, r->c);
     for (int i = 0; i < 3; i++)
         m->limit[i] = (uint32_t)lrint(p[i] * 65536);
     return 0;

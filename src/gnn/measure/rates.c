@@ -11,7 +11,7 @@
 #include "sys/interrupt.h"
 
 enum { MAX_ROUNDS = 99, COPY_ROWS = 1 << 17 };
-static const uint64_t round_ns = 300000000; /* of each measurement in a round, about */
+static const uint64_t round_ns = 300000000; /* the scale for how long a measurement runs */
 
 static uint64_t cpu_ns(void)
 {
@@ -46,7 +46,7 @@ static double read_rate(const struct gnn_graph *g, uint64_t *state)
         n += 1 << 16;
         took = cpu_ns() - start;
     } while (took < round_ns);
-    *state += sum & 1; /* keeps the reads alive */
+    *state += sum & 1; /* so that the compiler cannot remove the reads */
     *state |= 2;
     return (double)n / (double)took * 1e9;
 }
@@ -76,7 +76,9 @@ struct rig {
     int32_t *seed, *random_row;
     struct pages rows;
     size_t row_bytes;
-    int64_t epoch, index, batches; /* of this rig: every batch is a new one */
+    /* The next batch is number `index` of `epoch`, so that every batch is a new one. `batches` is
+     * how many were sampled. */
+    int64_t epoch, index, batches;
     struct rates *r;
 };
 
@@ -102,7 +104,7 @@ static int64_t batch_bytes(const struct gnn_batch *b, size_t row_bytes)
     return bytes;
 }
 
-/* Samples, and slices each batch; fills in both rates. */
+/* Samples batches and slices each of them. Sets the rates of both. */
 static int sample_rate(struct rig *g, double *edges, double *rows, struct err *err)
 {
     uint64_t sample_ns = 0, slice_ns = 0;
@@ -136,7 +138,7 @@ static int sample_rate(struct rig *g, double *edges, double *rows, struct err *e
     return 0;
 }
 
-/* Rows of random nodes, with prefetches: what memory allows. */
+/* Copies rows of random nodes, with prefetches, to see how fast memory allows this. */
 static double copy_rate(struct rig *g, uint64_t *state)
 {
     uint64_t n = 0, took = 0;
@@ -161,7 +163,7 @@ static double copy_rate(struct rig *g, uint64_t *state)
     return (double)n / (double)took * 1e9;
 }
 
-/* Batches through the loader, for about round_ns. */
+/* Takes batches from the loader for about 2 * round_ns, and sets the loader's rates. */
 static int loader_rate(struct rig *g, int threads, double *cpu_rate, double *wall_rate,
                        struct err *err)
 {
@@ -181,7 +183,7 @@ static int loader_rate(struct rig *g, int threads, double *cpu_rate, double *wal
         for (int h = 0; h < b->hops && n >= threads; h++)
             edges += b->n_edges[h];
         loader_give_back(l, b);
-        /* The first batches grow the tables. */
+        /* The first batches do not count, because they grow the tables. */
         if (++n == threads) {
             start = now_ns();
             before = loader_times(l);

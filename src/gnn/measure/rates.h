@@ -1,11 +1,11 @@
 /*
- * rates.h - how fast batches are prepared here, beside what the machine's memory can do.
+ * rates.h - how fast this machine prepares batches, and how fast its memory is.
  *
  *     struct rates r;
  *     if (measure_rates(&data, ids, &options, 5, &r, err) < 0) ...
  *
- * All rates count CPU time, so that other programs on the machine disturb them less. Each round
- * measures everything once, in turn; a rate is the median of the rounds.
+ * All rates except loader_wall_edges count CPU time, so that other programs on the machine disturb
+ * them less. Each round measures everything once, in turn; a rate is the median of the rounds.
  */
 #ifndef GNN_MEASURE_RATES_H
 #define GNN_MEASURE_RATES_H
@@ -19,18 +19,18 @@ struct rates {
     double reads;      /* random reads of 4 bytes from the array of neighbours */
     double far_reads;  /* the same from 4 GiB of huge pages, which no cache holds; 0 = not asked */
     double edges;      /* sampled edges */
-    double row_copies; /* random rows of features copied, in a plain loop */
+    double row_copies; /* random rows of features copied, in a loop with prefetches */
     double rows;       /* rows sliced by the loader */
     /* the loader, with 1 and 2 threads */
     double loader_edges[2];      /* edges per CPU second of a thread */
     double loader_wall_edges[2]; /* edges per second of wall time */
     /* batches */
     double nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS]; /* mean of a batch */
-    int64_t slot_bytes;                                      /* memory that a slot used at most */
+    int64_t slot_bytes;                                      /* memory of the largest batch */
     int64_t data_bytes, resident_bytes, peak_bytes;
 };
 
-/* Random reads from 4 GiB, for measure_rates's far_reads. Needs that much memory for a moment. */
+/* Measures random reads from 4 GiB, for the field far_reads. Takes that much memory meanwhile. */
 int measure_far_reads(double *out, struct err *err);
 
 int measure_rates(const struct dataset *d, struct id_list ids, const struct loader_options *o,

@@ -1,8 +1,10 @@
 #include "base/util.h"
 #include "gnn/model/network_state.h"
 
-/* Prepares the gradient of a value for a summand that covers its first `rows` rows. Returns whether
- * the summand must be added; the first one overwrites, and zeros fill the rows that it leaves. */
+/* The gradient of a value is a sum: each step that reads the value gives one summand. Prepares the
+ * gradient for a summand that covers the first `rows` rows. Returns false if this is the first
+ * summand: it overwrites the rows that it covers, and the others become 0. Returns true if the
+ * caller must add the summand. */
 static bool grad_add(struct gnn_network *n, int value, int64_t rows)
 {
     const struct gnn_value *v = &n->p->value.items[value];
@@ -91,7 +93,8 @@ static void backward_segment(struct gnn_network *n, const struct gnn_step *s, in
                          add);
 }
 
-/* Passes the gradient on to an input that has the shape of the result, times `factor`. */
+/* Adds `factor` times the gradient of the result to the gradient of an input. Both have the same
+ * shape. */
 static void backward_copy(struct gnn_network *n, int in, int64_t rows, int64_t width, double factor,
                           const void *dout)
 {

@@ -9,24 +9,25 @@
  * x is the matrix of the layer's inputs, x' its first rows: those of the targets.
  *
  *     sage     relu(mean(x) A + x' B), dropout 0.5 between layers; no bias
- *     gat      z = x W; weights = softmax over the neighbours j and i itself of
- *              LeakyReLU_0.2(a_src z_j + a_dst z_i), relu, dropout 0.5 between layers; the heads of
- *              the last layer are averaged, those of the others are side by side; no bias
- *     gin      y = x' + sum(x); relu(relu(norm(y A + a)) B + b); behind the last layer
+ *     gat      z = x W; target i weights its neighbours j, and itself, with the softmax over j of
+ *              LeakyReLU_0.2(a_src z_j + a_dst z_i); relu and dropout 0.5 between layers; the last
+ *              layer averages its heads, the others put theirs side by side; no bias
+ *     gin      y = x' + sum(x); relu(relu(norm(y A + a)) B + b); after the last layer
  *              dropout_0.5(relu(y C + c)) D + d
  *     sage-ri  y = x' R + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), R only
- *              in the first layer; behind the last layer two products without activation over the
- *              input and all layers' results side by side; dropout 0.1
+ *              in the first layer; after the last layer two products without activation, over the
+ *              input and the results of all layers side by side; dropout 0.1
  *
- * Self loops: attention has exactly one edge from a target to itself, as in PyG's GATConv: a self
- * loop of the graph does not count twice. The other models take a self loop as any other edge.
+ * Attention has exactly one edge from a target to itself, as in PyG's GATConv, whether or not the
+ * graph has a self loop there. The other models take a self loop like any other edge.
  *
- * A sum over sampled neighbours is smaller than one over all of them, so a gin that was trained
- * with few neighbours sees other numbers in full inference. With a mean in its place it does not.
+ * A sum over sampled neighbours has fewer terms than a sum over all neighbours. So a gin that was
+ * trained with few neighbours sees larger sums in full inference. A mean instead of the sum avoids
+ * this.
  *
- * The sizes, activations and dropouts are those that SALIENT's public code computes. There, an
- * in-place addition changes the results of layers after they were put side by side; so here too the
- * head of sage-ri sees them with the residual added.
+ * The sizes, activations and dropouts are those of SALIENT's public code. In that code, the head of
+ * sage-ri sees the results of the layers with the residual added, because an in-place addition
+ * changes them after they were put side by side. Here the head sees the same.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H
@@ -43,8 +44,8 @@ struct gnn_model_config {
     int layers;
     int64_t features, hidden, classes;
     int64_t heads;  /* gat; 0 = 1 */
-    int aggregate;  /* sage and gin: enum gnn_segment; below 0: the model's own */
-    double dropout; /* below 0: the model's own */
+    int aggregate;  /* sage and gin: enum gnn_segment; below 0: the model's default */
+    double dropout; /* below 0: the model's default */
 };
 
 const char *model_name(enum gnn_model_kind kind); /* "sage-ri" */

@@ -13,8 +13,8 @@
  * Inference calls network_batch, network_forward(n, GNN_EVAL) and network_predict: the same code
  * without dropout and with the running statistics of batch norm.
  *
- * Training steps on several devices sum network_gradients() over the devices between
- * network_backward and network_update; all gradients are one array.
+ * To train on several devices, sum network_state(n, GNN_GRADIENTS) over the devices between
+ * network_backward and network_update. All gradients of a network are one array.
  *
  * Buffers grow with the batches and are reused: after the largest batch there are no allocations.
  */
@@ -30,7 +30,7 @@ enum gnn_mode { GNN_EVAL, GNN_TRAIN };
 
 /* Fails if the state of a network needs more than `available` bytes; 0 = not known. */
 int network_check_memory(const struct gnn_program *p, uint64_t available, struct err *err);
-/* Draws the weights: a function of the program and the seed. Both arguments are borrowed. */
+/* Draws the weights, which depend on the program and the seed alone. Borrows `p` and `d`. */
 struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *d, uint64_t seed);
 void network_free(struct gnn_network *n);
 const struct gnn_program *network_program(const struct gnn_network *n);
@@ -42,10 +42,10 @@ void network_forward(struct gnn_network *n, enum gnn_mode mode);
 /* Also writes the gradient of the output if the mode of network_forward was GNN_TRAIN. */
 void network_loss(struct gnn_network *n, struct gnn_loss *loss);
 void network_backward(struct gnn_network *n);
-/* Adam. Counts the steps itself and sets the corrections of *a. */
+/* Makes a step of Adam. Counts the steps itself and sets the corrections of *a. */
 void network_update(struct gnn_network *n, struct gnn_adam *a);
 int network_sync(struct gnn_network *n, struct err *err);
-/* The class with the largest logit for each row of the output. */
+/* Sets best[r] to the class with the largest logit in row r of the output. */
 void network_predict(struct gnn_network *n, int32_t *best);
 
 /* ---- one layer at a time, for layer-wise inference ---- */
@@ -56,18 +56,19 @@ void network_set(struct gnn_network *n, int value, int64_t rows, enum gnn_type t
                  const void *data);
 /* Runs the steps of one layer in GNN_EVAL; `layers` stands for the head. */
 void network_forward_layer(struct gnn_network *n, int layer);
-/* The first `rows` rows of a value, as float. */
+/* Copies the first `rows` rows of a value to `out`, as float. */
 void network_get(struct gnn_network *n, int value, int64_t rows, float *out);
 
 /* ---- the whole state, for checkpoints and tests ---- */
 enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING, GNN_STATES };
-/* The number of reals of one part of the state, and its memory on the device. */
+/* The number of reals of one part of the state. */
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
+/* The memory of this part on the device. */
 void *network_state(struct gnn_network *n, enum gnn_state part);
-/* Copies a part of the state from or to host memory, as the reals of the device. */
+/* Copy a part of the state to or from host memory. The elements are reals of the device. */
 void network_download(struct gnn_network *n, enum gnn_state part, void *to);
 void network_upload(struct gnn_network *n, enum gnn_state part, const void *from);
-/* Training steps done. They number the dropouts and set the corrections of Adam. */
+/* The number of training steps done. Dropout and the corrections of Adam depend on it. */
 int64_t network_steps(const struct gnn_network *n);
 void network_set_steps(struct gnn_network *n, int64_t steps);
 

@@ -131,7 +131,8 @@ void *buffer_room(struct gnn_network *n, struct buffer *b, int64_t elems, size_t
 {
     size_t bytes = (size_t)elems * size;
     if (bytes > b->bytes || !b->p) {
-        /* An eighth more: batches differ a little, and each growth costs an allocation. */
+        /* We take an eighth more, because batches differ a little and each growth costs an
+         * allocation. */
         size_t room = MAX(bytes + bytes / 8, 64);
         n->ops->release(n->d, b->p);
         b->p = n->ops->alloc(n->d, room);

@@ -52,7 +52,7 @@ struct gnn_network {
     struct step_buffers *step;
 };
 
-/* Makes room for n elements of `size` bytes; the old contents are lost. */
+/* Makes room for `elems` elements of `size` bytes. If the buffer grows, its contents are lost. */
 void *buffer_room(struct gnn_network *n, struct buffer *b, int64_t elems, size_t size);
 void *aux_room(struct gnn_network *n, const struct gnn_step *s, int which, int64_t elems,
                size_t size);

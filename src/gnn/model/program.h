@@ -9,14 +9,14 @@
  *     struct gnn_program p;
  *     program_init(&p, layers, features, classes);
  *     int w = program_weight(&p, "w", features, 64, GNN_INIT_SPREAD, 0.1);
- *     int y = program_product(&p, level, 64, (int[]){p.input}, (int[]){w}, 1, NO_BIAS, ep);
+ *     int y = program_product(&p, level, 64, (int[]){p.input}, (int[]){w}, 1, GNN_NO_BIAS, after);
  *     ...
  *     p.output = y;
  *     program_release(&p);
  *
- * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. Steps of layer l read
- * values that are results of layer l (or the input of the layer, carry[l]) at the levels layers-l
- * and layers-l-1. Steps of the head read level 0 of any carry. So layer-wise inference can run one
+ * Each step belongs to a layer, 0..layers-1, or to the head, number `layers`. A step of layer l
+ * reads the input of its layer, carry[l], or results of the same layer, at the levels layers-l and
+ * layers-l-1. A step of the head reads level 0 of any carry. So layer-wise inference can run one
  * layer for all nodes before it starts the next.
  */
 #ifndef GNN_MODEL_PROGRAM_H
@@ -100,10 +100,11 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 /* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Each function adds a step and returns its result. */
+/* Each function adds a step and returns the number of the value that the step computes. */
 int program_product(struct gnn_program *p, int level, int64_t width, const int *in,
                     const int *weight, int terms, int bias, struct gnn_after after);
-int program_segment(struct gnn_program *p, enum gnn_segment kind, int in); /* to the level below */
+/* The result has the level below that of `in`. */
+int program_segment(struct gnn_program *p, enum gnn_segment kind, int in);
 int program_apply(struct gnn_program *p, int level, int in, struct gnn_after after);
 int program_add(struct gnn_program *p, int level, double scale, int a, int b); /* scale * a + b */
 int program_norm(struct gnn_program *p, int in, struct gnn_after after);

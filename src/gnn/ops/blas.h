@@ -5,9 +5,9 @@
  *     if (b)
  *         b->sgemm(...);
  *
- * OpenBLAS runs each call on the calling thread: the caller shares blocks of rows over its own
- * threads, so that the result does not depend on their number. Other BLAS libraries give no such
- * promise, so blas_find() does not look for them.
+ * Each call of OpenBLAS runs on the calling thread. The caller cuts a product into blocks of rows
+ * for its own threads, so that the result does not depend on the number of threads. Other BLAS
+ * libraries do not promise to stay on the calling thread, so blas_find() does not look for them.
  */
 #ifndef GNN_OPS_BLAS_H
 #define GNN_OPS_BLAS_H

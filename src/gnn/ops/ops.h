@@ -7,8 +7,8 @@
  *     if (d->ops->sync(d, err) < 0) ...
  *     d->ops->close(d);
  *
- * The model (gnn/model/) only ever calls this table, so a device is one table. Matrices are dense
- * and row-major. Their elements are `real`: float, or double where a test checks gradients. A
+ * The model (gnn/model/) calls only this table, so a new device needs only a table. Matrices are
+ * dense and row-major. Their elements are `real`: float, or double where a test checks gradients. A
  * `void *` here is memory of the device.
  *
  * Rules for every device:
@@ -167,13 +167,14 @@ struct gnn_ops {
     /* out[i][h] = sum over edges of weight[e][h] * z[col[e]][h]. */
     void (*attend)(struct gnn_device *d, const struct gnn_hop *h, const struct gnn_attention *at,
                    const void *weight, const void *z, void *out);
-    /* From dout to the gradients of the scores: `dscore` of each edge's sum of scores (shaped like
-     * weight), and its sums for each target (ddst) and each source (dsrc). */
+    /* Computes the gradients of the scores from dout. The score of an edge is the sum of a score of
+     * its source and a score of its target. `dscore`, shaped like weight, gets the gradient of each
+     * edge's score; ddst gets the sums over each target's edges, dsrc those over each source's. */
     void (*edge_softmax_grad)(struct gnn_device *d, const struct gnn_hop *h,
                               const struct gnn_attention *at, const void *src_score,
                               const void *dst_score, const void *weight, const void *z,
                               const void *dout, void *dscore, void *dsrc, void *ddst);
-    /* dz of attend and of both head_dots. */
+    /* Computes dz: the sum of the gradients of z from attend and from both head_dots. */
     void (*attend_grad)(struct gnn_device *d, const struct gnn_hop *h,
                         const struct gnn_attention *at, const void *weight, const void *dout,
                         const void *dsrc, const void *ddst, const void *a_src, const void *a_dst,
@@ -187,7 +188,8 @@ struct gnn_ops {
      * the gradient of the mean over the labelled rows. */
     void (*loss)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                  const int32_t *label, void *dlogits, struct gnn_loss *loss);
-    /* The class with the largest logit, the first one of equals. `best` is host memory; waits. */
+    /* Sets best[r] to the class with the largest logit, the first of equal ones. `best` is host
+     * memory, and the call waits for the result. */
     void (*predict)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                     int32_t *best);
     void (*adam)(struct gnn_device *d, int64_t n, const struct gnn_adam *a, const void *grad,

@@ -7,7 +7,7 @@
 #include "base/util.h"
 
 struct parallel {
-    int threads; /* with the caller's */
+    int threads; /* including the caller's thread */
     pthread_t *helper;
     pthread_mutex_t lock;
     pthread_cond_t start, done;
@@ -111,8 +111,8 @@ void parallel_rows(struct parallel *p, int64_t rows, int64_t block, parallel_fn 
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
     work(p);
-    /* Every block has an owner now. A helper that has not woken up yet is not waited for: on a busy
-     * machine that may take long. */
+    /* Every block has an owner now. We do not wait for a helper that has not woken up yet: on a
+     * busy machine it may wake up late. */
     pthread_mutex_lock(&p->lock);
     p->open = false;
     while (p->busy > 0)

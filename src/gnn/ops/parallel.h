@@ -7,7 +7,7 @@
  *
  * The blocks depend on `rows` and `block` alone, never on the number of threads. A function that
  * writes only what belongs to its block therefore gives the same bits with any number of threads.
- * The calling thread works too, so one thread needs no other. Waiting threads sleep.
+ * The calling thread works too, so parallel_new(1) starts no other thread. Waiting threads sleep.
  */
 #ifndef GNN_OPS_PARALLEL_H
 #define GNN_OPS_PARALLEL_H

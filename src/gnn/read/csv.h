@@ -16,7 +16,7 @@
 struct csv {
     struct stream *stream; /* borrowed */
     const char *name;      /* borrowed; begins every error */
-    int64_t line;          /* read so far */
+    int64_t line;          /* number of the current line, for errors */
     char *buffer;
     int64_t at, held;
 };

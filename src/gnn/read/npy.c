@@ -171,7 +171,7 @@ static void store_double(void *to, int64_t i, enum dtype t, const void *p)
     ((double *)to)[i] = dtype_load(t, p);
 }
 
-/* A double does not hold every int64. */
+/* Does not convert through double, because a double cannot hold every int64. */
 static void store_int(void *to, int64_t i, enum dtype t, const void *p)
 {
     int64_t v;

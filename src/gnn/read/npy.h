@@ -6,9 +6,9 @@
  *     double v[1024];
  *     npy_doubles(&n, stream, v, count, err);              the next `count` values
  *
- * Versions 1, 2 and 3. Types: bool, signed and unsigned integers of 1 to 8 bytes, floats of 2, 4
- * and 8 bytes, little-endian. Arrays of objects and structures are refused: they are Python
- * pickles.
+ * Reads versions 1, 2 and 3 of the format. Types are bool, signed and unsigned integers of 1 to 8
+ * bytes, and floats of 2, 4 and 8 bytes, all little-endian. Arrays of Python objects, which are
+ * pickles, and arrays of structures are refused.
  */
 #ifndef GNN_READ_NPY_H
 #define GNN_READ_NPY_H

@@ -115,9 +115,9 @@ int bytes_read(const struct bytes *b, void *to, int64_t n, int64_t at, struct er
 
 struct stream {
     const struct bytes *bytes;
-    int64_t begin, at, end; /* of the file: where the stream begins, where we are, where it ends */
+    int64_t begin, at, end; /* offsets in the file: first byte, next byte to read, end */
     int window;             /* 0 = plain */
-    bool ended;             /* the compressed data says so */
+    bool ended;             /* the compressed data has ended */
     struct z_stream z;
     unsigned char *input;
 };

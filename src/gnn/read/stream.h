@@ -37,7 +37,7 @@ int bytes_read(const struct bytes *b, void *to, int64_t n, int64_t at, struct er
 enum stream_kind {
     STREAM_PLAIN,
     STREAM_DEFLATE, /* as in zip files, without a header */
-    STREAM_AUTO     /* gzip if the bytes begin like it, else plain */
+    STREAM_AUTO     /* gzip if the bytes begin like a gzip file, else plain */
 };
 
 struct stream;

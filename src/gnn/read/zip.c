@@ -29,7 +29,7 @@ static int damaged(const struct bytes *b, struct err *err)
     return err_set(err, ERR_INPUT, "%s is not a zip file, or is truncated or damaged", b->name);
 }
 
-/* Where the list of members is, from the record at the end of the file. */
+/* Finds the list of members; the record at the end of the file says where it is. */
 static int find_directory(const struct bytes *b, uint64_t *at, uint64_t *size, struct err *err)
 {
     int64_t n = MIN(b->size, (int64_t)(END_BYTES + MAX_COMMENT)), i;
@@ -82,7 +82,7 @@ static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uin
     }
 }
 
-/* A local header repeats the name; the data follow it. */
+/* Finds the data of a member. They follow its local header, which repeats the name. */
 static int locate(const struct bytes *b, uint64_t at, uint64_t size, int method,
                   struct zip_member *out, struct err *err)
 {

@@ -1,9 +1,9 @@
 /*
  * id_table.h - the local ids of a batch: a flat hash table from node to position.
  *
- * One word for each entry, linear probing, at most half full: a lookup is nearly always one cache
- * miss. The table grows when a batch needs it and keeps its size, so that after some batches
- * nothing is allocated any more.
+ * The table has one word for each entry, uses linear probing, and is at most half full. So a lookup
+ * is nearly always one cache miss. The table grows when a batch needs it and keeps its size, so
+ * that after some batches nothing is allocated any more.
  */
 #ifndef GNN_SAMPLE_ID_TABLE_H
 #define GNN_SAMPLE_ID_TABLE_H
@@ -24,7 +24,7 @@ struct id_table {
 int id_table_init(struct id_table *t, struct err *err);
 void id_table_release(struct id_table *t);
 void id_table_clear(struct id_table *t);
-/* Makes room for n nodes; the nodes of `node`, 0..held-1, keep their positions. */
+/* Makes room for n nodes. The table already holds node[0..held-1], which keep their positions. */
 int id_table_reserve(struct id_table *t, const int32_t *node, int64_t held, int64_t n,
                      struct err *err);
 

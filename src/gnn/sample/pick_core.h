@@ -24,7 +24,7 @@ struct pick_key {
 };
 
 #define PICK_MAX_FANOUT 1024
-#define PICK_SMALL 512 /* limits up to here take half words */
+#define PICK_SMALL 512 /* half a random word is enough for a number below this limit */
 
 GEN_FN struct gen_block pick_words(const struct pick_key *k, uint32_t node, uint32_t block,
                                    uint32_t attempt)
@@ -33,8 +33,8 @@ GEN_FN struct gen_block pick_words(const struct pick_key *k, uint32_t node, uint
                       (uint32_t)k->seed, (uint32_t)(k->seed >> 32));
 }
 
-/* The rest of pick_below, for the rare half word that may have to be rejected. Further attempts
- * take whole words: word slot % 4 of block slot / 4. */
+/* Draws a slot's number again, after pick_numbers() rejected the first word. Each attempt takes a
+ * whole word: word slot % 4 of block slot / 4. */
 GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slot, uint32_t n)
 {
     for (uint32_t attempt = 1;; attempt++) {
@@ -45,9 +45,9 @@ GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slo
     }
 }
 
-/* The numbers of slots 0..count-1: number i is below first + i * step. `at` has room for
- * PICK_ROOM(count). If all limits are at most PICK_SMALL, a half word is enough for a number, and a
- * block of words gives eight: fewer than one in a hundred is rejected. */
+/* Draws the numbers of slots 0..count-1: number i is below the limit first + i * step. `at` has
+ * room for PICK_ROOM(count). If all limits are at most PICK_SMALL, half a word is enough for a
+ * number, and a block of words gives eight numbers. Fewer than 1% of them are then rejected. */
 GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first, uint32_t step,
                          uint32_t count, uint32_t *at)
 {
@@ -89,12 +89,13 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
 
 /*
  * Floyd's algorithm: a uniform set of `fanout` positions below `degree` (fanout < degree). Slot i
- * draws from the first degree - fanout + i + 1 positions. If it meets a position taken already, it
- * takes the last of them, which nobody can have taken. `at` has room for PICK_ROOM(fanout).
+ * draws one of the positions 0 .. degree - fanout + i. If an earlier slot has taken that position,
+ * slot i takes position degree - fanout + i instead, which no earlier slot could draw. `at` has
+ * room for PICK_ROOM(fanout).
  *
  * The result follows from the words alone, so a device may look for taken positions as it likes.
- * Here, one bit for each position does it for degrees up to 64. For larger degrees, positions share
- * 512 bits: a free bit proves that a position is free, and a bit that is set makes us search.
+ * Here, degrees up to 64 have one bit for each position. For larger degrees, several positions
+ * share each of 512 bits: if the bit is 0, the position is not taken; if the bit is 1, we search.
  */
 GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
@@ -129,7 +130,8 @@ GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degr
     pick_numbers(k, node, degree, 0, fanout, at);
 }
 
-/* LABOR-0: the variate of a neighbour, the same for all nodes of the hop that have it. */
+/* LABOR-0: the variate, a random number, of a neighbour. All nodes of a hop that have the same
+ * neighbour see the same variate. */
 GEN_FN uint32_t pick_variate(const struct pick_key *k, uint32_t neighbour)
 {
     return pick_words(k, neighbour, 0, 0xffffu).w[0];

@@ -7,9 +7,10 @@
  *     touch   read the table slot of each neighbour             one miss for each edge
  *     ids     look neighbours up in the table, number new ones  hits, thanks to the touch
  *
- * A pass does one kind of independent miss and little else, so that the processor overlaps as many
- * as it can. The touch reads: on a Neoverse-N1, prefetch instructions are dropped as soon as the
- * queue of misses is full, and did not help. A block's lines fit into the L1 cache.
+ * A miss is a read that misses the caches. The misses of one pass do not depend on each other, and
+ * a pass does little else, so that the processor overlaps as many as it can. The pass `touch` uses
+ * plain reads: a Neoverse-N1 drops prefetch instructions as soon as its queue of misses is full, so
+ * prefetches did not help. The cache lines of a block fit into the L1 cache.
  */
 #include "gnn/sample/sampler.h"
 
@@ -165,8 +166,8 @@ static int by_value(const void *a, const void *b)
     return (x < y) - (x > y); /* largest first: a sorted array is a heap */
 }
 
-/* The k neighbours with the smallest variates, in the order of their positions. An equal variate
- * gives way to the smaller position. */
+/* Picks the k neighbours with the smallest variates, in the order of their positions. If two
+ * variates are equal, the one at the smaller position counts as smaller. */
 static void pick_labor(struct sampler *s, const struct pick_key *key, int64_t start,
                        uint32_t degree, uint32_t k, int64_t *edge)
 {
@@ -187,8 +188,8 @@ static void pick_labor(struct sampler *s, const struct pick_key *key, int64_t st
         edge[i] = start + (uint32_t)s->heap[i];
 }
 
-/* Writes the indices of the edges that a target takes. Returns how many. The caller sees to the
- * room, except for FANOUT_ALL: those targets never come here. */
+/* Chooses the edges of a target. Writes their indices to `edge` and returns how many there are. The
+ * caller makes sure that `edge` has room. Targets with FANOUT_ALL never come here. */
 static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node, int64_t start,
                      uint32_t degree, uint32_t fanout, int64_t *edge)
 {
@@ -261,7 +262,7 @@ static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *e
     return number_edges(s, p, p->edges - n, err);
 }
 
-/* All neighbours of a target, without indices. */
+/* Takes all neighbours of a target, without writing indices first. */
 static int take_all(struct sampler *s, struct hop *p, int64_t start, uint32_t degree,
                     struct err *err)
 {

@@ -2,9 +2,9 @@
  * shuffle_core.h - a random permutation of 0..n-1 without an array: position i of an epoch's
  * shuffle is computed alone, by any thread, rank or GPU.
  *
- * A Feistel network over the bits of i, with Philox as its round function, permutes a power of two;
- * values outside 0..n-1 are sent through the network again (cycle walking), at most twice in the
- * mean. Common subset of C17 and C++17.
+ * A Feistel network over the bits of i, with Philox as its round function, permutes 0..2^bits-1. A
+ * value outside 0..n-1 goes through the network again (cycle walking). On average a value goes
+ * through at most twice. The code is in the common subset of C17 and C++17.
  */
 #ifndef GNN_SAMPLE_SHUFFLE_CORE_H
 #define GNN_SAMPLE_SHUFFLE_CORE_H
@@ -12,7 +12,8 @@
 #include "base/number_core.h"
 
 #define SHUFFLE_ROUNDS 8
-/* Keeps these words apart from those of pick_core.h, whose hops are below 16. */
+/* Keeps these words apart from those of pick_core.h. There, the low four bits of the last word of
+ * the counter hold the hop, which is below GNN_MAX_HOPS. */
 #define SHUFFLE_STREAM 0x0fu
 
 GEN_FN uint32_t shuffle_bits(uint32_t n) /* bits that hold 0..n-1, at least 2 */
@@ -39,7 +40,7 @@ GEN_FN uint32_t shuffle_network(uint64_t seed, uint32_t epoch, uint32_t bits, ui
     return high << low_bits | low;
 }
 
-/* Where position i (below n, n > 0) of the shuffled list comes from. */
+/* Returns which element of the list comes to position i of the shuffled list (i < n). */
 GEN_FN uint32_t shuffle_at(uint64_t seed, uint32_t epoch, uint32_t n, uint32_t i)
 {
     uint32_t bits = shuffle_bits(n);

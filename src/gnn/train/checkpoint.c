@@ -10,8 +10,8 @@
 
 /*
  * The file: struct file_head, then the weights, both moments and the running statistics as floats,
- * then the XXH64 of everything before it. Numbers have the byte order of the machine; `order` tells
- * a file from a machine with the other one.
+ * then the XXH64 of everything before it. Numbers have the byte order of the machine. The field
+ * `order` shows whether a file comes from a machine with the other byte order.
  */
 #define MAGIC "honegnn"
 enum { VERSION = 1, ORDER = 0x01020304 };

@@ -144,7 +144,7 @@ static void set_carry(struct full *f, int layer, const struct gnn_batch *b, int6
     network_set(f->network, f->p->carry[layer], n, type, f->stage.base);
 }
 
-/* Runs one layer; all layers but the last store their result. */
+/* Runs one layer on a batch. */
 static void run_layer(struct full *f, const struct gnn_batch *b)
 {
     network_layer_batch(f->network, f->layer, b);
@@ -164,8 +164,8 @@ static void inner_batch(void *ctx, const struct gnn_batch *b)
                 (float *)f->carry[next].base + b->first * carry_width(f, next));
 }
 
-/* The last layer leaves its input and its result where the head reads them. Earlier inputs are at
- * other levels, so setting them changes neither. */
+/* Runs the last layer and the head. The last layer leaves its input and its result where the head
+ * reads them. The inputs of earlier layers are at other levels, so setting them changes neither. */
 static void last_batch(void *ctx, const struct gnn_batch *b)
 {
     struct full *f = ctx;

@@ -128,8 +128,8 @@ void trainer_close(struct trainer *t)
 
 enum { SUM_ROWS, SUM_LOSS, SUM_CORRECT, SUMS };
 
-/* The gradients become those of the whole batch, *loss that of all ranks. The running statistics of
- * batch norm become the mean over the ranks, weighted by their rows. */
+/* Replaces the gradients by those of the whole batch, and *loss by the loss over all ranks.
+ * Replaces the running statistics of batch norm by their mean over the ranks, weighted by rows. */
 static int reduce(struct trainer *t, struct gnn_loss *loss, struct err *err)
 {
     struct gnn_network *n = t->network;
@@ -161,7 +161,7 @@ static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_los
 {
     struct gnn_network *n = t->network;
     *loss = (struct gnn_loss){0};
-    if (b->n_nodes[0] == 0) /* this rank has no share of the batch, and no weight in its mean */
+    if (b->n_nodes[0] == 0) /* this rank has no seeds of the batch, and weight 0 in the mean */
         return 0;
     network_batch(n, b);
     network_forward(n, GNN_TRAIN);
@@ -209,7 +209,7 @@ static void count_batch(struct epoch_report *r, const struct gnn_batch *b)
 
 /* Returns 1 with the next batch, 0 at the end of the epoch. If one rank has no next batch (after
  * Ctrl-C, or because a thread of its loader failed), all ranks stop before the same batch, and
- * leave after rank 0 has saved. So the user's Ctrl-C costs no batch. */
+ * leave after rank 0 has saved. So Ctrl-C loses no trained batch. */
 static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoch_report *r,
                       struct err *err)
 {

@@ -16,8 +16,8 @@
  *
  * With `comm`, several processes (ranks) train one model. Each computes with its share of every
  * batch, and the ranks average their gradients, so all have the same weights after every batch. The
- * loss curve is that of one process, to rounding. Models with batch norm are an exception: each
- * rank normalises with the statistics of its own rows. Rank 0 writes the checkpoints.
+ * losses are those of one process, apart from rounding. Models with batch norm are an exception:
+ * each rank normalises with the statistics of its own rows. Rank 0 writes the checkpoints.
  */
 #ifndef GNN_TRAIN_TRAIN_H
 #define GNN_TRAIN_TRAIN_H
@@ -54,7 +54,7 @@ struct epoch_report {
 
 struct trainer;
 
-/* The largest array that the ranks of this training reduce, for comm_open_shared(). */
+/* Sets *reals to the size of the largest array that the ranks reduce, for comm_open_shared(). */
 int trainer_shared_reals(const struct dataset *d, const struct train_options *o, int64_t *reals,
                          struct err *err);
 int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
