@@ -1,6 +1,6 @@
 /*
- * task_naive.h - the part of `hone task check` that judges a task's naive.cu as a candidate is
- * judged, on the emulator. It is separate from task/check.h because it needs a compiler and the
+ * task_naive.h - the part of `hone task check` that judges a task's naive.cu on the emulator,
+ * by the rules for candidates. It is separate from task/check.h because it needs a compiler and the
  * evaluator.
  */
 #ifndef CMD_TASK_NAIVE_H

@@ -2,7 +2,7 @@
  * export.h - writes a verified kernel as a file for other programs.
  *
  *     struct export_job job = {.model = &m, .out = "softmax.py"};
- *     const struct export_format *f = export_format_find("torch");
+ *     const struct export_format *f = export_format_find("torch", err);
  *     f->write(&job, err);                 job.written names the files
  *
  * To add a format, write as_NAME.c, declare its entry here and add it to the table of export.c.

@@ -90,7 +90,7 @@ const char *torch_text_op(struct export_model *m, const struct export_model *bac
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Axes and integer scalars, then scalars that the caller gives. */
+/* Axes and integer scalars, then the float scalars whose values the caller gives. */
 void torch_text_values(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -151,7 +151,7 @@ static bool plan_uses_align(const struct export_model *m)
                 return true;
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
-                return true; /* preparing a call checks that a map's address is 16-byte aligned */
+                return true; /* the code that prepares a call checks a tensor map's alignment */
     }
     vec_each (const struct plan_workspace, w, &m->in.plan->workspaces)
         if (expr_alignof_name(w->bytes, 0, NULL))
@@ -418,7 +418,7 @@ static void add_program(struct export_model *m, const char *text, const char *pa
         strbuf_addf(out, "\"%s\", ", x->name);
     strbuf_addf(out, "), _%s_sizes(%s))}\n    given = {", m->ident, params);
     vec_each (const struct task_tensor, x, &t->tensors)
-        if (x->is_input) /* an input that the program changes is copied, to protect the caller's */
+        if (x->is_input) /* the program may change an input: then it gets a copy */
             strbuf_addf(out, "\"%s\": %s%s, ", x->name, py(m, x->name),
                         origin_is_updated(m, x->name) ? ".clone()" : "");
     vec_each (const struct task_scalar, x, &t->scalars)

@@ -1,5 +1,6 @@
 /*
- * ops.h - the table of operations, and one value: an operation on earlier values.
+ * ops.h - the table of operations, and struct value: the result of one operation on earlier
+ * values.
  *
  * ops.def has a row for each operation; ops.c answers questions about rows and attributes.
  * graph_add() (graph.h) makes values and gives each the dtype and shape that infer.h finds.
@@ -48,7 +49,7 @@ enum attr_kind {
     ATTR_BOOL, /* i */
     ATTR_INT,  /* i */
     ATTR_REAL, /* real */
-    ATTR_AXES, /* ints, n: from 0, ascending for reductions, in order for permutations */
+    ATTR_AXES, /* ints, n: numbers from 0; ascending, except for permutations */
     ATTR_INTS, /* ints, n: strides, paddings */
     ATTR_DIMS, /* dims, n */
     ATTR_DIM,  /* dims[0] */
@@ -74,7 +75,7 @@ struct value {
     bool weak; /* a Python number, which takes the dtype of the tensor that it is combined with */
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
-    uint32_t nargs, nattrs;                   /* as many as the operation's row names */
+    uint32_t nargs, nattrs;                   /* as many as the operation's row lists */
     const struct value *args[GRAPH_MAX_ARGS]; /* NULL: an optional operand that is absent */
     struct attr attrs[GRAPH_MAX_ATTRS];
     /* leaves */

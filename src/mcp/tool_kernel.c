@@ -77,7 +77,8 @@ static enum call_step compile_finish(struct call *c, struct err *err)
         return CALL_FAILED;
     }
     reply_text(&c->reply, "It compiles. The resource below holds the %s.",
-               ptx ? "PTX" : "counts and the listing of its machine code");
+               ptx ? "PTX"
+                   : "listing of the kernel's machine code, and counts of its instructions");
     call_shelve(c, ptx ? "kernel.ptx" : "kernel.sass", "text/plain", out->buf, out->len);
     reply_structured(&c->reply, json_pack("{s:b, s:[]}", "ok", 1, "diagnostics"));
     return CALL_DONE;

@@ -103,8 +103,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* Chooses the labels of `of` that p has (if in_p) or lacks (if not in_p), and that q has (if in_q)
- * or lacks (if not in_q). Keeps their order. */
+/* Returns the labels in `of`, in their order, whose presence in p equals in_p and whose presence in
+ * q equals in_q. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -417,7 +417,8 @@ VALUE_BUILDER(build_index_select)
     if (!a || !index || !need_axis(b, &arg[1], a->rank, &axis))
         return NULL;
     if (!a->rank || index->rank != 1)
-        return refuse_value(b, "index_select takes a tensor with axes and a vector of indices");
+        return refuse_value(
+            b, "index_select takes a tensor of at least one axis, and a vector of indices");
     return rows(b, a, index, axis);
 }
 
@@ -430,7 +431,7 @@ VALUE_BUILDER(build_index_add)
     if (!a || !index || !source || !need_axis(b, &arg[1], a->rank, &axis))
         return NULL;
     if (!a->rank)
-        return refuse_value(b, "index_add takes a tensor with axes");
+        return refuse_value(b, "index_add takes a tensor of at least one axis");
     if (!obj_is(&arg[4], 1))
         source = op2(b, OP_MUL, need_value(b, &arg[4], "alpha"), source);
     struct attr dim = attr_axis(axis);
@@ -449,7 +450,7 @@ VALUE_BUILDER(build_embedding_bag)
         return NULL;
     if (!obj_is_none(&arg[3]) || !obj_is_none(&arg[8]) || !obj_is_none(&arg[10]))
         return lacks_value(b, "embedding_bag with max_norm, per_sample_weights or padding_idx is "
-                              "not known");
+                              "not supported");
     if (!obj_is(&arg[9], 1))
         return lacks_value(b, "embedding_bag is supported only with include_last_offset=True");
     if (arg[6].kind != OBJ_TEXT)

@@ -111,7 +111,7 @@ static struct tree *number(struct parser *p)
     bool hex =
         at[0] == '0' && isalpha((unsigned char)at[1]) && tolower((unsigned char)at[1]) != 'e';
     if (end == at || hex || isalnum((unsigned char)*end) || *end == '_')
-        return fail(p, at, "this is not a number; write it in decimal");
+        return fail(p, at, "this is not a decimal number; Hone reads no other notation");
     p->s = end;
     return node(p, TREE_NUMBER, at, arena_strndup(p->mem, at, (size_t)(end - at)), NULL, 0);
 }

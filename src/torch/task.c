@@ -122,7 +122,7 @@ int torch_read_task(struct graph *g, const struct task *t, struct err *err)
         return read_expression(g, t, err);
     return err_set(
         err, ERR_INPUT,
-        "task '%s' has neither \"graph\" nor a PyTorch expression (\"torch\"), so it has "
-        "no graph",
+        "Hone cannot make a graph of task '%s': it has neither the key \"graph\" nor the key "
+        "\"torch\" (a PyTorch expression)",
         t->name);
 }

@@ -14,7 +14,7 @@
 #include "emu/core/machine.h"
 #include "emu/core/mem.h"
 
-#define MAX_PREDICATED 8u /* ptxas predicates about so many instructions under a branch */
+#define MAX_PREDICATED 8u /* ptxas predicates at most about this many instructions of a branch */
 
 /* Clocks until the result of an instruction can be used (H200, dependent chains). Global loads are
  * not here: the model adds their waits. */

@@ -172,9 +172,10 @@ struct ptx_insn {
     struct ptx_var *guard; /* @%p, or NULL */
     struct ptx_opnd *ops;
     uint32_t file, line; /* place in the CUDA source, from .loc; 0 = unknown */
-    uint32_t inlined;    /* index in ptx_module.inlined of the call around this line; 0 = none */
-    uint32_t ptx_line;   /* line of the PTX text */
-    const char *text;    /* for messages: as written, with each run of whitespace made one space */
+    uint32_t
+        inlined; /* in ptx_module.inlined: the inlined call that made the instruction; 0 = none */
+    uint32_t ptx_line; /* line of the PTX text */
+    const char *text;  /* for messages: as written, with each run of whitespace made one space */
 };
 
 struct ptx_func {
@@ -193,7 +194,7 @@ struct ptx_string {
     const char *label, *text;
 };
 
-/* A call that the compiler inlined, in the kernel's own file. */
+/* An inlined call whose call site is in the kernel's own file. */
 struct ptx_inlined {
     const char *label; /* label of the string with the called function's name */
     uint32_t line;     /* of the call */
@@ -214,8 +215,8 @@ struct ptx_module {
 int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *err);
 void ptx_release(struct ptx_module *m);
 
-/* Writes to buf in which inlined function the instruction is and where that function was called,
- * for example "in helper(), called at line 12". Writes "" if the function was not inlined. */
+/* Writes to buf the name of the inlined function that the instruction comes from, and the line of
+ * its call, for example "in helper(), called at line 12". Writes "" if it comes from none. */
 void ptx_describe_inlined(const struct ptx_module *m, const struct ptx_insn *in, char *buf,
                           size_t n);
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
@@ -226,8 +227,8 @@ uint32_t ptx_type_bits(enum ptx_type t);    /* bits of a value: 1 for PRED, 16 f
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);
 bool ptx_is_signed(enum ptx_type t);
-/* Return the n-th (from 0) and the last of the modifiers that are types, or PT_NONE if there is
- * none. */
+/* Among the modifiers that are types, ptx_nth_type() returns the n-th (from 0) and ptx_last_type()
+ * the last. Both return PT_NONE if there is none. */
 enum ptx_type ptx_nth_type(const struct ptx_insn *in, int n);
 enum ptx_type ptx_last_type(const struct ptx_insn *in);
 

@@ -133,7 +133,8 @@ static int64_t carry_width(const struct full *f, int layer)
     return f->p->value.items[f->p->carry[layer]].width;
 }
 
-/* Sets carry[layer] to the rows of the first n nodes of the batch. */
+/* Sets the input of a layer in the network to the rows of the batch's first n nodes. The rows come
+ * from the features (layer 0) or from f->carry[layer]. */
 static void set_carry(struct full *f, int layer, const struct gnn_batch *b, int64_t n)
 {
     const struct manifest *m = &f->data->manifest;
@@ -165,7 +166,8 @@ static void inner_batch(void *ctx, const struct gnn_batch *b)
 }
 
 /* Runs the last layer and the head. The last layer leaves its input and its result where the head
- * reads them. The inputs of earlier layers are at other levels, so setting them changes neither. */
+ * reads them. If the head also reads inputs of earlier layers, we set them here; they have buffers
+ * of their own, so the last layer's input and result stay as they are. */
 static void last_batch(void *ctx, const struct gnn_batch *b)
 {
     struct full *f = ctx;
