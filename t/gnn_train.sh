@@ -28,6 +28,30 @@ done
 runs 0 "predictions go to a file" "$gnn" infer -c sage.ckpt --predictions p.tsv --split valid data
 is "one line for each node" "$(wc -l <p.tsv)" 600
 
+# ---- a page and a trace ----
+# shellcheck disable=SC2086
+runs 0 "training writes a page and a trace" "$gnn" train $small -e 3 --ranks 2 --report page.html \
+    --trace trace.json data
+is "the page has a row for each epoch" "$(grep -c '^<tr><td>' page.html)" 3
+is "three drawings" "$(grep -c '<svg ' page.html)" 3
+ok "and no script, and nothing from elsewhere" test "$(grep -ciE '<script|https?://|src=' page.html)" = 0
+ok "the page is well-formed" perl -0777 -e '$_ = <STDIN>; for my $tag (qw(svg table tr p h2)) {
+    my $begins = () = /<$tag[ >]/g; my $ends = () = m{</$tag>}g; exit 1 if $begins != $ends || !$begins }' <page.html
+for file in trace.json trace.json.1; do
+    ok "$file: every batch was sampled, trained and updated once" perl -MJSON::PP -0777 -e '
+        my %n; my $t = decode_json(<STDIN>);
+        for (grep { $_->{ph} eq "X" } @{$t->{traceEvents}}) {
+            exit 1 if $_->{dur} < 0 || $_->{ts} < 0;
+            $n{$_->{name}}{"$_->{args}{epoch}/$_->{args}{batch}"}++;
+        }
+        for my $what ("forward, backward", "update", "sum over ranks") {
+            exit 1 if keys %{$n{$what}} != 3 * 15 || grep { $_ != 1 } values %{$n{$what}};
+        }
+        exit 1 if keys %{$n{sample}} < 3 * 15; exit 0' <$file
+done
+runs 3 "a page that cannot be written" "$gnn" train $small -e 1 --report nowhere/page.html data
+err_has "says where" "nowhere/page.html"
+
 # ---- the same result ----
 result() { sha256sum <"$1" | cut -d' ' -f1; }
 # shellcheck disable=SC2086

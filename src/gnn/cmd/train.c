@@ -3,11 +3,13 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/util.h"
 #include "gnn/cmd/commands.h"
 #include "gnn/cmd/model_options.h"
 #include "gnn/cmd/options.h"
+#include "gnn/cmd/train_report.h"
 #include "gnn/comm/launch.h"
 #include "gnn/train/infer.h"
 #include "gnn/train/train.h"
@@ -18,7 +20,7 @@ struct args {
     struct model_args model;
     double lr;
     uint64_t epochs, save_every, compute_threads, ranks; /* 0 compute_threads = see threads_of() */
-    const char *checkpoint, *eval, *eval_fanout;
+    const char *checkpoint, *eval, *eval_fanout, *report, *trace;
     bool resume, json;
     struct progress progress;
 };
@@ -131,6 +133,36 @@ static int evaluate(const struct evaluation *v, const struct job *j, struct trai
     return 0;
 }
 
+static json_t *run_json(const struct job *j, const struct trainer *t, json_t *lines)
+{
+    return json_pack("{s:s,s:o,s:I,s:s,s:s,s:i,s:O}", "model", j->a->model.model, "data",
+                     json_text(j->data->manifest.name), "weights",
+                     (json_int_t)trainer_program(t)->n_weights, "precision", "fp32", "products",
+                     trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
+}
+
+/* Writes the page anew; a browser that reloads it follows the run. */
+static int write_report(const struct job *j, const struct trainer *t, json_t *lines,
+                        struct err *err)
+{
+    if (!j->a->report || comm_rank(j->o.comm) > 0)
+        return 0;
+    json_t *run = run_json(j, t, lines);
+    int rc = train_report_write(j->a->report, run, err);
+    json_decref(run);
+    return rc;
+}
+
+/* Rank r > 0 writes FILE.r. */
+static int write_trace(const struct job *j, struct err *err)
+{
+    int rank = comm_rank(j->o.comm);
+    char *path = rank ? xasprintf("%s.%d", j->a->trace, rank) : xstrdup(j->a->trace);
+    int rc = trace_write(j->o.load.trace, path, err);
+    free(path);
+    return rc;
+}
+
 static int run_epochs(const struct job *j, const struct evaluation *v, struct trainer *t,
                       json_t *lines, struct err *err)
 {
@@ -142,24 +174,15 @@ static int run_epochs(const struct job *j, const struct evaluation *v, struct tr
         if (rc == 0)
             rc = evaluate(v, j, t, &e, err);
         progress_end(&a->progress);
-        if (rc == 0 && a->json)
+        if (rc == 0)
             json_array_append_new(lines, line_json(&e));
-        else if (rc == 0 && rank == 0)
+        if (rc == 0 && rank == 0 && !a->json)
             print_line(&e);
+        if (rc == 0)
+            rc = write_report(j, t, lines, err);
         infer_result_release(&e.eval);
     }
     return rc;
-}
-
-static void print_json(const struct job *j, const struct trainer *t, json_t *lines)
-{
-    json_t *out =
-        json_pack("{s:s,s:o,s:I,s:s,s:s,s:i,s:O}", "model", j->a->model.model, "data",
-                  json_text(j->data->manifest.name), "weights",
-                  (json_int_t)trainer_program(t)->n_weights, "precision", "fp32", "products",
-                  trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
-    json_print(stdout, out);
-    json_decref(out);
 }
 
 /* The work of one rank. */
@@ -173,6 +196,8 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     j->o.load.rank = comm_rank(c);
     j->o.load.ranks = comm_ranks(c);
     j->o.progress = first ? show_progress : NULL;
+    j->o.load.trace = j->a->trace ? trace_new(comm_rank(c)) : NULL;
+    trace_name(j->o.load.trace, "trains");
     if (evaluation_init(&v, j->a, j->data, &j->o.load, err) < 0 ||
         trainer_open(&t, j->data, &j->o, err) < 0)
         return -1;
@@ -180,10 +205,16 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     if (first && !j->a->json)
         print_head(t, j->a, comm_ranks(c));
     int rc = run_epochs(j, &v, t, lines, err);
-    if (rc == 0 && first && j->a->json)
-        print_json(j, t, lines);
+    if (rc == 0 && first && j->a->json) {
+        json_t *run = run_json(j, t, lines);
+        json_print(stdout, run);
+        json_decref(run);
+    }
     json_decref(lines);
     trainer_close(t);
+    if (rc == 0 && j->a->trace)
+        rc = write_trace(j, err);
+    trace_free(j->o.load.trace);
     return rc;
 }
 
@@ -269,10 +300,15 @@ static int run(int argc, const char **argv)
         OPT_STR('c', "checkpoint", &a.checkpoint, "FILE", "save after each epoch"),
         OPT_POS_UINT(0, "save-every", &a.save_every, "N", "also save after every N batches"),
         OPT_FLAG(0, "resume", &a.resume, "continue from the checkpoint if it exists"),
+        OPT_GROUP("Output"),
+        OPT_STR(0, "report", &a.report, "FILE",
+                "write an HTML page with curves and times after each epoch"),
+        OPT_STR(0, "trace", &a.trace, "FILE",
+                "write what each thread did, as JSON for Perfetto or chrome://tracing"),
+        OPT_FLAG(0, "json", &a.json, "print JSON at the end"),
         MACHINE_OPTIONS(&a.load, &a.compute_threads),
         OPT_POS_UINT(0, "ranks", &a.ranks, "N",
                      "processes that train together, each with a share of every batch (default 1)"),
-        OPT_FLAG(0, "json", &a.json, "print JSON at the end"),
         OPT_END(),
     };
     const struct options spec = {

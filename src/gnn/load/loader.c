@@ -104,13 +104,16 @@ static int prepare(struct loader *l, struct sampler *sampler, struct slot *s, in
 {
     if (l->o.before && l->o.before(l->o.ctx, index, err) < 0)
         return -1;
-    uint64_t start = thread_cpu_ns();
+    uint64_t start = thread_cpu_ns(), began = now_ns();
     int64_t first, n = seeds_of(l, index, s->seed, &first);
     int rc = sampler_run(sampler, s->seed, n, l->epoch, index, &s->space, &s->batch, err);
     s->batch.first = first;
     uint64_t sampled = thread_cpu_ns();
+    trace_add(l->o.trace, "sample", began, l->epoch, index);
+    began = now_ns();
     if (rc == 0 && !l->o.no_slice)
         slice(l, s);
+    trace_add(l->o.trace, "slice", began, l->epoch, index);
     t->sample_ns = sampled - start;
     t->slice_ns = thread_cpu_ns() - sampled;
     return rc;
@@ -158,6 +161,7 @@ static void *thread_main(void *arg)
     int64_t index = 0;
     int usable = sampler_init(&sampler, &l->data->graph, &l->o.sample, &err);
     sampler.cancel = &l->cancel;
+    trace_name(l->o.trace, "prepares batches");
     pthread_mutex_lock(&l->lock);
     for (struct slot *s; (s = take_work(l, &index));) {
         struct loader_times t = {0};

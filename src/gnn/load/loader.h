@@ -32,6 +32,7 @@
 #include "gnn/batch.h"
 #include "gnn/data/dataset.h"
 #include "gnn/sample/sampler.h"
+#include "gnn/trace.h"
 
 enum { LOADER_MAX_THREADS = 256, LOADER_MAX_SLOTS = 1024 };
 
@@ -46,6 +47,7 @@ struct loader_options {
     /* If set, each thread calls it before it prepares a batch; -1 fails the epoch. */
     int (*before)(void *ctx, int64_t index, struct err *err);
     void *ctx;
+    struct trace *trace; /* records what each thread does; or NULL */
 };
 
 struct loader;

@@ -173,11 +173,20 @@ static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_los
 static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err *err)
 {
     struct gnn_loss loss, *sum = &t->position.epoch_loss;
-    if (backward(t, b, &loss, err) < 0 || (t->o.comm && reduce(t, &loss, err) < 0))
+    uint64_t start = now_ns();
+    if (backward(t, b, &loss, err) < 0)
         return -1;
+    trace_add(t->o.load.trace, "forward, backward", start, b->epoch, b->index);
+    start = now_ns();
+    if (t->o.comm && reduce(t, &loss, err) < 0)
+        return -1;
+    if (t->o.comm)
+        trace_add(t->o.load.trace, "sum over ranks", start, b->epoch, b->index);
+    start = now_ns();
     network_update(t->network, &t->adam);
     if (network_sync(t->network, err) < 0)
         return -1;
+    trace_add(t->o.load.trace, "update", start, b->epoch, b->index);
     if (!isfinite(loss.sum))
         return err_set(err, ERR_INPUT,
                        "the loss is not finite in batch %" PRId64 " of epoch %" PRId64
@@ -196,6 +205,7 @@ static int save(struct trainer *t, struct epoch_report *r, struct err *err)
     uint64_t start = now_ns();
     int rc = checkpoint_save(t->o.checkpoint, &t->setting, &t->position, t->network, err);
     r->save_s += (double)(now_ns() - start) / 1e9;
+    trace_add(t->o.load.trace, "save", start, t->position.epoch, t->position.batch);
     return rc;
 }
 
@@ -235,6 +245,7 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
         int rc = next_batch(t, &b, r, err);
         uint64_t ready = now_ns();
         r->wait_s += (double)(ready - start) / 1e9;
+        trace_add(t->o.load.trace, "wait for a batch", start, p->epoch, p->batch);
         if (rc <= 0)
             return rc;
         count_batch(r, b);

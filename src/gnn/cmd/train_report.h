@@ -1,0 +1,15 @@
+/*
+ * train_report.h - a training run as one HTML page without scripts: curves of loss and accuracy,
+ * and where the time of each epoch went.
+ */
+#ifndef GNN_CMD_TRAIN_REPORT_H
+#define GNN_CMD_TRAIN_REPORT_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+/* `run` is the JSON of `hone-gnn train --json`, with the epochs so far. */
+int train_report_write(const char *path, const json_t *run, struct err *err);
+
+#endif
