@@ -74,6 +74,7 @@ constexpr int kGroups = @{groups};
 constexpr int kRows = 64 * kGroups;
 constexpr int kCols = @{cols};
 constexpr int kBK = 32;
+constexpr int kDepth = @{depth};
 constexpr int kPromote = @{promote} / kBK;
 constexpr int kGroup = @{group};
 constexpr int kSplit = @{split};
@@ -103,6 +104,8 @@ struct Smem {
     float s[kTilesS][kStages][kTileS];
     uint64_t full[kStages], ready[kStages], empty[kStages];
 };
+
+extern __shared__ __align__(1024) char bytes[];
 
 // Position in the ring: stage, and the parity of how often it was used.
 struct Cursor {
@@ -163,7 +166,7 @@ __device__ float second_part(float x)
 __device__ void split_tile(Smem &smem, int stage, int thread)
 {
     float4 *s = reinterpret_cast<float4 *>(smem.s[0][stage]);
-    CUTE_UNROLL
+#pragma unroll 2
     for (int v = thread; v < kTileS / 4; v += kSplitters) {
         float4 x = s[v];
         if constexpr (kProducts == 3)
@@ -221,7 +224,18 @@ __device__ void split_all(Smem &smem, int2 share)
     }
 }
 
-// This thread's element of R for WGMMA: row `row` of its warpgroup's 64, element k of the tile.
+// Row of the warpgroup's 64 that this thread holds as the first (half 0) or second (half 1) of the two
+// that WGMMA gives it. The rows of an R that is stored by K are dealt out such that the lanes of a warp
+// meet no bank conflict.
+__device__ int row_of_r(int half)
+{
+    int warp = threadIdx.x % 128 / 32, g = threadIdx.x % 32 / 4;
+    if constexpr (kByKR)
+        return warp / 2 * 32 + g / 4 * 16 + warp % 2 * 8 + half * 4 + g % 4;
+    else
+        return warp * 16 + half * 8 + g;
+}
+
 __device__ float element_of_r(const float *r, int row, int k)
 {
     if constexpr (kByKR)
@@ -230,10 +244,49 @@ __device__ float element_of_r(const float *r, int row, int k)
         return r[32 * row + 4 * (k / 4 ^ row % 8) + k % 4];
 }
 
+// Writes this thread's part of a tile. `sums` has pairs of neighbours along S, for two rows of R.
+template <class Sums>
+__device__ void store(float *out, Sums &sums, const Extra &extra, int r0, int s0, int M, int N)
+{
+    int64_t first = first_of_block(M, N);
+    int row[2] = {row_of_r(0), row_of_r(1)};
+    bool pairs = N % 2 == 0 && reinterpret_cast<size_t>(out) % 8 == 0;
+    if constexpr (kByKR && kSwapped) {
+        // Lanes trade such that eight of them have neighbours along R.
+        bool upper = threadIdx.x & 16;
+        CUTE_UNROLL
+        for (int i = 0; i < size(sums); i += i % 2 ? 3 : 1) {
+            float got = __shfl_xor_sync(~0u, upper ? sums(i) : sums(i + 2), 16);
+            (upper ? sums(i) : sums(i + 2)) = got;
+        }
+        row[1] = row[0] + (upper ? 4 : 16);
+        row[0] -= upper ? 12 : 0;
+    }
+    CUTE_UNROLL
+    for (int i = 0; i < size(sums); i += 2) {
+        int r = r0 + row[i / 2 % 2], s = s0 + i / 4 * 8 + threadIdx.x % 4 * 2;
+        bool inside[2];
+        float *to[2];
+        CUTE_UNROLL
+        for (int j = 0; j < 2; j++) {
+            int m = kSwapped ? s + j : r, n = kSwapped ? r : s + j;
+            inside[j] = m < M && n < N;
+            to[j] = out + first + int64_t(m) * N + n;
+            if constexpr (kSplit == 1)
+                sums(i + j) = finish(sums(i + j), extra, first, m, n, M, N);
+        }
+        if (!kSwapped && pairs && inside[0])
+            *reinterpret_cast<float2 *>(to[0]) = {sums(i), sums(i + 1)};
+        CUTE_UNROLL
+        for (int j = 0; j < 2; j++)
+            if ((kSwapped || !pairs) && inside[j])
+                *to[j] = sums(i + j);
+    }
+}
+
 __device__ void consume(Smem &smem, float *out, const Extra &extra, int2 tile, int2 share, int M, int N)
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
-    int row = thread / 32 * 16 + thread % 32 / 4, t = thread % 4;
     Mma mma;
     auto thr = mma.get_slice(thread);
     auto tiles_of_s = [&](int copy) {
@@ -241,7 +294,7 @@ __device__ void consume(Smem &smem, float *out, const Extra &extra, int2 tile, i
         return thr.partition_fragment_B(make_tensor(make_smem_ptr(at), SmemS{})); // descriptors
     };
     Tensor sHi = tiles_of_s(kHi), sLo = tiles_of_s(kTilesS - 1);
-    Tensor hi = make_tensor<tfloat32_t>(partition_shape_A(mma, Shape<_64, Int<kBK>>{})); // (4, 1, 4)
+    Tensor hi = make_tensor<tfloat32_t>(partition_shape_A(mma, Shape<_64, Int<kDepth>>{}));
     Tensor lo = make_tensor_like(hi);
     Tensor part = partition_fragment_C(mma, Shape<_64, Int<kCols>>{});
     Tensor sum = make_tensor_like(part);
@@ -255,24 +308,29 @@ __device__ void consume(Smem &smem, float *out, const Extra &extra, int2 tile, i
         const float *r = smem.r[at.stage] + group * 64 * kBK;
         ClusterBarrier::wait(&smem.full[at.stage], at.phase);
         CUTE_UNROLL
-        for (int i = 0; i < 16; i++)
-            split(element_of_r(r, row + i % 2 * 8, i / 4 * 8 + i / 2 % 2 * 4 + t), hi_bits(i), lo_bits(i));
-        ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
-        warpgroup_fence_operand(part);
-        warpgroup_arrive();
-        // The small products come first, while the sum is small too and loses little.
-        if constexpr (kProducts == 3)
+        for (int k0 = 0; k0 < kBK; k0 += kDepth) {
             CUTE_UNROLL
-            for (int i = 0; i < kBK / 8; i++) {
-                cute::gemm(mma, lo(_, _, i), sHi(_, _, i, at.stage), part);
-                cute::gemm(mma, hi(_, _, i), sLo(_, _, i, at.stage), part);
-            }
-        CUTE_UNROLL
-        for (int i = 0; i < kBK / 8; i++)
-            cute::gemm(mma, hi(_, _, i), sHi(_, _, i, at.stage), part);
-        warpgroup_commit_batch();
-        warpgroup_wait<0>();
-        warpgroup_fence_operand(part);
+            for (int i = 0; i < kDepth / 2; i++)
+                split(element_of_r(r, row_of_r(i % 2), k0 + i / 2 * 4 + thread % 4), hi_bits(i),
+                      lo_bits(i));
+            if (k0 == 0)
+                ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
+            warpgroup_fence_operand(part);
+            warpgroup_arrive();
+            // The small products come first, while the sum is small too and loses little.
+            if constexpr (kProducts == 3)
+                CUTE_UNROLL
+                for (int i = 0; i < kDepth / 8; i++) {
+                    cute::gemm(mma, lo(_, _, i), sHi(_, _, k0 / 8 + i, at.stage), part);
+                    cute::gemm(mma, hi(_, _, i), sLo(_, _, k0 / 8 + i, at.stage), part);
+                }
+            CUTE_UNROLL
+            for (int i = 0; i < kDepth / 8; i++)
+                cute::gemm(mma, hi(_, _, i), sHi(_, _, k0 / 8 + i, at.stage), part);
+            warpgroup_commit_batch();
+            warpgroup_wait<0>();
+            warpgroup_fence_operand(part);
+        }
         if (thread % 32 == 0)
             ClusterBarrier::arrive(&smem.empty[at.stage]);
         if (step % kPromote == 0)
@@ -281,34 +339,16 @@ __device__ void consume(Smem &smem, float *out, const Extra &extra, int2 tile, i
                 fold(sum(i), part(i));
     }
 
-    int64_t first = first_of_block(M, N);
-    Tensor places = thr.partition_C(make_identity_tensor(Shape<_64, Int<kCols>>{}));
-    int r0 = tile.x * kRows + group * 64, c0 = tile.y * kCols;
-    bool pairs = N % 2 == 0 && reinterpret_cast<size_t>(out) % 8 == 0;
     CUTE_UNROLL
-    for (int i = 0; i < size(part); i += 2) {
-        float v[2];
-        int m, n;
-        CUTE_UNROLL
-        for (int j = 1; j >= 0; j--) {
-            int r = r0 + get<0>(places(i + j)), c = c0 + get<1>(places(i + j));
-            m = kSwapped ? c : r, n = kSwapped ? r : c;
-            v[j] = sum(i + j) + part(i + j);
-            if constexpr (kSplit == 1)
-                v[j] = finish(v[j], extra, first, m, n, M, N);
-            if ((kSwapped || !pairs) && m < M && n < N)
-                out[first + int64_t(m) * N + n] = v[j];
-        }
-        if (!kSwapped && pairs && m < M && n < N)
-            *reinterpret_cast<float2 *>(out + first + int64_t(m) * N + n) = {v[0], v[1]};
-    }
+    for (int i = 0; i < size(sum); i++)
+        sum(i) += part(i);
+    store(out, sum, extra, tile.x * kRows + group * 64, tile.y * kCols, M, N);
 }
 
 extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
     gemm(const __grid_constant__ TmaDescriptor mapR, const __grid_constant__ TmaDescriptor mapS,
          float *out, @{params}int M, int N, int K)
 {
-    extern __shared__ __align__(1024) char bytes[];
     auto &smem = *reinterpret_cast<Smem *>(bytes);
     int2 tile = tile_of_block(kSwapped ? N : M, kSwapped ? M : N, kRows, kCols);
     int2 share = share_of_k(K);
@@ -325,7 +365,7 @@ extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
 
     if (threadIdx.x < 128) {
         if constexpr (kGroups == 2)
-            cutlass::arch::warpgroup_reg_dealloc<56>();
+            cutlass::arch::warpgroup_reg_dealloc<32>();
         if constexpr (kGroups == 3)
             cutlass::arch::warpgroup_reg_dealloc<32>();
         if (threadIdx.x == 0)
@@ -334,7 +374,7 @@ extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
             split_all(smem, share);
     } else {
         if constexpr (kGroups == 2)
-            cutlass::arch::warpgroup_reg_alloc<224>();
+            cutlass::arch::warpgroup_reg_alloc<240>();
         if constexpr (kGroups == 3)
             cutlass::arch::warpgroup_reg_alloc<160>();
         consume(smem, out, Extra{@{data}}, tile, share, M, N);
@@ -347,7 +387,6 @@ template <int kWidth>
 __device__ void fall_back(const float *A, const float *B, float *C, const Extra &extra, int M, int N,
                           int K)
 {
-    extern __shared__ __align__(1024) char bytes[];
     int2 tile = tile_of_block(M, N, Fallback::kBM, Fallback::kBN);
     mma_gemm<Fallback, kWidth, true>(reinterpret_cast<float *>(bytes), A, B, C, extra, tile, M, N, K);
 }
