@@ -740,12 +740,12 @@ static void test_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expressions), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_axes),
-        cmocka_unit_test(test_products),    cmocka_unit_test(test_products_of_float32),
-        cmocka_unit_test(test_permutations),
-        cmocka_unit_test(test_views),       cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_norms),       cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_expressions),  cmocka_unit_test(test_types),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_products_of_float32),
+        cmocka_unit_test(test_permutations), cmocka_unit_test(test_views),
+        cmocka_unit_test(test_forms),        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_bounds),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, open_shelf, close_shelf);
