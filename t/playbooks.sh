@@ -42,6 +42,11 @@ rest reduce_row squared_error
 rest gemm_sm80 batch_product
 rest gemm_sm90 linear_silu
 rest gemm_f32 linear_f32 vec=4
+rest gemm_f32 tall_product vec=4 chain=512
+rest gemm_3tf32_sm80 linear_f32
+rest gemm_3tf32_sm80 tall_product split=2
+rest gemm_3tf32_sm90 linear_f32 flip=1
+rest gemm_3tf32_sm90 tall_product split=4
 rest permute heads_first vec=8
 rest transpose channels_last swizzle=1 vec=4
 rest cumsum suffix_sum cluster=4 threads=128

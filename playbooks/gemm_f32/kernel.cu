@@ -1,21 +1,25 @@
 /* hone-plan
 { "launches": [
     { "kernel": "gemm_vec",
-      "when": "@{K} % @{vec} == 0 && @{N} % @{vec} == 0 && min(alignof(@{A}), alignof(@{B}), alignof(@{C})) >= 4*@{vec}",
+      "when": "@{whole} && min(alignof(@{A}), alignof(@{B}), alignof(@{C})) >= 4*@{vec}",
       "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})", "@{Z}"], "block": ["@{bm}*@{bn}/64"],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_one",
-      "when": "@{K} % @{vec} != 0 || @{N} % @{vec} != 0 || min(alignof(@{A}), alignof(@{B}), alignof(@{C})) < 4*@{vec}",
+      "when": "!(@{whole} && min(alignof(@{A}), alignof(@{B}), alignof(@{C})) >= 4*@{vec})",
       "grid": ["cdiv(@{M}, @{bm})*cdiv(@{N}, @{bn})", "@{Z}"], "block": ["@{bm}*@{bn}/64"],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ] }
 */
-// C = epilogue(A * B) or epilogue(A * B^T), for each matrix of a batch, all row-major, in fp32.
+// C = epilogue(A * B) for each matrix of a batch, in fp32. Either operand may be stored transposed.
 //
 // A block makes a tile of C, a thread 8x8 of it: four quarters of 4x4, so that a warp reads adjacent
-// elements of a row in shared memory. A tile of A is transposed on its way in, since the products need
-// a column of it at a time; so is a tile of a B that has N rows. Rows in shared memory are padded, so
-// that the transposed stores spread over the banks. While the products of one tile run, the next is
-// loaded into registers. Outside the matrices there are zeros.
+// elements of a row in shared memory. The products need a column of A and a row of B at a time, so a
+// tile of an A that has M rows, or of a B that has N rows, is transposed on its way in. Rows in shared
+// memory are padded, so that the transposed stores spread over the banks. While the products of one
+// tile run, the next is loaded into registers. Outside the matrices there are zeros.
+//
+// A long chain of additions loses digits: the rounding error of each step grows with the sum so far.
+// So after every kChain terms a thread adds its sums to C in global memory and starts new ones. The
+// new sums start from the rounding error of that addition, so the additions to C lose nothing.
 #include <cute/tensor.hpp>
 
 using namespace cute;
@@ -28,12 +32,15 @@ constexpr int kBuffers = @{buffers};
 constexpr int kBlocks = @{blocks};
 constexpr int kGroup = @{group};
 constexpr int kThreads = kBM * kBN / 64;
-constexpr bool kTurned = @{turned}; // B has N rows, not K
-constexpr int kRowB = kBN + (kTurned ? 4 : 0);
+constexpr int kChain = @{chain};
+constexpr bool kTurnedA = @{turned_a}; // A has K rows, not M
+constexpr bool kTurnedB = @{turned_b}; // B has N rows, not K
+constexpr int kRowA = kBM + (kTurnedA ? 0 : 4);
+constexpr int kRowB = kBN + (kTurnedB ? 4 : 0);
 
 using Vec4 = Copy_Atom<UniversalCopy<uint128_t>, float>;
 using SmemA = Layout<Shape<Int<kBK>, Int<kBM>, Int<kBuffers>>,
-                     Stride<Int<kBM + 4>, _1, Int<kBK *(kBM + 4)>>>;
+                     Stride<Int<kRowA>, _1, Int<kBK * kRowA>>>;
 using SmemB =
     Layout<Shape<Int<kBK>, Int<kBN>, Int<kBuffers>>, Stride<Int<kRowB>, _1, Int<kBK * kRowB>>>;
 
@@ -60,9 +67,10 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
     Tensor sB = make_tensor(make_smem_ptr(smem_b), SmemB{}); // (k, n, buffer)
     int2 tile = tile_of_block(M, N);
     int64_t z = blockIdx.y, first = z * M * N;
-    int rowsB = kTurned ? N : K, colsB = kTurned ? K : N;
-    Tensor mA = make_tensor(make_gmem_ptr(A + z * M * K), make_shape(M, K),
-                            make_stride(int64_t(K), _1{}));
+    int rowsA = kTurnedA ? K : M, colsA = kTurnedA ? M : K;
+    int rowsB = kTurnedB ? N : K, colsB = kTurnedB ? K : N;
+    Tensor mA = make_tensor(make_gmem_ptr(A + z * M * K), make_shape(rowsA, colsA),
+                            make_stride(int64_t(colsA), _1{}));
     Tensor mB = make_tensor(make_gmem_ptr(B + z * N * K), make_shape(rowsB, colsB),
                             make_stride(int64_t(colsB), _1{}));
     Tensor mC = make_tensor(make_gmem_ptr(C + first), make_shape(M, N),
@@ -75,48 +83,42 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
     int thread = threadIdx.x;
 
     // Place of this thread's load i in a tile, as (row, first column).
-    auto place = [&](int i, auto width) {
-        int v = thread + i * kThreads, across = width / kWidth;
-        return make_coord(v / across, v % across * kWidth);
+    auto place = [&](int i, int across) {
+        int v = thread + i * kThreads;
+        return make_coord(v / (across / kWidth), v % (across / kWidth) * kWidth);
     };
-    auto fetch = [&](int k0) {
+    // Loads this thread's part of a tile of an operand. The tile's rows are elements of K if `by_k`.
+    auto fetch_tile = [&](auto by_k, const auto &from, auto &to, int rows, int cols, int tile_at,
+                          int width, int k0) {
         CUTE_UNROLL
-        for (int i = 0; i < kLoadsA; i++) {
-            auto [m, k] = place(i, kBK);
-            int row = tile.x * kBM + m, col = k0 + k;
-            if (row < M && col < K)
-                copy(Atom{}, vA(0, _, row, col / kWidth), rA(_, i));
+        for (int i = 0; i < size<1>(to); i++) {
+            auto [r, c] = place(i, by_k ? width : kBK);
+            int row = by_k ? k0 + r : tile_at + r, col = by_k ? tile_at + c : k0 + c;
+            if (row < rows && col < cols)
+                copy(Atom{}, from(0, _, row, col / kWidth), to(_, i));
             else
-                clear(rA(_, i));
-        }
-        CUTE_UNROLL
-        for (int i = 0; i < kLoadsB; i++) {
-            auto [r, c] = place(i, kTurned ? kBK : kBN);
-            int row = kTurned ? tile.y * kBN + r : k0 + r, col = kTurned ? k0 + c : tile.y * kBN + c;
-            if (row < rowsB && col < colsB)
-                copy(Atom{}, vB(0, _, row, col / kWidth), rB(_, i));
-            else
-                clear(rB(_, i));
+                clear(to(_, i));
         }
     };
-    auto put = [&](int buffer) {
+    auto put_tile = [&](auto by_k, const auto &from, auto &&to, int width) {
         CUTE_UNROLL
-        for (int i = 0; i < kLoadsA; i++) {
-            auto [m, k] = place(i, kBK);
-            CUTE_UNROLL
-            for (int j = 0; j < kWidth; j++)
-                sA(k + j, m, buffer) = rA(j, i);
-        }
-        CUTE_UNROLL
-        for (int i = 0; i < kLoadsB; i++) {
-            auto [r, c] = place(i, kTurned ? kBK : kBN);
-            if constexpr (kTurned)
+        for (int i = 0; i < size<1>(from); i++) {
+            auto [r, c] = place(i, by_k ? width : kBK);
+            if constexpr (by_k)
+                copy(Atom{}, from(_, i), make_tensor(&to(r, c), Layout<Int<kWidth>>{}));
+            else
                 CUTE_UNROLL
                 for (int j = 0; j < kWidth; j++)
-                    sB(c + j, r, buffer) = rB(j, i);
-            else
-                copy(Atom{}, rB(_, i), make_tensor(&sB(r, c, buffer), Layout<Int<kWidth>>{}));
+                    to(c + j, r) = from(j, i);
         }
+    };
+    auto fetch = [&](int k0) {
+        fetch_tile(bool_constant<kTurnedA>{}, vA, rA, rowsA, colsA, tile.x * kBM, kBM, k0);
+        fetch_tile(bool_constant<!kTurnedB>{}, vB, rB, rowsB, colsB, tile.y * kBN, kBN, k0);
+    };
+    auto put = [&](int buffer) {
+        put_tile(bool_constant<kTurnedA>{}, rA, sA(_, _, buffer), kBM);
+        put_tile(bool_constant<!kTurnedB>{}, rB, sB(_, _, buffer), kBN);
     };
 
     // A warp makes a piece 4 threads high and 8 wide.
@@ -145,6 +147,34 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
         }
     };
 
+    // This thread's sums and the elements of C to which they belong, a vector at a time.
+    auto each_vector = [&](auto &&act) {
+        CUTE_UNROLL
+        for (int i = 0; i < 8; i++)
+            CUTE_UNROLL
+            for (int j = 0; j < 8; j += kWidth) {
+                int row = tile.x * kBM + row_at(i), col = tile.y * kBN + col_at(j);
+                if (row < M && col < N)
+                    act(i, j, row, col, make_tensor(make_gmem_ptr(&mC(row, col)), Layout<Int<kWidth>>{}));
+            }
+    };
+    auto end_chain = [&](bool first_chain) {
+        each_vector([&](int i, int j, int, int, auto c) {
+            Tensor sum = make_tensor<float>(Shape<Int<kWidth>>{});
+            clear(sum);
+            if (!first_chain)
+                copy(Atom{}, c, sum);
+            CUTE_UNROLL
+            for (int v = 0; v < kWidth; v++) {
+                float before = sum(v);
+                sum(v) += acc(i, j + v);
+                float lost = acc(i, j + v) - (sum(v) - before);
+                acc(i, j + v) = isfinite(lost) ? lost : 0.f;
+            }
+            copy(Atom{}, sum, c);
+        });
+    };
+
     clear(acc);
     fetch(0);
     put(0);
@@ -153,6 +183,8 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
     for (int k0 = kBK; k0 < K; k0 += kBK) {
         fetch(k0);
         multiply(buffer);
+        if (k0 % kChain == 0)
+            end_chain(k0 == kChain);
         if constexpr (kBuffers == 1)
             __syncthreads(); // all are done with the only buffer
         else
@@ -162,20 +194,16 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
     }
     multiply(buffer);
 
-    CUTE_UNROLL
-    for (int i = 0; i < 8; i++) {
-        int row = tile.x * kBM + row_at(i);
+    each_vector([&](int i, int j, int row, int col, auto c) {
+        Tensor out = make_tensor<float>(Shape<Int<kWidth>>{});
+        clear(out);
+        if (K > kChain)
+            copy(Atom{}, c, out);
         CUTE_UNROLL
-        for (int j = 0; j < 8; j += kWidth) {
-            int col = tile.y * kBN + col_at(j);
-            Tensor out = make_tensor<float>(Shape<Int<kWidth>>{});
-            CUTE_UNROLL
-            for (int v = 0; v < kWidth; v++)
-                out(v) = finish(acc(i, j + v), extra, first, row, col + v, M, N);
-            if (row < M && col < N)
-                copy(Atom{}, out, make_tensor(make_gmem_ptr(&mC(row, col)), Layout<Int<kWidth>>{}));
-        }
-    }
+        for (int v = 0; v < kWidth; v++)
+            out(v) = finish(out(v) + acc(i, j + v), extra, first, row, col + v, M, N);
+        copy(Atom{}, out, c);
+    });
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)

@@ -646,9 +646,40 @@ static void test_odd_tasks(void **state)
     }
 }
 
+/* A template learns whether the task allows TF32. On Hopper the first template for a product of
+ * float32 matrices uses tensor cores. */
+static void test_products_of_float32(void **state)
+{
+    struct fixture *f = *state;
+    json_t *task = rig_facts("", "a @ b", "a float32 M,K; b float32 K,N; c float32 M,N out");
+    built_in(f, "elementwise");
+    for (int allowed = 0; allowed < 2; allowed++) {
+        const struct playbook *first = NULL;
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400), out = STRBUF_INIT(1 << 20);
+        json_object_set_new(task, "allow_tf32", json_boolean(allowed));
+        vec_each (struct playbook, pb, &f->shelf->books) {
+            strbuf_clear(&why);
+            if (!first && playbook_bind(pb, task, 90, &b, &why))
+                first = pb;
+        }
+        assert_non_null(first);
+        assert_string_equal(first->name, "gemm_3tf32_sm90");
+        struct pb_point p = playbook_start(first, &b);
+        assert_int_equal(playbook_expand(first, &b, &p, &out, NULL), 0);
+        const char *want = allowed ? "kProducts = 1 ? 1 : 3" : "kProducts = 0 ? 1 : 3";
+        assert_non_null(strstr(out.buf, want));
+        pb_binding_release(&b);
+        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+    json_decref(task);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_products_of_float32, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broadcast, set_up, tear_down),

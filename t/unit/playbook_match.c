@@ -428,8 +428,35 @@ static void test_products(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         must_not_find(*state, "gemm_f32", bad[i], square, "");
-    must_not_find(*state, "gemm_f32", "(x.t() @ w).abs()",
-                  "x float32 K,M; w float32 K,N; y float32 M,N out", "gemm_tn");
+    must_not_find(*state, "gemm_sm80", "(x.t() @ w).abs()",
+                  "x float16 K,M; w float16 K,N; y float16 M,N out", "gemm_tn");
+}
+
+/* The templates for float32 take either operand transposed. */
+static void test_products_of_float32(void **state)
+{
+    static const struct {
+        const char *spec, *text, *op;
+    } good[] = {
+        {"x float32 M,K; w float32 K,N; y float32 M,N out", "x @ w", "gemm_nn"},
+        {"x float32 M,K; w float32 N,K; y float32 M,N out", "x @ w.T", "gemm_nt"},
+        {"x float32 K,M; w float32 K,N; y float32 M,N out", "(x.t() @ w).abs()", "gemm_tn"},
+        {"x float32 B,K,M; w float32 B,N,K; y float32 B,M,N out", "x.mT @ w.mT", "gemm_tt"},
+    };
+    static const char *const books[] = {"gemm_f32", "gemm_3tf32_sm80", "gemm_3tf32_sm90"};
+    for (size_t i = 0; i < ARRAY_LEN(books); i++) {
+        for (size_t j = 0; j < ARRAY_LEN(good); j++) {
+            struct found f;
+            look(&f, *state, books[i], good[j].text, good[j].spec);
+            if (!f.op)
+                fail_msg("%s: %s: %s", books[i], good[j].text, f.why.buf);
+            assert_string_equal(f.op->name, good[j].op);
+            look_away(&f);
+        }
+        /* x's leading axes are not rows of one transposed matrix. */
+        must_not_find(*state, books[i], "x.mT @ w",
+                      "x float32 B,K,M; w float32 K,N; y float32 B,M,N out", "not matrices");
+    }
 }
 
 static void test_permutations(void **state)
@@ -713,11 +740,12 @@ static void test_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expressions), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_axes),
-        cmocka_unit_test(test_products),    cmocka_unit_test(test_permutations),
-        cmocka_unit_test(test_views),       cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_norms),       cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_expressions),  cmocka_unit_test(test_types),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_products),     cmocka_unit_test(test_products_of_float32),
+        cmocka_unit_test(test_permutations), cmocka_unit_test(test_views),
+        cmocka_unit_test(test_forms),        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_bounds),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, open_shelf, close_shelf);

@@ -74,6 +74,9 @@ static bool see_matrices(struct match *x, const struct operand *p, const struct 
     bool batched = nb > 2, same_batch = !batched || na == nb;
     for (size_t i = 0; batched && same_batch && i + 2 < nb; i++)
         same_batch = same_text(dim_at(a, i), dim_at(b, i));
+    /* Without a batch the leading axes of the first operand are rows, which a transposed matrix
+     * does not have in one piece. */
+    same_batch = same_batch && (batched || !p->turned || na == 2);
     if (na < 2 || nb < 2 || nc != na || !same_batch ||
         json_array_size(json_object_get(task, "tensors")) != x->m->inputs + 1) {
         strbuf_adds(x->why,

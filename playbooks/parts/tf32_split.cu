@@ -1,0 +1,41 @@
+// A float32 is nearly the sum of two TF32 numbers: `hi` has its upper 11 bits, `lo` the others but one.
+// The product of two such sums is hi*hi + hi*lo + lo*hi; lo*lo is too small to matter. In a task that
+// allows TF32, one product of rounded operands is enough.
+constexpr int kProducts = @{tf32} ? 1 : 3;
+
+__device__ uint32_t to_tf32(float x)
+{
+    uint32_t r;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+    return r;
+}
+
+__device__ void split(float x, uint32_t &hi, uint32_t &lo)
+{
+    hi = to_tf32(x);
+    if constexpr (kProducts == 3)
+        lo = to_tf32(x - __uint_as_float(hi));
+}
+
+// Tensor cores cut off the low bits of their sums, so a kernel adds such a sum to a float32 in a
+// register after a few terms. `part` keeps the rounding error of that addition, and so the next part
+// starts from it.
+__device__ void fold(float &sum, float &part)
+{
+    float before = sum;
+    sum += part;
+    part -= sum - before;
+}
+
+// The part of K that a block adds up, if blockIdx.z blocks share a tile of C.
+__device__ int2 share_of_k(int K)
+{
+    int tiles = (K + 31) / 32, each = (tiles + gridDim.z - 1) / gridDim.z;
+    return {min(int(blockIdx.z) * each, tiles) * 32, min(int(blockIdx.z + 1) * each, tiles) * 32};
+}
+
+// Where this block writes: to C, or to its own matrix of the workspace.
+__device__ int64_t first_of_block(int M, int N)
+{
+    return (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * M * N;
+}

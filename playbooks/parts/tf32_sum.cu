@@ -1,0 +1,19 @@
+// Adds up the matrices that kSplit blocks made of each tile, pairs of them first.
+extern "C" __global__ void __launch_bounds__(256)
+    sum_parts(const float *parts, float *C, @{params}int M, int N, int Z)
+{
+    int64_t i = int64_t(blockIdx.x) * 256 + threadIdx.x, size = int64_t(Z) * M * N;
+    if (i >= size)
+        return;
+    float v[kSplit];
+    CUTE_UNROLL
+    for (int s = 0; s < kSplit; s++)
+        v[s] = parts[s * size + i];
+    CUTE_UNROLL
+    for (int step = 1; step < kSplit; step *= 2)
+        CUTE_UNROLL
+        for (int s = 0; s + step < kSplit; s += 2 * step)
+            v[s] += v[s + step];
+    int64_t first = i / (int64_t(M) * N) * M * N;
+    C[i] = finish(v[0], Extra{@{data}}, first, int((i - first) / N), int(i % N), M, N);
+}
