@@ -25,14 +25,14 @@ if in_tier quick; then
 
     # Bad input.
     runs 2 "without a task" "$HONE" bench
-    runs 3 "a name that nothing has" "$HONE" bench no_such_thing
+    runs 1 "a name that nothing has" "$HONE" bench no_such_thing
     err_has "lists the suites" "cutegen19"
     printf 'softmax\n../up.py:f\n' >s.suite
-    runs 3 "a suite that leads out of its folder" "$HONE" bench s.suite
+    runs 1 "a suite that leads out of its folder" "$HONE" bench s.suite
     err_has "names the line" "s.suite:2"
-    runs 3 "an unknown campaign" "$HONE" bench --resume nothing
+    runs 1 "an unknown campaign" "$HONE" bench --resume nothing
     runs 2 "--retry without --resume" "$HONE" bench softmax --retry
-    runs 3 "known times that are none" "$HONE" bench softmax --known-times s.suite --device emu
+    runs 1 "known times that are none" "$HONE" bench softmax --known-times s.suite --device emu
     err_has "says what is expected" "no column"
 fi
 

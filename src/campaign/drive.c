@@ -298,26 +298,55 @@ static int set_state(struct drive *d, const struct job *j, const char *state, co
     return store_entry_state(d->r->store, d->r->campaign, j->entry.index, state, reason, err);
 }
 
+/* Whether the process carried its task out: it made the task, or the run came to an end. A status
+ * of 1 alone does not tell, because a task that cannot be loaded gives it too. */
+static int carried_out(struct drive *d, const struct job *j, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct entry_rec e;
+    struct run_rec run;
+    char number[32];
+    int rc = store_entry_get(d->r->store, d->r->campaign, j->entry.index, &e, &a, err);
+    if (rc == 1 && d->r->import_only) {
+        rc = *e.task_sha != '\0';
+    } else if (rc == 1 && e.run < 0) {
+        rc = 0;
+    } else if (rc == 1) {
+        snprintf(number, sizeof number, "%lld", (long long)e.run);
+        rc = store_run_find(d->r->store, number, &run, &a, err);
+        rc = rc < 0 ? rc : str_eq(run.state, "done") || str_eq(run.state, "stopped");
+    }
+    arena_release(&a);
+    return rc;
+}
+
+static int begin_again(struct drive *d, const struct job *j, struct err *err)
+{
+    vec_each (struct entry_rec, e, &d->entries)
+        if (e->index == j->entry.index) {
+            struct entry_rec again = *e; /* vec_push moves the items */
+            *vec_push(&d->entries) = again;
+            break;
+        }
+    if (store_entry_run(d->r->store, d->r->campaign, j->entry.index, -1, "", err) < 0)
+        return -1;
+    return set_state(d, j, "waiting", "", err);
+}
+
 static int record_end(struct drive *d, struct job *j, struct err *err)
 {
     const struct child_process *c = &j->child;
     struct strbuf words = STRBUF_INIT(8192);
     bool exited = c->end == CHILD_EXITED;
-    int rc;
-    if (exited && c->code <= 1) {
+    int rc = exited && c->code <= 1 ? carried_out(d, j, err) : 0;
+    if (rc == 1) {
         rc = d->r->import_only ? set_state(d, j, "waiting", "", err)
                                : set_state(d, j, "done", c->code ? NO_PASS : "", err);
-    } else if (d->stopping || (exited && c->code == INTERRUPT_EXIT)) {
+    } else if (rc == 0 && (d->stopping || (exited && c->code == INTERRUPT_EXIT))) {
         rc = set_state(d, j, "stopped", d->r->stop.buf, err);
-    } else if (must_begin_again(d, j)) {
-        rc = store_entry_run(d->r->store, d->r->campaign, j->entry.index, -1, "", err);
-        rc = rc < 0 ? rc : set_state(d, j, "waiting", "", err);
-        struct entry_rec again = d->entries.items[0];
-        vec_each (struct entry_rec, e, &d->entries)
-            if (e->index == j->entry.index)
-                again = *e;
-        *vec_push(&d->entries) = again;
-    } else {
+    } else if (rc == 0 && must_begin_again(d, j)) {
+        rc = begin_again(d, j, err);
+    } else if (rc == 0) {
         if (!exited)
             child_describe(c, &words);
         else
