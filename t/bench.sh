@@ -53,7 +53,7 @@ if in_tier rest; then
     runs 0 "and the campaign goes on without their files" "$HONE" bench --resume last --store away/h.db --json
     is "with a pass" "$(field 't["rows"][0]["state"]')" pass
     runs 0 "modelled times" "$HONE" bench vector_add --device emu --steps 1 --store m.db --json
-    is "are marked" "$(field 't["model"], t["rows"][0]["model"], t["rows"][0]["outcome"]')" "(True, True, '')"
+    is "are marked" "$(field 't["model"], t["rows"][0]["model"], t["rows"][0]["standing"]')" "(True, True, '')"
     is "and compared with the simple kernel" "$(field 't["rows"][0]["against"]["who"]')" naive
     KILLS=6 "$ROOT/t/torture/bench.sh" softmax vector_add rmsnorm sigmoid >kills.txt 2>&1
     if [ $? = 0 ]; then pass "kill -9 at six moments"; else fail "kill -9 at six moments" "$(cat kills.txt)"; fi

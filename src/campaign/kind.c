@@ -118,7 +118,7 @@ static enum kind kind_of_value(const struct value *v)
 /* How deep is_linear() looks. A chain of level 2 has fewer operations. */
 enum { LINEAR_DEPTH = 24 };
 
-void problem_kind_of_graph(const struct graph *g, struct problem_kind *out)
+void work_kind_of_graph(const struct graph *g, struct work_kind *out)
 {
     struct arena a = ARENA_INIT;
     const uint32_t *uses = graph_uses(g, &a);
@@ -146,15 +146,15 @@ void problem_kind_of_graph(const struct graph *g, struct problem_kind *out)
     out->name = names[first][chain];
 }
 
-void problem_kind_of(const struct task *t, struct problem_kind *out)
+void work_kind_of(const struct task *t, struct work_kind *out)
 {
     struct err err = ERR_INIT;
     struct graph g;
-    *out = (struct problem_kind){.name = "unknown", .degenerate = t->degenerate};
+    *out = (struct work_kind){.name = "unknown", .degenerate = t->degenerate};
     vec_each (struct task_axis, x, &t->axes)
         out->free_axes += !x->is_const;
     if (torch_read_task(&g, t, &err) < 0)
         return;
-    problem_kind_of_graph(&g, out);
+    work_kind_of_graph(&g, out);
     graph_release(&g);
 }

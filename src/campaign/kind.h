@@ -1,8 +1,8 @@
 /*
- * kind.h - the kind of problem that a task is, for the rows and means of a campaign.
+ * kind.h - what kind of work a task is, for the rows and means of a campaign.
  *
- *     struct problem_kind k;
- *     problem_kind_of(task, &k);
+ *     struct work_kind k;
+ *     work_kind_of(task, &k);
  *     k.name                        "convolution chain"
  *
  * The kind follows from the task's graph, not from its key "class". The heaviest kind of operation
@@ -16,7 +16,7 @@
 #include "graph/graph.h"
 #include "task/task.h"
 
-struct problem_kind {
+struct work_kind {
     const char *name; /* static; "unknown" if the task has no graph */
     /* A sum, mean or average pooling of a product or convolution is an output: algebra replaces it
      * by much less work, so a kernel may be faster than the task's flops allow. */
@@ -25,8 +25,8 @@ struct problem_kind {
     unsigned free_axes;
 };
 
-void problem_kind_of(const struct task *t, struct problem_kind *out);
+void work_kind_of(const struct task *t, struct work_kind *out);
 /* The same for a graph; sets name and collapsed. */
-void problem_kind_of_graph(const struct graph *g, struct problem_kind *out);
+void work_kind_of_graph(const struct graph *g, struct work_kind *out);
 
 #endif

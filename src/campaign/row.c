@@ -10,7 +10,7 @@
 
 const char *const row_state_names[ROW_STATES] = {"waiting", "running", "stopped",
                                                  "pass",    "no pass", "failed"};
-const char *const row_outcome_names[ROW_OUTCOMES] = {"", "win", "loss", "tie"};
+const char *const row_standing_names[ROW_STANDINGS] = {"", "win", "loss", "tie"};
 
 /* ---- baselines ------------------------------------------------------------------------------- */
 
@@ -53,14 +53,14 @@ static void add_baselines(struct campaign_row *r, const struct verdict *v, struc
 void campaign_row_compare(struct campaign_row *r)
 {
     r->ratio = (struct verdict_ratio){.who = NULL};
-    r->outcome = ROW_NONE;
+    r->standing = ROW_NONE;
     vec_each (struct row_baseline, b, &r->baselines) {
         bool counts = r->is_model || str_starts(b->who, "torch");
         if (counts && (!r->ratio.who || (!r->is_model && b->ratio.mid < r->ratio.mid)))
             r->ratio = b->ratio;
     }
     if (r->ratio.who && !r->is_model)
-        r->outcome = r->ratio.lo > 1 ? ROW_WIN : r->ratio.hi < 1 ? ROW_LOSS : ROW_TIE;
+        r->standing = r->ratio.lo > 1 ? ROW_WIN : r->ratio.hi < 1 ? ROW_LOSS : ROW_TIE;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static void use_summary(struct campaign_row *r, const struct run_summary *m, str
     }
 }
 
-/* The kind of problem, from the snapshot of the task in the store, or from the task itself. */
+/* The kind of work, from the snapshot of the task in the store, or from the task itself. */
 static void use_task(struct campaign_row *r, struct store *s, const char *sha)
 {
     struct strbuf text = STRBUF_INIT(TASK_MAX_SNAPSHOT);
@@ -124,7 +124,7 @@ static void use_task(struct campaign_row *r, struct store *s, const char *sha)
     if (*sha && store_blob_get(s, sha, &text, NULL) == 0)
         t = task_from_snapshot(text.buf, text.len, "entry", &problems);
     if (t)
-        problem_kind_of(t, &r->kind);
+        work_kind_of(t, &r->kind);
     task_free(t);
     problems_release(&problems);
     strbuf_release(&text);

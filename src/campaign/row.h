@@ -34,8 +34,8 @@ enum row_state {
 extern const char *const row_state_names[ROW_STATES];
 
 /* A win or a loss is a ratio whose interval excludes 1. */
-enum row_outcome { ROW_NONE, ROW_WIN, ROW_LOSS, ROW_TIE, ROW_OUTCOMES };
-extern const char *const row_outcome_names[ROW_OUTCOMES];
+enum row_standing { ROW_NONE, ROW_WIN, ROW_LOSS, ROW_TIE, ROW_STANDINGS };
+extern const char *const row_standing_names[ROW_STANDINGS];
 
 struct row_baseline {
     const char *who;
@@ -51,14 +51,14 @@ struct campaign_row {
     int64_t at_ms;
     const char *hone; /* the version of Hone that made it: "0.3.0 1a2b3c4d5e6f" */
     bool is_old;      /* another version than this one made it */
-    struct problem_kind kind;
+    struct work_kind kind;
     const char *precision, *gpu;
     bool is_model;
     double ours_ns; /* geometric mean over the timed shapes; 0 = none */
     unsigned shapes;
     VEC(struct row_baseline) baselines;
     struct verdict_ratio ratio; /* to the baseline that counts; who is NULL if there is none */
-    enum row_outcome outcome;
+    enum row_standing standing;
     double roofline_pct, known_ns;
     unsigned judged, passes;
     uint64_t tokens;
@@ -79,7 +79,7 @@ void campaign_table_release(struct campaign_table *t);
 /* Loads one row. Strings live in the arena; the caller releases `baselines`. */
 int campaign_row_load(struct campaign_row *r, struct store *s, const struct entry_rec *e,
                       const char *hone, struct arena *a, struct err *err);
-/* Chooses the ratio that counts, and the outcome, from is_model and baselines. */
+/* Chooses the ratio that counts, and win, loss or tie, from is_model and baselines. */
 void campaign_row_compare(struct campaign_row *r);
 
 #endif

@@ -24,9 +24,9 @@ static void add_row(struct score *s, const struct campaign_row *r)
     }
     s->in_mean++;
     s->mean_passes += log(r->ratio.mid);
-    s->wins += r->outcome == ROW_WIN;
-    s->losses += r->outcome == ROW_LOSS;
-    s->ties += r->outcome == ROW_TIE;
+    s->wins += r->standing == ROW_WIN;
+    s->losses += r->standing == ROW_LOSS;
+    s->ties += r->standing == ROW_TIE;
 }
 
 static void finish(struct score *s)

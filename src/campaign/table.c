@@ -42,13 +42,16 @@ static void add_marks(const struct campaign_row *r, struct strbuf *out)
 {
     size_t from = out->len;
     const char *const marks[] = {
-        row_outcome_names[r->outcome],          r->ours_ns > 0 && r->is_model ? "modelled" : "",
+        row_standing_names[r->standing],        r->ours_ns > 0 && r->is_model ? "modelled" : "",
         r->kind.degenerate ? "degenerate" : "", r->kind.collapsed ? "collapsed by algebra" : "",
         r->is_old ? "of another version" : "",
     };
     for (size_t i = 0; i < ARRAY_LEN(marks); i++)
         if (*marks[i])
             strbuf_addf(out, "%s%s", out->len > from ? ", " : "", marks[i]);
+    if (!r->ratio.who && !r->is_model && r->ours_ns > 0 && r->known_ns > 0)
+        strbuf_addf(out, "%s%.2fx by the known time", out->len > from ? ", " : "",
+                    r->known_ns / r->ours_ns);
     if (r->state != ROW_PASS && *r->reason)
         strbuf_addf(out, "%s%.*s", out->len > from ? ", " : "", (int)strcspn(r->reason, "\n"),
                     r->reason);
@@ -342,10 +345,10 @@ static json_t *row_json(const struct campaign_row *r)
     json_t *more = json_pack(
         "{s:b, s:f, s:I, s:o, s:o, s:s, s:f, s:f, s:I, s:I, s:I, s:f, s:b, s:f}", "model",
         r->is_model, "ours_ns", r->ours_ns, "shapes", (json_int_t)r->shapes, "baselines", baselines,
-        "against", ratio_json(&r->ratio), "outcome", row_outcome_names[r->outcome], "roofline_pct",
-        r->roofline_pct, "known_torch_ns", r->known_ns, "candidates", (json_int_t)r->judged,
-        "passes", (json_int_t)r->passes, "tokens", (json_int_t)r->tokens, "usd", r->usd,
-        "usd_unknown", r->usd_unknown, "wall_s", r->wall_s);
+        "against", ratio_json(&r->ratio), "standing", row_standing_names[r->standing],
+        "roofline_pct", r->roofline_pct, "known_torch_ns", r->known_ns, "candidates",
+        (json_int_t)r->judged, "passes", (json_int_t)r->passes, "tokens", (json_int_t)r->tokens,
+        "usd", r->usd, "usd_unknown", r->usd_unknown, "wall_s", r->wall_s);
     json_object_update(j, more);
     json_decref(more);
     return j;

@@ -366,6 +366,18 @@ static int run_campaign(struct bench *b)
     return rc;
 }
 
+int bench_names_campaign(struct store *s, const char *which, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct campaign_rec c;
+    struct run_rec r;
+    int rc = str_eq(which, "last") ? 0 : store_campaign_find(s, which, &c, &a, err);
+    if (rc == 1 && !str_eq(c.name, which) && store_run_find(s, which, &r, &a, NULL) == 0)
+        rc = 0;
+    arena_release(&a);
+    return rc;
+}
+
 void bench_version(char *out, size_t n)
 {
     snprintf(out, n, "%s%s%s", hone_version, *hone_commit ? " " : "", hone_commit);

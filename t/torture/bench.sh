@@ -1,14 +1,21 @@
 #!/usr/bin/env bash
 # Kills `hone bench` with SIGKILL at random moments and resumes it until the campaign is done. Each
-# task must have one run and no verdict may be made twice.
-# KILLS=5 t/torture/bench.sh TASK...    default: 20 kills over eight built-in tasks
-# Example: KILLS=5 JOBS=2 t/torture/bench.sh KernelBench/level1
+# task must have one run, and no verdict may be made twice.
+# KILLS=20 t/torture/bench.sh TASK...          default: eight built-in tasks
+# KERNELBENCH=PATH t/torture/bench.sh          the 100 problems of PATH/level1, five kills; it must
+#                                              take less than an hour on two cores
 . "$(dirname "$0")/../lib.sh"
 share_cache
-kills=${KILLS:-20}
-tasks=("$@")
-[ $# -gt 0 ] || tasks=(softmax vector_add rmsnorm sigmoid reduce_max_dim1 transpose cumsum gelu_tanh)
-for i in "${!tasks[@]}"; do [ -e "$OLDPWD/${tasks[i]}" ] && tasks[i]=$(cd "$OLDPWD" && realpath "${tasks[i]}"); done
+tasks=("$@") kills=${KILLS:-20} most=${MOST_MS:-1500} limit=
+if [ $# = 0 ] && [ -n "${KERNELBENCH:-}" ]; then
+    tasks=("$(realpath "$OLDPWD/$KERNELBENCH" 2>/dev/null || realpath "$KERNELBENCH")/level1")
+    kills=${KILLS:-5} most=${MOST_MS:-240000} limit=3600
+elif [ $# = 0 ]; then
+    tasks=(softmax vector_add rmsnorm sigmoid reduce_max_dim1 transpose cumsum gelu_tanh)
+fi
+for i in "${!tasks[@]}"; do
+    case ${tasks[i]} in */*) tasks[i]=$(cd "$OLDPWD" && realpath "${tasks[i]}") ;; esac
+done
 RANDOM=${HONE_SEED:-$$}
 echo "# seed ${HONE_SEED:-$$}"
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1
@@ -26,7 +33,6 @@ for row in db.execute("SELECT 'verdict', run, idx, at_ms FROM verdict UNION ALL 
     print(*row)
 PY
 }
-most=${MOST_MS:-1500}
 start=$(date +%s)
 (begin) >out.txt 2>err.txt &
 pid=$!
@@ -57,7 +63,9 @@ records after
 for f in before.*; do
     [ -e "$f" ] && lost=$((lost + $(comm -23 <(sort "$f") <(sort after) | wc -l)))
 done
-echo "# $(grep -c '' after) records, $i kills, $(($(date +%s) - start)) s"
+took=$(($(date +%s) - start))
+echo "# $(grep -c '' after) records, $i kills, $took s"
+[ -z "$limit" ] || is "less than $limit s" "$((took < limit))" 1
 is "no record was made again after $i kills" "$lost" 0
 python3 - "$rc" >check.txt <<'PY'
 import json, sqlite3, sys

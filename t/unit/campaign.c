@@ -1,4 +1,4 @@
-/* campaign.c - suites, known times, kinds of problems, scores, tables, and entries of the store. */
+/* campaign.c - suites, known times, kinds of work, scores, tables, and entries of the store. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -171,11 +171,11 @@ static void finds_kinds(void **state)
     struct torch_task t = {.axes = axes, .naxes = 1, .tensors = tensors, .ntensors = 4};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct graph g;
-        struct problem_kind k = {.name = ""};
+        struct work_kind k = {.name = ""};
         err_clear(&err);
         if (torch_read(&g, cases[i].text, &t, &err) < 0)
             fail_msg("%s: %s", cases[i].text, err.msg);
-        problem_kind_of_graph(&g, &k);
+        work_kind_of_graph(&g, &k);
         if (!str_eq(k.name, cases[i].kind) || k.collapsed != cases[i].collapsed)
             fail_msg("%s: %s%s", cases[i].text, k.name, k.collapsed ? ", collapsed" : "");
         graph_release(&g);
@@ -187,7 +187,7 @@ static void finds_pooling(void **state)
 {
     for (int product = 0; product < 2; product++) {
         struct graph g;
-        struct problem_kind k = {.name = ""};
+        struct work_kind k = {.name = ""};
         graph_init(&g, NULL, 0);
         const struct dim *shape[] = {dim_number(&g.dims, 8), dim_number(&g.dims, 8)};
         const struct value *x = graph_input(&g, "x", DT_F32, 2, shape);
@@ -205,7 +205,7 @@ static void finds_pooling(void **state)
         const struct value *y = graph_add(&g, OP_MEAN, &w, last, &err);
         assert_non_null(y);
         graph_add_output(&g, "y", DT_F32, y->rank, y->shape, y);
-        problem_kind_of_graph(&g, &k);
+        work_kind_of_graph(&g, &k);
         assert_string_equal(k.name, product ? "product chain" : "pooling");
         assert_true(k.collapsed == (product == 1));
         graph_release(&g);
@@ -244,10 +244,10 @@ static void scores_by_the_rules(void **state)
 {
     struct campaign_table t = {.campaign = {.name = "c"}};
     struct campaign_score s;
-    assert_int_equal(add_row(&t, ROW_PASS, 4, 0.1)->outcome, ROW_WIN);
+    assert_int_equal(add_row(&t, ROW_PASS, 4, 0.1)->standing, ROW_WIN);
     assert_string_equal(t.rows.items[0].ratio.who, "torch.compile"); /* the fastest, not naive */
-    assert_int_equal(add_row(&t, ROW_PASS, 0.5, 0.1)->outcome, ROW_LOSS);
-    assert_int_equal(add_row(&t, ROW_PASS, 1.05, 0.1)->outcome, ROW_TIE);
+    assert_int_equal(add_row(&t, ROW_PASS, 0.5, 0.1)->standing, ROW_LOSS);
+    assert_int_equal(add_row(&t, ROW_PASS, 1.05, 0.1)->standing, ROW_TIE);
     add_row(&t, ROW_FAILED, 0, 0);
     add_row(&t, ROW_NO_PASS, 0, 0);
     add_row(&t, ROW_WAITING, 0, 0);
@@ -257,7 +257,7 @@ static void scores_by_the_rules(void **state)
     struct campaign_row *model = add_row(&t, ROW_PASS, 50, 1);
     model->is_model = true;
     campaign_row_compare(model);
-    assert_int_equal(model->outcome, ROW_NONE);
+    assert_int_equal(model->standing, ROW_NONE);
     assert_string_equal(model->ratio.who, "naive");
     campaign_score(&t, &s);
     assert_false(s.is_model);
