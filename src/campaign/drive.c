@@ -298,9 +298,10 @@ static int set_state(struct drive *d, const struct job *j, const char *state, co
     return store_entry_state(d->r->store, d->r->campaign, j->entry.index, state, reason, err);
 }
 
-/* Whether the process carried its task out: it made the task, or the run came to an end. A status
- * of 1 alone does not tell, because a task that cannot be loaded gives it too. */
-static int carried_out(struct drive *d, const struct job *j, struct err *err)
+/* Whether the process carried its task out: it made the task, or the run came to an end. If no
+ * kernel passes, `why` says why. A status of 1 alone does not tell, because a task that cannot be
+ * loaded gives it too. */
+static int carried_out(struct drive *d, const struct job *j, struct strbuf *why, struct err *err)
 {
     struct arena a = ARENA_INIT;
     struct entry_rec e;
@@ -315,6 +316,8 @@ static int carried_out(struct drive *d, const struct job *j, struct err *err)
         snprintf(number, sizeof number, "%lld", (long long)e.run);
         rc = store_run_find(d->r->store, number, &run, &a, err);
         rc = rc < 0 ? rc : str_eq(run.state, "done") || str_eq(run.state, "stopped");
+        if (rc == 1 && run.best < 0)
+            strbuf_adds(why, *run.reason ? run.reason : NO_PASS);
     }
     arena_release(&a);
     return rc;
@@ -338,10 +341,10 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
     const struct child_process *c = &j->child;
     struct strbuf words = STRBUF_INIT(8192);
     bool exited = c->end == CHILD_EXITED;
-    int rc = exited && c->code <= 1 ? carried_out(d, j, err) : 0;
+    int rc = exited && c->code <= 1 ? carried_out(d, j, &words, err) : 0;
     if (rc == 1) {
         rc = d->r->import_only ? set_state(d, j, "waiting", "", err)
-                               : set_state(d, j, "done", c->code ? NO_PASS : "", err);
+                               : set_state(d, j, "done", words.buf, err);
     } else if (rc == 0 && (d->stopping || (exited && c->code == INTERRUPT_EXIT))) {
         rc = set_state(d, j, "stopped", d->r->stop.buf, err);
     } else if (rc == 0 && must_begin_again(d, j)) {

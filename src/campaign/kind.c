@@ -55,34 +55,36 @@ static bool is_leaf(const struct value *v)
     return op_row(v->op)->kind == OPK_LEAF;
 }
 
-/* Whether v is linear in the result of a product or convolution: views, casts, sums, and factors
- * that do not depend on that result. */
-static bool is_linear(const struct value *v, unsigned depth)
+/* Facts about the values of a graph, by their ids. */
+struct facts {
+    const uint32_t *uses;
+    bool *linear; /* linear in the result of a product or convolution that serves nothing else */
+    bool *heavy;  /* depends on a product or convolution */
+};
+
+/* Views, casts, sums, and factors that do not depend on a product may lie between. If the result of
+ * the product has other users, as in a batch norm, the whole of it must be computed. Arguments
+ * have smaller ids, so their facts are known. */
+static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;
-    if (!depth)
-        return false;
-    if (k == OPK_PRODUCT || k == OPK_CONV)
-        return true;
+    bool product = k == OPK_PRODUCT || k == OPK_CONV, linear = product;
+    const struct value *const *x = v->args;
+    f->heavy[v->id] = product;
+    for (uint32_t i = 0; i < v->nargs; i++)
+        f->heavy[v->id] |= x[i] && f->heavy[x[i]->id];
     if (k == OPK_VIEW && v->nargs && v->op != OP_CAT)
-        return is_linear(v->args[0], depth - 1);
-    switch (v->op) {
-    case OP_CAST:
-    case OP_NEG:
-    case OP_SUM:
-    case OP_MEAN:
-        return is_linear(v->args[0], depth - 1);
-    case OP_ADD:
-    case OP_SUB:
-        return is_linear(v->args[0], depth - 1) || is_linear(v->args[1], depth - 1);
-    case OP_MUL:
-        return (is_leaf(v->args[1]) && is_linear(v->args[0], depth - 1)) ||
-               (is_leaf(v->args[0]) && is_linear(v->args[1], depth - 1));
-    case OP_DIV:
-        return is_leaf(v->args[1]) && is_linear(v->args[0], depth - 1);
-    default:
-        return false;
-    }
+        linear = f->linear[x[0]->id];
+    else if (v->op == OP_CAST || v->op == OP_NEG || v->op == OP_SUM || v->op == OP_MEAN)
+        linear = f->linear[x[0]->id];
+    else if (v->op == OP_ADD || v->op == OP_SUB)
+        linear = f->linear[x[0]->id] || f->linear[x[1]->id];
+    else if (v->op == OP_MUL)
+        linear = (f->linear[x[0]->id] && !f->heavy[x[1]->id]) ||
+                 (f->linear[x[1]->id] && !f->heavy[x[0]->id]);
+    else if (v->op == OP_DIV)
+        linear = f->linear[x[0]->id] && !f->heavy[x[1]->id];
+    f->linear[v->id] = linear && f->uses[v->id] == 1;
 }
 
 static enum kind kind_of_value(const struct value *v)
@@ -115,23 +117,22 @@ static enum kind kind_of_value(const struct value *v)
     }
 }
 
-/* How deep is_linear() looks. A chain of level 2 has fewer operations. */
-enum { LINEAR_DEPTH = 24 };
-
 void work_kind_of_graph(const struct graph *g, struct work_kind *out)
 {
     struct arena a = ARENA_INIT;
-    const uint32_t *uses = graph_uses(g, &a);
+    size_t all = (g->values.n + 1) * sizeof(bool);
+    struct facts f = {graph_uses(g, &a), arena_alloc(&a, all), arena_alloc(&a, all)};
     unsigned n[KINDS] = {0};
     enum kind first = K_ELEMENTWISE;
     out->collapsed = false;
     for (size_t i = 0; i < g->values.n; i++) {
         const struct value *v = g->values.items[i];
-        if (!uses[i] || is_leaf(v))
+        find_facts(v, &f);
+        if (!f.uses[i] || is_leaf(v))
             continue;
         n[kind_of_value(v)]++;
         if (v->op == OP_SUM || v->op == OP_MEAN)
-            out->collapsed |= is_linear(v->args[0], LINEAR_DEPTH);
+            out->collapsed |= f.linear[v->args[0]->id];
     }
     arena_release(&a);
     enum task_class class = graph_class(g);

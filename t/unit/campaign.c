@@ -155,6 +155,7 @@ static void finds_kinds(void **state)
         {"torch.mean((torch.matmul(x, w) + b) * 2, 0)", "product chain", true},
         {"torch.sum(torch.relu(torch.matmul(x, w)), 1)", "product chain", false},
         {"torch.amax(torch.matmul(x, w), 1)", "product chain", false},
+        {"torch.matmul(x, w) - torch.mean(torch.matmul(x, w), 0)", "product chain", false},
         {"torch.softmax(x, 1)", "softmax", false},
         {"torch.sum(x, 1)", "reduction", false},
         {"x / torch.sum(x, 1, keepdim=True)", "norm", false},
