@@ -151,7 +151,7 @@ int campaign_row_load(struct campaign_row *r, struct store *s, const struct entr
         .reason = arena_strdup(a, e->reason),
         .at_ms = e->at_ms,
         .hone = arena_strdup(a, e->hone),
-        .is_old = *e->hone && !str_eq(e->hone, hone),
+        .is_old = hone && *e->hone && !str_eq(e->hone, hone),
         .kind = {.name = "unknown"},
         .precision = "",
         .gpu = "",

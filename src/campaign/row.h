@@ -72,7 +72,8 @@ struct campaign_table {
     VEC(struct campaign_row) rows;
 };
 
-/* `hone` is the version of this program. `which` is as for store_campaign_find(). */
+/* `hone` is the version of this program; NULL: mark no row as one of another version. `which` is as
+ * for store_campaign_find(). */
 int campaign_table_load(struct campaign_table *t, struct store *s, const char *which,
                         const char *hone, struct err *err);
 void campaign_table_release(struct campaign_table *t);

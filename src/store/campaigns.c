@@ -138,10 +138,12 @@ int store_campaign_find(struct store *s, const char *which, struct campaign_rec 
     return (int)found;
 }
 
-int store_campaign_list(struct store *s, struct campaign_rec_vec *out, struct arena *a,
-                        struct err *err)
+int store_campaign_page(struct store *s, int64_t before, int64_t limit,
+                        struct campaign_rec_vec *out, struct arena *a, struct err *err)
 {
-    struct stmt q = sql_begin(s, CAMPAIGN_COLUMNS "ORDER BY c.id", err);
+    struct stmt q = sql_begin(s, CAMPAIGN_COLUMNS "WHERE c.id < ? ORDER BY c.id DESC LIMIT ?", err);
+    sql_int(&q, before > 0 ? before : INT64_MAX);
+    sql_int(&q, limit);
     while (sql_row(&q))
         read_campaign(&q, vec_push(out), a);
     return sql_end(&q);

@@ -241,8 +241,9 @@ int store_campaign_configure(struct store *s, int64_t campaign, const char *conf
  * one, 0 if not, -1 on an error. */
 int store_campaign_find(struct store *s, const char *which, struct campaign_rec *out,
                         struct arena *a, struct err *err);
-int store_campaign_list(struct store *s, struct campaign_rec_vec *out, struct arena *a,
-                        struct err *err);
+/* Lists at most `limit` campaigns whose number is below `before` (0 = all), the newest first. */
+int store_campaign_page(struct store *s, int64_t before, int64_t limit,
+                        struct campaign_rec_vec *out, struct arena *a, struct err *err);
 /* Locks the campaign as store_run_lock locks a run. A store holds one lock at a time. */
 int store_campaign_lock(struct store *s, int64_t campaign, struct err *err);
 int store_entry_list(struct store *s, int64_t campaign, struct entry_rec_vec *out, struct arena *a,
