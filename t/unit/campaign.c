@@ -18,6 +18,7 @@
 #include "sys/file.h"
 #include "sys/json.h"
 #include "torch/read.h"
+#include "view/view.h"
 
 static struct err err;
 #define OK(e)                                \
@@ -372,6 +373,15 @@ static void keeps_entries(void **state)
     assert_int_equal(t.rows.items[1].state, ROW_NO_PASS);
     assert_true(t.rows.items[1].is_old && !t.rows.items[0].is_old);
     campaign_table_release(&t);
+    /* the page has no path of this machine */
+    struct view_query q = {.kind = VIEW_CAMPAIGN};
+    snprintf(q.run, sizeof q.run, "%s", c.name);
+    json_t *j = view_json(s, &q, &err);
+    assert_int_equal(json_array_size(json_object_get(j, "rows")), 2);
+    assert_null(json_object_get(json_array_get(json_object_get(j, "rows"), 0), "operand"));
+    json_decref(j);
+    snprintf(q.run, sizeof q.run, "my_suite"); /* only a whole name counts */
+    assert_null(view_json(s, &q, &err));
     suite_release(&items);
     arena_release(&a);
     store_close(s);
