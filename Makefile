@@ -67,7 +67,7 @@ $(B)/hone-gnn: $(B)/gnn/cmd/main.o $(B)/gnn-assets.o $(B)/libhone.a
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(GNN_LIBS)
 # The same program with the switches of docs/testing.md, for t/redteam.sh; never installed.
 $(B)/hone-test: src/cmd/main.c $(B)/libhone.a
-	$(Q)$(CC) $(CFLAGS_ALL) -DHONE_TESTING -DHONE_VERSION='"$(VERSION)"' -o $@ $^ $(LDFLAGS_ALL) $(HONE_LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) -DHONE_TESTING -DHONE_VERSION='"$(VERSION)"' -o $@ $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(HONE_LIBS)
 $(B)/hone-worker: $(call obj,$(WORKER_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(WORKER_LIBS)
@@ -92,6 +92,14 @@ $(B)/%.o: src/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
+# The commit, for the rows of a campaign: "+" if a tracked file differs from it. Without git, "".
+$(B)/gen/commit.h: FORCE
+	@mkdir -p $(@D) && commit=$$(git rev-parse --short=12 HEAD 2>/dev/null) && \
+	 { git diff --quiet HEAD -- 2>/dev/null || commit=$$commit+; }; \
+	 printf '#define HONE_COMMIT "%s"\n' "$$commit" >$@.tmp && \
+	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+$(B)/cmd/main.o $(B)/hone-test: $(B)/gen/commit.h
+
 # A change of compiler or flags recompiles; the file changes only when they do. Expanded here, once:
 # in the recipe it would see the variables of whichever target asked first.
 FLAGS := $(CC) $(subst ','\'',$(CFLAGS_ALL))
@@ -104,7 +112,7 @@ FORCE:
 # Data files travel in the binary: see src/sys/asset.h. The list is part of the rule's input, so a
 # file that goes away or appears rebuilds the table.
 ORACLES := $(patsubst tasks/%/reference.c,$(B)/oracles/%.so,$(wildcard tasks/*/reference.c))
-ASSETS := $(sort $(shell find tasks prompts playbooks schema gpus kernels web -type f \
+ASSETS := $(sort $(shell find tasks suites prompts playbooks schema gpus kernels web -type f \
              ! -name '.*' 2>/dev/null) \
             $(wildcard src/task/hone_ref*.h src/base/device_int.h src/base/number_core.h src/job/gen_core.h \
               src/job/poison.h src/job/compare_core.h src/worker/*.py src/import/*.py src/worker/*.cu src/device/*.cu \

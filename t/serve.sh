@@ -78,7 +78,7 @@ status 200 "HEAD is a GET without a body" / "${me[@]}" -I
 for path in /api/ /api/runs /api/run "/api/run?run=nothing" "/api/run?run=last" "/api/run?run=1" "/api/run?run=${run:0:8}" \
     "/api/run?run=$run&x=1" "/api/run?run=%2e%2e" "/api/run?run=../../etc/passwd" "/api/candidate?run=$run&n=-1" \
     "/api/candidate?run=$run&n=99" "/api/candidate?run=$run&n=1e3" "/api/candidate?run=$run&n=99999999999999999999" \
-    "/api/call?run=$run&role=code&n=99" /web/ /web/../Makefile /web/%2e%2e/Makefile //etc/passwd /etc/passwd /tasks/softmax/task.json \
+    "/api/call?run=$run&role=code&n=99" "/api/campaign?name=last" /web/ /web/../Makefile /web/%2e%2e/Makefile //etc/passwd /etc/passwd /tasks/softmax/task.json \
     /web/style.css?x "/api/points?from=0&run=$run" /events/ "/$(printf 'x%.0s' $(seq 600))"; do
     status 404 "no such page: ${path:0:60}" "$path" "${me[@]}"
 done
@@ -92,6 +92,7 @@ case $code in 431 | 413 | 000) pass "a header of 20 kB is refused" ;; *) fail "a
 status 200 "the runs" "/api/runs?before=0" "${me[@]}"
 out_has "with the run" "\"run\":\"$run\""
 head_has "as JSON" "Content-Type: application/json"
+status 200 "the campaigns" "/api/campaigns?before=0" "${me[@]}"
 status 200 "a run" "/api/run?run=$run" "${me[@]}"
 out_has "without the path of its recording" '"author":"replay:team_merge.jsonl"'
 status 200 "its candidates" "/api/points?run=$run&from=0" "${me[@]}"

@@ -4,6 +4,7 @@
  *     #/                      all runs           (a report file shows its run)
  *     #/run/NAME              a run
  *     #/run/NAME/3            a candidate
+ *     #/campaigns             all campaigns      #/campaign/NAME   the table of one
  *     #/compare/A/1/B/2       two candidates     #/compare/A/B   two runs
  *
  * A view is a function that shows a page and returns a function that brings it up to date, or null.
@@ -21,6 +22,8 @@
     if (parts.length === 0) return Hone.isFile ? ["run", document.body.dataset.run] : ["runs"];
     if (parts[0] === "run" && parts.length === 2) return ["run", parts[1]];
     if (parts[0] === "run" && parts.length === 3) return ["candidate", parts[1], parts[2]];
+    if (parts[0] === "campaigns" && parts.length === 1) return ["campaigns"];
+    if (parts[0] === "campaign" && parts.length === 2) return ["campaign", parts[1]];
     if (parts[0] === "compare" && [1, 3, 5].includes(parts.length)) return ["compare", ...parts.slice(1)];
     return null;
   }

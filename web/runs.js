@@ -70,7 +70,7 @@
       ["", ...Object.keys(Hone.words.states)].map((s) => el("option", { value: s, selected: s === filter.state }, s || "all states")));
     await load();
     page.show("Runs", [], runs.length === 0 ? el("p", {}, "The store has no runs yet: ", el("code", {}, "hone optimize TASK"), " makes one.") : [
-      el("div", { class: "tools" }, search, states, el("a", { class: "button", href: "#/compare" }, "Compare"), tell),
+      el("div", { class: "tools" }, search, states, el("a", { class: "button", href: "#/compare" }, "Compare"), el("a", { class: "button", href: "#/campaigns" }, "Campaigns"), tell),
       el("table", { class: "runs cards" }, el("thead", {}, el("tr", {}, heads)), body), foot]);
     return load;
   };

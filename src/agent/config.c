@@ -226,6 +226,10 @@ json_t *run_config_to_json(const struct run_config *c)
     json_object_set_new(j, "compiler", json_string(c->compiler));
     json_object_set_new(j, "baselines", json_boolean(c->baselines));
     json_object_set_new(j, "proposals", json_integer(c->proposals));
+    if (c->smoke)
+        json_object_set_new(j, "smoke", json_true());
+    if (c->torch_at_end)
+        json_object_set_new(j, "torch_at_end", json_true());
     return j;
 }
 
@@ -308,6 +312,8 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->zero_shot = json_is_true(json_object_get(j, "zero_shot"));
     c->rejudge = json_is_true(json_object_get(j, "rejudge"));
     c->baselines = !json_is_false(json_object_get(j, "baselines"));
+    c->smoke = json_is_true(json_object_get(j, "smoke"));
+    c->torch_at_end = json_is_true(json_object_get(j, "torch_at_end"));
     c->proposals = (uint32_t)json_integer_value(json_object_get(j, "proposals"));
     c->proposals = MIN(MAX(c->proposals, 1), 64);
     c->seed = (uint64_t)get_int(&r, "seed", INT64_MIN, INT64_MAX);

@@ -50,6 +50,8 @@ struct run_config {
     enum context_mode context;
     enum select_mode select;
     bool class_prompts, anchors, zero_shot, rejudge, baselines;
+    bool smoke;        /* judge candidates at the smoke shapes only, without times */
+    bool torch_at_end; /* time PyTorch only beside the best kernel, when the strategy is done */
     uint64_t seed;
     /* How many steps (refine, reflect), rounds (team) or nodes (search, sample). */
     uint32_t steps;

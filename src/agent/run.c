@@ -564,10 +564,12 @@ static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model,
             rc = -1;
         else if (!found && (rc = may_go_on(a)) == 0) {
             list[i].n = nodes[i];
-            list[i].depth = profile_allowed(a, a->step) && !model ? EVAL_PROFILE : EVAL_TIME;
-            list[i].baselines = model                      ? BASELINES_NONE
-                                : !a->with_torch && i == 0 ? BASELINES_ALL
-                                                           : BASELINES_HERE;
+            list[i].depth = a->cfg->smoke                           ? EVAL_SMOKE
+                            : profile_allowed(a, a->step) && !model ? EVAL_PROFILE
+                                                                    : EVAL_TIME;
+            list[i].baselines = model                                        ? BASELINES_NONE
+                                : a->with_torch || a->cfg->torch_at_end || i ? BASELINES_HERE
+                                                                             : BASELINES_ALL;
             rc = submit(a, &list[i], model, err);
             fresh++;
         }
@@ -603,7 +605,8 @@ int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err)
     }
     /* A verdict with a modelled time does not set with_torch, because PyTorch does not run on the
      * emulator. If the run is resumed on a GPU, PyTorch must still be timed. */
-    if (rc == 0 && n && !a->with_torch && node_passes(nodes[0]) && !nodes[0]->verdict.time_is_model)
+    if (rc == 0 && n && !a->with_torch && !a->cfg->torch_at_end && node_passes(nodes[0]) &&
+        !nodes[0]->verdict.time_is_model)
         a->with_torch = nodes[0];
     return rc;
 }

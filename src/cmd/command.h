@@ -17,6 +17,9 @@ enum { CMD_MAX_SOURCE = 128 << 20 };
 /* True only in the program `hone-test` (docs/testing.md), which can switch a detector off. */
 extern const bool hone_testing;
 extern const char hone_version[]; /* "0.3.0" */
+/* The commit that this program was built from: "1a2b3c4d5e6f", with "+" if files had changed; "" =
+ * unknown. */
+extern const char hone_commit[];
 
 /* Reads a kernel file. If the file is too large for any compiler, the error's kind is ERR_INPUT,
  * because the file is at fault and not the machine. */

@@ -6,6 +6,7 @@
 
 #include "cmd/command.h"
 
+extern const struct command cmd_bench;
 extern const struct command cmd_cache;
 extern const struct command cmd_compile;
 extern const struct command cmd_diff;

@@ -4,12 +4,20 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#if __has_include("commit.h")
+#include "commit.h" /* the Makefile writes it */
+#endif
 
 #ifndef HONE_VERSION
 #define HONE_VERSION "0.2.0"
 #endif
 
+#ifndef HONE_COMMIT
+#define HONE_COMMIT ""
+#endif
+
 const char hone_version[] = HONE_VERSION;
+const char hone_commit[] = HONE_COMMIT;
 
 #ifdef HONE_TESTING
 const bool hone_testing = true;
@@ -19,9 +27,9 @@ const bool hone_testing = false;
 
 /* In the order of --help. */
 static const struct command *const table[] = {
-    &cmd_optimize, &cmd_eval,    &cmd_emu,    &cmd_profile, &cmd_resume, &cmd_runs,   &cmd_show,
-    &cmd_log,      &cmd_diff,    &cmd_report, &cmd_serve,   &cmd_export, &cmd_import, &cmd_task,
-    &cmd_playbook, &cmd_compile, &cmd_cache,  &cmd_worker,  &cmd_doctor, &cmd_mcp,
+    &cmd_optimize, &cmd_bench,    &cmd_eval,    &cmd_emu,    &cmd_profile, &cmd_resume, &cmd_runs,
+    &cmd_show,     &cmd_log,      &cmd_diff,    &cmd_report, &cmd_serve,   &cmd_export, &cmd_import,
+    &cmd_task,     &cmd_playbook, &cmd_compile, &cmd_cache,  &cmd_worker,  &cmd_doctor, &cmd_mcp,
 };
 
 int main(int argc, char **argv)

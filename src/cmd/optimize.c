@@ -15,7 +15,6 @@
 #include "cmd/import_command.h"
 #include "cmd/optimize_run.h"
 #include "sys/file.h"
-#include "sys/gpu_probe.h"
 #include "sys/json.h"
 
 enum { MAX_SOURCE = 1 << 20 };
@@ -25,7 +24,7 @@ struct wishes {
     const char *author[AUTHOR_ROLES];
     struct str_vec ablate;       /* KEY=VALUE */
     struct import_wishes import; /* for FILE.py in place of a task */
-    bool rejudge, no_baselines;
+    bool rejudge, no_baselines, smoke, torch_at_end;
     uint64_t steps, repairs, tries, wave, seed, proposals; /* repairs: UINT64_MAX = not given */
 };
 
@@ -61,6 +60,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     if (str_eq(w->strategy, "team")) /* because Astra's profiler measures from the first round on */
         c->profile = PROFILE_ALWAYS;
     c->baselines = !w->no_baselines;
+    c->smoke = w->smoke;
+    c->torch_at_end = w->torch_at_end;
     c->proposals = (uint32_t)MIN(w->proposals, 64);
     c->steps = (uint32_t)MIN(w->steps, 100000);
     c->repairs = w->repairs == UINT64_MAX ? -1 : (int32_t)MIN(w->repairs, 1000);
@@ -96,16 +97,6 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     if (task)
         c->task = task;
     return 0;
-}
-
-/* True if candidates run on a GPU. In that case it helps to rank proposals by the emulator's cost
- * model first. */
-static bool on_gpu(const struct run_config *c)
-{
-    struct gpu_probe g = {.n = 0};
-    if (*c->device || !str_eq(c->on, "local"))
-        return !str_eq(c->device, "emu");
-    return gpu_probe(&g, NULL) == 0 && g.n;
 }
 
 /* If the operand is FILE.py, makes it a task first. Returns the task, or NULL. */
@@ -152,8 +143,7 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     struct task *t = cmd_load_task(task);
     if (!t)
         return err_set(err, ERR_ENV, "'%s' cannot be used as a task", task);
-    if (!c->proposals && str_starts(author, "playbook") && on_gpu(c))
-        c->proposals = 4;
+    cmd_settle_proposals(c);
     run_config_settle(c, t);
     task_free(t);
     return 0;
@@ -209,6 +199,9 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "arch", &c.arch, "ARCH", "default sm_90a"),
         OPT_STR(0, "compiler", &c.compiler, "NAME", "nvrtc or nvcc"),
         OPT_FLAG(0, "skip-baselines", &w.no_baselines, "leave the task's own baselines out"),
+        OPT_FLAG(0, "smoke", &w.smoke, "only the smoke shapes, no times: is there a right kernel?"),
+        OPT_FLAG(0, "torch-at-end", &w.torch_at_end,
+                 "time PyTorch only once, beside the best kernel"),
         OPT_FLAG(0, "rejudge", &w.rejudge,
                  "replay: judge again instead of using the recorded verdicts"),
         OPT_GROUP("The import of FILE.py"),

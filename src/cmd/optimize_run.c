@@ -13,6 +13,7 @@
 #include "prompt/say.h"
 #include "report/page.h"
 #include "sys/file.h"
+#include "sys/gpu_probe.h"
 #include "sys/interrupt.h"
 #include "sys/json.h"
 #include "sys/term.h"
@@ -39,6 +40,21 @@ int cmd_open_store(struct store **out, const char *given, bool must_exist, struc
     int rc = path ? store_open(out, path, err) : -1;
     free(path);
     return rc;
+}
+
+/* True if candidates run on a GPU. */
+static bool on_gpu(const struct run_config *c)
+{
+    struct gpu_probe g = {.n = 0};
+    if (*c->device || !str_eq(c->on, "local"))
+        return !str_eq(c->device, "emu");
+    return gpu_probe(&g, NULL) == 0 && g.n;
+}
+
+void cmd_settle_proposals(struct run_config *c)
+{
+    if (!c->proposals && str_starts(c->authors[AUTHOR_CODE], "playbook") && on_gpu(c))
+        c->proposals = 4;
 }
 
 /* ---- the line of progress ------------------------------------------------------------------- */
@@ -293,18 +309,33 @@ static int keep_task(struct optimize_run *s, const struct task *t, struct arena 
     return rc;
 }
 
+/* Creates the run. If it belongs to a campaign, its entry names the run from the same instant on,
+ * so that a campaign that is killed here begins no second run. */
+static int create_run(struct optimize_run *s, const char *task, const char *config, struct err *err)
+{
+    const char *author = s->config->authors[AUTHOR_CODE];
+    if (!s->campaign)
+        return store_run_create(s->store, task, s->config->strategy, config, author, &s->run, err);
+    if (store_begin(s->store, err) < 0)
+        return -1;
+    int rc = store_run_create(s->store, task, s->config->strategy, config, author, &s->run, err);
+    if (rc == 0)
+        rc = store_entry_run(s->store, s->campaign, s->entry, s->run, s->hone, err);
+    return store_end(s->store, rc == 0, err);
+}
+
 static int begin_run(struct optimize_run *s, const struct task *t, struct arena *mem,
                      struct err *err)
 {
     struct run_rec r;
-    const char *given = s->config->task, *author = s->config->authors[AUTHOR_CODE];
+    const char *given = s->config->task;
     keep_full_paths(s->config, t, mem);
     if (keep_task(s, t, mem, err) < 0)
         return -1;
     char number[32], *text = run_config_text(s->config, err);
     if (!text)
         return -1;
-    int rc = store_run_create(s->store, given, s->config->strategy, text, author, &s->run, err);
+    int rc = create_run(s, given, text, err);
     free(text);
     snprintf(number, sizeof number, "%lld", (long long)s->run);
     if (rc < 0 || store_run_find(s->store, number, &r, mem, err) < 0)
@@ -321,6 +352,8 @@ static int keep_config(const struct optimize_run *s, const struct task *t, struc
     keep_full_paths(s->config, t, mem);
     char *text = run_config_text(s->config, err);
     int rc = text ? store_run_configure(s->store, s->run, text, err) : -1;
+    if (rc == 0 && s->campaign)
+        rc = store_entry_run(s->store, s->campaign, s->entry, s->run, s->hone, err);
     free(text);
     return rc;
 }
@@ -393,7 +426,9 @@ static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
 {
     struct err err = ERR_INIT;
     struct task *t;
-    if (!s->resumed) {
+    if (!s->resumed && s->task) {
+        t = s->task;
+    } else if (!s->resumed) {
         t = cmd_load_task(s->config->task);
         if (t)
             compare_with_recording(s, t, note);

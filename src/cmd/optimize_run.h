@@ -33,7 +33,16 @@ struct optimize_run {
     uint64_t prior_wall_ns;
     bool resumed;
     bool json, quiet;
+    struct task *task; /* the task of a new run; NULL = load config->task; the run frees it */
+    /* If the run belongs to a campaign: which, its entry, and the version of Hone. */
+    int64_t campaign; /* 0 = none */
+    uint64_t entry;
+    const char *hone;
 };
+
+/* Sets how many moves a step of `refine` asks for, if the user did not. If candidates run on a GPU,
+ * it helps to rank several proposals of the built-in author by the emulator's cost model first. */
+void cmd_settle_proposals(struct run_config *c);
 
 /* Carries out the run. Prints progress, the summary and the paths written. Returns an exit code. */
 int optimize_run_finish(struct optimize_run *s);

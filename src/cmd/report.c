@@ -1,9 +1,10 @@
 /* report.c - `hone report RUN`: writes a Markdown page, a plot and the best kernel of a run, or the
- * run as one HTML file. */
+ * run as one HTML file. `hone report CAMPAIGN` prints the table of a campaign. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "cmd/bench_work.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/optimize_run.h"
@@ -22,6 +23,20 @@ static int write_html(struct store *s, const char *run, const char *file, bool w
     if (rc == 0)
         rc = file_write(file, html.buf, html.len, err);
     strbuf_release(&html);
+    return rc;
+}
+
+/* Prints the table of a campaign. */
+static int report_campaign(struct store *s, const char *name, const struct bench_output *o,
+                           struct err *err)
+{
+    struct campaign_table t;
+    char hone[96];
+    bench_version(hone, sizeof hone);
+    if (campaign_table_load(&t, s, name, hone, err) < 0)
+        return -1;
+    int rc = bench_print(&t, o, err);
+    campaign_table_release(&t);
     return rc;
 }
 
@@ -45,21 +60,26 @@ static int run(int argc, const char **argv)
     struct run_summary m;
     const char *path = NULL, *out = NULL, *html = NULL;
     bool json = false, without_prompts = false;
+    struct bench_output table = {.markdown = NULL};
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR", "default hone-out/RUN"),
         OPT_STR(0, "html", &html, "FILE", "write one HTML file instead, to look at and to share"),
         OPT_FLAG(0, "without-prompts", &without_prompts, "--html: leave out prompts and replies"),
+        OPT_STR(0, "markdown", &table.markdown, "FILE", "CAMPAIGN: write the table as Markdown"),
+        OPT_STR(0, "csv", &table.csv, "FILE", "CAMPAIGN: write the table as CSV"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "json", &json, "print the summary as JSON"),
+        OPT_FLAG(0, "json", &json, "print the summary or the table as JSON"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone report [options] RUN",
+        .usage = "hone report [options] RUN | CAMPAIGN",
         .about = "Writes report.md (lineage, candidates, ideas, calls), time.svg and best.cu. With "
                  "--html,\n"
                  "writes the pages of `hone serve` for this run into one file. It opens from disk, "
                  "needs\n"
-                 "no network, and holds no absolute path of this machine.",
+                 "no network, and holds no absolute path of this machine.\n"
+                 "\n"
+                 "For a campaign of `hone bench`, prints its table.",
         .example = "hone report last\n"
                    "hone report last --html softmax.html --without-prompts",
         .opts = opts,
@@ -71,8 +91,18 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "--html and --out exclude each other");
     if (without_prompts && !html)
         return cmd_usage(&spec, "--without-prompts needs --html");
-    int rc = HONE_OK;
-    if (cmd_open_store(&s, path, true, &err) < 0 || run_summary_load(&m, s, argv[0], &err) < 0) {
+    int rc = HONE_OK, campaign = 0;
+    table.json = json;
+    if (cmd_open_store(&s, path, true, &err) < 0 ||
+        (campaign = bench_names_campaign(s, argv[0], &err)) < 0) {
+        rc = cmd_fail(&err);
+    } else if (campaign && (html || out)) {
+        rc = cmd_usage(&spec, "--html and --out are for a RUN, and '%s' is a campaign", argv[0]);
+    } else if (campaign) {
+        rc = report_campaign(s, argv[0], &table, &err) < 0 ? cmd_fail(&err) : HONE_OK;
+    } else if (table.markdown || table.csv) {
+        rc = cmd_usage(&spec, "--markdown and --csv are for a CAMPAIGN");
+    } else if (run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);
     } else {
         char *dir = out ? xstrdup(out) : xasprintf("hone-out/%s", m.run.name);

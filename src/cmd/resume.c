@@ -1,9 +1,10 @@
 /* resume.c - `hone resume RUN`: continues a run that was stopped, was killed or ran out of
- * budget. */
+ * budget. `hone resume CAMPAIGN` continues a campaign, as `hone bench --resume` does. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "cmd/bench_work.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/optimize_run.h"
@@ -38,6 +39,41 @@ static int carry_on(struct optimize_run *s, const char *which, const struct run_
     return 0;
 }
 
+/* Returns the exit status of `hone bench --resume` with the same options. */
+static int resume_campaign(const char *name, const struct optimize_run *s,
+                           const struct run_config *wish, const char *store, struct arena *mem)
+{
+    const struct budget *b = &wish->budget;
+    const char *argv[24] = {"bench", "--resume", name};
+    int n = 3;
+    const struct {
+        const char *option, *value; /* a value of NULL: not given */
+    } given[] = {
+        {"--store", store},
+        {"--out", s->out_dir},
+        {"--device", *wish->device ? wish->device : NULL},
+        {"--on", *wish->on ? wish->on : NULL},
+        {"--budget-tokens",
+         b->tokens ? arena_printf(mem, "%llu", (unsigned long long)b->tokens) : NULL},
+        {"--budget-usd", b->usd > 0 ? arena_printf(mem, "%.9g", b->usd) : NULL},
+        {"--budget-steps",
+         b->steps ? arena_printf(mem, "%llu", (unsigned long long)b->steps) : NULL},
+        {"--budget-time",
+         b->wall_ns ? arena_printf(mem, "%llums", (unsigned long long)(b->wall_ns / 1000000 + 1))
+                    : NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(given); i++)
+        if (given[i].value) {
+            argv[n++] = given[i].option;
+            argv[n++] = given[i].value;
+        }
+    if (s->json)
+        argv[n++] = "--json";
+    if (s->quiet)
+        argv[n++] = "--quiet";
+    return cmd_bench.run(n, argv);
+}
+
 static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
@@ -63,10 +99,11 @@ static int run(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone resume [options] RUN",
+        .usage = "hone resume [options] RUN | CAMPAIGN",
         .about = "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
                  "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
-                 "task with which it began; if the task has changed since, Hone says how.",
+                 "task with which it began; if the task has changed since, Hone says how.\n"
+                 "For a campaign, `hone bench --resume` has more options.",
         .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5",
         .opts = opts,
     };
@@ -74,9 +111,16 @@ static int run(int argc, const char **argv)
     if (argc != 1)
         return cmd_usage(&spec, "give one RUN; `hone runs` lists them");
     wish.steps = (uint32_t)MIN(steps, 100000);
-    int rc;
+    int rc, campaign = 0;
     if (cmd_open_store(&s.store, store, true, &err) < 0 ||
-        carry_on(&s, argv[0], &wish, author, &mem, &err) < 0)
+        (campaign = bench_names_campaign(s.store, argv[0], &err)) < 0)
+        rc = cmd_fail(&err);
+    else if (campaign && (author || steps))
+        rc =
+            cmd_usage(&spec, "--author and --steps are for a RUN, and '%s' is a campaign", argv[0]);
+    else if (campaign)
+        rc = resume_campaign(argv[0], &s, &wish, store, &mem);
+    else if (carry_on(&s, argv[0], &wish, author, &mem, &err) < 0)
         rc = cmd_fail(&err);
     else
         rc = optimize_run_finish(&s);

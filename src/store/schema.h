@@ -57,6 +57,20 @@ static const char *const schema_steps[] = {
     " run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, key TEXT NOT NULL,"
     " kind TEXT NOT NULL, text TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY(run, key)"
     ") STRICT, WITHOUT ROWID;",
+
+    /* 2: campaigns. An entry is one task of a campaign. */
+    "CREATE TABLE campaign("
+    " id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, config TEXT NOT NULL,"
+    " created_ms INTEGER NOT NULL) STRICT;"
+
+    "CREATE TABLE entry("
+    " campaign INTEGER NOT NULL REFERENCES campaign(id) ON DELETE CASCADE, idx INTEGER NOT NULL,"
+    " label TEXT NOT NULL, operand TEXT NOT NULL, options TEXT NOT NULL,"
+    " task_sha TEXT REFERENCES blob(sha), run INTEGER REFERENCES run(id),"
+    " state TEXT NOT NULL DEFAULT 'waiting', reason TEXT NOT NULL DEFAULT '',"
+    " hone TEXT NOT NULL DEFAULT '', known_ns REAL NOT NULL DEFAULT 0,"
+    " at_ms INTEGER NOT NULL, PRIMARY KEY(campaign, idx)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX entry_run ON entry(run) WHERE run IS NOT NULL;",
 };
 
 #endif

@@ -498,18 +498,21 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
     return sql_write(&q);
 }
 
-/* All runs share one lock file. A run locks the byte at its number until its process ends. */
-int store_run_lock(struct store *s, int64_t run, struct err *err)
+/* All runs and campaigns share one lock file. A run locks the byte at its number until its process
+ * ends; campaigns lock the bytes from CAMPAIGN_LOCKS on. */
+#define CAMPAIGN_LOCKS (INT64_C(1) << 48)
+
+static int lock_byte(struct store *s, int64_t at, const char *what, struct err *err)
 {
     char *path = xasprintf("%s-runs.lock", s->path);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run, .l_len = 1};
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
     int rc = 0;
     if (fd < 0)
         rc = err_errno(err, "cannot open '%s'", path);
     else if (fcntl(fd, F_OFD_SETLK, &range) < 0)
         rc = errno == EAGAIN || errno == EACCES
-                 ? err_set(err, ERR_INPUT, "another process is working on this run")
+                 ? err_set(err, ERR_INPUT, "another process is working on this %s", what)
                  : err_errno(err, "cannot lock '%s'", path);
     if (rc < 0 && fd >= 0)
         close(fd);
@@ -519,6 +522,16 @@ int store_run_lock(struct store *s, int64_t run, struct err *err)
     }
     free(path);
     return rc;
+}
+
+int store_run_lock(struct store *s, int64_t run, struct err *err)
+{
+    return lock_byte(s, run, "run", err);
+}
+
+int store_campaign_lock(struct store *s, int64_t campaign, struct err *err)
+{
+    return lock_byte(s, CAMPAIGN_LOCKS + campaign, "campaign", err);
 }
 
 void store_run_unlock(struct store *s)

@@ -29,7 +29,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-#define STORE_SCHEMA 1
+#define STORE_SCHEMA 2
 #define STORE_SHA 65
 
 struct store;
@@ -203,6 +203,66 @@ int store_event_put(struct store *s, int64_t run, const char *key, const char *k
                     const char *text, struct err *err);
 int store_event_list(struct store *s, int64_t run, struct event_rec_vec *out, struct arena *a,
                      struct err *err);
+
+/* ---- campaigns: many tasks, a run for each --------------------------------------------------- */
+
+struct campaign_rec {
+    int64_t id;
+    const char *name;
+    const char *config; /* JSON */
+    int64_t created_ms;
+    uint64_t entries, done; /* done: also those that failed */
+};
+VEC_DECL(campaign_rec_vec, struct campaign_rec);
+
+/* One task of a campaign. */
+struct entry_rec {
+    uint64_t index;
+    const char *label;    /* its name in tables */
+    const char *operand;  /* a built-in task, a task's folder, or FILE.py:NAME */
+    const char *options;  /* JSON: how to import FILE.py */
+    const char *task_sha; /* the blob of the task's snapshot; "" = not yet imported */
+    int64_t run;          /* -1 = none yet */
+    /* "waiting", "running", "stopped" (it goes on later), "done", or "failed": no verdict came. */
+    const char *state;
+    const char *reason;
+    const char *hone; /* the version of Hone that worked on it last */
+    double known_ns;  /* a known time of PyTorch, 0 = none */
+    int64_t at_ms;    /* when the state last changed */
+};
+VEC_DECL(entry_rec_vec, struct entry_rec);
+
+/* Creates a campaign with a new name WORD-xxxx, and all its entries, in one transaction. */
+int store_campaign_create(struct store *s, const char *word, const char *config,
+                          const struct entry_rec *entries, size_t n, int64_t *id, struct err *err);
+int store_campaign_configure(struct store *s, int64_t campaign, const char *config,
+                             struct err *err);
+/* Finds a campaign by its name, the unique beginning of a name, or "last". Returns 1 if there is
+ * one, 0 if not, -1 on an error. */
+int store_campaign_find(struct store *s, const char *which, struct campaign_rec *out,
+                        struct arena *a, struct err *err);
+/* Lists at most `limit` campaigns whose number is below `before` (0 = all), the newest first. */
+int store_campaign_page(struct store *s, int64_t before, int64_t limit,
+                        struct campaign_rec_vec *out, struct arena *a, struct err *err);
+/* Locks the campaign as store_run_lock locks a run. A store holds one lock at a time. */
+int store_campaign_lock(struct store *s, int64_t campaign, struct err *err);
+int store_entry_list(struct store *s, int64_t campaign, struct entry_rec_vec *out, struct arena *a,
+                     struct err *err);
+int store_entry_get(struct store *s, int64_t campaign, uint64_t index, struct entry_rec *out,
+                    struct arena *a, struct err *err); /* 1 = found, 0 = not */
+int store_entry_state(struct store *s, int64_t campaign, uint64_t index, const char *state,
+                      const char *reason, struct err *err);
+/* Notes the snapshot of the entry's task, which must be in the store as a blob. */
+int store_entry_task(struct store *s, int64_t campaign, uint64_t index, const char *task_sha,
+                     struct err *err);
+/* Notes that this version of Hone works on the entry from now on, in this run; -1 = no run, so that
+ * a new one will begin. */
+int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t run,
+                    const char *hone, struct err *err);
+/* Both or neither of two steps: sql that follows until store_end belongs together. */
+int store_begin(struct store *s, struct err *err);
+/* Keeps what was written since store_begin, or drops it. Returns -1 if it was dropped. */
+int store_end(struct store *s, bool keep, struct err *err);
 
 /* For torture tests: the hook is called before and after every write, with the number of the
  * write. */

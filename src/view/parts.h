@@ -24,6 +24,8 @@ enum {
     VIEW_MAX_MOVE = 120,
 };
 
+json_t *view_campaigns(struct store *s, int64_t before, struct err *err);
+json_t *view_campaign(struct store *s, const char *name, struct err *err);
 json_t *view_runs(struct store *s, int64_t before, struct err *err);
 json_t *view_run(struct store *s, const char *run, struct err *err);
 json_t *view_points(struct store *s, const char *run, uint64_t from, struct err *err);

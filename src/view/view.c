@@ -10,14 +10,17 @@
 /* The parameters of each kind of query, in their order. */
 static const struct {
     const char *name;
-    bool run, role;
+    const char *key; /* of the name of a run or campaign; NULL = the query has none */
+    bool role;
     const char *number; /* NULL = the query has no number */
 } kinds[] = {
-    [VIEW_RUNS] = {"runs", false, false, "before"},
-    [VIEW_RUN] = {"run", true, false, NULL},
-    [VIEW_POINTS] = {"points", true, false, "from"},
-    [VIEW_CANDIDATE] = {"candidate", true, false, "n"},
-    [VIEW_CALL] = {"call", true, true, "n"},
+    [VIEW_RUNS] = {"runs", NULL, false, "before"},
+    [VIEW_RUN] = {"run", "run", false, NULL},
+    [VIEW_POINTS] = {"points", "run", false, "from"},
+    [VIEW_CANDIDATE] = {"candidate", "run", false, "n"},
+    [VIEW_CALL] = {"call", "run", true, "n"},
+    [VIEW_CAMPAIGNS] = {"campaigns", NULL, false, "before"},
+    [VIEW_CAMPAIGN] = {"campaign", "name", false, NULL},
 };
 
 /* ---- queries -------------------------------------------------------------------------------- */
@@ -67,11 +70,12 @@ static bool read_query(struct view_query *q, const char *p)
         return false;
     q->kind = (enum view_kind)k;
     p += word;
-    if (kinds[k].run && !read_name(&p, "?run=", q->run, sizeof q->run))
+    if (kinds[k].key &&
+        !(skip(&p, "?") && skip(&p, kinds[k].key) && read_name(&p, "=", q->run, sizeof q->run)))
         return false;
     if (kinds[k].role && !read_name(&p, "&role=", q->role, sizeof q->role))
         return false;
-    if (kinds[k].number && !(skip(&p, kinds[k].run ? "&" : "?") && skip(&p, kinds[k].number) &&
+    if (kinds[k].number && !(skip(&p, kinds[k].key ? "&" : "?") && skip(&p, kinds[k].number) &&
                              skip(&p, "=") && read_number(&p, &q->n)))
         return false;
     return *p == '\0';
@@ -86,12 +90,12 @@ int view_query_parse(struct view_query *q, const char *text)
 void view_query_text(const struct view_query *q, struct strbuf *out)
 {
     strbuf_addf(out, "%s?", kinds[q->kind].name);
-    if (kinds[q->kind].run)
-        strbuf_addf(out, "run=%s", q->run);
+    if (kinds[q->kind].key)
+        strbuf_addf(out, "%s=%s", kinds[q->kind].key, q->run);
     if (kinds[q->kind].role)
         strbuf_addf(out, "&role=%s", q->role);
     if (kinds[q->kind].number)
-        strbuf_addf(out, "%s%s=%llu", kinds[q->kind].run ? "&" : "", kinds[q->kind].number,
+        strbuf_addf(out, "%s%s=%llu", kinds[q->kind].key ? "&" : "", kinds[q->kind].number,
                     (unsigned long long)q->n);
 }
 
@@ -119,6 +123,10 @@ json_t *view_json(struct store *s, const struct view_query *q, struct err *err)
         return view_candidate(s, q->run, q->n, err);
     case VIEW_CALL:
         return view_call(s, q->run, q->role, q->n, err);
+    case VIEW_CAMPAIGNS:
+        return view_campaigns(s, (int64_t)q->n, err);
+    case VIEW_CAMPAIGN:
+        return view_campaign(s, q->run, err);
     }
     BUG("view kind %d", (int)q->kind);
 }

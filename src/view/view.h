@@ -13,6 +13,8 @@
  *     points?run=NAME&from=N      a row for each candidate from number N on
  *     candidate?run=NAME&n=N      a candidate's source and verdict
  *     call?run=NAME&role=R&n=N    an author call: its prompt and its reply
+ *     campaigns?before=N          campaigns of `hone bench`, the newest first, as for runs
+ *     campaign?name=NAME          a campaign's table and means
  *
  * Long lists come in pages and long texts are cut, so that no answer is larger than VIEW_MAX_BYTES.
  * All texts in the answers come from outside (models, kernels, files). The page shows them as text,
@@ -31,11 +33,19 @@
 #define VIEW_MAX_BYTES (1u << 20)
 #define VIEW_MAX_QUERY 256
 
-enum view_kind { VIEW_RUNS, VIEW_RUN, VIEW_POINTS, VIEW_CANDIDATE, VIEW_CALL };
+enum view_kind {
+    VIEW_RUNS,
+    VIEW_RUN,
+    VIEW_POINTS,
+    VIEW_CANDIDATE,
+    VIEW_CALL,
+    VIEW_CAMPAIGNS,
+    VIEW_CAMPAIGN
+};
 
 struct view_query {
     enum view_kind kind;
-    char run[128], role[32];
+    char run[128], role[32]; /* run: also the name of a campaign */
     uint64_t n; /* before, from or n */
 };
 

@@ -73,6 +73,32 @@ static void test_told_later(void **state)
     run_summary_release(&o.m);
 }
 
+/* A campaign times PyTorch only beside the winner of each task. */
+static void test_only_at_the_end(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f;
+    c.steps = 3;
+    c.torch_at_end = true;
+    struct outcome o = run_on_gpu(&c, steady_script, &f);
+    assert_string_equal(f.orders, "hhhha");
+    assert_true(o.m.confirmed);
+    run_summary_release(&o.m);
+}
+
+/* With `smoke`, candidates are evaluated at the smoke shapes only. */
+static void test_smoke(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f;
+    c.steps = 1;
+    c.smoke = true;
+    c.baselines = false;
+    struct outcome o = run_on_gpu(&c, steady_script, &f);
+    assert_int_equal(f.depth, EVAL_SMOKE);
+    run_summary_release(&o.m);
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -81,6 +107,8 @@ int main(void)
         cmocka_unit_test(test_until_one_passes),
         cmocka_unit_test(test_waves),
         cmocka_unit_test(test_told_later),
+        cmocka_unit_test(test_only_at_the_end),
+        cmocka_unit_test(test_smoke),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

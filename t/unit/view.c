@@ -122,7 +122,9 @@ static void test_queries(void **state)
                                        "run?run=a",
                                        "points?run=a-b_c.d&from=7",
                                        "candidate?run=A9&n=0",
-                                       "call?run=x&role=code&n=3"};
+                                       "call?run=x&role=code&n=3",
+                                       "campaigns?before=0",
+                                       "campaign?name=a-b"};
     static const char *const bad[] = {"",
                                       "runs",
                                       "runs?",
@@ -136,6 +138,9 @@ static void test_queries(void **state)
                                       "run?run=a&",
                                       "run?run=a\n",
                                       "points?run=a",
+                                      "campaign?run=a",
+                                      "campaign?name=a&n=1",
+                                      "campaigns?name=a",
                                       "candidate?n=1",
                                       "points?from=1&run=a",
                                       "xrun?run=a",

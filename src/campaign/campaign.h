@@ -1,0 +1,78 @@
+/*
+ * campaign.h - many tasks optimised side by side, each by a process of its own, in one store.
+ *
+ *     campaign_create(store, "cutegen19", &items, &config, &id, err);
+ *     struct campaign_run r = {.store = store, .campaign = id, .jobs = 2, ...};
+ *     campaign_run(&r, err);                       0 all done, 1 stopped (r.stop says why), -1
+ *
+ * The process that calls campaign_run() decides which task is next. It starts
+ *
+ *     hone bench --work CAMPAIGN:NUMBER
+ *
+ * for each task. That process imports the task if necessary, begins or resumes the run of the task,
+ * and records in the store which run that is, before its first step. So a campaign that was killed
+ * at any instant goes on: tasks that are done are left alone, a task with a run is resumed, and
+ * `hone resume` repeats no recorded step. When the first process dies, its children die with it
+ * (sys/proc.h).
+ */
+#ifndef CAMPAIGN_CAMPAIGN_H
+#define CAMPAIGN_CAMPAIGN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "author/budget.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "campaign/suite.h"
+#include "store/store.h"
+
+/* What all runs of a campaign have in common. Kept in the store. */
+struct campaign_config {
+    const char *strategy, *author, *dialect;
+    const char *device, *on, *gpu, *arch, *compiler; /* "" = the default */
+    const char *gpu_model; /* the GPU on which the campaign began: "NVIDIA H200"; "" = unknown */
+    uint64_t steps, seed;  /* 0 = the default */
+    uint64_t jobs;
+    bool smoke, baselines;
+    struct budget budget; /* of the whole campaign; wall_ns is unused */
+};
+
+char *campaign_config_text(const struct campaign_config *c); /* the caller frees it */
+int campaign_config_read(struct campaign_config *c, const char *text, struct arena *a,
+                         struct err *err);
+
+/* Creates a campaign with an entry for each item. `word` begins its name. `known`, if not NULL,
+ * gives the known PyTorch time of an operand (known_times.h). */
+struct known_times;
+int campaign_create(struct store *s, const char *word, const struct suite_item_vec *items,
+                    const struct known_times *known, const struct campaign_config *c, int64_t *id,
+                    struct err *err);
+
+struct campaign_watch {
+    void (*started)(void *ctx, const struct entry_rec *e);
+    void (*ended)(void *ctx, const struct entry_rec *e);
+    /* Called a few times a second. */
+    void (*tick)(void *ctx, unsigned running, unsigned waiting);
+    void *ctx;
+};
+
+struct campaign_run {
+    struct store *store;
+    const char *store_path, *out_dir;
+    int64_t campaign;
+    const char *name, *hone; /* hone: the version of this program */
+    uint64_t jobs;
+    struct budget budget;
+    uint64_t until_ns;        /* stop at this time of now_ns(); 0 = never */
+    bool import_only;         /* make the tasks, start no run */
+    bool retry;               /* try tasks again that failed */
+    const char *const *extra; /* further options for the children; NULL-terminated, or NULL */
+    struct campaign_watch watch;
+    struct strbuf stop; /* out: why it stopped before the end */
+};
+
+int campaign_run(struct campaign_run *r, struct err *err);
+
+#endif

@@ -1,0 +1,81 @@
+#include "campaign/score.h"
+
+#include <math.h>
+
+#include "base/util.h"
+
+static bool is_done(const struct campaign_row *r)
+{
+    return r->state == ROW_PASS || r->state == ROW_NO_PASS || r->state == ROW_FAILED;
+}
+
+/* While rows are added, the means hold sums of logarithms. */
+static void add_row(struct score *s, const struct campaign_row *r)
+{
+    s->n++;
+    if (r->state != ROW_PASS) {
+        s->failures++;
+        return;
+    }
+    s->passes++;
+    if (!r->ratio.who) {
+        s->no_ratio++;
+        return;
+    }
+    s->in_mean++;
+    s->mean_passes += log(r->ratio.mid);
+    s->wins += r->standing == ROW_WIN;
+    s->losses += r->standing == ROW_LOSS;
+    s->ties += r->standing == ROW_TIE;
+}
+
+static void finish(struct score *s)
+{
+    unsigned all = s->in_mean + s->failures;
+    s->mean = all ? exp(s->mean_passes / all) : 0; /* a failure adds log(1) */
+    s->mean_passes = s->in_mean ? exp(s->mean_passes / s->in_mean) : 0;
+}
+
+static struct score *score_of_kind(struct campaign_score *c, const char *kind)
+{
+    for (size_t i = 0; i < c->kinds.n; i++)
+        if (str_eq(c->kinds.items[i].kind, kind))
+            return &c->kinds.items[i].score;
+    struct kind_score *k = vec_push(&c->kinds);
+    k->kind = kind;
+    return &k->score;
+}
+
+void campaign_score(const struct campaign_table *t, struct campaign_score *out)
+{
+    bool measured = false;
+    *out = (struct campaign_score){.rows = (unsigned)t->rows.n};
+    vec_each (struct campaign_row, r, &t->rows)
+        measured |= r->ours_ns > 0 && !r->is_model;
+    out->is_model = !measured;
+    vec_each (struct campaign_row, r, &t->rows) {
+        out->old += r->is_old;
+        out->unfinished += !is_done(r);
+        out->degenerate += r->kind.degenerate;
+        out->collapsed += r->kind.collapsed;
+        if (!is_done(r) || r->kind.degenerate)
+            continue;
+        if (measured && r->state == ROW_PASS && r->is_model) {
+            out->left_out++;
+            continue;
+        }
+        add_row(&out->all, r);
+        if (!r->kind.collapsed)
+            add_row(&out->without_collapsed, r);
+        add_row(score_of_kind(out, r->kind.name), r);
+    }
+    finish(&out->all);
+    finish(&out->without_collapsed);
+    for (size_t i = 0; i < out->kinds.n; i++)
+        finish(&out->kinds.items[i].score);
+}
+
+void campaign_score_release(struct campaign_score *s)
+{
+    vec_release(&s->kinds);
+}

@@ -1,0 +1,37 @@
+/*
+ * score.h - the means of a campaign.
+ *
+ * Rules:
+ *  1. A row counts when it is done and its task is not degenerate.
+ *  2. In `mean` a failure counts as 1.0. `mean_passes` is the mean over the passes alone.
+ *  3. A pass without a ratio (no baseline ran) is counted in `no_ratio` and is in no mean.
+ *  4. Measured and modelled rows are never mixed. If any row is measured, the modelled rows are
+ *     left out and counted in `left_out`.
+ */
+#ifndef CAMPAIGN_SCORE_H
+#define CAMPAIGN_SCORE_H
+
+#include "campaign/row.h"
+
+struct score {
+    unsigned n, passes, failures, no_ratio, wins, losses, ties;
+    unsigned in_mean;         /* passes with a ratio */
+    double mean, mean_passes; /* geometric means; 0 = none */
+};
+
+struct kind_score {
+    const char *kind;
+    struct score score;
+};
+
+struct campaign_score {
+    bool is_model;
+    struct score all, without_collapsed;
+    VEC(struct kind_score) kinds; /* in the order of the rows */
+    unsigned rows, degenerate, collapsed, unfinished, left_out, old;
+};
+
+void campaign_score(const struct campaign_table *t, struct campaign_score *out);
+void campaign_score_release(struct campaign_score *s);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * suite.h - a list of tasks for a campaign: read from a suite's file, or made of operands.
+ *
+ * A suite is a text file with one task in each line. docs/bench.md describes it:
+ *
+ *     # comment
+ *     softmax                                                          a built-in task
+ *     tasks/my_op                                                      a task's folder
+ *     ops.py:matmul A=float32[M,K] B=float32[K,N] M=4096 K=64 N=4096   a function of a PyTorch file
+ *
+ * Paths are relative to the file, and stay below its folder. A suite is hostile input.
+ */
+#ifndef CAMPAIGN_SUITE_H
+#define CAMPAIGN_SUITE_H
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+#define SUITE_MAX_TEXT (1u << 20)
+#define SUITE_MAX_LINE 4096
+#define SUITE_MAX_ITEMS 5000
+#define SUITE_MAX_WORDS 64
+
+/* An operand that begins so is a file of a built-in suite: it is embedded in the program. */
+#define SUITE_ASSET "asset:"
+
+struct suite_item {
+    const char *label;            /* its name in tables */
+    const char *operand;          /* a built-in task, a folder, FILE.py or FILE.py:NAME */
+    const char *precision;        /* for FILE.py; "" = as PyTorch computes */
+    struct str_vec inputs, sizes; /* for FILE.py: "x=float16[B,128]", "B=64" */
+};
+VEC_DECL(suite_item_vec, struct suite_item);
+
+/* Reads a suite. `name` begins each message, `folder` each path: "" = the current folder. Texts
+ * live in the arena. After an error `out` holds the items before it. */
+int suite_parse(const char *text, size_t len, const char *name, const char *folder,
+                struct suite_item_vec *out, struct arena *a, struct err *err);
+/* Adds what an operand of `hone bench` means: a built-in task, a built-in suite, a suite's file, a
+ * task's folder, FILE.py[:NAME], or a folder with such tasks or files. */
+int suite_add(const char *operand, struct suite_item_vec *out, struct arena *a, struct err *err);
+void suite_release(struct suite_item_vec *v);
+/* Is the operand FILE.py or FILE.py:NAME? */
+bool suite_is_python(const char *operand);
+/* The names of the built-in suites, one for each line: "  cutegen19  the nineteen tasks ...". */
+void suite_list(struct strbuf *out);
+
+/* How to import an item, as JSON, and back. */
+json_t *suite_options(const struct suite_item *i);
+int suite_read_options(const char *text, struct suite_item *out, struct arena *a, struct err *err);
+
+#endif

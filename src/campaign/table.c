@@ -1,0 +1,384 @@
+#include "campaign/table.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/util.h"
+#include "report/run_summary.h"
+#include "sys/json.h"
+#include "sys/term.h"
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static void add_date(int64_t ms, struct strbuf *out)
+{
+    time_t t = (time_t)(ms / 1000);
+    struct tm tm;
+    char text[32] = "";
+    if (gmtime_r(&t, &tm))
+        strftime(text, sizeof text, "%Y-%m-%d", &tm);
+    strbuf_adds(out, text);
+}
+
+static void add_ratio(const struct verdict_ratio *x, bool is_model, struct strbuf *out)
+{
+    if (!x->who)
+        return;
+    strbuf_addf(out, "%.2fx", x->mid);
+    if (is_model)
+        strbuf_adds(out, " model");
+    else
+        strbuf_addf(out, " [%.2f, %.2f]", x->lo, x->hi);
+}
+
+static void add_time(double ns, struct strbuf *out)
+{
+    if (ns > 0)
+        print_time(ns, false, out);
+}
+
+/* What a reader must know about the row, separated by commas. */
+static void add_marks(const struct campaign_row *r, struct strbuf *out)
+{
+    size_t from = out->len;
+    const char *const marks[] = {
+        row_standing_names[r->standing],        r->ours_ns > 0 && r->is_model ? "modelled" : "",
+        r->kind.degenerate ? "degenerate" : "", r->kind.collapsed ? "collapsed by algebra" : "",
+        r->is_old ? "of another version" : "",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        if (*marks[i])
+            strbuf_addf(out, "%s%s", out->len > from ? ", " : "", marks[i]);
+    if (!r->ratio.who && !r->is_model && r->ours_ns > 0 && r->known_ns > 0)
+        strbuf_addf(out, "%s%.2fx by the known time", out->len > from ? ", " : "",
+                    r->known_ns / r->ours_ns);
+    if (r->state != ROW_PASS && *r->reason)
+        strbuf_addf(out, "%s%.*s", out->len > from ? ", " : "", (int)strcspn(r->reason, "\n"),
+                    r->reason);
+}
+
+static void add_cost(const struct campaign_row *r, struct strbuf *out)
+{
+    strbuf_addf(out, "%.2f%s", r->usd, r->usd_unknown ? "+?" : "");
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+void campaign_print_heading(struct strbuf *out)
+{
+    strbuf_addf(out, "%3s %-28s %-8s %-18s %5s %10s %10s %-14s %-20s %6s %4s %4s  %s\n", "", "task",
+                "state", "kind", "sizes", "ours", "baseline", "", "ratio", "roof", "cand", "ktok",
+                "notes");
+}
+
+/* Appends text cut to `width` columns, and padded to it. */
+static void add_cell(const char *text, unsigned width, struct strbuf *out)
+{
+    char cell[256];
+    snprintf(cell, sizeof cell, "%s", text);
+    term_clean(cell, width);
+    strbuf_addf(out, "%-*s ", (int)width, cell);
+}
+
+static double counted_ns(const struct campaign_row *r)
+{
+    vec_each (struct row_baseline, b, &r->baselines)
+        if (r->ratio.who && str_eq(b->who, r->ratio.who))
+            return b->ns;
+    return 0;
+}
+
+void campaign_print_row(const struct campaign_row *r, struct strbuf *out)
+{
+    struct strbuf ours = STRBUF_INIT(64), base = STRBUF_INIT(64), ratio = STRBUF_INIT(128);
+    struct strbuf marks = STRBUF_INIT(4096);
+    char sizes[16], roof[16] = "";
+    add_time(r->ours_ns, &ours);
+    add_time(counted_ns(r), &base);
+    add_ratio(&r->ratio, r->is_model, &ratio);
+    add_marks(r, &marks);
+    term_clean(marks.buf, 100);
+    snprintf(sizes, sizeof sizes, "%u", r->kind.free_axes);
+    if (r->roofline_pct > 0)
+        snprintf(roof, sizeof roof, "%.0f%%", r->roofline_pct);
+    strbuf_addf(out, "%3llu ", (unsigned long long)r->index + 1);
+    add_cell(r->label, 28, out);
+    add_cell(row_state_names[r->state], 8, out);
+    add_cell(r->kind.name, 18, out);
+    strbuf_addf(out, "%5s %10s %10s ", sizes, ours.buf, base.buf);
+    add_cell(r->ratio.who ? r->ratio.who : "", 14, out);
+    add_cell(ratio.buf, 20, out);
+    strbuf_addf(out, "%6s %4u %4.0f  %s\n", roof, r->judged, (double)r->tokens / 1e3, marks.buf);
+    strbuf_release(&ours);
+    strbuf_release(&base);
+    strbuf_release(&ratio);
+    strbuf_release(&marks);
+}
+
+static void print_means(const struct score *s, const char *what, bool is_model, const char *indent,
+                        struct strbuf *out)
+{
+    strbuf_addf(out, "%s%s: %u of %u pass, %u fail", indent, what, s->passes, s->n, s->failures);
+    if (s->in_mean)
+        strbuf_addf(out, "; geometric mean %.2fx (a failure counts 1.00x), %.2fx over %u passes",
+                    s->mean, s->mean_passes, s->in_mean);
+    if (s->in_mean && !is_model)
+        strbuf_addf(out, "; %u wins, %u losses, %u ties", s->wins, s->losses, s->ties);
+    if (s->no_ratio)
+        strbuf_addf(out, "; %u passes have no ratio", s->no_ratio);
+    strbuf_addc(out, '\n');
+}
+
+void campaign_print_score(const struct campaign_table *t, const char *indent, struct strbuf *out)
+{
+    struct campaign_score s;
+    campaign_score(t, &s);
+    print_means(&s.all, "all", s.is_model, indent, out);
+    if (s.collapsed)
+        print_means(&s.without_collapsed, "without tasks that algebra collapses", s.is_model,
+                    indent, out);
+    if (s.is_model && s.all.in_mean)
+        strbuf_addf(out,
+                    "%sratios are modelled on the emulator, against each task's first baseline: "
+                    "they say nothing about PyTorch\n",
+                    indent);
+    if (s.kinds.n > 1)
+        for (size_t i = 0; i < s.kinds.n; i++)
+            print_means(&s.kinds.items[i].score, s.kinds.items[i].kind, s.is_model, indent, out);
+    if (s.unfinished)
+        strbuf_addf(out, "%s%u of %u tasks are not done\n", indent, s.unfinished, s.rows);
+    if (s.degenerate)
+        strbuf_addf(out, "%s%u degenerate tasks are left out\n", indent, s.degenerate);
+    if (s.left_out)
+        strbuf_addf(out, "%s%u modelled rows are left out\n", indent, s.left_out);
+    if (s.old)
+        strbuf_addf(out, "%s%u rows are of another version of Hone\n", indent, s.old);
+    campaign_score_release(&s);
+}
+
+void campaign_print(const struct campaign_table *t, struct strbuf *out)
+{
+    campaign_print_heading(out);
+    vec_each (struct campaign_row, r, &t->rows)
+        campaign_print_row(r, out);
+    strbuf_addf(out, "%s\n", t->campaign.name);
+    campaign_print_score(t, "  ", out);
+}
+
+/* ---- Markdown -------------------------------------------------------------------------------- */
+
+/* A cell of a Markdown table: no line break, and nothing that Markdown or HTML would act on. */
+static void add_plain(const char *s, struct strbuf *out)
+{
+    for (; *s; s++) {
+        if ((unsigned char)*s < ' ')
+            strbuf_addc(out, ' ');
+        else if (strchr("|\\`*_[]<>#~", *s))
+            strbuf_addf(out, "\\%c", *s);
+        else
+            strbuf_addc(out, *s);
+    }
+}
+
+static void markdown_row(const struct campaign_row *r, struct strbuf *out)
+{
+    struct strbuf marks = STRBUF_INIT(4096);
+    add_marks(r, &marks);
+    strbuf_addf(out, "| %llu | ", (unsigned long long)r->index + 1);
+    add_plain(r->label, out);
+    strbuf_addf(out, " | %s | %s | %u | ", row_state_names[r->state], r->kind.name,
+                r->kind.free_axes);
+    add_plain(r->precision, out);
+    strbuf_adds(out, " | ");
+    add_time(r->ours_ns, out);
+    strbuf_adds(out, " | ");
+    const char *between = "";
+    vec_each (struct row_baseline, b, &r->baselines) {
+        strbuf_adds(out, between);
+        add_plain(b->who, out);
+        strbuf_addc(out, ' ');
+        add_time(b->ns, out);
+        between = ", ";
+    }
+    strbuf_adds(out, " | ");
+    add_ratio(&r->ratio, r->is_model, out);
+    strbuf_adds(out, " | ");
+    if (r->roofline_pct > 0)
+        strbuf_addf(out, "%.0f%%", r->roofline_pct);
+    strbuf_addf(out, " | %u | %llu | ", r->judged, (unsigned long long)r->tokens);
+    add_cost(r, out);
+    strbuf_adds(out, " | ");
+    if (*r->hone)
+        add_date(r->at_ms, out);
+    strbuf_adds(out, " | ");
+    add_plain(r->hone, out);
+    strbuf_adds(out, " | ");
+    add_plain(marks.buf, out);
+    strbuf_adds(out, " |\n");
+    strbuf_release(&marks);
+}
+
+void campaign_markdown(const struct campaign_table *t, struct strbuf *out)
+{
+    strbuf_adds(out, "# ");
+    add_plain(t->campaign.name, out);
+    strbuf_adds(out, "\n\n");
+    campaign_print_score(t, "- ", out);
+    strbuf_adds(out,
+                "\nA ratio is a baseline's time over the kernel's, with its 95% interval; both "
+                "come from one evaluation. A measured kernel is\ncompared with the fastest PyTorch "
+                "baseline, a modelled one with its task's first baseline. Times are geometric "
+                "means\nover the timed shapes.\n\n"
+                "| | task | state | kind | free sizes | precision | ours | baselines | ratio | "
+                "roofline | candidates | tokens | USD | date | Hone | notes |\n"
+                "| ---: | --- | --- | --- | ---: | --- | ---: | --- | --- | ---: | ---: | ---: | "
+                "---: | --- | --- | --- |\n");
+    vec_each (struct campaign_row, r, &t->rows)
+        markdown_row(r, out);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* A field in quotes if it needs them. A program that opens the file must not read a formula. */
+static void add_field(const char *s, struct strbuf *out)
+{
+    bool formula = *s && strchr("=+-@\t\r", *s);
+    if (!formula && !strpbrk(s, ",\"\r\n")) {
+        strbuf_adds(out, s);
+        return;
+    }
+    strbuf_addc(out, '"');
+    if (formula)
+        strbuf_addc(out, '\'');
+    for (; *s; s++)
+        strbuf_addf(out, *s == '"' ? "\"\"" : "%c", *s);
+    strbuf_addc(out, '"');
+}
+
+static void add_number(double v, struct strbuf *out)
+{
+    strbuf_addc(out, ',');
+    if (v > 0)
+        strbuf_addf(out, "%.6g", v);
+}
+
+static double ns_of(const struct campaign_row *r, const char *who)
+{
+    vec_each (struct row_baseline, b, &r->baselines)
+        if (str_eq(b->who, who))
+            return b->ns;
+    return 0;
+}
+
+static void csv_row(const struct campaign_row *r, struct strbuf *out)
+{
+    struct strbuf marks = STRBUF_INIT(4096);
+    const char *const texts[] = {r->label,
+                                 row_state_names[r->state],
+                                 r->kind.name,
+                                 r->precision,
+                                 r->run,
+                                 r->gpu,
+                                 r->hone,
+                                 r->is_model ? "modelled" : "measured",
+                                 r->ratio.who ? r->ratio.who : ""};
+    strbuf_addf(out, "%llu", (unsigned long long)r->index + 1);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        strbuf_addc(out, ',');
+        add_field(texts[i], out);
+    }
+    const double numbers[] = {r->ours_ns,
+                              ns_of(r, "torch"),
+                              ns_of(r, "torch.compile"),
+                              ns_of(r, "naive"),
+                              r->known_ns,
+                              r->ratio.who ? r->ratio.mid : 0,
+                              r->ratio.who ? r->ratio.lo : 0,
+                              r->ratio.who ? r->ratio.hi : 0,
+                              r->roofline_pct};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        add_number(numbers[i], out);
+    strbuf_addf(out, ",%u,%u,%u,%llu,%.4f,", r->kind.free_axes, r->judged, r->passes,
+                (unsigned long long)r->tokens, r->usd);
+    add_date(r->at_ms, out);
+    add_marks(r, &marks);
+    strbuf_addc(out, ',');
+    add_field(marks.buf, out);
+    strbuf_addc(out, '\n');
+    strbuf_release(&marks);
+}
+
+void campaign_csv(const struct campaign_table *t, struct strbuf *out)
+{
+    strbuf_adds(out, "number,task,state,kind,precision,run,gpu,hone,times,against,ours_ns,torch_ns,"
+                     "torch_compile_ns,naive_ns,known_torch_ns,ratio,ratio_lo,ratio_hi,"
+                     "roofline_pct,free_sizes,candidates,passes,tokens,usd,date,notes\n");
+    vec_each (struct campaign_row, r, &t->rows)
+        csv_row(r, out);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *ratio_json(const struct verdict_ratio *x)
+{
+    if (!x->who)
+        return json_null();
+    return json_pack("{s:o, s:f, s:f, s:f}", "who", json_text(x->who), "ratio", x->mid, "lo", x->lo,
+                     "hi", x->hi);
+}
+
+static json_t *row_json(const struct campaign_row *r)
+{
+    json_t *baselines = json_array();
+    vec_each (struct row_baseline, b, &r->baselines)
+        json_array_append_new(
+            baselines, json_pack("{s:o, s:f, s:f, s:f, s:f}", "who", json_text(b->who), "ns", b->ns,
+                                 "ratio", b->ratio.mid, "lo", b->ratio.lo, "hi", b->ratio.hi));
+    json_t *j = json_pack(
+        "{s:I, s:o, s:o, s:o, s:s, s:o, s:I, s:o, s:b, s:s, s:b, s:b, s:I, s:o, s:o}", "number",
+        (json_int_t)r->index + 1, "task", json_text(r->label), "operand", json_text(r->operand),
+        "run", json_text(r->run), "state", row_state_names[r->state], "reason",
+        json_text(r->reason), "at_ms", (json_int_t)r->at_ms, "hone", json_text(r->hone),
+        "other_version", r->is_old, "kind", r->kind.name, "degenerate", r->kind.degenerate,
+        "collapsed", r->kind.collapsed, "free_sizes", (json_int_t)r->kind.free_axes, "precision",
+        json_text(r->precision), "gpu", json_text(r->gpu));
+    json_t *more = json_pack(
+        "{s:b, s:f, s:I, s:o, s:o, s:s, s:f, s:f, s:I, s:I, s:I, s:f, s:b, s:f}", "model",
+        r->is_model, "ours_ns", r->ours_ns, "shapes", (json_int_t)r->shapes, "baselines", baselines,
+        "against", ratio_json(&r->ratio), "standing", row_standing_names[r->standing],
+        "roofline_pct", r->roofline_pct, "known_torch_ns", r->known_ns, "candidates",
+        (json_int_t)r->judged, "passes", (json_int_t)r->passes, "tokens", (json_int_t)r->tokens,
+        "usd", r->usd, "usd_unknown", r->usd_unknown, "wall_s", r->wall_s);
+    json_object_update(j, more);
+    json_decref(more);
+    return j;
+}
+
+static json_t *score_json(const struct score *s)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f, s:f, s:i, s:i, s:i}", "tasks", (int)s->n,
+                     "passes", (int)s->passes, "failures", (int)s->failures, "no_ratio",
+                     (int)s->no_ratio, "in_mean", (int)s->in_mean, "mean", s->mean, "mean_passes",
+                     s->mean_passes, "wins", (int)s->wins, "losses", (int)s->losses, "ties",
+                     (int)s->ties);
+}
+
+json_t *campaign_json(const struct campaign_table *t)
+{
+    struct campaign_score s;
+    json_t *rows = json_array(), *kinds = json_object();
+    campaign_score(t, &s);
+    vec_each (struct campaign_row, r, &t->rows)
+        json_array_append_new(rows, row_json(r));
+    for (size_t i = 0; i < s.kinds.n; i++)
+        json_object_set_new(kinds, s.kinds.items[i].kind, score_json(&s.kinds.items[i].score));
+    json_t *j = json_pack(
+        "{s:o, s:I, s:b, s:b, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:o}", "campaign",
+        json_text(t->campaign.name), "created_ms", (json_int_t)t->campaign.created_ms, "complete",
+        s.unfinished == 0, "model", s.is_model, "all", score_json(&s.all), "without_collapsed",
+        score_json(&s.without_collapsed), "kinds", kinds, "unfinished", (int)s.unfinished,
+        "degenerate", (int)s.degenerate, "collapsed", (int)s.collapsed, "left_out", (int)s.left_out,
+        "other_version", (int)s.old, "rows", rows);
+    campaign_score_release(&s);
+    return j;
+}

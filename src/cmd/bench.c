@@ -1,0 +1,500 @@
+/*
+ * bench.c - `hone bench SUITE|DIR|FILE...`: begins or resumes a campaign and prints its table.
+ * bench_work.c is the process that works on one task of it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "base/util.h"
+#include "campaign/campaign.h"
+#include "campaign/known_times.h"
+#include "campaign/table.h"
+#include "cmd/bench_work.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/optimize_run.h"
+#include "eval/eval.h"
+#include "sys/file.h"
+#include "sys/gpu_probe.h"
+#include "sys/interrupt.h"
+#include "sys/json.h"
+#include "sys/loop.h"
+#include "sys/term.h"
+
+enum { MAX_TABLE = 64 << 20 };
+
+struct bench {
+    struct campaign_config config;
+    struct str_vec operands;
+    const char *resume, *store, *out_dir, *known, *work;
+    const char *markdown, *csv;
+    uint64_t budget_time;
+    bool json, quiet, import_only, retry, other_gpu, no_baselines, smoke;
+    char hone[96];
+};
+
+/* ---- the live table -------------------------------------------------------------------------- */
+
+struct live {
+    struct bench *b;
+    struct store *store;
+    struct progress p;
+    uint64_t begun_ns;
+    unsigned done;
+    struct strbuf names; /* of the running tasks */
+    VEC(uint64_t) running;
+};
+
+static void on_started(void *ctx, const struct entry_rec *e)
+{
+    struct live *l = ctx;
+    *vec_push(&l->running) = e->index;
+    strbuf_addf(&l->names, " %.40s", e->label);
+}
+
+static void forget_name(struct live *l, const char *label)
+{
+    char *word = xasprintf(" %.40s", label), *at = strstr(l->names.buf, word);
+    if (at) {
+        size_t n = strlen(word);
+        memmove(at, at + n, l->names.len - (size_t)(at - l->names.buf) - n + 1);
+        l->names.len -= n;
+    }
+    free(word);
+}
+
+static void on_ended(void *ctx, const struct entry_rec *e)
+{
+    struct live *l = ctx;
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct campaign_row row;
+    struct strbuf text = STRBUF_INIT(16 << 10);
+    l->done++;
+    forget_name(l, e->label);
+    if (l->b->quiet || l->b->import_only) {
+        if (!l->b->quiet)
+            progress_say(&l->p, "%s: %s", e->label,
+                         str_eq(e->state, "failed") ? e->reason : "imported");
+    } else if (campaign_row_load(&row, l->store, e, l->b->hone, &a, &err) == 0) {
+        if (l->done == 1) {
+            campaign_print_heading(&text);
+            progress_say(&l->p, "%.*s", (int)strcspn(text.buf, "\n"), text.buf);
+            strbuf_clear(&text);
+        }
+        campaign_print_row(&row, &text);
+        progress_say(&l->p, "%.*s", (int)strcspn(text.buf, "\n"), text.buf);
+        vec_release(&row.baselines);
+    }
+    strbuf_release(&text);
+    arena_release(&a);
+}
+
+static void on_tick(void *ctx, unsigned running, unsigned waiting)
+{
+    struct live *l = ctx;
+    if (l->b->quiet)
+        return;
+    progress_show(&l->p, "%.0f s, %u done, %u waiting, %u running:%.100s",
+                  (double)(now_ns() - l->begun_ns) / 1e9, l->done, waiting, running, l->names.buf);
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+/* The GPU that candidates run on: "NVIDIA H200"; "" on the emulator and for a spool. */
+static const char *gpu_model(const struct campaign_config *c, struct arena *a)
+{
+    struct gpu_probe g = {.n = 0};
+    unsigned at = 0;
+    if (str_eq(c->device, "emu") || (*c->on && !str_eq(c->on, "local")))
+        return "";
+    if (str_starts(c->device, "cuda:"))
+        at = (unsigned)strtoul(c->device + 5, NULL, 10);
+    return gpu_probe(&g, NULL) == 0 && at < g.n ? arena_strdup(a, g.gpus[at].name) : "";
+}
+
+/* Opens the device once, so that a missing GPU or compiler fails here and not in every task. */
+static int check_device(const struct campaign_config *c, struct err *err)
+{
+    struct evaluator *e = NULL;
+    struct eval_options o = {.device = *c->device ? c->device : NULL,
+                             .on = !*c->on || str_eq(c->on, "local") ? NULL : c->on,
+                             .gpu = *c->gpu ? c->gpu : "h200",
+                             .arch = *c->arch ? c->arch : "sm_90a",
+                             .compiler = *c->compiler ? c->compiler : NULL};
+    int rc = evaluator_open(&e, &o, err);
+    evaluator_close(e);
+    return rc;
+}
+
+/* A path that children and later calls understand from any folder. */
+static const char *full_path(const char *operand, struct arena *a)
+{
+    if (str_starts(operand, SUITE_ASSET) || (!strchr(operand, '/') && !suite_is_python(operand)))
+        return operand;
+    const char *py = suite_is_python(operand) ? strstr(operand, ".py") : NULL;
+    size_t n = py ? (size_t)(py + 3 - operand) : strlen(operand);
+    char *file = xstrndup(operand, n), *real = realpath(file, NULL);
+    const char *out = real ? arena_printf(a, "%s%s", real, operand + n) : operand;
+    free(real);
+    free(file);
+    return out;
+}
+
+/* The word with which the campaign's name begins: the only operand's last part, else "bench". */
+static const char *word_of(const struct bench *b, struct arena *a)
+{
+    if (b->operands.n != 1)
+        return "bench";
+    const char *s = b->operands.items[0];
+    size_t end = strlen(s);
+    while (end > 1 && s[end - 1] == '/')
+        end--;
+    size_t from = end;
+    while (from > 0 && s[from - 1] != '/')
+        from--;
+    return arena_strndup(a, s + from, end - from);
+}
+
+static int check_config(const struct campaign_config *c, struct err *err)
+{
+    bool dialect = false;
+    if (!strategy_find(c->strategy))
+        return err_set(err, ERR_USAGE,
+                       "there is no strategy '%s'; `hone optimize --help` lists "
+                       "them",
+                       c->strategy);
+    for (int i = 0; i < DIALECTS; i++)
+        dialect |= str_eq(c->dialect, dialect_names[i]);
+    if (!dialect)
+        return err_set(err, ERR_USAGE, "--dialect is cute or cuda, not '%s'", c->dialect);
+    if (str_starts(c->author, "replay:") || str_starts(c->author, "mailbox:"))
+        return err_set(err, ERR_USAGE, "'%s' serves one run at a time, not a campaign", c->author);
+    return 0;
+}
+
+static int begin(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
+                 struct err *err)
+{
+    struct suite_item_vec items = VEC_INIT;
+    struct known_times known = {.rows = VEC_INIT};
+    char number[64];
+    int64_t id = 0;
+    int rc = check_config(&b->config, err);
+    vec_each (const char *, operand, &b->operands)
+        rc = rc < 0 ? rc : suite_add(*operand, &items, a, err);
+    vec_each (struct suite_item, i, &items)
+        i->operand = full_path(i->operand, a);
+    if (rc == 0 && b->known)
+        rc = known_times_read(&known, b->known, err);
+    b->config.gpu_model = gpu_model(&b->config, a);
+    if (rc == 0 && !b->import_only)
+        rc = check_device(&b->config, err);
+    if (rc == 0)
+        rc = campaign_create(s, word_of(b, a), &items, &known, &b->config, &id, err);
+    known_times_release(&known);
+    suite_release(&items);
+    if (rc < 0)
+        return -1;
+    snprintf(number, sizeof number, "last");
+    return store_campaign_find(s, number, out, a, err) == 1 && out->id == id
+               ? 0
+               : err_set(err, ERR_SYSTEM, "the campaign was not stored");
+}
+
+/* ---- resuming -------------------------------------------------------------------------------- */
+
+/* Options of the resumed call replace those of the campaign; the rest stays. */
+static int resume(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
+                  struct err *err)
+{
+    struct campaign_config was, *now = &b->config;
+    int rc = store_campaign_find(s, b->resume, out, a, err);
+    if (rc == 0)
+        rc = err_set(err, ERR_INPUT, "the store has no campaign '%s'", b->resume);
+    if (rc < 0 || campaign_config_read(&was, out->config, a, err) < 0)
+        return -1;
+    if (*now->device)
+        was.device = now->device;
+    if (*now->on)
+        was.on = now->on;
+    was.jobs = now->jobs ? now->jobs : was.jobs;
+    was.budget.tokens = now->budget.tokens ? now->budget.tokens : was.budget.tokens;
+    was.budget.usd = now->budget.usd > 0 ? now->budget.usd : was.budget.usd;
+    was.budget.steps = now->budget.steps ? now->budget.steps : was.budget.steps;
+    const char *gpu = gpu_model(&was, a);
+    if (*gpu && *was.gpu_model && !str_eq(gpu, was.gpu_model) && !b->other_gpu)
+        return err_set(err, ERR_INPUT,
+                       "campaign %s began on '%s', and this GPU is '%s': their times cannot be "
+                       "compared. --other-gpu goes on all the same",
+                       out->name, was.gpu_model, gpu);
+    if (!*was.gpu_model)
+        was.gpu_model = gpu;
+    if (!b->import_only && check_device(&was, err) < 0)
+        return -1;
+    *now = was;
+    char *text = campaign_config_text(now);
+    rc = store_campaign_configure(s, out->id, text, err);
+    free(text);
+    return rc;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+static int write_text(const char *path,
+                      void (*print)(const struct campaign_table *, struct strbuf *),
+                      const struct campaign_table *t, struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(MAX_TABLE);
+    print(t, &text);
+    int rc = file_write(path, text.buf, text.len, err);
+    strbuf_release(&text);
+    return rc;
+}
+
+int bench_print(const struct campaign_table *t, const struct bench_output *o, struct err *err)
+{
+    if ((o->markdown && write_text(o->markdown, campaign_markdown, t, err) < 0) ||
+        (o->csv && write_text(o->csv, campaign_csv, t, err) < 0))
+        return -1;
+    if (o->json) {
+        json_t *j = campaign_json(t);
+        json_print(stdout, j);
+        json_decref(j);
+    } else {
+        struct strbuf text = STRBUF_INIT(MAX_TABLE);
+        campaign_print(t, &text);
+        fputs(text.buf, stdout);
+        strbuf_release(&text);
+    }
+    return 0;
+}
+
+static bool all_pass(const struct campaign_table *t)
+{
+    vec_each (struct campaign_row, r, &t->rows)
+        if (r->state != ROW_PASS)
+            return false;
+    return true;
+}
+
+static bool all_imported(const struct campaign_table *t)
+{
+    vec_each (struct campaign_row, r, &t->rows)
+        if (r->state == ROW_FAILED)
+            return false;
+    return true;
+}
+
+static int finish(struct bench *b, struct store *s, const char *name, struct err *err)
+{
+    struct campaign_table t;
+    struct bench_output o = {b->markdown, b->csv, b->json};
+    if (campaign_table_load(&t, s, name, b->hone, err) < 0)
+        return cmd_fail(err);
+    int rc = bench_print(&t, &o, err) < 0                         ? cmd_fail(err)
+             : interrupted()                                      ? HONE_INTERRUPTED
+             : (b->import_only ? all_imported(&t) : all_pass(&t)) ? HONE_OK
+                                                                  : HONE_NEGATIVE;
+    campaign_table_release(&t);
+    return rc;
+}
+
+static int carry_out(struct bench *b, struct store *s, const struct campaign_rec *c,
+                     struct err *err)
+{
+    struct live l = {.b = b, .store = s, .begun_ns = now_ns(), .names = STRBUF_INIT(64 << 10)};
+    const char *extra[8], *path = cmd_store_path(b->store);
+    size_t n = 0;
+    char *out = b->out_dir ? xstrdup(b->out_dir) : xasprintf("hone-out/%s", c->name);
+    if (*b->config.device) {
+        extra[n++] = "--device";
+        extra[n++] = b->config.device;
+    }
+    if (*b->config.on) {
+        extra[n++] = "--on";
+        extra[n++] = b->config.on;
+    }
+    extra[n] = NULL;
+    struct campaign_run r = {
+        .store = s,
+        .store_path = path,
+        .out_dir = out,
+        .campaign = c->id,
+        .name = c->name,
+        .hone = b->hone,
+        .jobs = b->config.jobs,
+        .budget = b->config.budget,
+        .until_ns = b->budget_time ? l.begun_ns + b->budget_time : 0,
+        .import_only = b->import_only,
+        .retry = b->retry,
+        .extra = extra,
+        .watch = {.started = on_started, .ended = on_ended, .tick = on_tick, .ctx = &l},
+    };
+    progress_init(&l.p, stderr);
+    if (!b->quiet)
+        progress_say(&l.p, "campaign %s: %llu tasks, %llu at a time", c->name,
+                     (unsigned long long)c->entries, (unsigned long long)b->config.jobs);
+    int rc = campaign_run(&r, err);
+    progress_end(&l.p);
+    if (rc == 1)
+        fprintf(stderr, "hone: stopped: %s; `hone bench --resume %s` goes on\n", r.stop.buf,
+                c->name);
+    strbuf_release(&r.stop);
+    strbuf_release(&l.names);
+    vec_release(&l.running);
+    free(out);
+    return rc < 0 ? -1 : 0;
+}
+
+static int run_campaign(struct bench *b)
+{
+    struct err err = ERR_INIT;
+    struct arena a = ARENA_INIT;
+    struct campaign_rec c;
+    struct store *s = NULL;
+    int rc = cmd_open_store(&s, b->store, b->resume != NULL, &err);
+    if (rc == 0)
+        rc = b->resume ? resume(b, s, &c, &a, &err) : begin(b, s, &c, &a, &err);
+    if (rc == 0)
+        rc = carry_out(b, s, &c, &err);
+    rc = rc < 0 ? cmd_fail(&err) : finish(b, s, c.name, &err);
+    store_close(s);
+    arena_release(&a);
+    return rc;
+}
+
+int bench_names_campaign(struct store *s, const char *which, struct err *err)
+{
+    struct arena a = ARENA_INIT;
+    struct campaign_rec c;
+    struct run_rec r;
+    int rc = str_eq(which, "last") ? 0 : store_campaign_find(s, which, &c, &a, err);
+    if (rc == 1 && !str_eq(c.name, which) && store_run_find(s, which, &r, &a, NULL) == 0)
+        rc = 0;
+    arena_release(&a);
+    return rc;
+}
+
+void bench_version(char *out, size_t n)
+{
+    snprintf(out, n, "%s%s%s", hone_version, *hone_commit ? " " : "", hone_commit);
+}
+
+static int run(int argc, const char **argv)
+{
+    struct bench b = {.config = {.strategy = "refine",
+                                 .dialect = "cute",
+                                 .device = "",
+                                 .on = "",
+                                 .gpu = "",
+                                 .arch = "",
+                                 .compiler = "",
+                                 .gpu_model = ""}};
+    struct campaign_config *c = &b.config;
+    const struct option opts[] = {
+        OPT_STR('s', "strategy", &c->strategy, "NAME",
+                "refine (default), team, search, sample or reflect"),
+        OPT_STR('a', "author", &c->author, "WHO",
+                "who writes, as for `hone optimize` (default: HONE_AUTHOR,\n"
+                "else playbook)"),
+        OPT_STR(0, "dialect", &c->dialect, "NAME", "cute (default) or cuda"),
+        OPT_POS_UINT('n', "steps", &c->steps, "N", "steps, rounds or nodes of each task"),
+        OPT_POS_UINT(0, "seed", &c->seed, "N", "seed of each run (default 1)"),
+        OPT_POS_UINT('j', "jobs", &c->jobs, "N", "how many tasks at a time (default 1)"),
+        OPT_FLAG(0, "smoke", &b.smoke, "only the smoke shapes, no times: which tasks pass?"),
+        OPT_STR(0, "resume", &b.resume, "CAMPAIGN",
+                "go on with a campaign: its name, or `last`. New budgets, --jobs,\n"
+                "--device and --on replace the old ones; the rest stays"),
+        OPT_FLAG(0, "retry", &b.retry, "--resume: try tasks again that failed"),
+        OPT_FLAG(0, "import-only", &b.import_only,
+                 "make the tasks and stop, so that a machine without PyTorch\n"
+                 "can go on"),
+        OPT_FLAG(0, "other-gpu", &b.other_gpu, "--resume: go on although the GPU is another model"),
+        OPT_STR(0, "known-times", &b.known, "FILE.tsv",
+                "PyTorch's times, measured before: a column of the table"),
+        OPT_GROUP("Budgets of the whole campaign; each task gets an equal share of what is left"),
+        OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
+                     "tokens of prompts and replies together"),
+        OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD", "money (prices.json)"),
+        OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N", "how many candidates are judged"),
+        OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
+                     "wall time of this call: 9m. Then Hone stops; --resume goes on"),
+        OPT_GROUP("Where candidates are evaluated"),
+        OPT_STR(0, "device", &c->device, "DEV",
+                "emu, cuda, cuda:N (default: a GPU if there is one)"),
+        OPT_STR(0, "on", &c->on, "PLACE", "local (default) or spool:DIR"),
+        OPT_STR(0, "gpu", &c->gpu, "NAME", "the GPU the emulator models (default h200)"),
+        OPT_STR(0, "arch", &c->arch, "ARCH", "default sm_90a"),
+        OPT_STR(0, "compiler", &c->compiler, "NAME", "nvrtc or nvcc"),
+        OPT_FLAG(0, "skip-baselines", &b.no_baselines, "leave the tasks' own baselines out"),
+        OPT_GROUP("Output"),
+        OPT_STR('o', "out", &b.out_dir, "DIR",
+                "a folder for each task (default hone-out/CAMPAIGN)"),
+        OPT_STR(0, "store", &b.store, "FILE", CMD_STORE_HELP),
+        OPT_STR(0, "markdown", &b.markdown, "FILE", "write the table as Markdown"),
+        OPT_STR(0, "csv", &b.csv, "FILE", "write the table as CSV"),
+        OPT_FLAG(0, "json", &b.json, "print the table as JSON"),
+        OPT_FLAG('q', "quiet", &b.quiet, "no progress"),
+        OPT_GROUP("For Hone itself"),
+        OPT_STR(0, "work", &b.work, "CAMPAIGN:N",
+                "work on one task of a campaign; a campaign starts this"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone bench [options] SUITE | DIR | FILE | TASK...\n"
+                 "       hone bench [options] --resume CAMPAIGN",
+        .about = "Optimises many tasks side by side and prints one table: each task's best\n"
+                 "kernel, its ratio to the fastest PyTorch baseline with the interval, and the\n"
+                 "geometric means. Failures stay in the table and count as 1.00x.\n"
+                 "\n"
+                 "SUITE is a built-in suite or a file with one task in each line. DIR holds\n"
+                 "PyTorch files or task folders. FILE is a PyTorch file, FILE.py[:NAME]. Hone\n"
+                 "imports PyTorch files first. PyTorch is timed only beside each task's best\n"
+                 "kernel. docs/bench.md has the details.\n"
+                 "\n"
+                 "Exit status: 0 if every task passes, 1 if one does not or is not done yet.",
+        .example = "hone bench softmax layernorm --device emu --steps 1 --jobs 2\n"
+                   "hone bench cutegen19 --budget-time 9m --markdown table.md\n"
+                   "hone bench KernelBench/level1 --known-times times.tsv --jobs 4\n"
+                   "hone bench --resume last",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    bench_version(b.hone, sizeof b.hone);
+    for (int i = 0; i < argc; i++)
+        *vec_push(&b.operands) = argv[i];
+    int rc = HONE_OK;
+    if (b.work && (argc || b.resume)) {
+        rc = cmd_usage(&spec, "--work takes no operand and no --resume");
+    } else if (b.work) {
+        struct bench_work w = {.which = b.work,
+                               .store = b.store,
+                               .out_dir = b.out_dir,
+                               .hone = b.hone,
+                               .device = c->device,
+                               .on = c->on,
+                               .budget = c->budget,
+                               .import_only = b.import_only};
+        rc = bench_work(&w);
+    } else if (b.resume ? argc > 0 : argc == 0) {
+        rc = cmd_usage(&spec, "give a SUITE, DIR, FILE or TASK, or --resume CAMPAIGN");
+    } else if ((b.retry || b.other_gpu) && !b.resume) {
+        rc = cmd_usage(&spec, "--retry and --other-gpu need --resume");
+    } else {
+        const char *env = getenv("HONE_AUTHOR");
+        if (!c->author)
+            c->author = env && *env ? env : "playbook";
+        c->smoke = b.smoke;
+        c->baselines = !b.no_baselines;
+        if (!b.resume && !c->jobs)
+            c->jobs = 1;
+        rc = run_campaign(&b);
+    }
+    vec_release(&b.operands);
+    return rc;
+}
+
+const struct command cmd_bench = {"bench", "optimise many tasks; one table", run};

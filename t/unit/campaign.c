@@ -1,0 +1,433 @@
+/* campaign.c - suites, known times, kinds of work, scores, tables, and entries of the store. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "campaign/campaign.h"
+#include "campaign/known_times.h"
+#include "campaign/table.h"
+#include "store/sql.h"
+#include "sys/file.h"
+#include "sys/json.h"
+#include "torch/read.h"
+#include "view/view.h"
+
+static struct err err;
+#define OK(e)                                \
+    do {                                     \
+        err_clear(&err);                     \
+        if ((e) < 0)                         \
+            fail_msg("%s: %s", #e, err.msg); \
+    } while (0)
+
+/* ---- suites ---------------------------------------------------------------------------------- */
+
+static void reads_a_suite(void **state)
+{
+    const char *text = "# a comment\n"
+                       "softmax\r\n"
+                       "\n"
+                       "  own/task   # another\n"
+                       "p.py:f x=float32[M,2*K] M=4096 K=7 label=named precision=fp32\n"
+                       "q.py";
+    struct arena a = ARENA_INIT;
+    struct suite_item_vec v = VEC_INIT;
+    OK(suite_parse(text, strlen(text), "s", "dir", &v, &a, &err));
+    assert_int_equal(v.n, 4);
+    assert_string_equal(v.items[0].operand, "softmax");
+    assert_string_equal(v.items[1].operand, "dir/own/task");
+    assert_string_equal(v.items[1].label, "task");
+    assert_string_equal(v.items[2].operand, "dir/p.py:f");
+    assert_string_equal(v.items[2].label, "named");
+    assert_string_equal(v.items[2].precision, "fp32");
+    assert_int_equal(v.items[2].inputs.n, 1);
+    assert_string_equal(v.items[2].inputs.items[0], "x=float32[M,2*K]");
+    assert_int_equal(v.items[2].sizes.n, 2);
+    assert_string_equal(v.items[3].label, "q");
+    /* options survive the store */
+    json_t *j = suite_options(&v.items[2]);
+    char *json = json_dumps(j, 0);
+    struct suite_item again = {.label = ""};
+    OK(suite_read_options(json, &again, &a, &err));
+    assert_string_equal(again.precision, "fp32");
+    assert_string_equal(again.sizes.items[1], "K=7");
+    vec_release(&again.inputs);
+    vec_release(&again.sizes);
+    free(json);
+    json_decref(j);
+    suite_release(&v);
+    arena_release(&a);
+}
+
+static void refuses_bad_suites(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"softmax\nx=3\n", "s:2"},
+        {"/etc/x.py:f", "leads out"},
+        {"a/../../x.py", "leads out"},
+        {"..", "leads out"},
+        {"asset:suites/problems.py:relu", "not a task"},
+        {"softmax M=4", "only for a PyTorch file"},
+        {"p.py:f 7", "NAME=VALUE"},
+        {"p.py:f M=0", "neither"},
+        {"p.py:f M=99999999999999999999", "neither"},
+        {"p.py:f x=float32[M", "neither"},
+        {"p.py:f x=float32[M][N]", "neither"},
+        {"p.py:f label=../x", "letters"},
+        {"soft\001max", "control"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        struct suite_item_vec v = VEC_INIT;
+        err_clear(&err);
+        int rc = suite_parse(cases[i].text, strlen(cases[i].text), "s", "", &v, &a, &err);
+        if (rc == 0 || !strstr(err.msg, cases[i].want))
+            fail_msg("'%s': %s", cases[i].text, rc ? err.msg : "accepted");
+        suite_release(&v);
+        arena_release(&a);
+    }
+}
+
+static void built_in_suites_are_sound(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t n;
+    } suites[] = {{"cutegen19", 19}, {"cutegen_v1", 26}, {"astra3", 3}, {"classics", 16}};
+    for (size_t i = 0; i < ARRAY_LEN(suites); i++) {
+        struct arena a = ARENA_INIT;
+        struct suite_item_vec v = VEC_INIT;
+        OK(suite_add(suites[i].name, &v, &a, &err));
+        assert_int_equal(v.n, suites[i].n);
+        vec_each (struct suite_item, x, &v)
+            for (struct suite_item *y = v.items; y < x; y++)
+                assert_string_not_equal(x->label, y->label);
+        suite_release(&v);
+        arena_release(&a);
+    }
+}
+
+/* ---- known times ----------------------------------------------------------------------------- */
+
+static void knows_times(void **state)
+{
+    const char *text = "# times\nlevel\tnumber\tname\teager\tcompile\tcudnn_bench\n"
+                       "1\t3\tBatched\t20\t10\t\n2\t3\tBatched\t7\t-\t8\n1\t4\tNone\t\t\t\n";
+    struct known_times k;
+    OK(known_times_parse(&k, text, strlen(text), "t", &err));
+    assert_true(known_times_find(&k, "/kb/level1/3_Batched.py") == 10e3);
+    assert_true(known_times_find(&k, "/kb/level2/3_Batched.py") == 7e3);
+    assert_true(known_times_find(&k, "tasks/3_Batched/") == 10e3);
+    assert_true(known_times_find(&k, "level3/3_Batched.py") == 0);
+    assert_true(known_times_find(&k, "4_None") == 0);
+    known_times_release(&k);
+    static const char *const bad[] = {"a\tb\n", "level\tnumber\tname\teager\n1\n",
+                                      "level\tnumber\tname\teager\n1\t1\tx\t-3\n",
+                                      "level\tnumber\tname\teager\n1\t1\tx\tnan\n",
+                                      "level\tnumber\tname\teager\n1\t1\tx\t3 us\n"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_true(known_times_parse(&k, bad[i], strlen(bad[i]), "t", NULL) < 0);
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+static void finds_kinds(void **state)
+{
+    static const struct {
+        const char *text, *kind;
+        bool collapsed;
+    } cases[] = {
+        {"torch.relu(x) + 1", "elementwise", false},
+        {"x.transpose(0, 1)", "movement", false},
+        {"torch.matmul(x, w)", "product", false},
+        {"torch.relu(torch.matmul(x, w) + b)", "product", false},
+        {"torch.softmax(torch.matmul(x, w), -1)", "product chain", false},
+        {"torch.sum(torch.matmul(x, w), 1)", "product chain", true},
+        {"torch.mean((torch.matmul(x, w) + b) * 2, 0)", "product chain", true},
+        {"torch.sum(torch.relu(torch.matmul(x, w)), 1)", "product chain", false},
+        {"torch.amax(torch.matmul(x, w), 1)", "product chain", false},
+        {"torch.matmul(x, w) - torch.mean(torch.matmul(x, w), 0)", "product chain", false},
+        {"torch.softmax(x, 1)", "softmax", false},
+        {"torch.sum(x, 1)", "reduction", false},
+        {"x / torch.sum(x, 1, keepdim=True)", "norm", false},
+        {"torch.cumsum(x, 1)", "scan", false},
+        {"F.layer_norm(x, (64,))", "norm", false},
+    };
+    static const char *const axes[] = {"M"};
+    static const struct torch_tensor tensors[] = {
+        {"x", DT_F32, 2, {"M", "64"}, true, false},
+        {"w", DT_F32, 2, {"64", "32"}, true, false},
+        {"b", DT_F32, 1, {"32"}, true, false},
+        {"y", DT_F32, 1, {"1"}, false, true},
+    };
+    struct torch_task t = {.axes = axes, .naxes = 1, .tensors = tensors, .ntensors = 4};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct graph g;
+        struct work_kind k = {.name = ""};
+        err_clear(&err);
+        if (torch_read(&g, cases[i].text, &t, &err) < 0)
+            fail_msg("%s: %s", cases[i].text, err.msg);
+        work_kind_of_graph(&g, &k);
+        if (!str_eq(k.name, cases[i].kind) || k.collapsed != cases[i].collapsed)
+            fail_msg("%s: %s%s", cases[i].text, k.name, k.collapsed ? ", collapsed" : "");
+        graph_release(&g);
+    }
+}
+
+/* PyTorch expressions have no pooling, so the graph is made by hand: windows of two columns. */
+static void finds_pooling(void **state)
+{
+    for (int product = 0; product < 2; product++) {
+        struct graph g;
+        struct work_kind k = {.name = ""};
+        graph_init(&g, NULL, 0);
+        const struct dim *shape[] = {dim_number(&g.dims, 8), dim_number(&g.dims, 8)};
+        const struct value *x = graph_input(&g, "x", DT_F32, 2, shape);
+        if (product)
+            x = graph_add2(&g, OP_MATMUL, x, x, &err);
+        struct attr windows[] = {
+            {.kind = ATTR_AXES, .n = 1, .ints = {1}},
+            {.kind = ATTR_DIM, .n = 1, .dims = {dim_number(&g.dims, 2)}},
+            {.kind = ATTR_INT, .i = 2},
+            {.kind = ATTR_INT, .i = 1},
+        };
+        struct attr last[] = {{.kind = ATTR_AXES, .n = 1, .ints = {2}}, {.kind = ATTR_BOOL}};
+        const struct value *w = graph_add(&g, OP_WINDOWS, &x, windows, &err);
+        assert_non_null(w);
+        const struct value *y = graph_add(&g, OP_MEAN, &w, last, &err);
+        assert_non_null(y);
+        graph_add_output(&g, "y", DT_F32, y->rank, y->shape, y);
+        work_kind_of_graph(&g, &k);
+        assert_string_equal(k.name, product ? "product chain" : "pooling");
+        assert_true(k.collapsed == (product == 1));
+        graph_release(&g);
+    }
+}
+
+/* ---- rows and scores ------------------------------------------------------------------------- */
+
+static struct campaign_row *add_row(struct campaign_table *t, enum row_state state, double ratio,
+                                    double half)
+{
+    struct campaign_row *r = vec_push(&t->rows);
+    *r = (struct campaign_row){.index = t->rows.n - 1,
+                               .label = "a|b,\"c\"\n",
+                               .operand = "=x",
+                               .run = "",
+                               .state = state,
+                               .reason = state == ROW_FAILED ? "why | not" : "",
+                               .hone = "0 x",
+                               .precision = "",
+                               .gpu = "",
+                               .kind = {.name = "product"}};
+    if (ratio > 0) {
+        r->ours_ns = 1000;
+        *vec_push(&r->baselines) = (struct row_baseline){"naive", 9000, {"naive", 9, 8, 10}};
+        *vec_push(&r->baselines) =
+            (struct row_baseline){"torch", 5000, {"torch", ratio * 2, ratio, ratio * 3}};
+        *vec_push(&r->baselines) = (struct row_baseline){
+            "torch.compile", 1000 * ratio, {"torch.compile", ratio, ratio - half, ratio + half}};
+    }
+    campaign_row_compare(r);
+    return r;
+}
+
+static void scores_by_the_rules(void **state)
+{
+    struct campaign_table t = {.campaign = {.name = "c"}};
+    struct campaign_score s;
+    assert_int_equal(add_row(&t, ROW_PASS, 4, 0.1)->standing, ROW_WIN);
+    assert_string_equal(t.rows.items[0].ratio.who, "torch.compile"); /* the fastest, not naive */
+    assert_int_equal(add_row(&t, ROW_PASS, 0.5, 0.1)->standing, ROW_LOSS);
+    assert_int_equal(add_row(&t, ROW_PASS, 1.05, 0.1)->standing, ROW_TIE);
+    add_row(&t, ROW_FAILED, 0, 0);
+    add_row(&t, ROW_NO_PASS, 0, 0);
+    add_row(&t, ROW_WAITING, 0, 0);
+    add_row(&t, ROW_PASS, 0, 0); /* no baseline ran */
+    add_row(&t, ROW_PASS, 100, 1)->kind.degenerate = true;
+    add_row(&t, ROW_PASS, 8, 1)->kind.collapsed = true;
+    struct campaign_row *model = add_row(&t, ROW_PASS, 50, 1);
+    model->is_model = true;
+    campaign_row_compare(model);
+    assert_int_equal(model->standing, ROW_NONE);
+    assert_string_equal(model->ratio.who, "naive");
+    campaign_score(&t, &s);
+    assert_false(s.is_model);
+    assert_int_equal(s.all.n, 7);
+    assert_int_equal(s.all.passes, 5);
+    assert_int_equal(s.all.failures, 2);
+    assert_int_equal(s.all.no_ratio, 1);
+    assert_int_equal(s.all.wins, 2);
+    assert_int_equal(s.all.losses, 1);
+    assert_int_equal(s.all.ties, 1);
+    assert_int_equal(s.left_out, 1);
+    assert_int_equal(s.degenerate, 1);
+    assert_int_equal(s.unfinished, 1);
+    double product = 4 * 0.5 * 1.05 * 8;
+    assert_true(fabs(s.all.mean - pow(product, 1.0 / 6)) < 1e-9);
+    assert_true(fabs(s.all.mean_passes - pow(product, 1.0 / 4)) < 1e-9);
+    assert_int_equal(s.without_collapsed.n, 6);
+    assert_true(fabs(s.without_collapsed.mean_passes - pow(product / 8, 1.0 / 3)) < 1e-9);
+    campaign_score_release(&s);
+    /* texts of users stay inside their cells */
+    struct strbuf text = STRBUF_INIT(1 << 20);
+    campaign_markdown(&t, &text);
+    assert_null(strstr(text.buf, "a|b"));
+    assert_non_null(strstr(text.buf, "a\\|b"));
+    strbuf_clear(&text);
+    campaign_csv(&t, &text);
+    assert_non_null(strstr(text.buf, "\"a|b,\"\"c\"\"\n\""));
+    json_t *j = campaign_json(&t);
+    assert_int_equal(json_array_size(json_object_get(j, "rows")), t.rows.n);
+    json_decref(j);
+    strbuf_release(&text);
+    campaign_table_release(&t);
+}
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+static struct temp_dir tmp;
+static char path[600];
+
+static int set_up(void **state)
+{
+    tmp = (struct temp_dir)TEMP_DIR_INIT;
+    if (temp_dir_make(&tmp, NULL) < 0)
+        return -1;
+    snprintf(path, sizeof path, "%s/hone.db", tmp.path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    temp_dir_release(&tmp);
+    return 0;
+}
+
+static void keeps_entries(void **state)
+{
+    struct store *s = NULL;
+    struct arena a = ARENA_INIT;
+    struct campaign_rec c;
+    struct entry_rec e;
+    struct suite_item_vec items = VEC_INIT;
+    struct campaign_config config = {.strategy = "refine",
+                                     .author = "playbook",
+                                     .dialect = "cute",
+                                     .device = "emu",
+                                     .on = "",
+                                     .gpu = "",
+                                     .arch = "",
+                                     .compiler = "",
+                                     .gpu_model = "G",
+                                     .steps = 3,
+                                     .jobs = 2,
+                                     .smoke = true,
+                                     .budget = {.usd = 1.5}};
+    struct campaign_config again;
+    int64_t id = 0, run = 0;
+    OK(store_open(&s, path, &err));
+    OK(suite_add("softmax", &items, &a, &err));
+    OK(suite_add("rmsnorm", &items, &a, &err));
+    OK(campaign_create(s, "my suite", &items, NULL, &config, &id, &err));
+    assert_int_equal(store_campaign_find(s, "my_suite", &c, &a, &err), 1);
+    assert_int_equal(store_campaign_find(s, "last", &c, &a, &err), 1);
+    assert_int_equal(store_campaign_find(s, "other", &c, &a, &err), 0);
+    assert_int_equal(c.entries, 2);
+    OK(campaign_config_read(&again, c.config, &a, &err));
+    assert_int_equal(again.steps, 3);
+    assert_true(again.smoke && !again.baselines && again.budget.usd == 1.5);
+    assert_string_equal(again.gpu_model, "G");
+    /* a run and its entry: both or neither */
+    OK(store_begin(s, &err));
+    OK(store_run_create(s, "t", "refine", "{}", "x", &run, &err));
+    OK(store_entry_run(s, id, 1, run, "0.3 abc", &err));
+    assert_true(store_end(s, false, &err) < 0);
+    assert_int_equal(store_entry_get(s, id, 1, &e, &a, &err), 1);
+    assert_int_equal(e.run, -1);
+    OK(store_begin(s, &err));
+    OK(store_run_create(s, "t", "refine", "{}", "x", &run, &err));
+    OK(store_entry_run(s, id, 1, run, "0.3 abc", &err));
+    OK(store_end(s, true, &err));
+    OK(store_entry_state(s, id, 1, "done", "", &err));
+    assert_int_equal(store_entry_get(s, id, 1, &e, &a, &err), 1);
+    assert_int_equal(e.run, run);
+    assert_string_equal(e.hone, "0.3 abc");
+    assert_int_equal(store_entry_get(s, id, 2, &e, &a, &err), 0);
+    OK(store_check(s, &err));
+    /* rows of another version are marked */
+    struct campaign_table t;
+    OK(campaign_table_load(&t, s, "last", "0.3 abd", &err));
+    assert_int_equal(t.rows.n, 2);
+    assert_int_equal(t.rows.items[0].state, ROW_WAITING);
+    assert_int_equal(t.rows.items[1].state, ROW_NO_PASS);
+    assert_true(t.rows.items[1].is_old && !t.rows.items[0].is_old);
+    campaign_table_release(&t);
+    /* the page has no path of this machine */
+    struct view_query q = {.kind = VIEW_CAMPAIGN};
+    snprintf(q.run, sizeof q.run, "%s", c.name);
+    json_t *j = view_json(s, &q, &err);
+    assert_int_equal(json_array_size(json_object_get(j, "rows")), 2);
+    assert_null(json_object_get(json_array_get(json_object_get(j, "rows"), 0), "operand"));
+    json_decref(j);
+    snprintf(q.run, sizeof q.run, "my_suite"); /* only a whole name counts */
+    assert_null(view_json(s, &q, &err));
+    suite_release(&items);
+    arena_release(&a);
+    store_close(s);
+}
+
+static void only_one_process_works(void **state)
+{
+    struct store *s = NULL, *other = NULL;
+    OK(store_open(&s, path, &err));
+    OK(store_open(&other, path, &err));
+    OK(store_campaign_lock(s, 1, &err));
+    assert_true(store_campaign_lock(other, 1, &err) < 0);
+    assert_non_null(strstr(err.msg, "campaign"));
+    OK(store_run_lock(other, 1, &err)); /* a run with the same number */
+    store_close(other);
+    store_close(s);
+}
+
+static void opens_a_store_without_campaigns(void **state)
+{
+    struct store *s = NULL;
+    struct arena a = ARENA_INIT;
+    struct campaign_rec c;
+    OK(store_open(&s, path, &err));
+    OK(sql_exec(s, "DROP TABLE entry; DROP TABLE campaign; PRAGMA user_version = 1", &err));
+    store_close(s);
+    OK(store_open(&s, path, &err));
+    assert_int_equal(store_campaign_find(s, "last", &c, &a, &err), 0);
+    store_close(s);
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_a_suite),
+        cmocka_unit_test(refuses_bad_suites),
+        cmocka_unit_test(built_in_suites_are_sound),
+        cmocka_unit_test(knows_times),
+        cmocka_unit_test(finds_kinds),
+        cmocka_unit_test(finds_pooling),
+        cmocka_unit_test(scores_by_the_rules),
+        cmocka_unit_test_setup_teardown(keeps_entries, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_one_process_works, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(opens_a_store_without_campaigns, set_up, tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
