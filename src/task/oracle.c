@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -27,6 +28,7 @@
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)
 #define MAX_THREADS 256
+#define HUGE_PAGE ((size_t)2 << 20)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
@@ -308,6 +310,19 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
+/* A convolution reads a column of its image with a large stride. In small pages, most of these
+ * reads would miss the TLB. The caller frees the result with free(). */
+static void *scratch_alloc(size_t bytes)
+{
+    if (bytes < 4 * HUGE_PAGE)
+        return malloc(bytes);
+    size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    void *p = aligned_alloc(HUGE_PAGE, whole);
+    if (p)
+        madvise(p, whole, MADV_HUGEPAGE); /* only a hint */
+    return p;
+}
+
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err)
 {
@@ -327,7 +342,7 @@ int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *in
     int64_t scratch = t->scratch ? shape_eval(s, t->scratch, &e) : 0;
     if (e.kind != ERR_NONE || scratch < 0 || scratch >= INT64_MAX / 8)
         return err_set(err, ERR_INPUT, "scratch: %s", e.kind != ERR_NONE ? e.msg : "out of range");
-    if (!(x->ref.scratch = malloc(((size_t)scratch + 1) * sizeof *x->ref.scratch)))
+    if (!(x->ref.scratch = scratch_alloc(((size_t)scratch + 1) * sizeof *x->ref.scratch)))
         return err_set(err, ERR_LIMIT, "no memory for %lld doubles of scratch", (long long)scratch);
     x->ref.scratch_elems = scratch;
     x->scalars = xcalloc(t->scalars.n + 1, sizeof *x->scalars);
