@@ -22,7 +22,7 @@
 #include "sys/file.h"
 #include "sys/proc.h"
 
-#define SOURCE_MAX_BYTES (8u << 20)
+#define SOURCE_MAX_BYTES (16u << 20)
 #define LONG_SOURCE_BYTES (400u << 10) /* compiled with fewer optimizations */
 #define COMPILE_LIMIT_NS (300ull * 1000 * 1000 * 1000)
 #define COMPILE_LIMIT_BYTES (2ull << 30)
@@ -268,7 +268,7 @@ static void *crew_work(void *arg)
     }
 }
 
-static void run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads)
+void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads)
 {
     struct crew crew = {.ctx = ctx, .fn = fn, .units = units};
     pthread_t ids[MAX_THREADS];
@@ -280,6 +280,23 @@ static void run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units,
     crew_work(&crew);
     while (started > 0)
         pthread_join(ids[--started], NULL);
+}
+
+double oracle_operations(const struct shape *s)
+{
+    const struct task *t = s->task;
+    double most = t->flops ? (double)shape_eval(s, t->flops, NULL) : 0;
+    most = MAX(most, t->scratch ? (double)shape_eval(s, t->scratch, NULL) : 0);
+    for (size_t i = 0; i < t->tensors.n; i++)
+        most = MAX(most, (double)s->elems[i]);
+    for (size_t i = 0; i < t->phases.n; i++)
+        most = MAX(most, (double)shape_eval(s, t->phases.items[i].units, NULL));
+    return most;
+}
+
+unsigned oracle_threads(void)
+{
+    return (unsigned)MIN(MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), MAX_THREADS);
 }
 
 int oracle_phase(void *so, const struct shape *s, size_t phase, ref_phase_fn *fn, int64_t *units,
@@ -303,7 +320,7 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
         int64_t units;
         if (oracle_phase(so, s, i, &fn, &units, err) < 0)
             return -1;
-        run_phase(ctx, fn, units, threads);
+        oracle_run_phase(ctx, fn, units, threads);
     }
     return 0;
 }
@@ -366,9 +383,7 @@ int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
     const struct task *t = s->task;
     struct oracle_ctx x;
     int rc = oracle_ctx_init(&x, s, inputs, out_value, out_mag, err);
-    if (!threads)
-        threads = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-    threads = MIN(threads, MAX_THREADS);
+    threads = threads ? MIN(threads, MAX_THREADS) : oracle_threads();
     void *so = rc == 0 ? dlopen(so_path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (rc == 0 && !so)
         rc = err_set(err, ERR_SYSTEM, "cannot load it: %s", dlerror());

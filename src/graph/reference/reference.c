@@ -15,7 +15,7 @@
 #include "graph/reference/lower.h"
 #include "graph/reference/stores.h"
 
-enum { MAX_SOURCE = 4 << 20 };
+enum { MAX_SOURCE = 8 << 20 }; /* as TASK_MAX_REFERENCE */
 
 /* Regions of one size lie side by side, so that there are few different places in scratch. */
 struct region_class {
