@@ -159,20 +159,19 @@ static bool wants_more(const struct proof *p, uint64_t seed, uint64_t most)
     bool low = false;
     for (size_t i = 0; i < p->r->n; i++)
         low |= p->r->outputs[i].worst > 0 && p->r->outputs[i].worst < TOLERANCE_LEAST;
-    return low && seed <= MIN(TOLERANCE_MORE_RUNS, most);
+    return low && seed <= most;
 }
 
-/* How many runs the shape's work allows. */
-static uint64_t runs_within(const struct shape *s)
+uint64_t tolerance_runs(double operations)
 {
-    double n = TOLERANCE_OPERATIONS / MAX(oracle_operations(s), 1.0);
-    return n < TOLERANCE_FEW_RUNS ? TOLERANCE_FEW_RUNS : (uint64_t)MIN(n, 1e6);
+    double n = TOLERANCE_OPERATIONS / MAX(operations, 1.0);
+    return n < TOLERANCE_FEW_RUNS ? TOLERANCE_FEW_RUNS : (uint64_t)MIN(n, TOLERANCE_MORE_RUNS);
 }
 
 static int run_noisy(struct proof *p, struct oracle_trial *x, struct oracle_trial *y,
                      struct err *err)
 {
-    uint64_t most = runs_within(x->shape), first = MIN(TOLERANCE_RUNS, most);
+    uint64_t most = tolerance_runs(oracle_operations(x->shape)), first = MIN(TOLERANCE_RUNS, most);
     p->r->fewest = p->r->fewest ? MIN(p->r->fewest, first) : first;
     for (uint64_t seed = 1; seed <= first || wants_more(p, seed, most); seed++) {
         y->noise_seed = seed * 0x9e3779b97f4a7c15u;

@@ -61,6 +61,8 @@ void tolerance_report_release(struct tolerance_report *r);
 int tolerance_accept(const struct tolerance_report *r, struct err *err);
 /* The least that `worst` must be: TOLERANCE_LEAST, or less if there are few independent samples. */
 double tolerance_least(uint64_t samples);
+/* The most runs at a shape whose oracle does so many operations. */
+uint64_t tolerance_runs(double operations);
 bool tolerance_is_ill(const struct tolerance_output *o);
 /* Does the model allow far larger errors than there are? */
 bool tolerance_is_loose(const struct tolerance_report *r);
