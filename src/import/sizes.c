@@ -343,9 +343,9 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Adds the shape with the least sizes. If these do not fit together, makes one axis after the other
- * as small as the others allow, in several orders, and takes the cheapest shape. */
-static void add_least(struct size_choice *c, struct size_points *out, const struct search *s)
+/* The shape with the least sizes. If these do not fit together, makes one axis after the other as
+ * small as the others allow, in several orders, and takes the cheapest shape. */
+static int64_t *least_together(struct size_choice *c, const struct search *s)
 {
     int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);
     int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes);
@@ -359,7 +359,13 @@ static void add_least(struct size_choice *c, struct size_points *out, const stru
         if (cost_of(s, axes) < cost_of(s, best))
             memcpy(best, axes, s->n * sizeof *best);
     }
-    *vec_push(out) = (struct size_point){best, cost_of(s, best)};
+    return best;
+}
+
+static void add_least(struct size_choice *c, struct size_points *out, const struct search *s)
+{
+    int64_t *least = least_together(c, s);
+    *vec_push(out) = (struct size_point){least, cost_of(s, least)};
 }
 
 static void choose(struct size_choice *c, const struct search *s)
@@ -393,6 +399,9 @@ int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original
         note_statistics(&s, c);
         rc = find_steps(&s, c, err);
     }
+    /* Most shapes that are drawn from the least sizes up would have too few elements. */
+    if (rc == 0 && s.statistics.n)
+        s.least = least_together(c, &s);
     if (rc == 0)
         choose(c, &s);
     vec_release(&s.guards);

@@ -138,6 +138,7 @@ static void variances_get_enough_elements(void **state)
         struct size_limits limits = {.floor = 1, .statistics = least, .work = 1};
         must(sizes_choose(&c, &g, original, limits, &err), &err);
         assert_true(fewest(&c.smoke) >= least && fewest(&c.check) >= least);
+        assert_true(c.heldout[0].lo * c.heldout[1].lo * c.heldout[2].lo >= least);
         bool told = false;
         for (size_t i = 0; i < c.constraints.n; i++)
             told |= least > 1 && strstr(c.constraints.items[i], ">= 64") != NULL;
