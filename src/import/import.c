@@ -219,9 +219,10 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
 static void note_few_runs(struct import_report *r)
 {
     json_t *notes = r->notes ? json_copy(r->notes) : json_array();
-    char *text = xasprintf("a run of the reference takes long, so random rounding was tried in %llu "
-                           "runs, not in %d",
-                           (unsigned long long)r->few_runs, TOLERANCE_RUNS);
+    char *text =
+        xasprintf("a run of the reference takes long, so random rounding was tried in %llu "
+                  "runs, not in %d",
+                  (unsigned long long)r->few_runs, TOLERANCE_RUNS);
     json_array_append_new(notes, json_string(text));
     free(text);
     json_decref(r->notes);

@@ -41,7 +41,7 @@ struct import_report {
     bool is_loose; /* the model of rounding errors allows far larger errors than there are */
     uint64_t few_runs; /* with random rounding, if there were fewer than usual; else 0 */
     json_t *notes;     /* texts: sizes that were fixed, and why; a proof that was shortened */
-    json_t *files; /* paths: the user's file and those that it imports from its folder */
+    json_t *files;     /* paths: the user's file and those that it imports from its folder */
 };
 
 void importer_open(struct importer *im, enum import_precision precision);

@@ -242,7 +242,8 @@ static void choose_heldout(struct size_choice *c, const struct search *s)
             int64_t m = s->multiple[i];
             axes[i] = MAX(s->least[i], (int64_t)((double)s->original[i] * scale) / m * m);
         }
-        if (s->limits.work * cost_of(s, axes) <= HELDOUT_COST && largest_tensor(s, axes) <= CHECK_ELEMS)
+        if (s->limits.work * cost_of(s, axes) <= HELDOUT_COST &&
+            largest_tensor(s, axes) <= CHECK_ELEMS)
             break;
     }
     bool varies = false;

@@ -1,6 +1,6 @@
 /*
- * References of deep networks: their text stays short, an error that many products share is computed
- * once, and an expensive proof is shortened without becoming a weaker one.
+ * References of deep networks: their text stays short, an error that many products share is
+ * computed once, and an expensive proof is shortened without becoming a weaker one.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -45,7 +45,8 @@ static void read_graph(struct graph *g, const char *text)
 static const char normalised_conv[] =
     "{\"version\": 1, \"axes\": [\"B\", \"H\", \"W\"],"
     " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 8, \"H\", \"W\"]},"
-    "              {\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [16, 8, 3, 3]}], \"scalars\": [],"
+    "              {\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [16, 8, 3, 3]}], "
+    "\"scalars\": [],"
     " \"values\": ["
     "  {\"id\": \"%1\", \"op\": \"mean\", \"args\": [\"x\"],"
     "   \"attrs\": {\"dim\": [0, 2, 3], \"keepdim\": true}},"
@@ -90,9 +91,10 @@ static void unrolled_loops_stay_short(void **state)
     struct graph g;
     struct graph_reference r;
     struct err err = ERR_INIT;
-    strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\"], \"inputs\": ["
-                     "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 4]}], \"scalars\": [],"
-                     "\"values\": [{\"id\": \"%1\", \"op\": \"tanh\", \"args\": [\"x\"]}");
+    strbuf_adds(
+        &sb, "{\"version\": 1, \"axes\": [\"B\"], \"inputs\": ["
+             "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 4]}], \"scalars\": [],"
+             "\"values\": [{\"id\": \"%1\", \"op\": \"tanh\", \"args\": [\"x\"]}");
     for (int i = 2; i <= STEPS; i++)
         strbuf_addf(&sb, ", {\"id\": \"%%%d\", \"op\": \"tanh\", \"args\": [\"%%%d\"]}", i, i - 1);
     strbuf_addf(&sb, ", {\"id\": \"%%c1\", \"op\": \"cat\", \"args\": [\"%%1\", \"%%2\"],"

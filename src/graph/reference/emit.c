@@ -336,9 +336,7 @@ static struct term emit_on_path(struct emit *e, const struct value *v, struct pl
     if (unit_recall(&e->u, key, &t))
         return t;
     struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));
-    t = k >= 0            ? emit_source(e, v, k, p)
-        : has_offs(e, v) ? emit_offs(e, v, p)
-                         : emit_op(e, v, p);
+    t = k >= 0 ? emit_source(e, v, k, p) : has_offs(e, v) ? emit_offs(e, v, p) : emit_op(e, v, p);
     unit_remember(&e->u, e->u.at, key, t);
     e->u.at = was;
     return t;

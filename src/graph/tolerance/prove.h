@@ -43,7 +43,7 @@ struct tolerance_output {
 
 struct tolerance_report {
     struct arena arena;
-    uint64_t runs; /* with random rounding, at all shapes together */
+    uint64_t runs;   /* with random rounding, at all shapes together */
     uint64_t fewest; /* at one shape */
     size_t n;
     struct tolerance_output *outputs; /* in the order of the task's outputs; in the arena */
