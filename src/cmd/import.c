@@ -118,6 +118,7 @@ static bool print_table_line(const struct import_report *r, const char *file, in
                r->rounding,
                r->accepts_wrong ? "degenerate"
                : r->is_ill      ? "ill-conditioned"
+               : r->few_runs    ? "few runs"
                                 : "");
     else
         printf("%s\t%.1f\t\t\t\t\t%s\n", r->name ? r->name : file, r->seconds, err->msg);

@@ -16,6 +16,8 @@
 #define MAX_TRACES 4
 #define MAX_SHAPES 3 /* at which rounding is tried */
 #define MAX_FLOPS 20000000
+/* If the model of rounding errors is too loose, the smallest variances get so many elements. */
+enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
 /* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
  * name may not have become '_'. */
@@ -66,12 +68,16 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
             n++;
     }
     int rc = torch_read_task(&g, t, err);
+    r->rounding = 0;
+    r->is_ill = false;
     if (rc == 0) {
         rc = tolerance_prove(&g, mode, t, oracle_so, shapes, n, found, err);
         for (size_t i = 0; rc == 0 && i < found->n; i++) {
             r->rounding = MAX(r->rounding, found->outputs[i].worst);
             r->is_ill |= tolerance_is_ill(&found->outputs[i]);
         }
+        r->is_loose = rc == 0 && tolerance_is_loose(found);
+        r->few_runs = found->fewest < TOLERANCE_RUNS ? found->fewest : 0;
         rc = rc < 0 ? rc : tolerance_accept(found, err);
         tolerance_report_release(found);
         graph_release(&g);
@@ -190,7 +196,7 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {
-    struct import_choice how = {.precision = im->precision, .floor = 1};
+    struct import_choice how = {.precision = im->precision, .floor = 1, .statistics = 1};
     for (;;) {
         int rc = write_files(r->dir, f, err);
         rc = rc < 0 ? rc : prove(im, r->dir, !rq->recorded, r, err);
@@ -198,6 +204,8 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
             return 0;
         if (im->torch.raised && how.floor == 1)
             how.floor = 2;
+        else if (r->is_loose && how.statistics < MOST_STATISTICS)
+            how.statistics = MIN(how.statistics * LEAST_STATISTICS, MOST_STATISTICS);
         else if (r->accepts_wrong && !how.degenerate)
             how.degenerate = true;
         else
@@ -208,6 +216,19 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
     }
 }
 
+static void note_few_runs(struct import_report *r)
+{
+    json_t *notes = r->notes ? json_copy(r->notes) : json_array();
+    char *text =
+        xasprintf("a run of the reference takes long, so random rounding was tried in %llu "
+                  "runs, not in %d",
+                  (unsigned long long)r->few_runs, TOLERANCE_RUNS);
+    json_array_append_new(notes, json_string(text));
+    free(text);
+    json_decref(r->notes);
+    r->notes = notes;
+}
+
 int import_module(struct importer *im, const struct trace_request *rq, const char *out,
                   struct import_report *r, struct err *err)
 {
@@ -216,7 +237,7 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
     *r = (struct import_report){.name = rq->task ? xstrdup(rq->task) : name_of(rq->file, rq->name)};
     r->dir = xasprintf("%s/%s", out, r->name);
     bool existed = file_exists(r->dir);
-    struct import_choice how = {.precision = im->precision, .floor = 1};
+    struct import_choice how = {.precision = im->precision, .floor = 1, .statistics = 1};
     json_t *found = trace_and_write(rq, r->name, &how, &f, err);
     int rc = found ? 0 : -1;
     if (rc == 0) {
@@ -227,6 +248,8 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
         rc = write_and_prove(im, rq, found, &f, r, err);
         if (rc < 0 && !existed)
             dir_remove(r->dir, NULL);
+        if (rc == 0 && r->few_runs)
+            note_few_runs(r);
     }
     r->seconds = (double)(now_ns() - start) / 1e9;
     json_decref(found);

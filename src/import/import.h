@@ -38,8 +38,10 @@ struct import_report {
     size_t axes;        /* sizes that may vary */
     bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
     bool is_ill;   /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
-    json_t *notes; /* texts: sizes that were fixed, and why */
-    json_t *files; /* paths: the user's file and those that it imports from its folder */
+    bool is_loose; /* the model of rounding errors allows far larger errors than there are */
+    uint64_t few_runs; /* with random rounding, if there were fewer than usual; else 0 */
+    json_t *notes;     /* texts: sizes that were fixed, and why; a proof that was shortened */
+    json_t *files;     /* paths: the user's file and those that it imports from its folder */
 };
 
 void importer_open(struct importer *im, enum import_precision precision);

@@ -22,17 +22,23 @@ static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10
                                  40,  48,  56,  63,  64,  65,  72,  80,  96,  97,  100,
                                  112, 127, 128, 129, 130, 160, 192, 224, 255, 256, 257};
 
+/* The number of elements of a variance, and how many there must be. */
+struct least_size {
+    const struct dim *n;
+    int64_t least;
+};
+
 struct search {
     struct graph *g;
     size_t n;
     const int64_t *original;
-    int64_t floor;
-    double work; /* of the oracle, for one operation of the graph */
+    struct size_limits limits;
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could vanish */
     VEC(const struct dim *) flops;
     VEC(const struct value *) values; /* that an output needs */
+    VEC(struct least_size) statistics;
 };
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
@@ -59,7 +65,10 @@ static bool fits(const struct search *s, const int64_t *axes)
     struct expr_env env = {.values = axes};
     int64_t v;
     for (size_t i = 0; i < s->n; i++)
-        if (axes[i] < s->floor && axes[i] < s->original[i])
+        if (axes[i] < s->limits.floor && axes[i] < s->original[i])
+            return false;
+    vec_each (const struct least_size, l, &s->statistics)
+        if (!dim_eval(l->n, axes, &v) || v < l->least)
             return false;
     for (size_t i = 0; i < s->guards.n; i++)
         if (expr_eval(s->guards.items[i], &env, &v, NULL) < 0 || !v)
@@ -233,7 +242,8 @@ static void choose_heldout(struct size_choice *c, const struct search *s)
             int64_t m = s->multiple[i];
             axes[i] = MAX(s->least[i], (int64_t)((double)s->original[i] * scale) / m * m);
         }
-        if (s->work * cost_of(s, axes) <= HELDOUT_COST && largest_tensor(s, axes) <= CHECK_ELEMS)
+        if (s->limits.work * cost_of(s, axes) <= HELDOUT_COST &&
+            largest_tensor(s, axes) <= CHECK_ELEMS)
             break;
     }
     bool varies = false;
@@ -280,7 +290,43 @@ static void read_values(struct search *s, struct size_choice *c)
         *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= 1", (*d)->text);
     for (size_t i = 0; i < s->n; i++)
         *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= %lld", s->g->dims.names[i],
-                                                  (long long)MIN(s->floor, s->original[i]));
+                                                  (long long)MIN(s->limits.floor, s->original[i]));
+}
+
+/* The elements that v takes a variance of, or NULL. */
+static const struct dim *elements_of_variance(struct graph *g, const struct value *v)
+{
+    const struct value *x = v->args[0];
+    const struct dim *gone[GRAPH_MAX_RANK];
+    uint32_t n = 0;
+    if (v->op == OP_VAR || v->op == OP_STD) {
+        const struct attr *dim = value_attr(v, "dim");
+        for (size_t i = 0; i < dim->n; i++)
+            gone[n++] = x->shape[dim->ints[i]];
+    } else if (v->op == OP_LAYER_NORM) {
+        for (uint32_t i = x->rank - (uint32_t)value_attr(v, "axes")->i; i < x->rank; i++)
+            gone[n++] = x->shape[i];
+    }
+    return n ? dim_product(&g->dims, gone, n) : NULL;
+}
+
+/* A variance of two or three elements amplifies errors so much that a network of such layers has no
+ * useful tolerance. */
+static void note_statistics(struct search *s, struct size_choice *c)
+{
+    vec_each (const struct value *, v, &s->values) {
+        const struct dim *n = elements_of_variance(s->g, *v);
+        int64_t original = 0;
+        bool known = !n || n->is_number || !dim_eval(n, s->original, &original);
+        for (size_t i = 0; !known && i < s->statistics.n; i++)
+            known = s->statistics.items[i].n == n;
+        int64_t least = MIN(original, s->limits.statistics);
+        if (known || least <= 1)
+            continue;
+        *vec_push(&s->statistics) = (struct least_size){n, least};
+        *vec_push(&c->constraints) =
+            arena_printf(&c->arena, "%s >= %lld", n->text, (long long)least);
+    }
 }
 
 static int find_steps(struct search *s, struct size_choice *c, struct err *err)
@@ -298,18 +344,34 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Adds the shape with the least sizes, or the original one if these do not fit together. */
+/* The shape with the least sizes. If these do not fit together, makes one axis after the other as
+ * small as the others allow, in several orders, and takes the cheapest shape. */
+static int64_t *least_together(struct size_choice *c, const struct search *s)
+{
+    int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);
+    int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes);
+    memcpy(best, fits(s, s->least) ? s->least : s->original, s->n * sizeof *best);
+    for (size_t start = 0; start < s->n && !fits(s, s->least); start++) {
+        memcpy(axes, s->original, s->n * sizeof *axes);
+        for (size_t k = 0; k < s->n; k++) {
+            size_t i = (start + k) % s->n;
+            axes[i] = find_least(s, i, axes);
+        }
+        if (cost_of(s, axes) < cost_of(s, best))
+            memcpy(best, axes, s->n * sizeof *best);
+    }
+    return best;
+}
+
 static void add_least(struct size_choice *c, struct size_points *out, const struct search *s)
 {
-    const int64_t *from = fits(s, s->least) ? s->least : s->original;
-    int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes);
-    memcpy(axes, from, s->n * sizeof *axes);
-    *vec_push(out) = (struct size_point){axes, cost_of(s, axes)};
+    int64_t *least = least_together(c, s);
+    *vec_push(out) = (struct size_point){least, cost_of(s, least)};
 }
 
 static void choose(struct size_choice *c, const struct search *s)
 {
-    const double most = CHECK_COST / s->work;
+    const double most = CHECK_COST / s->limits.work;
     static const struct wish smoke[] = {{SMOKE_COST / 30, TASK_SMOKE_ELEMS / 8.0, 1e3},
                                         {SMOKE_COST, TASK_SMOKE_ELEMS, SMOKE_COST / 20}};
     const struct wish check[] = {{most / 10, CHECK_ELEMS / 8.0, most / 100},
@@ -327,23 +389,27 @@ static void choose(struct size_choice *c, const struct search *s)
     choose_heldout(c, s);
 }
 
-int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, int64_t floor,
-                 double work, struct err *err)
+int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original,
+                 struct size_limits limits, struct err *err)
 {
-    struct search s = {
-        .g = g, .n = g->dims.nnames, .original = original, .floor = floor, .work = work};
+    struct search s = {.g = g, .n = g->dims.nnames, .original = original, .limits = limits};
     *c = (struct size_choice){.heldout = NULL};
     int rc = read_guards(&s, c, err);
     if (rc == 0) {
         read_values(&s, c);
+        note_statistics(&s, c);
         rc = find_steps(&s, c, err);
     }
+    /* Most shapes that are drawn from the least sizes up would have too few elements. */
+    if (rc == 0 && s.statistics.n)
+        s.least = least_together(c, &s);
     if (rc == 0)
         choose(c, &s);
     vec_release(&s.guards);
     vec_release(&s.positive);
     vec_release(&s.flops);
     vec_release(&s.values);
+    vec_release(&s.statistics);
     if (rc < 0)
         sizes_release(c);
     return rc;

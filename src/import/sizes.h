@@ -38,10 +38,16 @@ struct size_choice {
     bool no_small_shape;           /* every shape has a tensor that is too large for a smoke test */
 };
 
-/* `original` has one value per axis, and no axis gets less than `floor` (1, or 2 if the module
- * refuses a size of 1). */
-int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, int64_t floor,
-                 double work, struct err *err);
+/* What every shape must satisfy beside the graph's guards. */
+struct size_limits {
+    int64_t floor;      /* of every axis: 1, or 2 if the module refuses a size of 1 */
+    int64_t statistics; /* a variance is over so many elements at least, if it originally is */
+    double work;        /* of the oracle, for one operation of the graph */
+};
+
+/* `original` has one value per axis. */
+int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original,
+                 struct size_limits limits, struct err *err);
 void sizes_release(struct size_choice *c);
 
 #endif

@@ -292,8 +292,10 @@ int import_write_task(const json_t *found, const char *name, const char *file,
                                      .tf32_convs =
                                          how->precision != PRECISION_FP32 && has_float_conv(&w.g)};
     int rc = read_original(&w, &a, err);
+    struct size_limits limits = {.floor = how->floor, .statistics = how->statistics};
     if (rc == 0 && (rc = graph_write_reference_as(&w.g, w.mode, &w.ref, err)) == 0) {
-        if ((rc = sizes_choose(&w.sizes, &w.g, w.original, how->floor, w.ref.work, err)) == 0) {
+        limits.work = w.ref.work;
+        if ((rc = sizes_choose(&w.sizes, &w.g, w.original, limits, err)) == 0) {
             w.task = json_object();
             write_document(&w, name, file);
             strbuf_clear(&out->task);

@@ -31,8 +31,9 @@ enum import_precision {
 
 struct import_choice {
     enum import_precision precision;
-    int64_t floor;   /* no size of a workload is less: 1, or 2 if the module refuses sizes of 1 */
-    bool degenerate; /* the outputs hardly depend on the inputs */
+    int64_t floor; /* no size of a workload is less: 1, or 2 if the module refuses sizes of 1 */
+    int64_t statistics; /* no workload takes a variance of fewer elements; 1 = any number will do */
+    bool degenerate;    /* the outputs hardly depend on the inputs */
 };
 
 /* `found` is trace.py's answer (trace.h), `file` the user's file, for the description. */

@@ -16,6 +16,9 @@ static const double MAX_OPS = 5e8;
  * because accesses that are right at some shapes are right at all. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000 };
+/* For the same reason, only so many operations are run in all. Each workload is run with its units
+ * in another order, too, until they are used up. */
+static const double IMPORTED_OPS = 5e8;
 static const double MIN_SHARE =
     0.25;           /* for this share of the nonzero elements, the tolerance must refuse a 0 */
 enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
@@ -42,6 +45,9 @@ struct oracle_check {
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
     double nonzero[TASK_MAX_TENSORS];      /* elements whose truth is not 0, over all shapes */
     double zero_refused[TASK_MAX_TENSORS]; /* those at which the tolerance refuses a 0 */
+    double operations;                     /* of all runs so far */
+    VEC(const int64_t *) shapes;           /* the axes of an imported task that were tried */
+    struct arena arena;
 };
 
 /* ---- one output ------------------------------------------------------------------------------ */
@@ -183,25 +189,12 @@ static void check_results(struct oracle_check *c, const struct oracle_trial *x, 
         oracle_trial_release(&other);
 }
 
-/* A lower bound on the work of the oracle, which may do more than the task asks for. */
-static double operations(const struct shape *s)
-{
-    const struct task *t = s->task;
-    double most = t->flops ? (double)shape_eval(s, t->flops, NULL) : 0;
-    most = MAX(most, t->scratch ? (double)shape_eval(s, t->scratch, NULL) : 0);
-    for (size_t i = 0; i < t->tensors.n; i++)
-        most = MAX(most, (double)s->elems[i]);
-    for (size_t i = 0; i < t->phases.n; i++)
-        most = MAX(most, (double)shape_eval(s, t->phases.items[i].units, NULL));
-    return most;
-}
-
 static void check_at(struct oracle_check *c, const struct shape *s, const char *where)
 {
     struct oracle_trial x;
     struct err err = ERR_INIT;
     int rc = oracle_trial_init(&x, s, 1, &err);
-    if (rc == 0 && c->checked && !(c->t->graph_json && operations(s) > MAX_WATCHED_OPS))
+    if (rc == 0 && c->checked && !(c->t->graph_json && oracle_operations(s) > MAX_WATCHED_OPS))
         rc = oracle_trial_run(&x, c->checked, ORACLE_WATCHED, &err);
     else if (rc == 0)
         rc = oracle_trial_run(&x, c->plain, ORACLE_IN_ORDER, &err);
@@ -216,6 +209,25 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
+/* Whether the oracle of an imported task has run at this shape, or has run long enough. A network
+ * whose sizes are fixed has several workloads of one shape. */
+static bool is_checked(struct oracle_check *c, const struct shape *s)
+{
+    size_t n = c->t->axes.n;
+    if (!c->t->graph_json)
+        return false;
+    vec_each (const int64_t *, axes, &c->shapes)
+        if (memcmp(*axes, s->axes, n * sizeof **axes) == 0)
+            return true;
+    if (c->operations + oracle_operations(s) > IMPORTED_OPS && c->shapes.n)
+        return true;
+    int64_t *axes = arena_alloc(&c->arena, (n + 1) * sizeof *axes);
+    memcpy(axes, s->axes, n * sizeof *axes);
+    *vec_push(&c->shapes) = axes;
+    c->operations += oracle_operations(s);
+    return false;
+}
+
 static void check_workload(struct oracle_check *c, const struct task_workload *w)
 {
     unsigned draws = w->role == ROLE_HELDOUT ? DRAWS : 1, small = 0;
@@ -223,8 +235,9 @@ static void check_workload(struct oracle_check *c, const struct task_workload *w
     for (unsigned seed = 1; seed <= draws && c->r->problems.n == before; seed++) {
         struct arena a = ARENA_INIT;
         struct shape s;
-        if (shape_resolve(&s, c->t, w, seed, &a, NULL) == 0 && operations(&s) <= MAX_OPS) {
-            check_at(c, &s, arena_printf(&a, "at %s", shape_text(&s, &a)));
+        if (shape_resolve(&s, c->t, w, seed, &a, NULL) == 0 && oracle_operations(&s) <= MAX_OPS) {
+            if (!is_checked(c, &s))
+                check_at(c, &s, arena_printf(&a, "at %s", shape_text(&s, &a)));
             small++;
         }
         arena_release(&a);
@@ -307,6 +320,8 @@ void check_oracle(const struct task *t, const char *dir, struct task_check_resul
         check_say(&r->notes, t, (struct task_place){0, 0},
                   "the outputs hardly depend on the inputs, so a constant kernel would pass: keep "
                   "this task out of summaries");
+    vec_release(&c->shapes);
+    arena_release(&c->arena);
     free(c->plain);
     free(c->checked);
     free(c);

@@ -14,7 +14,7 @@
 #include "task/regimes.h"
 
 #define TEXT_MAX 65536
-#define EXPR_BYTES_MAX 32768
+#define EXPR_BYTES_MAX (256 * 1024)
 
 static const char *const class_names[CLASS_COUNT] = {
     [CLASS_NONE] = "none",           [CLASS_ELEMENTWISE] = "elementwise",

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -21,12 +22,13 @@
 #include "sys/file.h"
 #include "sys/proc.h"
 
-#define SOURCE_MAX_BYTES (8u << 20)
+#define SOURCE_MAX_BYTES (16u << 20)
 #define LONG_SOURCE_BYTES (400u << 10) /* compiled with fewer optimizations */
 #define COMPILE_LIMIT_NS (300ull * 1000 * 1000 * 1000)
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)
 #define MAX_THREADS 256
+#define HUGE_PAGE ((size_t)2 << 20)
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
@@ -266,7 +268,7 @@ static void *crew_work(void *arg)
     }
 }
 
-static void run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads)
+void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads)
 {
     struct crew crew = {.ctx = ctx, .fn = fn, .units = units};
     pthread_t ids[MAX_THREADS];
@@ -278,6 +280,23 @@ static void run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units,
     crew_work(&crew);
     while (started > 0)
         pthread_join(ids[--started], NULL);
+}
+
+double oracle_operations(const struct shape *s)
+{
+    const struct task *t = s->task;
+    double most = t->flops ? (double)shape_eval(s, t->flops, NULL) : 0;
+    most = MAX(most, t->scratch ? (double)shape_eval(s, t->scratch, NULL) : 0);
+    for (size_t i = 0; i < t->tensors.n; i++)
+        most = MAX(most, (double)s->elems[i]);
+    for (size_t i = 0; i < t->phases.n; i++)
+        most = MAX(most, (double)shape_eval(s, t->phases.items[i].units, NULL));
+    return most;
+}
+
+unsigned oracle_threads(void)
+{
+    return (unsigned)MIN(MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), MAX_THREADS);
 }
 
 int oracle_phase(void *so, const struct shape *s, size_t phase, ref_phase_fn *fn, int64_t *units,
@@ -301,12 +320,25 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
         int64_t units;
         if (oracle_phase(so, s, i, &fn, &units, err) < 0)
             return -1;
-        run_phase(ctx, fn, units, threads);
+        oracle_run_phase(ctx, fn, units, threads);
     }
     return 0;
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
+
+/* A convolution reads a column of its image with a large stride. In small pages, most of these
+ * reads would miss the TLB. The caller frees the result with free(). */
+static void *scratch_alloc(size_t bytes)
+{
+    if (bytes < 4 * HUGE_PAGE)
+        return malloc(bytes);
+    size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    void *p = aligned_alloc(HUGE_PAGE, whole);
+    if (p)
+        madvise(p, whole, MADV_HUGEPAGE); /* only a hint */
+    return p;
+}
 
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err)
@@ -327,7 +359,7 @@ int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *in
     int64_t scratch = t->scratch ? shape_eval(s, t->scratch, &e) : 0;
     if (e.kind != ERR_NONE || scratch < 0 || scratch >= INT64_MAX / 8)
         return err_set(err, ERR_INPUT, "scratch: %s", e.kind != ERR_NONE ? e.msg : "out of range");
-    if (!(x->ref.scratch = malloc(((size_t)scratch + 1) * sizeof *x->ref.scratch)))
+    if (!(x->ref.scratch = scratch_alloc(((size_t)scratch + 1) * sizeof *x->ref.scratch)))
         return err_set(err, ERR_LIMIT, "no memory for %lld doubles of scratch", (long long)scratch);
     x->ref.scratch_elems = scratch;
     x->scalars = xcalloc(t->scalars.n + 1, sizeof *x->scalars);
@@ -351,9 +383,7 @@ int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
     const struct task *t = s->task;
     struct oracle_ctx x;
     int rc = oracle_ctx_init(&x, s, inputs, out_value, out_mag, err);
-    if (!threads)
-        threads = (unsigned)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-    threads = MIN(threads, MAX_THREADS);
+    threads = threads ? MIN(threads, MAX_THREADS) : oracle_threads();
     void *so = rc == 0 ? dlopen(so_path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (rc == 0 && !so)
         rc = err_set(err, ERR_SYSTEM, "cannot load it: %s", dlerror());

@@ -49,6 +49,12 @@ struct oracle_ctx {
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
 void oracle_ctx_release(struct oracle_ctx *x);
+/* A lower bound on the work of the oracle, which may do more than the task asks for. */
+double oracle_operations(const struct shape *s);
+/* Runs the units of one phase on that many threads. */
+void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads);
+/* How many threads to use if the caller does not say. */
+unsigned oracle_threads(void);
 /* Finds the function of a phase in an open shared object, and computes how many units the phase has
  * at this shape. */
 int oracle_phase(void *so, const struct shape *s, size_t phase, ref_phase_fn *fn, int64_t *units,

@@ -15,6 +15,7 @@
 #include "base/util.h"
 #include "job/compare_core.h"
 #include "job/gen.h"
+#include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/jail.h"
 #include "task/oracle.h"
@@ -23,6 +24,9 @@
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
 /* A task with more work than this gets longer. */
 static const double FLOPS_PER_SECOND = 1e8;
+/* With more work than this, an imported task's units run on all cores. */
+static const double ONE_THREAD_OPS = 2e7;
+static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
 double oracle_unwritten(void)
@@ -41,7 +45,7 @@ int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t se
 {
     const struct task *t = s->task;
     size_t outs = 0, k = 0;
-    *x = (struct oracle_trial){.shape = s};
+    *x = (struct oracle_trial){.shape = s, .seed = seed};
     for (size_t i = 0; i < t->tensors.n; i++)
         outs += t->tensors.items[i].is_output ? s->elems[i] : 0;
     x->shared_bytes = 2 * outs * sizeof(double);
@@ -137,11 +141,19 @@ static int64_t shuffled(int64_t k, int64_t n)
 static int run_units(struct child *c, void *so, const struct shape *s, enum oracle_mode mode,
                      struct err *err)
 {
+    unsigned threads = oracle_operations(s) > ONE_THREAD_OPS ? oracle_threads() : 1;
     for (size_t p = 0; p < s->task->phases.n; p++) {
         ref_phase_fn fn = NULL;
         int64_t units;
         if (oracle_phase(so, s, p, &fn, &units, err) < 0)
             return -1;
+        if (mode == ORACLE_IN_ORDER && threads > 1 && s->task->graph_json) {
+            /* Hone wrote this reference, so its units do not depend on each other. */
+            c->report->phase = (int64_t)p;
+            c->report->unit = -1;
+            oracle_run_phase(&c->x.ref, fn, units, threads);
+            continue;
+        }
         int64_t first = units > 1 ? shuffled(0, units) : 0;
         int64_t step = units > 1 ? shuffled(1, units) - first : 0;
         c->report->phase = (int64_t)p;
@@ -194,8 +206,7 @@ static void limit(int what, uint64_t soft, uint64_t hard)
 
 static uint64_t cpu_seconds(const struct shape *s)
 {
-    int64_t flops = s->task->flops ? shape_eval(s, s->task->flops, NULL) : 0;
-    uint64_t seconds = (uint64_t)MAX(CPU_SECONDS, (double)flops / FLOPS_PER_SECOND);
+    uint64_t seconds = (uint64_t)MAX(CPU_SECONDS, oracle_operations(s) / FLOPS_PER_SECOND);
     /* A reference that Hone wrote ends, but it also computes errors. */
     return s->task->graph_json ? seconds * IMPORTED_PATIENCE : seconds;
 }
@@ -225,7 +236,9 @@ static void set_limits(const struct shape *s)
 static int describe_signal(const struct shape *s, const struct report *r, int sig, struct err *err)
 {
     char where[200] = "";
-    if (r->phase >= 0 && (size_t)r->phase < s->task->phases.n)
+    if (r->phase >= 0 && (size_t)r->phase < s->task->phases.n && r->unit < 0)
+        snprintf(where, sizeof where, " in PHASE(%s)", s->task->phases.items[r->phase].fn);
+    else if (r->phase >= 0 && (size_t)r->phase < s->task->phases.n)
         snprintf(where, sizeof where, " in unit %lld of PHASE(%s)", (long long)r->unit,
                  s->task->phases.items[r->phase].fn);
     if (sig == SIGXCPU)
@@ -252,7 +265,33 @@ static int wait_for(pid_t pid, const struct shape *s, const struct report *r, st
     return 0;
 }
 
-int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode, struct err *err)
+/* The file for the results of this run, or NULL if the run is not long. The caller frees it. */
+static char *results_path(const struct oracle_trial *x, const char *so, enum oracle_mode mode)
+{
+    const struct task *t = x->shape->task;
+    struct strbuf sb = STRBUF_INIT(1 << 16);
+    if (mode != ORACLE_IN_ORDER || x->noise_seed || !t->graph_json ||
+        oracle_operations(x->shape) < LONG_OPS)
+        return NULL;
+    strbuf_addf(&sb, "%s-%llu", so, (unsigned long long)x->seed);
+    for (size_t i = 0; i < t->axes.n; i++)
+        strbuf_addf(&sb, "-%lld", (long long)x->shape->axes[i]);
+    return strbuf_detach(&sb, NULL);
+}
+
+static bool read_results(struct oracle_trial *x, const char *path)
+{
+    struct strbuf sb = STRBUF_INIT(x->shared_bytes + 16);
+    bool found = path && file_exists(path) &&
+                 file_read(path, x->shared_bytes + 1, &sb, NULL) == 0 && sb.len == x->shared_bytes;
+    if (found)
+        memcpy(x->shared, sb.buf, x->shared_bytes);
+    strbuf_release(&sb);
+    return found;
+}
+
+static int run_in_child(struct oracle_trial *x, const char *so, enum oracle_mode mode,
+                        struct err *err)
 {
     for (size_t i = 0; i < x->shared_bytes / sizeof *x->shared; i++)
         x->shared[i] = oracle_unwritten();
@@ -272,5 +311,15 @@ int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mo
     }
     int rc = pid < 0 ? err_errno(err, "running the oracle") : wait_for(pid, x->shape, r, err);
     munmap(r, sizeof *r);
+    return rc;
+}
+
+int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode, struct err *err)
+{
+    char *path = results_path(x, so, mode);
+    int rc = read_results(x, path) ? 0 : run_in_child(x, so, mode, err);
+    if (rc == 0 && path && !file_exists(path))
+        file_write(path, x->shared, x->shared_bytes, NULL);
+    free(path);
     return rc;
 }

@@ -30,6 +30,7 @@ struct oracle_trial {
     double *value[TASK_MAX_TENSORS], *mag[TASK_MAX_TENSORS];
     uint64_t
         noise_seed; /* for a reference with random rounding (graph/reference/reference_mode.h) */
+    uint64_t seed;  /* of the inputs */
     double *shared; /* all values and magnitudes, in memory shared with the process */
     size_t shared_bytes;
 };
@@ -38,7 +39,8 @@ struct oracle_trial {
 int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t seed,
                       struct err *err);
 void oracle_trial_release(struct oracle_trial *x);
-/* Runs all phases. Elements that no unit writes hold oracle_unwritten(). */
+/* Runs all phases. Elements that no unit writes hold oracle_unwritten(). The results of a long run
+ * in order stay in a file beside `so`, so that the same run need not be made again. */
 int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode,
                      struct err *err);
 

@@ -299,7 +299,34 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* A value on the path of the shared errors. It is computed again, even if it is stored. */
+/* Whether scratch holds v with each of the sources off that the sum looks at. */
+static bool has_offs(const struct emit *e, const struct value *v)
+{
+    const struct shared_error *own = e->store[v->id].offs;
+    for (uint32_t k = 0; own && k < own->n; k++)
+        if (source_number(e->shared, own->source[k]) < 0)
+            return false;
+    return own != NULL;
+}
+
+static struct term emit_offs(struct emit *e, const struct value *v, struct place *p)
+{
+    struct index i = place_number(&e->u, p);
+    int off = e->shared->off;
+    int own = off < 0 ? -1 : source_number(e->store[v->id].offs, e->shared->source[off]);
+    struct term t = {.depth = scope_depth(e->u.at)};
+    if (off < 0)
+        emit_op(e, v, p); /* notes the places of the sources; nobody reads the result */
+    if (own >= 0)
+        t.v = unit_let(&e->u, "OFF%d_%u(%s)", own, v->id, i.text);
+    else
+        t.v = unit_let(&e->u, "VAL%u(%s)", v->id, i.text);
+    t.m = unit_let(&e->u, "OWN%u(%s)", v->id, i.text);
+    return t;
+}
+
+/* A value on the path of the shared errors. It is computed again, even if it is stored, unless
+ * scratch holds it with the sources off. */
 static struct term emit_on_path(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);
@@ -309,7 +336,7 @@ static struct term emit_on_path(struct emit *e, const struct value *v, struct pl
     if (unit_recall(&e->u, key, &t))
         return t;
     struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));
-    t = k >= 0 ? emit_source(e, v, k, p) : emit_op(e, v, p);
+    t = k >= 0 ? emit_source(e, v, k, p) : has_offs(e, v) ? emit_offs(e, v, p) : emit_op(e, v, p);
     unit_remember(&e->u, e->u.at, key, t);
     e->u.at = was;
     return t;

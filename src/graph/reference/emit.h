@@ -6,8 +6,9 @@
  * (struct store).
  *
  * Names in the text: VAL3(i) is element i of stored value 3, and MAG3(i) its magnitude. PART3(i)
- * and PMAG3(i) are the same for the partial results of a reduction in two steps. reference.c
- * defines these macros.
+ * and PMAG3(i) are the same for the partial results of a reduction in two steps. OWN3(i) is the
+ * variance of value 3 without its shared errors, and OFF0_3(i) the value if the first source of
+ * these errors is off by 4 sigma. reference.c defines these macros.
  *
  * A reference has one of three kinds (reference_mode.h). `m` of a term is the magnitude in a
  * MAGNITUDE reference and the variance of the rounding error in a SIGMA reference, where MAG3(i)
@@ -40,6 +41,9 @@ struct store {
     bool in_parts;  /* a reduction in two steps; its partial results are PART and PMAG */
     bool needs_mag, part_needs_mag;
     bool is_exact; /* its magnitude is |value|; or, in a SIGMA reference, it has no error */
+    /* The sources of its shared errors (struct shared_error), if scratch also holds the value
+     * without these errors (OWN, a variance) and with each source off (OFF0_, OFF1_, ...). */
+    const struct shared_error *offs;
 };
 
 /* Values whose error is shared by many terms of a sum: an operand that is broadcast, such as the
@@ -52,6 +56,7 @@ struct shared_error {
     struct index at[EMIT_SOURCES]; /* where the last term read the source */
     uint32_t n;
     int off;             /* the source that is off by 4 sigma; -1 = none */
+    bool too_many;       /* there are more sources; their errors count as independent */
     const uint8_t *path; /* one per value: is it between the sum and a source? */
 };
 
@@ -80,6 +85,8 @@ struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
 /* Makes `s` the shared errors in the terms of a sum over v's first two operands. The caller
  * restores e->shared to the result afterwards. */
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
+/* The same for the terms that read one value. */
+void shared_of_value(struct emit *e, const struct value *v, struct shared_error *s);
 /* As emit_value(), but v itself is computed even if it is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
 

@@ -15,7 +15,13 @@
 #include "graph/reference/lower.h"
 #include "graph/reference/stores.h"
 
-enum { MAX_SOURCE = 4 << 20 };
+enum { MAX_SOURCE = 8 << 20 }; /* as TASK_MAX_REFERENCE */
+
+/* Regions of one size lie side by side, so that there are few different places in scratch. */
+struct region_class {
+    const struct dim *size;
+    size_t n;
+};
 
 struct writer {
     struct graph_reference *out;
@@ -24,6 +30,7 @@ struct writer {
     struct stores stores;
     struct arena arena;
     struct strbuf bodies; /* the text of all phases, in order */
+    VEC(struct region_class) classes;
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */
@@ -80,6 +87,20 @@ static void write_output(struct emit *e, const struct sink *s)
         unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
 }
 
+/* Stores the value without its shared errors, and with each of their sources off. */
+static void write_offs(struct emit *e, const struct value *v)
+{
+    struct shared_error errors = *e->store[v->id].offs;
+    struct place p = place_linear(v->rank, v->shape, unit_index());
+    e->shared = &errors;
+    unit_do(&e->u, "OWN%u(unit) = %s", v->id, emit_computed(e, v, &p).m);
+    for (uint32_t k = 0; k < errors.n; k++) {
+        errors.off = (int)k;
+        unit_do(&e->u, "OFF%u_%u(unit) = %s", k, v->id, emit_computed(e, v, &p).v);
+    }
+    e->shared = NULL;
+}
+
 static void write_value(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -87,6 +108,8 @@ static void write_value(struct emit *e, const struct sink *s)
     unit_do(&e->u, "VAL%u(unit) = %s", s->v->id, t.v);
     if (e->store[s->v->id].needs_mag)
         unit_do(&e->u, "MAG%u(unit) = %s", s->v->id, t.m);
+    if (e->store[s->v->id].offs)
+        write_offs(e, s->v);
 }
 
 /* A copy with drawn errors is only a value. Nobody reads its magnitude, so that is left out. */
@@ -141,6 +164,54 @@ static void note_magnitudes(struct writer *w, const char *text)
     }
 }
 
+/* ---- places in scratch ----------------------------------------------------------------------- */
+
+/* If the text at p begins with a macro that reads scratch, such as VAL12(, returns the length of
+ * its name and sets the value's id. */
+static size_t region_name(const struct writer *w, const char *p, unsigned long *id)
+{
+    static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG", "OWN", "OFF"};
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+        size_t n = strlen(kinds[k]);
+        char *end;
+        if (strncmp(p, kinds[k], n) != 0)
+            continue;
+        if (k == 5) { /* OFF0_12 */
+            n += strspn(p + n, "0123456789");
+            n += p[n] == '_';
+        }
+        *id = strtoul(p + n, &end, 10);
+        bool direct = k < 2 && *id < w->g->values.n && w->stores.direct[*id];
+        if (isdigit((unsigned char)p[n]) && *end == '(' && !direct)
+            return (size_t)(end - p);
+    }
+    return 0;
+}
+
+/* Declares where the regions begin that the text reads or writes. The expressions are long, so a
+ * unit computes each of them once. */
+static void add_places(struct writer *w, const char *text, struct strbuf *out)
+{
+    VEC(const char *) seen = VEC_INIT;
+    for (const char *p = text; *p;) {
+        unsigned long id;
+        size_t n = region_name(w, p, &id);
+        const char *name = n ? arena_strndup(&w->arena, p, n) : NULL;
+        bool known = !name;
+        for (size_t i = 0; !known && i < seen.n; i++)
+            known = str_eq(seen.items[i], name);
+        if (!known) {
+            *vec_push(&seen) = name;
+            strbuf_addf(out, "    const int64_t %s_at = AT_%s;\n", name, name);
+        }
+        while (isalnum((unsigned char)*p) || *p == '_')
+            p++;
+        while (*p && !isalnum((unsigned char)*p) && *p != '_')
+            p++;
+    }
+    vec_release(&seen);
+}
+
 static void describe(const struct sink *s, struct strbuf *out)
 {
     static const char *const what[] = {"element of value", "part of value", "line of value",
@@ -189,6 +260,7 @@ static char *write_phase(struct writer *w, const char *fn, size_t first, size_t 
     }
     strbuf_addf(&sb, ". */\nPHASE(%s)\n{\n", fn);
     unit_write(&w->emit.u, &body);
+    add_places(w, body.buf, &sb);
     if (sinks[first].each)
         add_sampled(w, sinks[first].each, body.buf, &sb);
     else
@@ -234,24 +306,46 @@ static void add_region(struct writer *w, struct strbuf *out, const char *name, u
                        const struct dim *size, bool sampled)
 {
     struct dim_pool *p = &w->g->dims;
-    struct unit_text u;
-    unit_init(&u, &w->arena, w->g);
-    const struct dim *at = w->out->scratch;
-    strbuf_addf(out, "#define %s%u(i) SCRATCH(", name, id);
-    if (at)
-        strbuf_addf(out, "%s + ", dim_in_c(&u, at));
-    if (sampled)
-        strbuf_addf(out, "sample * %s + ", dim_in_c(&u, size));
-    strbuf_adds(out, at || sampled ? "(i))\n" : "i)\n");
+    size_t c = 0;
     if (sampled)
         size = dim_mul(p, size, dim_number(p, DRAWN_SAMPLES));
-    w->out->scratch = at ? dim_add(p, at, size) : size;
+    while (c < w->classes.n && w->classes.items[c].size != size)
+        c++;
+    if (c == w->classes.n)
+        *vec_push(&w->classes) = (struct region_class){size, 0};
+    struct region_class *in = &w->classes.items[c];
+    strbuf_addf(out, "#define AT_%s%u (BASE%zu + %zu * SIZE%zu)\n", name, id, c, in->n++, c);
+    if (sampled)
+        strbuf_addf(out, "#define %s%u(i) SCRATCH(%s%u_at + %d * (i) + sample)\n", name, id, name,
+                    id, DRAWN_SAMPLES);
+    else
+        strbuf_addf(out, "#define %s%u(i) SCRATCH(%s%u_at + (i))\n", name, id, name, id);
+}
+
+/* Defines the place and size of each class of regions, and adds up the sizes. */
+static void write_classes(struct writer *w, struct strbuf *out)
+{
+    struct dim_pool *p = &w->g->dims;
+    struct unit_text u;
+    unit_init(&u, &w->arena, w->g);
+    for (size_t c = 0; c < w->classes.n; c++) {
+        const struct region_class *in = &w->classes.items[c];
+        const struct dim *all = dim_mul(p, in->size, dim_number(p, (int64_t)in->n));
+        w->out->scratch = c ? dim_add(p, w->out->scratch, all) : all;
+        strbuf_addf(out, "#define SIZE%zu %s\n", c, dim_in_c(&u, in->size));
+        if (c)
+            strbuf_addf(out, "#define BASE%zu (BASE%zu + %zu * SIZE%zu)\n", c, c - 1, in[-1].n,
+                        c - 1);
+        else
+            strbuf_adds(out, "#define BASE0 ((int64_t)0)\n");
+    }
     unit_release(&u);
 }
 
-static void write_regions(struct writer *w, struct strbuf *out)
+static void write_regions(struct writer *w, struct strbuf *all)
 {
     struct dim_pool *p = &w->g->dims;
+    struct strbuf regions = STRBUF_INIT(MAX_SOURCE), *out = &regions;
     vec_each (const struct sink, s, &w->stores.sinks) {
         const struct store *store = &w->stores.store[s->v->id];
         const struct dim *n = dim_product(p, s->v->shape, s->v->rank);
@@ -269,8 +363,15 @@ static void write_regions(struct writer *w, struct strbuf *out)
             add_region(w, out, "VAL", id, n, s->each);
             if (store->needs_mag)
                 add_region(w, out, "MAG", id, n, false);
+            if (store->offs)
+                add_region(w, out, "OWN", id, n, false);
+            for (uint32_t k = 0; store->offs && k < store->offs->n; k++)
+                add_region(w, out, arena_printf(&w->arena, "OFF%u_", k), id, n, false);
         }
     }
+    write_classes(w, all);
+    strbuf_adds(all, regions.buf ? regions.buf : "");
+    strbuf_release(&regions);
 }
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -462,6 +563,7 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
     if (rc == 0 && w.g->dims.too_long)
         rc = err_set(err, ERR_LIMIT, "a size of the reference is too long to write");
     strbuf_release(&w.bodies);
+    vec_release(&w.classes);
     arena_release(&w.arena);
     if (rc < 0)
         graph_reference_release(out);

@@ -15,8 +15,10 @@ static bool add_source(struct shared_error *s, const struct value *v)
     for (uint32_t k = 0; k < s->n; k++)
         if (s->source[k] == v)
             return true;
-    if (s->n == EMIT_SOURCES)
-        return false; /* its errors count as independent */
+    if (s->n == EMIT_SOURCES) {
+        s->too_many = true;
+        return false;
+    }
     s->source[s->n++] = v;
     return true;
 }
@@ -44,20 +46,33 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
     return found;
 }
 
+/* Finds the sources below n values, and the path to them. */
+static void find_all(struct emit *e, const struct value *const *v, uint32_t n, struct arena *a,
+                     struct shared_error *s)
+{
+    uint8_t *path = arena_alloc(a, e->g->values.n + 1);
+    *s = (struct shared_error){.off = -1, .path = path};
+    for (uint32_t k = 0; k < n; k++)
+        find_sources(e, s, path, v[k], false);
+    for (size_t i = 0; i < e->g->values.n; i++)
+        path[i] &= ON_PATH;
+}
+
+void shared_of_value(struct emit *e, const struct value *v, struct shared_error *s)
+{
+    find_all(e, &v, 1, &e->g->arena, s);
+}
+
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s)
 {
     struct shared_error *was = e->shared;
-    uint8_t *path = arena_alloc(e->u.arena, e->g->values.n + 1);
-    *s = (struct shared_error){.off = -1, .path = path};
+    *s = (struct shared_error){.off = -1};
     e->shared = NULL;
     bool adds =
         v->op == OP_SUM || op_row(v->op)->kind == OPK_PRODUCT || op_row(v->op)->kind == OPK_CONV;
     if (e->mode.kind != REFERENCE_SIGMA || !adds || !dtype_is_float(v->dtype))
         return was;
-    for (uint32_t k = 0; k < MIN(v->nargs, 2u); k++)
-        find_sources(e, s, path, v->args[k], false);
-    for (size_t i = 0; i < e->g->values.n; i++)
-        path[i] &= ON_PATH;
+    find_all(e, v->args, MIN(v->nargs, 2u), e->u.arena, s);
     if (s->n)
         e->shared = s;
     return was;

@@ -154,6 +154,26 @@ static bool wants_parts(struct planner *p, const struct value *v)
            dim_is(b->shape[b->rank - 1], 1);
 }
 
+/* Marks the values below an operand of a product that are read through views only. Each of their
+ * elements is in many terms. If the terms share errors, it is cheaper to compute the element with
+ * each source off once than in each term. */
+static void mark_offs(struct planner *p, const struct value *v)
+{
+    struct store *s = &p->s->store[v->id];
+    if (op_row(v->op)->kind == OPK_VIEW) {
+        for (uint32_t k = 0; k < v->nargs; k++)
+            if (v->args[k] && !(v->op == OP_EXPAND && value_repeats(v->args[k], v)))
+                mark_offs(p, v->args[k]);
+        return;
+    }
+    if (!s->is_stored || s->is_exact || s->offs || op_row(v->op)->kind != OPK_ELEMENTWISE)
+        return;
+    struct shared_error *found = arena_alloc(&p->e->g->arena, sizeof *found);
+    shared_of_value(p->e, v, found);
+    if (found->n && !found->too_many)
+        s->offs = found;
+}
+
 static const struct value *without_views(const struct value *v)
 {
     while (v->op == OP_RESHAPE ||
@@ -240,6 +260,13 @@ void stores_plan(struct stores *s, struct emit *e)
         s->store[i].is_stored = must_store(&p, v);
         s->store[i].in_parts = wants_parts(&p, v);
         read_operands(&p, v);
+    }
+    for (size_t i = 0; e->mode.kind == REFERENCE_SIGMA && i < n; i++) {
+        const struct value *v = g->values.items[i];
+        enum op_kind kind = op_row(v->op)->kind;
+        for (uint32_t k = 0; p.reads[i] && k < MIN(v->nargs, 2u); k++)
+            if ((kind == OPK_PRODUCT || kind == OPK_CONV) && v->args[k] && fan(v, k) == MANY)
+                mark_offs(&p, v->args[k]);
     }
     vec_each (const struct graph_output, o, &g->outputs) {
         const struct value *v = without_views(o->value);

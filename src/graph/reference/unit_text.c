@@ -8,6 +8,9 @@
 
 #include "base/util.h"
 
+/* The steps of an unrolled loop can be hundreds of blocks deep. */
+enum { MAX_INDENT = 8 };
+
 enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
 
 struct line {
@@ -275,7 +278,7 @@ void unit_write(struct unit_text *u, struct strbuf *out)
         if (!stays[i])
             continue;
         level -= l->kind == LINE_CLOSE;
-        strbuf_addf(out, "%*s%s\n", 4 * level, "", l->text);
+        strbuf_addf(out, "%*s%s\n", 4 * MIN(level, MAX_INDENT), "", l->text);
         level += l->kind == LINE_OPEN;
     }
     free(stays);

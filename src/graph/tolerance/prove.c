@@ -154,18 +154,26 @@ static int run(struct oracle_trial *x, struct shape *s, const struct built *b, s
 }
 
 /* If all elements of an output share one error, eight runs are only eight samples. */
-static bool wants_more(const struct proof *p, uint64_t seed)
+static bool wants_more(const struct proof *p, uint64_t seed, uint64_t most)
 {
     bool low = false;
     for (size_t i = 0; i < p->r->n; i++)
         low |= p->r->outputs[i].worst > 0 && p->r->outputs[i].worst < TOLERANCE_LEAST;
-    return low && seed <= TOLERANCE_MORE_RUNS;
+    return low && seed <= most;
+}
+
+uint64_t tolerance_runs(double operations)
+{
+    double n = TOLERANCE_OPERATIONS / MAX(operations, 1.0);
+    return n < TOLERANCE_FEW_RUNS ? TOLERANCE_FEW_RUNS : (uint64_t)MIN(n, TOLERANCE_MORE_RUNS);
 }
 
 static int run_noisy(struct proof *p, struct oracle_trial *x, struct oracle_trial *y,
                      struct err *err)
 {
-    for (uint64_t seed = 1; seed <= TOLERANCE_RUNS || wants_more(p, seed); seed++) {
+    uint64_t most = tolerance_runs(oracle_operations(x->shape)), first = MIN(TOLERANCE_RUNS, most);
+    p->r->fewest = p->r->fewest ? MIN(p->r->fewest, first) : first;
+    for (uint64_t seed = 1; seed <= first || wants_more(p, seed, most); seed++) {
         y->noise_seed = seed * 0x9e3779b97f4a7c15u;
         if (oracle_trial_run(y, p->noisy.so, ORACLE_IN_ORDER, err) < 0)
             return -1;
@@ -265,11 +273,24 @@ bool tolerance_is_ill(const struct tolerance_output *o)
     return o->noise > TOLERANCE_ILL;
 }
 
+static double least_of(const struct tolerance_report *r, const struct tolerance_output *o)
+{
+    return tolerance_least(MIN(o->samples, r->runs));
+}
+
+bool tolerance_is_loose(const struct tolerance_report *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->outputs[i].worst > 0 && r->outputs[i].worst < least_of(r, &r->outputs[i]))
+            return true;
+    return false;
+}
+
 int tolerance_accept(const struct tolerance_report *r, struct err *err)
 {
     for (size_t i = 0; i < r->n; i++) {
         const struct tolerance_output *o = &r->outputs[i];
-        double least = tolerance_least(MIN(o->samples, r->runs));
+        double least = least_of(r, o);
         if (o->undecided > TOLERANCE_UNDECIDED_MOST)
             return err_set(err, ERR_INPUT,
                            "%.2g%% of the elements of '%s' depend on comparisons that rounding may "

@@ -20,6 +20,10 @@
  * are up to TOLERANCE_MORE_RUNS at each shape. */
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
+/* If the runs at a shape would need more operations than this, there are fewer, but at least
+ * TOLERANCE_FEW_RUNS. */
+#define TOLERANCE_OPERATIONS 4e9
+#define TOLERANCE_FEW_RUNS 2
 /* Shares of undecided elements. t/unit/tolerance.c allows the first for the tasks that it tries; if
  * the share is over the second, tolerance_accept() refuses the task. */
 #define TOLERANCE_UNDECIDED_SAY 0.001
@@ -39,7 +43,8 @@ struct tolerance_output {
 
 struct tolerance_report {
     struct arena arena;
-    uint64_t runs; /* with random rounding, at all shapes together */
+    uint64_t runs;   /* with random rounding, at all shapes together */
+    uint64_t fewest; /* at one shape */
     size_t n;
     struct tolerance_output *outputs; /* in the order of the task's outputs; in the arena */
 };
@@ -56,6 +61,10 @@ void tolerance_report_release(struct tolerance_report *r);
 int tolerance_accept(const struct tolerance_report *r, struct err *err);
 /* The least that `worst` must be: TOLERANCE_LEAST, or less if there are few independent samples. */
 double tolerance_least(uint64_t samples);
+/* The most runs at a shape whose oracle does so many operations. */
+uint64_t tolerance_runs(double operations);
 bool tolerance_is_ill(const struct tolerance_output *o);
+/* Does the model allow far larger errors than there are? */
+bool tolerance_is_loose(const struct tolerance_report *r);
 
 #endif

@@ -1,0 +1,283 @@
+/*
+ * References of deep networks: their text stays short, an error that many products share is
+ * computed once, and an expensive proof is shortened without becoming a weaker one.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "graph/json.h"
+#include "graph/reference/reference.h"
+#include "graph/tolerance/generated_task.h"
+#include "graph/tolerance/prove.h"
+#include "import/sizes.h"
+#include "sys/file.h"
+#include "task/check_result.h"
+#include "task/oracle.h"
+#include "task/oracle_trial.h"
+#include "torch/task.h"
+
+static void must(int rc, const struct err *err)
+{
+    if (rc < 0)
+        fail_msg("%s", err->msg);
+}
+
+static void read_graph(struct graph *g, const char *text)
+{
+    struct err err = ERR_INIT;
+    json_t *j = json_loads(text, 0, NULL);
+    assert_non_null(j);
+    must(graph_from_json(g, j, &err), &err);
+    json_decref(j);
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
+
+/* Batch statistics, relu, convolution. */
+static const char normalised_conv[] =
+    "{\"version\": 1, \"axes\": [\"B\", \"H\", \"W\"],"
+    " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 8, \"H\", \"W\"]},"
+    "              {\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [16, 8, 3, 3]}], "
+    "\"scalars\": [],"
+    " \"values\": ["
+    "  {\"id\": \"%1\", \"op\": \"mean\", \"args\": [\"x\"],"
+    "   \"attrs\": {\"dim\": [0, 2, 3], \"keepdim\": true}},"
+    "  {\"id\": \"%2\", \"op\": \"var\", \"args\": [\"x\"],"
+    "   \"attrs\": {\"dim\": [0, 2, 3], \"keepdim\": true, \"correction\": 0}},"
+    "  {\"id\": \"%3\", \"op\": \"add\", \"args\": [\"%2\", 1e-05]},"
+    "  {\"id\": \"%4\", \"op\": \"rsqrt\", \"args\": [\"%3\"]},"
+    "  {\"id\": \"%5\", \"op\": \"sub\", \"args\": [\"x\", \"%1\"]},"
+    "  {\"id\": \"%6\", \"op\": \"mul\", \"args\": [\"%5\", \"%4\"]},"
+    "  {\"id\": \"%7\", \"op\": \"relu\", \"args\": [\"%6\"]},"
+    "  {\"id\": \"%8\", \"op\": \"conv\", \"args\": [\"%7\", \"w\"],"
+    "   \"attrs\": {\"stride\": [1, 1], \"before\": [1, 1], \"after\": [1, 1],"
+    "              \"dilation\": [1, 1], \"groups\": 1}}],"
+    " \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"B\", 16, \"H\", \"W\"],"
+    "               \"value\": \"%8\"}], \"guards\": []}";
+
+static void shared_errors_are_computed_once(void **state)
+{
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    read_graph(&g, normalised_conv);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &r, &err),
+         &err);
+    const char *conv = strstr(r.source.buf, "PHASE(reference)");
+    assert_non_null(conv);
+    /* Both sources: the mean, and the reciprocal of the deviation. */
+    assert_non_null(strstr(conv, "OFF0_"));
+    assert_non_null(strstr(conv, "OFF1_"));
+    /* Before, each product computed the relu of its operand and the relu's error again. */
+    assert_null(strstr(conv, "hone_secant("));
+    assert_null(strstr(conv, "sqrt("));
+    graph_reference_release(&r);
+    graph_release(&g);
+}
+
+/* The steps of an unrolled loop, put together by a chain of cats. */
+static void unrolled_loops_stay_short(void **state)
+{
+    enum { STEPS = 200 };
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    strbuf_adds(
+        &sb, "{\"version\": 1, \"axes\": [\"B\"], \"inputs\": ["
+             "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 4]}], \"scalars\": [],"
+             "\"values\": [{\"id\": \"%1\", \"op\": \"tanh\", \"args\": [\"x\"]}");
+    for (int i = 2; i <= STEPS; i++)
+        strbuf_addf(&sb, ", {\"id\": \"%%%d\", \"op\": \"tanh\", \"args\": [\"%%%d\"]}", i, i - 1);
+    strbuf_addf(&sb, ", {\"id\": \"%%c1\", \"op\": \"cat\", \"args\": [\"%%1\", \"%%2\"],"
+                     " \"attrs\": {\"dim\": [0]}}");
+    for (int i = 2; i < STEPS; i++)
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%c%d\", \"op\": \"cat\", \"args\": [\"%%c%d\", \"%%%d\"],"
+                    " \"attrs\": {\"dim\": [0]}}",
+                    i, i - 1, i + 1);
+    strbuf_addf(&sb,
+                "], \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+                " \"shape\": [\"%d*B\", 4], \"value\": \"%%c%d\"}], \"guards\": []}",
+                STEPS, STEPS - 1);
+    read_graph(&g, sb.buf);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &r, &err),
+         &err);
+    if (r.source.len > 600000)
+        fail_msg("%zu bytes", r.source.len);
+    graph_reference_release(&r);
+    graph_release(&g);
+    strbuf_release(&sb);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static int64_t fewest(const struct size_points *p)
+{
+    int64_t least = INT64_MAX;
+    vec_each (const struct size_point, s, p)
+        least = MIN(least, s->axes[0] * s->axes[1] * s->axes[2]);
+    return least;
+}
+
+/* If the first tolerance is too loose, the import asks for variances of more elements. */
+static void variances_get_enough_elements(void **state)
+{
+    static const int64_t original[] = {10, 224, 224};
+    struct graph g;
+    struct size_choice c;
+    struct err err = ERR_INIT;
+    read_graph(&g, normalised_conv);
+    for (int64_t least = 1; least <= 64; least *= 8) {
+        struct size_limits limits = {.floor = 1, .statistics = least, .work = 1};
+        must(sizes_choose(&c, &g, original, limits, &err), &err);
+        assert_true(fewest(&c.smoke) >= least && fewest(&c.check) >= least);
+        assert_true(c.heldout[0].lo * c.heldout[1].lo * c.heldout[2].lo >= least);
+        bool told = false;
+        for (size_t i = 0; i < c.constraints.n; i++)
+            told |= least > 1 && strstr(c.constraints.items[i], ">= 64") != NULL;
+        assert_int_equal(told, least == 64);
+        sizes_release(&c);
+    }
+    graph_release(&g);
+}
+
+/* ---- proofs ---------------------------------------------------------------------------------- */
+
+static void few_runs_still_refuse(void **state)
+{
+    struct tolerance_output o = {.name = "y", .samples = 1000, .worst_at = "here"};
+    struct tolerance_report r = {.runs = TOLERANCE_FEW_RUNS, .n = 1, .outputs = &o};
+    struct err err = ERR_INIT;
+    assert_int_equal(tolerance_runs(1e6), TOLERANCE_MORE_RUNS);
+    assert_int_equal(tolerance_runs(1e9), 4);
+    assert_int_equal(tolerance_runs(1e15), TOLERANCE_FEW_RUNS);
+    o.worst = 1.01;
+    assert_int_equal(tolerance_accept(&r, &err), -1);
+    assert_non_null(strstr(err.msg, "too tight"));
+    o.worst = 1e-4;
+    assert_true(tolerance_is_loose(&r));
+    assert_int_equal(tolerance_accept(&r, NULL), -1);
+    o.worst = 0.5;
+    assert_false(tolerance_is_loose(&r));
+    assert_int_equal(tolerance_accept(&r, NULL), 0);
+}
+
+/* A task that claims much work, so that its runs count as long. */
+static const char long_task[] =
+    "{\"name\": \"t\", \"description\": \"A task of a test.\", \"class\": \"elementwise\","
+    "\"axes\": {\"R\": {\"type\": \"var\"}, \"C\": {\"type\": \"var\"}},"
+    "\"inputs\": {\"x\": {\"shape\": [\"R\", \"C\"], \"dtype\": \"float32\"},"
+    "             \"w\": {\"shape\": [\"C\", \"C\"], \"dtype\": \"float32\"}},"
+    "\"outputs\": {\"z\": {\"shape\": [\"R\", \"C\"], \"dtype\": \"float32\"}},"
+    "\"constraints\": [\"R >= 1\"], \"compute\": \"float32\","
+    "\"flops\": \"R*C*100000000\", \"bytes\": \"4\","
+    "\"tolerance\": {\"z\": {\"sigmas\": 8, \"why\": \"by the model\"}},"
+    "\"init\": {\"x\": {\"dist\": \"normal\", \"mean\": 0, \"std\": 1},"
+    "           \"w\": {\"dist\": \"normal\", \"mean\": 0, \"std\": 1}},"
+    "\"oracle\": {\"phases\": [{\"fn\": \"reference\", \"units\": \"R*C\"}]},"
+    "\"baselines\": [], \"torch\": \"torch.relu(x @ w) @ w\","
+    "\"workloads\": [{\"role\": \"smoke\", \"axes\": {\"R\": 67, \"C\": 33}},"
+    "                {\"role\": \"check\", \"axes\": {\"R\": 5, \"C\": 7}},"
+    "                {\"role\": \"heldout\", \"axes\": {\"R\": [1, 9], \"C\": 4}},"
+    "                {\"role\": \"time\", \"axes\": {\"R\": 64, \"C\": 64}}]}";
+
+static struct task *load_text(const char *dir, const char *text)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct err err = ERR_INIT;
+    char *path = xasprintf("%s/task.json", dir), *c = xasprintf("%s/reference.c", dir);
+    must(file_write(path, text, strlen(text), &err), &err);
+    must(file_write(c, "\n", 1, &err), &err);
+    struct task *t = task_load(dir, &problems);
+    if (!t)
+        fail_msg("%s", problems.items[0].text);
+    free(path);
+    free(c);
+    return t;
+}
+
+static bool same(const struct oracle_trial *a, const struct oracle_trial *b)
+{
+    return a->shared_bytes == b->shared_bytes && memcmp(a->shared, b->shared, a->shared_bytes) == 0;
+}
+
+static int run(struct oracle_trial *x, const struct shape *s, uint64_t seed, const char *so,
+               enum oracle_mode mode)
+{
+    struct err err = ERR_INIT;
+    must(oracle_trial_init(x, s, seed, &err), &err);
+    return oracle_trial_run(x, so, mode, NULL);
+}
+
+/* Several threads give the same result as one. The results of a long run serve the same run again,
+ * and no other. */
+static void long_runs_are_shared(void **state)
+{
+    struct temp_dir dir = TEMP_DIR_INIT;
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct graph g;
+    struct graph_reference ref;
+    struct task copy;
+    struct shape s, other;
+    struct oracle_trial x[2], y[2], z;
+    must(temp_dir_make(&dir, &err), &err);
+    struct task *t = load_text(dir.path, long_task);
+    char *so = xasprintf("%s/long.so", dir.path);
+    must(torch_read_task(&g, t, &err), &err);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &ref, &err),
+         &err);
+    must(generated_task_init(&copy, t, &ref, &a, &err), &err);
+    copy.graph_json = "{}"; /* only Hone's own references are run on several threads */
+    must(oracle_build(&copy, so, &err), &err);
+    must(shape_resolve(&s, t, &t->workloads.items[0], 1, &a, &err), &err);
+    must(shape_resolve(&other, t, &t->workloads.items[1], 1, &a, &err), &err);
+    s.task = other.task = &copy;
+    for (uint64_t k = 0; k < 2; k++) {
+        assert_int_equal(run(&x[k], &s, k + 1, so, ORACLE_IN_ORDER), 0);
+        assert_int_equal(run(&y[k], &s, k + 1, so, ORACLE_SHUFFLED), 0);
+        assert_true(same(&x[k], &y[k]));
+    }
+    assert_false(same(&x[0], &x[1]));
+    assert_int_equal(unlink(so), 0);
+    assert_int_equal(run(&z, &s, 2, so, ORACLE_IN_ORDER), 0); /* from the file */
+    assert_true(same(&z, &x[1]));
+    oracle_trial_release(&z);
+    assert_int_equal(run(&z, &s, 3, so, ORACLE_IN_ORDER), -1); /* other inputs */
+    oracle_trial_release(&z);
+    assert_int_equal(run(&z, &other, 2, so, ORACLE_IN_ORDER), -1); /* another shape */
+    oracle_trial_release(&z);
+    for (int k = 0; k < 2; k++) {
+        oracle_trial_release(&x[k]);
+        oracle_trial_release(&y[k]);
+    }
+    generated_task_release(&copy);
+    graph_reference_release(&ref);
+    graph_release(&g);
+    task_free(t);
+    free(so);
+    arena_release(&a);
+    temp_dir_release(&dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shared_errors_are_computed_once),
+        cmocka_unit_test(unrolled_loops_stay_short),
+        cmocka_unit_test(variances_get_enough_elements),
+        cmocka_unit_test(few_runs_still_refuse),
+        cmocka_unit_test(long_runs_are_shared),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
