@@ -297,6 +297,14 @@ static struct index above_tap(struct emit *e, const struct value *v, uint32_t i,
     return at;
 }
 
+/* Opens the condition that was written to `inside`, if any. */
+static void condition(struct nest *x, struct strbuf *inside)
+{
+    if (inside->len)
+        nest_if(x, inside->buf);
+    strbuf_clear(inside);
+}
+
 /* Adds the product of image and filter at these places, as add_item() does. */
 static void add_product(struct emit *e, const struct value *v, const struct collector *c,
                         struct place *q, struct place *window)
@@ -336,8 +344,10 @@ struct term emit_conv_transpose(struct emit *e, const struct value *v, struct pl
         struct index tap = nest_loop(&sums, w->shape[2 + i]);
         place_set(&window, 2 + i, tap);
         place_set(&q, 2 + i, above_tap(e, v, i, place_at(&e->u, p, 2 + i), tap, &inside));
+        if (e->mode.kernel) /* a tap outside the image needs no inner loops */
+            condition(&sums, &inside);
     }
-    nest_if(&sums, inside.buf);
+    condition(&sums, &inside);
     add_product(e, v, nest_sum(&sums), &q, &window);
     struct collector sum = nest_end(&sums);
     e->shared = outer;
@@ -369,9 +379,10 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
         struct index tap = nest_loop(&sums, w->shape[2 + i]);
         place_set(&window, 2 + i, tap);
         place_set(&q, 2 + i, below_tap(e, v, i, place_at(&e->u, p, 2 + i), tap, &inside));
+        if (e->mode.kernel) /* a tap outside the image needs no inner loops */
+            condition(&sums, &inside);
     }
-    if (inside.len)
-        nest_if(&sums, inside.buf);
+    condition(&sums, &inside);
     add_product(e, v, nest_sum(&sums), &q, &window);
     struct collector sum = nest_end(&sums);
     e->shared = outer;

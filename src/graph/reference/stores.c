@@ -93,6 +93,8 @@ static void weigh(struct planner *p, const struct value *v)
         const struct value *a = v->args[k];
         if (!a || op_makes_lines(a->op) || (p->weight[a->id] > CHEAP && fan(v, k) == MANY))
             continue; /* absent, or certain to be stored */
+        if (p->e->mode.kernel && is_heavy(a))
+            continue; /* a kernel never computes it again: see must_store() */
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
