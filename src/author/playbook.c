@@ -149,26 +149,31 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
                     bool *fits, struct strbuf *why)
 {
     const json_t *task = json_object_get(facts, "task");
-    uint32_t arch = arch_number(facts_text(facts, "arch")), fitting = 0;
+    uint32_t arch = arch_number(facts_text(facts, "arch")), fitting = 0, templates = 0;
     uint32_t k = (uint32_t)json_integer_value(json_object_get(facts, "proposal"));
-    for (int round = 0; round < 2; round++)
+    /* The last resort comes after both rounds, and only if nothing else fits. */
+    for (int round = 0; round < 4; round++)
         vec_each (struct playbook, pb, &s->books) {
             struct strbuf no = STRBUF_INIT(200);
             bool known = false;
+            if (pb->last != (round >= 2) || (pb->last && templates))
+                continue;
             x->pb = pb;
             if (!playbook_bind(pb, task, arch, &x->binding, &no)) {
-                if (round == 0 && str_eq(pb->class, facts_text(task, "class")))
+                bool told = pb->last || str_eq(pb->class, facts_text(task, "class"));
+                if (round % 2 == 0 && told)
                     strbuf_addf(why, "%s%s: %s", why->len ? "; " : "", pb->name, no.buf);
                 strbuf_release(&no);
                 continue;
             }
             strbuf_release(&no);
             fitting++;
+            templates += !pb->last;
             struct pb_point p;
             bool of_best = base_of(pb, facts, &p), any_best = json_object_get(facts, "best");
             /* The first round tries the best kernel's playbook, or all playbooks in order if there
              * is no best kernel yet. */
-            bool now = round == 0 ? of_best || !any_best : !of_best;
+            bool now = round % 2 == 0 ? of_best || !any_best : !of_best;
             if (now && propose_from(x, facts, &k, &known))
                 return true;
             pb_binding_release(&x->binding);

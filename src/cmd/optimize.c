@@ -44,7 +44,7 @@ static int pick(const char *given, const char *what, const char *const *names, s
 
 static int choose(const struct wishes *w, struct run_config *c, struct err *err)
 {
-    int d = pick(w->dialect, "dialect", dialect_names, DIALECTS, err);
+    int d = pick(w->dialect ? w->dialect : "cute", "dialect", dialect_names, DIALECTS, err);
     if (d < 0)
         return -1;
     if (!strategy_find(w->strategy)) {
@@ -118,6 +118,16 @@ static const char *task_of_operand(const struct optimize_run *s, const struct wi
     return task;
 }
 
+/* The dialect binds models. The kernels that the built-in author writes from a graph are plain
+ * CUDA. */
+static bool only_built_in(const struct run_config *c)
+{
+    for (int i = 0; i < AUTHOR_ROLES; i++)
+        if (c->authors[i] && !str_starts(c->authors[i], "playbook"))
+            return false;
+    return true;
+}
+
 static int prepare(struct optimize_run *s, const struct wishes *w, const char *operand,
                    struct strbuf *source, struct arena *mem, struct err *err)
 {
@@ -130,6 +140,8 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     for (int i = 0; i < AUTHOR_ROLES; i++)
         c->authors[i] = w->author[i];
     c->authors[AUTHOR_CODE] = author;
+    if (!w->dialect && only_built_in(c))
+        c->dialect = DIALECT_CUDA;
     c->task = task;
     if (w->from) {
         if (file_read(w->from, MAX_SOURCE, source, err) < 0)
@@ -156,7 +168,7 @@ static int run(int argc, const char **argv)
     struct run_config c;
     struct strbuf source = STRBUF_INIT(MAX_SOURCE);
     struct optimize_run s = {.config = &c};
-    struct wishes w = {.strategy = "refine", .dialect = "cute", .repairs = UINT64_MAX, .wave = 1};
+    struct wishes w = {.strategy = "refine", .repairs = UINT64_MAX, .wave = 1};
     run_config_init(&c);
     const struct option opts[] = {
         OPT_STR('s', "strategy", &w.strategy, "NAME",
@@ -173,7 +185,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO", "another author for the porter"),
         OPT_STR(0, "from", &w.from, "FILE",
                 "start from this kernel; if it has host code, it is ported first"),
-        OPT_STR(0, "dialect", &w.dialect, "NAME", "cute (default) or cuda"),
+        OPT_STR(0, "dialect", &w.dialect, "NAME", "cute (default for models) or cuda"),
         OPT_POS_UINT('n', "steps", &w.steps, "N",
                      "steps, rounds or nodes (default: depends on the strategy)"),
         OPT_UINT(0, "repairs", &w.repairs, "N",

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/json.h"
 #include "playbook/bind/tensors.h"
+#include "playbook/generate/generate.h"
 #include "playbook/match/match.h"
 #include "playbook/playbook.h"
 
@@ -143,6 +145,53 @@ static json_t *with_update_apart(const json_t *task)
     return copy;
 }
 
+/* ---- any graph ------------------------------------------------------------------------------- */
+
+/* Binds the texts of kernels that are written from the task's graph. */
+static bool bind_graph(struct graph *g, struct pb_binding *out, struct strbuf *why)
+{
+    struct generated x = GENERATED_INIT;
+    struct err err = ERR_INIT;
+    bool ok = generate(g, &x, &err) == 0;
+    if (ok) {
+        bind_text(out, "plan", x.plan.buf);
+        bind_text(out, "includes", x.includes.buf);
+        bind_text(out, "overloads", x.overloads.buf);
+        bind_text(out, "kernels", x.kernels.buf);
+        out->elem = 4;
+    } else {
+        strbuf_addf(why, "no kernel can be written from its graph: %s", err.msg);
+    }
+    generated_release(&x);
+    return ok;
+}
+
+static bool bind_any(const json_t *task, struct pb_binding *out, struct strbuf *why)
+{
+    const json_t *j = json_object_get(task, "graph");
+    struct err err = ERR_INIT;
+    struct graph g;
+    struct meaning m;
+    bool ok = false;
+    if (j) {
+        if (graph_from_json(&g, j, &err) < 0) {
+            strbuf_addf(why, "its graph cannot be read: %s", err.msg);
+            return false;
+        }
+        ok = bind_graph(&g, out, why);
+        graph_release(&g);
+        return ok;
+    }
+    if (!meaning_read(&m, task))
+        strbuf_adds(why, m.why.buf);
+    else if (!m.readable)
+        strbuf_adds(why, "it has neither a graph nor a PyTorch expression");
+    else
+        ok = bind_graph(&m.g, out, why);
+    meaning_release(&m);
+    return ok;
+}
+
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why)
 {
@@ -155,6 +204,13 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
         strbuf_adds(why,
                     "it adds in no fixed order, and the task lacks the flag nondeterministic_ok");
         return false;
+    }
+    const struct pb_op *any = op_called(pb, "*");
+    if (any && str_eq(facts_text(any->texts, "from"), "graph")) {
+        bool fits = bind_any(task, out, why);
+        if (!fits)
+            pb_binding_release(out);
+        return fits;
     }
     json_t *apart = pb->in_place ? with_update_apart(task) : NULL;
     struct meaning m;

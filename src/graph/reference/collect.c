@@ -26,7 +26,11 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
     static const char *const start[] = {"0", "1", "-INFINITY", "INFINITY", "-INFINITY", "INFINITY"};
     struct collector c = {.kind = kind, .flags = flags, .of = v, .i = i};
     bool one = kind == COLLECT_PROD && e->mode.kind == REFERENCE_MAGNITUDE;
+    const char *type = e->u.real;
+    if (e->mode.kernel && collect_is_index(kind)) /* the element itself, beside its index */
+        e->u.real = kernel_type(v->args[0]);
     c.v = unit_var(&e->u, "%s", start[kind]);
+    e->u.real = type;
     c.m = unit_var(&e->u, "%s", collect_is_index(kind) ? "-1" : one ? "1" : "0");
     if (!rounds(e, &c))
         return c;

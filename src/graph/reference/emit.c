@@ -268,11 +268,38 @@ static struct term emit_op(struct emit *e, const struct value *v, struct place *
     }
 }
 
+const char *kernel_type(const struct value *v)
+{
+    if (v->dtype == DT_F64 || v->op == OP_FLOOR_DIV || v->op == OP_REMAINDER || v->op == OP_FMOD)
+        return "double"; /* a quotient that is rounded to float may have another integral part */
+    if (dtype_is_float(v->dtype))
+        return "float";
+    if (v->dtype != DT_BOOL)
+        return "double";
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        enum dtype t = v->args[k] ? v->args[k]->dtype : DT_BOOL;
+        if (t == DT_F64 || (!dtype_is_float(t) && t != DT_BOOL))
+            return "double";
+    }
+    return "float";
+}
+
+/* Sets the type of the statements that compute v. The caller restores e->u.real to the result. */
+static const char *type_begin(struct emit *e, const struct value *v)
+{
+    const char *was = e->u.real;
+    if (e->mode.kernel)
+        e->u.real = kernel_type(v);
+    return was;
+}
+
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);
     struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));
+    const char *type = type_begin(e, v);
     struct term t = emit_op(e, v, p);
+    e->u.real = type;
     e->u.at = was;
     return t;
 }
@@ -354,7 +381,9 @@ struct term emit_value(struct emit *e, const struct value *v, struct place *p)
     if (unit_recall(&e->u, key, &t))
         return t;
     struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));
+    const char *type = type_begin(e, v);
     t = e->store[v->id].is_stored ? emit_stored(e, v, p) : emit_op(e, v, p);
+    e->u.real = type;
     unit_remember(&e->u, e->u.at, key, t);
     e->u.at = was;
     return t;

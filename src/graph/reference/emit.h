@@ -76,6 +76,9 @@ struct emit {
     const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
     unsigned least_depth; /* where no statement may go further out: it depends on the sample */
+    /* Kernels: may a group of threads ("lanes") share the loop of a reduction? */
+    bool in_lanes;
+    const char *guard; /* kernels: "if (writes) " before a store, or "" */
 };
 
 /* Writes the element of v at place p. A stored value is read from scratch. */
@@ -130,6 +133,12 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
 const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
                        const char *key);
 const char *noise_key(struct emit *e, const struct value *v, struct index i);
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* The C type in which a kernel computes a value: float for floats, double for float64 and for
+ * integers (exact up to 2^53, as in the reference). A bool is 0 or 1. */
+const char *kernel_type(const struct value *v);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 

@@ -291,11 +291,31 @@ bool value_is_exact(const struct value *v, const struct store *store)
     return exact;
 }
 
+/* The element in a kernel, where operands may have other types than the result. */
+static struct term kernel_element(struct emit *e, const struct value *v, const struct term *args,
+                                  unsigned depth)
+{
+    struct term in[GRAPH_MAX_ARGS] = {{0}};
+    bool same = true;
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        bool converts = !str_eq(kernel_type(v->args[k]), e->u.real);
+        same &= !converts;
+        in[k] = args[k];
+        if (converts) /* unit_let() replaces double by float if the result is one */
+            in[k].v = arena_printf(e->u.arena, "((double)%s)", args[k].v);
+    }
+    if (v->op == OP_CAST && dtype_is_float(v->dtype) && same)
+        return args[0];
+    return term_of(e, unit_let(&e->u, "%s", element_text(e, v, in)), depth);
+}
+
 struct term emit_elementwise(struct emit *e, const struct value *v, const struct term *args,
                              struct index i, unsigned depth)
 {
     if (e->mode.kind != REFERENCE_MAGNITUDE)
         return emit_with_error(e, v, args, i, depth);
+    if (e->mode.kernel)
+        return kernel_element(e, v, args, depth);
     if (v->op == OP_CAST && dtype_is_float(v->dtype))
         return args[0];
     const char *f = unit_let(&e->u, "%s", element_text(e, v, args)), *m = NULL;

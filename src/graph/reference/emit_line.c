@@ -36,6 +36,30 @@ static void choice_line(struct emit *e, const struct value *v, bool with_mag)
     unit_close(&e->u, was);
 }
 
+/* cumsum in a kernel: chains of at most COLLECT_CHAIN terms on top of the sum of the chains
+ * before. */
+static void cumsum_line(struct emit *e, const struct value *v)
+{
+    struct unit_text *u = &e->u;
+    uint32_t axis = line_axis(v);
+    struct place p = line_place(e, v), q;
+    struct index first, j, end = index_dim(u, v->shape[axis]);
+    struct collector all = collect_start(e, v, COLLECT_SUM, unit_index(), 0), chain;
+    const char *step = arena_printf(u->arena, "%d", COLLECT_CHAIN);
+    struct scope *outer = unit_loop_by(u, index_number(u, 0), end, step, &first), *inner;
+    chain = collect_start(e, v, COLLECT_SUM, unit_index(), 0);
+    end = index_text(u, first.depth, "hone_size_min(%s + %s, %s)", first.text, step, end.text);
+    inner = unit_loop(u, first, end, &j);
+    place_set(&p, axis, j);
+    q = p;
+    collect_add(e, &chain, emit_value(e, v->args[0], &q), "");
+    const char *sum = unit_let(u, "%s + %s", all.v, chain.v);
+    line_put(e, v, p, "=", term_of(e, sum, j.depth), false);
+    unit_close(u, inner);
+    collect_add(e, &all, collect_now(e, &chain), "");
+    unit_close(u, outer);
+}
+
 /* cumsum and cumprod. */
 static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 {
@@ -95,6 +119,30 @@ static void add_to(struct emit *e, const struct value *v, struct place p, struct
                 ldexp(1, -2 - 2 * dtype_mantissa_bits(v->dtype)) / 3, sum);
 }
 
+/* One element of index_add, in a kernel: every row of the source whose index is this row. */
+static void index_add_element(struct emit *e, const struct value *v)
+{
+    struct unit_text *u = &e->u;
+    const struct value *index = v->args[1], *source = v->args[2];
+    uint32_t axis = line_axis(v);
+    struct index i;
+    struct place p = place_linear(v->rank, v->shape, unit_index()), in = p;
+    struct collector sum = collect_start(e, v, COLLECT_SUM, unit_index(), 0);
+    collect_add(e, &sum, emit_value(e, v->args[0], &in), "");
+    struct scope *rows = unit_loop(u, index_number(u, 0), index_dim(u, index->shape[0]), &i);
+    struct place at = place_empty(1, index->shape), from = place_empty(v->rank, source->shape);
+    place_set(&at, 0, i);
+    struct index row = emit_at(e, emit_value(e, index, &at), v->shape[axis]);
+    struct scope *match = unit_if(u, "%s == %s", row.text, place_at(u, &p, axis).text);
+    for (uint32_t k = 0; k < v->rank; k++)
+        place_set(&from, k, k == axis ? i : place_at(u, &p, k));
+    collect_add(e, &sum, emit_value(e, source, &from), "");
+    unit_close(u, match);
+    unit_close(u, rows);
+    struct term t = collect_end(e, &sum);
+    unit_do(u, "VAL%u(unit) = %s", v->id, t.v);
+}
+
 static void index_add_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *index = v->args[1], *source = v->args[2];
@@ -133,8 +181,12 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag)
         emit_recurrent(e, v, with_mag);
     else if (v->op == OP_CUMMAX || v->op == OP_CUMMIN)
         choice_line(e, v, with_mag);
+    else if (v->op == OP_INDEX_ADD && e->mode.kernel)
+        index_add_element(e, v);
     else if (v->op == OP_INDEX_ADD)
         index_add_line(e, v, with_mag);
+    else if (v->op == OP_CUMSUM && e->mode.kernel && dtype_is_float(v->dtype))
+        cumsum_line(e, v);
     else
         scan_line(e, v, with_mag);
 }

@@ -238,7 +238,10 @@ void emit_recurrent(struct emit *e, const struct value *v, bool with_mag)
                      .row = place_at(u, &row, 1),
                      .with_mag = with_mag || e->mode.kind == REFERENCE_SIGMA};
     struct scope *steps = unit_loop(u, index_number(u, 0), index_dim(u, v->shape[0]), &c.step);
-    struct scope *elements = unit_loop(u, index_number(u, 0), index_dim(u, c.hidden), &c.j);
+    struct index first = e->mode.kernel ? (struct index){"lane", 0} : index_number(u, 0);
+    struct scope *elements =
+        e->mode.kernel ? unit_loop_by(u, first, index_dim(u, c.hidden), "lanes", &c.j)
+                       : unit_loop(u, first, index_dim(u, c.hidden), &c.j);
     if (v->op == OP_LSTM)
         lstm_step(e, &c);
     else if (v->op == OP_GRU)
@@ -246,5 +249,7 @@ void emit_recurrent(struct emit *e, const struct value *v, bool with_mag)
     else
         rnn_step(e, &c);
     unit_close(u, elements);
+    if (e->mode.kernel) /* the block's threads share the elements of a step */
+        unit_do(u, "__syncthreads()");
     unit_close(u, steps);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "graph/reference/collect.h"
+#include "graph/reference/nest.h"
 
 /* ---- the elements of a reduction ------------------------------------------------------------- */
 
@@ -137,22 +137,21 @@ static unsigned flags_of(const struct value *v)
 
 static struct term in_one_step(struct emit *e, const struct value *v, struct place *kept)
 {
-    const struct dim *axes[GRAPH_MAX_RANK];
-    struct scope *opened[GRAPH_MAX_RANK];
-    uint32_t n = reduced_axes(v, axes), loops = 0;
+    const struct dim *axes[GRAPH_MAX_RANK], *all = emit_reduced(e, v);
+    uint32_t n = reduced_axes(v, axes);
     struct place gone = place_empty(n, axes);
     struct shared_error errors, *was = shared_begin(e, v, &errors);
-    struct collector c =
-        collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v));
-    for (uint32_t i = 0; i < n; i++) {
-        struct index at = index_number(&e->u, 0);
-        if (!dim_is(axes[i], 1))
-            opened[loops++] = unit_loop(&e->u, at, index_dim(&e->u, axes[i]), &at);
-        place_set(&gone, i, at);
-    }
-    add_item(e, v, &c, kept, &gone);
-    while (loops > 0)
-        unit_close(&e->u, opened[--loops]);
+    struct nest x = nest_start(
+        e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v)));
+    if (nest_is_shared(e, all))
+        gone = place_linear(n, axes,
+                            nest_range(&x, index_number(&e->u, 0), index_dim(&e->u, all),
+                                       all->is_number ? all->value : 0, true));
+    else
+        for (uint32_t i = 0; i < n; i++)
+            place_set(&gone, i, nest_loop(&x, axes[i]));
+    add_item(e, v, nest_sum(&x), kept, &gone);
+    struct collector c = nest_end(&x);
     e->shared = was;
     return collect_end(e, &c);
 }
@@ -185,30 +184,37 @@ void emit_part(struct emit *e, const struct value *v, bool with_mag)
                                   dim_in_c(&e->u, emit_reduced(e, v)));
     struct place kept = place_linear(v->rank, v->shape, row);
     struct shared_error errors, *outer = shared_begin(e, v, &errors);
-    struct collector c = collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v));
-    struct scope *was = unit_loop(&e->u, first, end, &r);
+    struct nest x =
+        nest_start(e, collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v)));
+    r = nest_range(&x, first, end, EMIT_CHUNK, e->in_lanes);
     struct place gone = place_linear(n, axes, r);
-    add_item(e, v, &c, &kept, &gone);
-    unit_close(&e->u, was);
+    add_item(e, v, nest_sum(&x), &kept, &gone);
+    struct collector c = nest_end(&x);
     e->shared = outer;
     struct term t = collect_now(e, &c);
-    unit_do(&e->u, "PART%u(unit) = %s", v->id, t.v);
+    unit_do(&e->u, "%sPART%u(unit) = %s", e->guard ? e->guard : "", v->id, t.v);
     if (with_mag)
-        unit_do(&e->u, "PMAG%u(unit) = %s", v->id, t.m);
+        unit_do(&e->u, "%sPMAG%u(unit) = %s", e->guard ? e->guard : "", v->id, t.m);
 }
 
 static struct term in_two_steps(struct emit *e, const struct value *v, struct place *kept)
 {
-    struct index parts = index_dim(&e->u, emit_parts(e, v)), i;
+    const struct dim *number = emit_parts(e, v);
+    struct index parts = index_dim(&e->u, number);
     struct index first = index_mul(&e->u, place_number(&e->u, kept), parts);
-    struct collector c =
-        collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), COLLECT_PARTS);
-    struct scope *was = unit_loop(&e->u, first, index_add(&e->u, first, parts), &i);
+    struct nest x = nest_start(
+        e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), COLLECT_PARTS));
+    struct index i = nest_range(&x, first, index_add(&e->u, first, parts),
+                                number->is_number ? number->value : 0, nest_is_shared(e, number));
     struct term t = {.depth = scope_depth(e->u.at)};
+    const char *type = e->u.real;
+    if (e->mode.kernel && collect_is_index(kind_of(v->op)))
+        e->u.real = kernel_type(v->args[0]);
     t.v = unit_let(&e->u, "PART%u(%s)", v->id, i.text);
+    e->u.real = type;
     t.m = unit_let(&e->u, "PMAG%u(%s)", v->id, i.text);
-    collect_add(e, &c, t, t.m);
-    unit_close(&e->u, was);
+    collect_add(e, nest_sum(&x), t, t.m);
+    struct collector c = nest_end(&x);
     return collect_end(e, &c);
 }
 
@@ -258,15 +264,6 @@ static struct index below_tap(struct emit *e, const struct value *v, uint32_t i,
     return at;
 }
 
-static struct index loop_over(struct emit *e, const struct dim *n, struct scope **opened,
-                              uint32_t *loops)
-{
-    struct index at = index_number(&e->u, 0);
-    if (!dim_is(n, 1))
-        opened[(*loops)++] = unit_loop(&e->u, at, index_dim(&e->u, n), &at);
-    return at;
-}
-
 static struct collector start_with_bias(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *bias = v->args[2];
@@ -300,6 +297,14 @@ static struct index above_tap(struct emit *e, const struct value *v, uint32_t i,
     return at;
 }
 
+/* Opens the condition that was written to `inside`, if any. */
+static void condition(struct nest *x, struct strbuf *inside)
+{
+    if (inside->len)
+        nest_if(x, inside->buf);
+    strbuf_clear(inside);
+}
+
 /* Adds the product of image and filter at these places, as add_item() does. */
 static void add_product(struct emit *e, const struct value *v, const struct collector *c,
                         struct place *q, struct place *window)
@@ -321,31 +326,30 @@ struct term emit_conv_transpose(struct emit *e, const struct value *v, struct pl
 {
     const struct value *x = v->args[0], *w = v->args[1];
     const struct dim *groups = value_attr(v, "groups")->dims[0];
-    struct scope *opened[GRAPH_MAX_RANK + 1];
     struct strbuf inside = STRBUF_INIT(1 << 16);
-    uint32_t loops = 0;
     struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
     struct index out = place_at(&e->u, p, 1), each = index_dim(&e->u, w->shape[1]);
     struct shared_error errors, *outer = shared_begin(e, v, &errors);
-    struct collector sum = start_with_bias(e, v, p);
+    struct nest sums = nest_start(e, start_with_bias(e, v, p));
     place_set(&q, 0, place_at(&e->u, p, 0));
     place_set(&window, 1, dim_is(groups, 1) ? out : index_mod(&e->u, out, each));
     const struct dim *inputs = dim_div(&e->g->dims, w->shape[0], groups);
-    struct index c = loop_over(e, inputs, opened, &loops);
+    struct index c = nest_loop(&sums, inputs);
     if (!dim_is(groups, 1)) /* start at the group's first channel */
         c = index_add(&e->u,
                       index_mul(&e->u, index_div(&e->u, out, each), index_dim(&e->u, inputs)), c);
     place_set(&window, 0, c);
     place_set(&q, 1, c);
     for (uint32_t i = 0; i + 2 < x->rank; i++) {
-        struct index tap = loop_over(e, w->shape[2 + i], opened, &loops);
+        struct index tap = nest_loop(&sums, w->shape[2 + i]);
         place_set(&window, 2 + i, tap);
         place_set(&q, 2 + i, above_tap(e, v, i, place_at(&e->u, p, 2 + i), tap, &inside));
+        if (e->mode.kernel) /* a tap outside the image needs no inner loops */
+            condition(&sums, &inside);
     }
-    opened[loops++] = unit_if(&e->u, "%s", inside.buf);
-    add_product(e, v, &sum, &q, &window);
-    while (loops > 0)
-        unit_close(&e->u, opened[--loops]);
+    condition(&sums, &inside);
+    add_product(e, v, nest_sum(&sums), &q, &window);
+    struct collector sum = nest_end(&sums);
     e->shared = outer;
     strbuf_release(&inside);
     return collect_end(e, &sum);
@@ -355,16 +359,14 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *x = v->args[0], *w = v->args[1];
     const struct dim *groups = value_attr(v, "groups")->dims[0];
-    struct scope *opened[GRAPH_MAX_RANK + 1];
     struct strbuf inside = STRBUF_INIT(1 << 16);
-    uint32_t loops = 0;
     struct place q = place_empty(x->rank, x->shape), window = place_empty(w->rank, w->shape);
     struct index out = place_at(&e->u, p, 1), c;
     struct shared_error errors, *outer = shared_begin(e, v, &errors);
-    struct collector sum = start_with_bias(e, v, p);
+    struct nest sums = nest_start(e, start_with_bias(e, v, p));
     place_set(&q, 0, place_at(&e->u, p, 0));
     place_set(&window, 0, out);
-    c = loop_over(e, w->shape[1], opened, &loops);
+    c = nest_loop(&sums, w->shape[1]);
     place_set(&window, 1, c);
     if (!dim_is(groups, 1)) { /* start at the group's first channel */
         struct index each = index_dim(&e->u, dim_div(&e->g->dims, w->shape[0], groups));
@@ -374,15 +376,15 @@ struct term emit_conv(struct emit *e, const struct value *v, struct place *p)
     }
     place_set(&q, 1, c);
     for (uint32_t i = 0; i + 2 < x->rank; i++) {
-        struct index tap = loop_over(e, w->shape[2 + i], opened, &loops);
+        struct index tap = nest_loop(&sums, w->shape[2 + i]);
         place_set(&window, 2 + i, tap);
         place_set(&q, 2 + i, below_tap(e, v, i, place_at(&e->u, p, 2 + i), tap, &inside));
+        if (e->mode.kernel) /* a tap outside the image needs no inner loops */
+            condition(&sums, &inside);
     }
-    if (inside.len)
-        opened[loops++] = unit_if(&e->u, "%s", inside.buf);
-    add_product(e, v, &sum, &q, &window);
-    while (loops > 0)
-        unit_close(&e->u, opened[--loops]);
+    condition(&sums, &inside);
+    add_product(e, v, nest_sum(&sums), &q, &window);
+    struct collector sum = nest_end(&sums);
     e->shared = outer;
     strbuf_release(&inside);
     return collect_end(e, &sum);
@@ -395,7 +397,7 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
     const struct value *index = v->args[0], *w = v->args[1], *offsets = v->args[2];
     const char *mode = value_attr(v, "mode")->text;
     bool max = str_eq(mode, "max");
-    struct index bag = place_at(&e->u, p, 0), ends[2], i;
+    struct index bag = place_at(&e->u, p, 0), ends[2];
     for (int k = 0; k < 2; k++) {
         struct place q = place_empty(1, offsets->shape);
         place_set(&q, 0, index_add(&e->u, bag, index_number(&e->u, k)));
@@ -403,15 +405,15 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
         ends[k] =
             index_text(&e->u, t.depth, "hone_end(%s, %s)", t.v, dim_in_c(&e->u, index->shape[0]));
     }
-    struct collector c =
-        collect_start(e, v, max ? COLLECT_MAX : COLLECT_SUM, place_number(&e->u, p), 0);
-    struct scope *was = unit_loop(&e->u, ends[0], ends[1], &i);
+    struct nest x = nest_start(
+        e, collect_start(e, v, max ? COLLECT_MAX : COLLECT_SUM, place_number(&e->u, p), 0));
+    struct index i = nest_range(&x, ends[0], ends[1], 0, false);
     struct place at = place_empty(1, index->shape), q = place_empty(2, w->shape);
     place_set(&at, 0, i);
     place_set(&q, 0, emit_at(e, emit_value(e, index, &at), w->shape[0]));
     place_set(&q, 1, place_at(&e->u, p, 1));
-    collect_add(e, &c, emit_value(e, w, &q), "");
-    unit_close(&e->u, was);
+    collect_add(e, nest_sum(&x), emit_value(e, w, &q), "");
+    struct collector c = nest_end(&x);
     struct term t = collect_now(e, &c);
     if (str_eq(mode, "sum"))
         return emit_rounded(e, v, t, c.i);

@@ -15,8 +15,9 @@ uint32_t line_axis(const struct value *v)
 }
 
 /* The axes that number the units: for index_add the axes up to and including `dim`, for recurrent
- * operations the batch, for others all axes but the line's. */
-static uint32_t unit_axes(const struct value *v, uint32_t *axes)
+ * operations the batch, for others all axes but the line's. In a kernel a unit of index_add makes
+ * one element. */
+static uint32_t unit_axes(const struct value *v, bool kernel, uint32_t *axes)
 {
     if (op_row(v->op)->kind == OPK_RECURRENT) {
         axes[0] = 1;
@@ -24,14 +25,14 @@ static uint32_t unit_axes(const struct value *v, uint32_t *axes)
     }
     uint32_t n = 0, axis = line_axis(v);
     for (uint32_t i = 0; i < v->rank; i++)
-        if (v->op == OP_INDEX_ADD ? i <= axis : i != axis)
+        if (v->op == OP_INDEX_ADD ? i <= axis || kernel : i != axis)
             axes[n++] = i;
     return n;
 }
 
 const struct dim *emit_lines(struct emit *e, const struct value *v)
 {
-    uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, axes);
+    uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, e->mode.kernel, axes);
     const struct dim *d = dim_number(&e->g->dims, 1);
     for (uint32_t i = 0; i < n; i++)
         d = dim_mul(&e->g->dims, d, v->shape[axes[i]]);
@@ -41,7 +42,7 @@ const struct dim *emit_lines(struct emit *e, const struct value *v)
 /* The place of the unit's elements along the axes that number the units; the rest is open. */
 struct place line_place(struct emit *e, const struct value *v)
 {
-    uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, axes);
+    uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, e->mode.kernel, axes);
     const struct dim *shape[GRAPH_MAX_RANK];
     struct place p = place_empty(v->rank, v->shape);
     for (uint32_t i = 0; i < n; i++)

@@ -16,6 +16,7 @@ struct lower {
     struct attr attrs[GRAPH_MAX_ATTRS];
     const struct value *v; /* the value that is being lowered, in `from` */
     VEC(const struct value *) shifts, shares;
+    bool for_kernel;
     struct err *err;
 };
 
@@ -274,11 +275,70 @@ static const struct value *lower_triplet(struct lower *l)
                               : mean_of(l, row, all_axes(row), false);
 }
 
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* Whether key j is at or before query i: [queries, keys]. */
+static const struct value *causal_mask(struct lower *l, const struct value *scores)
+{
+    const struct value *at[2] = {NULL, NULL};
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct dim *n = scores->shape[scores->rank - 2 + k];
+        const struct dim *shape[] = {k ? dim_number(&l->g->dims, 1) : n,
+                                     k ? n : dim_number(&l->g->dims, 1)};
+        struct attr attrs[GRAPH_MAX_ATTRS] = {attr_dims(&n, 1)};
+        const struct value *none[GRAPH_MAX_ARGS] = {NULL};
+        const struct value *i = graph_add(l->g, OP_IOTA, none, attrs, l->err);
+        at[k] = i ? graph_reshape(l->g, i, 2, shape, l->err) : NULL;
+    }
+    return at[0] && at[1] ? two(l, OP_GE, at[0], at[1]) : NULL;
+}
+
+/* q . k * scale, with the mask applied: [..., queries, keys]. */
+static const struct value *scores_of(struct lower *l)
+{
+    const struct value *q = l->in[0], *k = l->in[1], *mask = l->in[3], *scale = l->in[4];
+    int64_t axes[GRAPH_MAX_RANK];
+    for (uint32_t i = 0; i < k->rank; i++)
+        axes[i] = i + 2 < k->rank ? i : i + 2 == k->rank ? i + 1 : i - 1;
+    const struct value *turned = graph_permute(l->g, k, axes, l->err);
+    const struct value *s = turned ? two(l, OP_MATMUL, q, turned) : NULL;
+    if (!scale)
+        scale = one(l, OP_RSQRT, graph_size(l->g, q->shape[q->rank - 1]));
+    s = s && scale ? two(l, OP_MUL, s, scale) : NULL;
+    if (s && mask && mask->dtype == DT_BOOL)
+        s = graph_add3(l->g, OP_WHERE, mask, s, number(l, -INFINITY), l->err);
+    else if (s && mask)
+        s = two(l, OP_ADD, s, mask);
+    const struct value *before = s && attr_of(l, "causal")->i ? causal_mask(l, s) : NULL;
+    if (s && attr_of(l, "causal")->i)
+        s = before ? graph_add3(l->g, OP_WHERE, before, s, number(l, -INFINITY), l->err) : NULL;
+    return s;
+}
+
+/* A row in which the mask leaves no key is 0, as in PyTorch. */
+static const struct value *lower_attention(struct lower *l)
+{
+    const struct value *s = scores_of(l);
+    if (!s)
+        return NULL;
+    struct attr keys = attr_axis(s->rank - 1);
+    const struct value *e = one(l, OP_EXP, shifted(l, s, finite_peak(l, s, keys)));
+    const struct value *sum = e ? reduce(l, OP_SUM, e, keys, true) : NULL;
+    const struct value *any = sum ? two(l, OP_NE, sum, number(l, 0)) : NULL;
+    if (!any)
+        return NULL;
+    const struct value *safe = graph_add3(l->g, OP_WHERE, any, sum, number(l, 1), l->err);
+    const struct value *y = safe ? two(l, OP_MATMUL, e, l->in[2]) : NULL;
+    return y ? two(l, OP_DIV, y, safe) : NULL;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static lower_fn way_of(enum graph_op op)
+static lower_fn way_of(enum graph_op op, bool for_kernel)
 {
     switch (op) {
+    case OP_ATTENTION:
+        return for_kernel ? lower_attention : NULL;
     case OP_MEAN:
         return lower_mean;
     case OP_ANY:
@@ -357,7 +417,7 @@ static const struct value *lower_value(struct lower *l, const struct value *v)
             sizes_of(l, v->attrs[i].dims, v->attrs[i].n, l->attrs[i].dims) < 0)
             return NULL;
     }
-    lower_fn fn = way_of(v->op);
+    lower_fn fn = way_of(v->op, l->for_kernel);
     return fn ? fn(l) : graph_add(l->g, v->op, l->in, l->attrs, l->err);
 }
 
@@ -390,9 +450,10 @@ static const uint8_t *notes_of(const struct lower *l)
     return notes;
 }
 
-int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err)
+static int lower_graph(const struct graph *g, bool for_kernel, struct graph *low,
+                       const uint8_t **notes, struct err *err)
 {
-    struct lower l = {.from = g, .g = low, .err = err};
+    struct lower l = {.from = g, .g = low, .for_kernel = for_kernel, .err = err};
     graph_init(low, g->dims.names, g->dims.nnames);
     dim_take_values(&low->dims, &g->dims);
     const uint32_t *uses = graph_uses(g, &low->arena);
@@ -417,4 +478,15 @@ int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes,
     vec_release(&l.shares);
     free(l.made);
     return rc;
+}
+
+int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err)
+{
+    return lower_graph(g, false, low, notes, err);
+}
+
+int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
+                           struct err *err)
+{
+    return lower_graph(g, true, low, notes, err);
 }

@@ -16,6 +16,9 @@
  * If `notes` is not NULL, *notes has one entry for each value of `low`, in low's arena: a set of
  * enum lowered_note. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
+/* The same for a kernel: attention becomes products and a softmax, too. */
+int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
+                           struct err *err);
 
 /* Facts about a lowered value that the model of rounding errors needs. */
 enum lowered_note {

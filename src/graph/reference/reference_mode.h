@@ -16,6 +16,9 @@ struct reference_mode {
     /* SIGMA: a comparison whose operands lie within 4 sigma adds nothing, as if it were decided.
      * Elements whose sigma changes much are undecided. */
     bool without_branches;
+    /* MAGNITUDE: the text is for a GPU kernel (playbook/generate/). It computes values only, in the
+     * types of kernel_type() (emit.h), and adds up long sums in chains. */
+    bool kernel;
 };
 
 #endif

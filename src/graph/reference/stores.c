@@ -14,6 +14,8 @@ enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 /* A value is not stored, but computed again wherever it is read, if one element costs at most CHEAP
  * or if all its reads together cost at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
+/* A kernel splits rows of at least this many elements, even if there are several rows. */
+enum { LONG_ROW = 65536 };
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
  * the unit computes the element once. planner.site has a number for each value: SITE_NONE if no
@@ -27,6 +29,9 @@ struct planner {
     int64_t *weight, *reads;
     int64_t *site;
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
+    /* One per value: does it replace an input? A kernel stores such a value first, because other
+     * threads still read the input. NULL for references. */
+    bool *replaces;
 };
 
 static bool is_heavy(const struct value *v)
@@ -88,9 +93,17 @@ static void weigh(struct planner *p, const struct value *v)
         const struct value *a = v->args[k];
         if (!a || op_makes_lines(a->op) || (p->weight[a->id] > CHEAP && fan(v, k) == MANY))
             continue; /* absent, or certain to be stored */
+        if (p->e->mode.kernel && is_heavy(a))
+            continue; /* a kernel never computes it again: see must_store() */
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
+}
+
+/* Whether the only reads are at the sink's own place: the element is computed once for a unit. */
+static bool site_is_sink(int64_t site)
+{
+    return site > 0 && site % 16 <= 1;
 }
 
 static bool must_store(const struct planner *p, const struct value *v)
@@ -99,8 +112,12 @@ static bool must_store(const struct planner *p, const struct value *v)
     int64_t w = p->weight[v->id], reads = p->reads[v->id];
     if (op_makes_lines(v->op) || (p->e->drawn && (p->e->drawn[v->id] & DRAWN_ROUNDED)))
         return true;
+    if (p->replaces && p->replaces[v->id] && (kind != OPK_LEAF || v->op == OP_INPUT))
+        return true;
     if (kind == OPK_LEAF || kind == OPK_VIEW)
         return false;
+    if (p->e->mode.kernel && is_heavy(v) && !site_is_sink(p->site[v->id]))
+        return true;
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
 }
 
@@ -123,7 +140,8 @@ static void read_operands(struct planner *p, const struct value *v)
         const struct value *a = v->args[k];
         if (!a)
             continue;
-        bool in_place = op_row(v->op)->kind == OPK_ELEMENTWISE && value_same_shape(v, a);
+        bool in_place = (op_row(v->op)->kind == OPK_ELEMENTWISE && value_same_shape(v, a)) ||
+                        (p->e->mode.kernel && v->op == OP_RESHAPE);
         int64_t reads = MIN(times * fan(v, k), MANY);
         if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
             reads = MANY; /* a part reads many elements of a, so a value that needs a loop must be
@@ -147,7 +165,8 @@ static bool wants_parts(struct planner *p, const struct value *v)
         return false;
     if (kind == OPK_REDUCTION) {
         size_t gone = value_attr(v, "dim")->n;
-        return gone == v->args[0]->rank || gone > 1;
+        bool long_rows = p->e->mode.kernel && n->is_number && n->value >= LONG_ROW;
+        return gone == v->args[0]->rank || gone > 1 || long_rows;
     }
     const struct value *a = v->args[0], *b = v->args[1];
     return a->rank == 1 || b->rank == 1 || dim_is(a->shape[a->rank - 2], 1) ||
@@ -229,6 +248,20 @@ static int by_level(const void *pa, const void *pb)
     return order ? order : (int)a->v->id - (int)b->v->id;
 }
 
+static bool replaces_input(const struct graph *g, const struct graph_output *o)
+{
+    const struct value *v = graph_find(g, o->name);
+    return v && v->op == OP_INPUT;
+}
+
+static void mark_replaced(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    p->replaces = xcalloc(g->values.n + 1, sizeof *p->replaces);
+    vec_each (const struct graph_output, o, &g->outputs)
+        p->replaces[o->value->id] |= replaces_input(g, o);
+}
+
 void stores_plan(struct stores *s, struct emit *e)
 {
     const struct graph *g = e->g;
@@ -248,6 +281,8 @@ void stores_plan(struct stores *s, struct emit *e)
                                    ? value_is_exact(g->values.items[i], s->store)
                                    : value_has_no_error(e, g->values.items[i], s->store);
     }
+    if (e->mode.kernel)
+        mark_replaced(&p);
     for (size_t i = 0; i < g->outputs.n; i++) {
         add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
         if (e->drawn_outputs && e->drawn_outputs[i])
@@ -270,7 +305,8 @@ void stores_plan(struct stores *s, struct emit *e)
     }
     vec_each (const struct graph_output, o, &g->outputs) {
         const struct value *v = without_views(o->value);
-        bool direct = e->mode.kind == REFERENCE_MAGNITUDE; /* scratch holds variances, not sigma */
+        /* A SIGMA reference has variances in scratch, not sigma; a kernel converts outputs. */
+        bool direct = e->mode.kind == REFERENCE_MAGNITUDE && !e->mode.kernel;
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;
     }
@@ -282,13 +318,15 @@ void stores_plan(struct stores *s, struct emit *e)
         last = MAX(last, k->level + 1);
     vec_each (const struct graph_output, o, &g->outputs)
         if (s->direct[without_views(o->value)->id] != o)
-            add_sink(&p, SINK_OUTPUT, o->value, o, last, elements(&p, o->value));
+            add_sink(&p, SINK_OUTPUT, o->value, o, last + (e->mode.kernel && replaces_input(g, o)),
+                     elements(&p, o->value));
     if (s->sinks.n)
         qsort(s->sinks.items, s->sinks.n, sizeof *s->sinks.items, by_level);
     free(p.weight);
     free(p.reads);
     free(p.site);
     free(p.ready);
+    free(p.replaces);
 }
 
 void stores_release(struct stores *s)

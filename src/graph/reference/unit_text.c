@@ -49,7 +49,7 @@ static struct scope *scope_new(struct unit_text *u, struct scope *parent)
 
 void unit_init(struct unit_text *u, struct arena *a, const struct graph *g)
 {
-    *u = (struct unit_text){.arena = a, .graph = g};
+    *u = (struct unit_text){.arena = a, .graph = g, .real = "double", .whole = "int64_t"};
     u->body = u->at = scope_new(u, NULL);
 }
 
@@ -88,12 +88,44 @@ struct scope *unit_enter(struct unit_text *u, unsigned depth)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
+/* Appends `f` to numbers of type double, and replaces casts to double. */
+static void in_float(const char *text, struct strbuf *out)
+{
+    for (const char *p = text; *p;) {
+        size_t n = 0;
+        bool is_real = false, is_hex = p[0] == '0' && p[1] == 'x';
+        if (isdigit((unsigned char)*p)) {
+            for (; isalnum((unsigned char)p[n]) || p[n] == '.' ||
+                   (n && strchr("+-", p[n]) && p[n] && p[n - 1] == 'e' && !is_hex);
+                 n++)
+                is_real |= !is_hex && (p[n] == '.' || p[n] == 'e');
+            strbuf_add(out, p, n);
+            strbuf_adds(out, is_real ? "f" : "");
+        } else if (isalpha((unsigned char)*p) || *p == '_') {
+            while (isalnum((unsigned char)p[n]) || p[n] == '_')
+                n++;
+            strbuf_add(out, p, n);
+        } else if (str_starts(p, "(double)")) {
+            strbuf_adds(out, "(float)");
+            n = strlen("(double)");
+        } else {
+            strbuf_addc(out, *p);
+            n = 1;
+        }
+        p += n;
+    }
+}
+
 static const char *formatted(struct unit_text *u, const char *fmt, va_list ap)
 {
-    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct strbuf sb = STRBUF_INIT(1 << 20), narrow = STRBUF_INIT(1 << 20);
     strbuf_vaddf(&sb, fmt, ap);
-    const char *s = arena_strdup(u->arena, sb.buf);
+    bool is_float = str_eq(u->real, "float");
+    if (is_float)
+        in_float(sb.buf, &narrow);
+    const char *s = arena_strdup(u->arena, is_float ? narrow.buf : sb.buf);
     strbuf_release(&sb);
+    strbuf_release(&narrow);
     return s;
 }
 
@@ -117,7 +149,7 @@ const char *unit_let(struct unit_text *u, const char *fmt, ...)
     va_start(ap, fmt);
     const char *text = formatted(u, fmt, ap);
     va_end(ap);
-    return declare(u, "const double", 'v', u->at, text);
+    return declare(u, arena_printf(u->arena, "const %s", u->real), 'v', u->at, text);
 }
 
 const char *unit_var(struct unit_text *u, const char *fmt, ...)
@@ -126,7 +158,7 @@ const char *unit_var(struct unit_text *u, const char *fmt, ...)
     va_start(ap, fmt);
     const char *text = formatted(u, fmt, ap);
     va_end(ap);
-    return declare(u, "double", 'v', u->at, text);
+    return declare(u, u->real, 'v', u->at, text);
 }
 
 void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
@@ -156,16 +188,29 @@ static struct scope *open_scope(struct unit_text *u, const char *text, bool is_g
     return was;
 }
 
+static struct scope *open_loop(struct unit_text *u, struct index first, struct index end,
+                               const char *step, struct index *out)
+{
+    const char *i = arena_printf(u->arena, "i%u", ++u->names);
+    struct scope *was =
+        open_scope(u,
+                   arena_printf(u->arena, "for (%s %s = %s; %s < %s; %s%s) {", u->whole, i,
+                                first.text, i, end.text, i, step),
+                   false);
+    *out = (struct index){i, u->at->depth};
+    return was;
+}
+
 struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
                         struct index *out)
 {
-    const char *i = arena_printf(u->arena, "i%u", ++u->names);
-    struct scope *was = open_scope(u,
-                                   arena_printf(u->arena, "for (int64_t %s = %s; %s < %s; %s++) {",
-                                                i, first.text, i, end.text, i),
-                                   false);
-    *out = (struct index){i, u->at->depth};
-    return was;
+    return open_loop(u, first, end, "++", out);
+}
+
+struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index end,
+                           const char *step, struct index *out)
+{
+    return open_loop(u, first, end, arena_printf(u->arena, " += %s", step), out);
 }
 
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n)
@@ -395,7 +440,8 @@ struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ..
     struct term known;
     if (unit_recall(u, text, &known))
         return (struct index){known.v, known.depth};
-    struct index i = {declare(u, "const int64_t", 'i', s, text), s->depth};
+    struct index i = {declare(u, arena_printf(u->arena, "const %s", u->whole), 'i', s, text),
+                      s->depth};
     unit_remember(u, s, text, (struct term){i.text, NULL, i.depth});
     return i;
 }

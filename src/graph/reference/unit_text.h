@@ -45,6 +45,9 @@ struct unit_text {
     const struct graph *graph; /* tells axes from scalars */
     struct scope *body, *at;
     unsigned names; /* how many names have been given */
+    /* The C type of unit_let() and unit_var(), and that of indices. If `real` is "float", numbers
+     * and casts in statements become float too. */
+    const char *real, *whole;
 };
 
 void unit_init(struct unit_text *u, struct arena *a, const struct graph *g);
@@ -90,9 +93,12 @@ void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
 /* A statement that is never dropped. */
 void unit_do(struct unit_text *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* for (i = first; i < end; i++). Returns the scope to pass to unit_close(). */
+/* for (i = first; i < end; i++). Returns the scope to pass to unit_close(). unit_loop_by() adds
+ * `step` instead of 1. */
 struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
                         struct index *out);
+struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index end,
+                           const char *step, struct index *out);
 /* for (name = 0; name < n; name++), with a name that macros know. */
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n);
 /* if (condition). No read of memory moves out of the condition. */

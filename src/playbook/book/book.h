@@ -65,6 +65,7 @@ struct playbook {
     uint32_t arch;  /* the least architecture that it needs: 80, 90 */
     bool unordered; /* the kernel adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
+    bool last;      /* only for tasks that no other playbook fits */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
@@ -74,7 +75,8 @@ struct playbook {
 
 struct playbook_shelf {
     struct arena arena;
-    VEC(struct playbook) books; /* sorted: highest architecture first, then by name */
+    /* Sorted: those with `last` at the end, highest architecture first, then by name. */
+    VEC(struct playbook) books;
 };
 
 /* Opens the built-in playbooks and those in folders of dir (NULL = none). A playbook of dir

@@ -285,7 +285,8 @@ static int load_ops(const struct loading *l)
             return -1;
         if (load_signature(l, v, at, sig, &op.sig) < 0)
             return -1;
-        if (!op.sig || !op.sig->n)
+        bool any = str_eq(facts_text(v, "from"), "graph"); /* takes any tensors */
+        if (!any && (!op.sig || !op.sig->n))
             return bad(l, at, "neither op '%s' nor the playbook has tensors", name);
         add_op(l, name, op);
     }
@@ -328,7 +329,7 @@ static int load_json(const struct loading *l)
 {
     static const char *const keys[] = {"about",    "class",    "ops",     "share",
                                        "tensors",  "scalars",  "arch",    "unordered",
-                                       "in_place", "settings", "require", NULL};
+                                       "in_place", "last",     "settings", "require", NULL};
     struct playbook *pb = l->pb;
     const json_t *root = pb->root, *about = json_object_get(root, "about");
     const json_t *class = json_object_get(root, "class"), *arch = json_object_get(root, "arch");
@@ -344,6 +345,7 @@ static int load_json(const struct loading *l)
     pb->arch = (uint32_t)json_integer_value(arch);
     pb->unordered = json_is_true(json_object_get(root, "unordered"));
     pb->in_place = json_is_true(json_object_get(root, "in_place"));
+    pb->last = json_is_true(json_object_get(root, "last"));
     if (json_array_size(settings) > PB_MAX_SETTINGS || !json_array_size(settings))
         return bad(l, "/settings", "a playbook has 1 to %d settings", PB_MAX_SETTINGS);
     for (size_t i = 0; i < json_array_size(settings); i++)
@@ -430,6 +432,8 @@ static int add_folder(struct playbook_shelf *s, const char *dir, const char *nam
 static int by_demand(const void *x, const void *y)
 {
     const struct playbook *a = x, *b = y;
+    if (a->last != b->last)
+        return a->last ? 1 : -1;
     return a->arch != b->arch ? (a->arch > b->arch ? -1 : 1) : strcmp(a->name, b->name);
 }
 

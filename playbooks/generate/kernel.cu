@@ -1,0 +1,201 @@
+/* hone-plan
+@{plan}
+*/
+// Written from the task's graph. A launch computes one value that is stored, or an output, and does
+// elementwise work where it reads the result. A unit is one element, or one line of elements.
+@{includes}
+#define int64_t long long
+#define uint64_t unsigned long long
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+
+constexpr int kThreads = @{threads};
+constexpr int kItems = @{items}; // units of a thread
+
+#define IN(t, i) hone_load(in_##t[i])
+#define OUT(t, i, v) hone_put(&out_##t[i], v)
+#define AX(a) ax_##a
+#define SC(s) sc_##s
+
+template <class T>
+__device__ T hone_load(const T &x)
+{
+    return x;
+}
+
+template <class T, class V>
+__device__ void hone_put(T *p, V v)
+{
+    *p = (T)v;
+}
+
+template <class V>
+__device__ void hone_put(bool *p, V v)
+{
+    *p = v != 0;
+}
+
+@{overloads}
+// As in PyTorch, a NaN wins.
+template <class A, class B>
+__device__ auto hone_max(A a, B b) -> decltype(a + b)
+{
+    return a > b || a != a ? a : b;
+}
+
+template <class A, class B>
+__device__ auto hone_min(A a, B b) -> decltype(a + b)
+{
+    return a < b || a != a ? a : b;
+}
+
+// An index into n elements, from the end if it is negative.
+template <class I>
+__device__ I hone_at(double i, I n)
+{
+    if (i < 0)
+        i += (double)n;
+    return i >= 0 && i < (double)n ? (I)i : 0;
+}
+
+// The end of a run of at most n elements.
+template <class I>
+__device__ I hone_end(double i, I n)
+{
+    return i >= 0 ? (i < (double)n ? (I)i : n) : 0;
+}
+
+template <class A, class B>
+__device__ auto hone_size_min(A a, B b) -> decltype(a + b)
+{
+    return a < b ? a : b;
+}
+
+template <class A, class B>
+__device__ auto hone_size_max(A a, B b) -> decltype(a + b)
+{
+    return a > b ? a : b;
+}
+
+template <class A, class B>
+__device__ auto hone_size_cdiv(A a, B b) -> decltype(a + b)
+{
+    return a / b + (a % b > 0);
+}
+
+template <class A, class B>
+__device__ auto hone_size_align(A a, B b) -> decltype(a + b)
+{
+    return (a / b + (a % b > 0)) * b;
+}
+
+template <class A>
+__device__ A hone_size_pow2ceil(A a)
+{
+    A n = 1;
+    while (n < a)
+        n *= 2;
+    return n;
+}
+
+// Integers wrap around.
+__device__ double hone_int64(uint64_t v) { return (double)(int64_t)v; }
+__device__ double hone_int32(uint64_t v) { return (double)(int)v; }
+__device__ double hone_int16(uint64_t v) { return (double)(short)v; }
+__device__ double hone_int8(uint64_t v) { return (double)(signed char)v; }
+__device__ double hone_uint64(uint64_t v) { return (double)v; }
+__device__ double hone_uint32(uint64_t v) { return (double)(unsigned)v; }
+__device__ double hone_uint16(uint64_t v) { return (double)(unsigned short)v; }
+__device__ double hone_uint8(uint64_t v) { return (double)(unsigned char)v; }
+
+// Lanes: the threads of a block that compute one unit together. There are `lanes` of them, a power
+// of two, and their numbers are `apart`. All threads of the block must call these functions.
+__device__ int hone_lane(int lanes, int apart)
+{
+    return apart == 1 ? threadIdx.x % lanes : threadIdx.x / apart;
+}
+
+// Combines the lanes' values in a fixed order; each lane gets the result.
+template <class T, class F>
+__device__ T hone_group(T v, int lanes, int apart, F combine)
+{
+    __shared__ T part[kThreads];
+    const int lane = hone_lane(lanes, apart);
+    __syncthreads();
+    part[threadIdx.x] = v;
+    __syncthreads();
+    for (int step = lanes / 2; step > 0; step /= 2) {
+        if (lane < step)
+            part[threadIdx.x] = combine(part[threadIdx.x], part[threadIdx.x + step * apart]);
+        __syncthreads();
+    }
+    return part[threadIdx.x - lane * apart];
+}
+
+template <class T>
+__device__ T hone_group_sum(T v, int lanes, int apart)
+{
+    return hone_group(v, lanes, apart, [](T a, T b) { return a + b; });
+}
+
+template <class T>
+__device__ T hone_group_prod(T v, int lanes, int apart)
+{
+    return hone_group(v, lanes, apart, [](T a, T b) { return a * b; });
+}
+
+template <class T>
+__device__ T hone_group_max(T v, int lanes, int apart)
+{
+    return hone_group(v, lanes, apart, [](T a, T b) { return hone_max(a, b); });
+}
+
+template <class T>
+__device__ T hone_group_min(T v, int lanes, int apart)
+{
+    return hone_group(v, lanes, apart, [](T a, T b) { return hone_min(a, b); });
+}
+
+// An element and its index; the index is -1 if there is no element.
+template <class T>
+struct hone_choice {
+    T v;
+    double i;
+};
+
+// Of equal elements, and of several NaNs, the first one is chosen.
+template <class T>
+__device__ void hone_group_arg(T &v, double &i, int lanes, int apart, bool most)
+{
+    hone_choice<T> all = {v, i};
+    all = hone_group(all, lanes, apart, [=](hone_choice<T> a, hone_choice<T> b) {
+        if (a.i < 0 || b.i < 0)
+            return a.i < 0 ? b : a;
+        bool a_nan = a.v != a.v, b_nan = b.v != b.v;
+        if (a_nan || b_nan)
+            return a_nan && (!b_nan || a.i < b.i) ? a : b;
+        if (a.v == b.v)
+            return a.i < b.i ? a : b;
+        return (a.v > b.v) == most ? a : b;
+    });
+    v = all.v;
+    i = all.i;
+}
+
+template <class T>
+__device__ void hone_group_argmax(T &v, double &i, int lanes, int apart)
+{
+    hone_group_arg(v, i, lanes, apart, true);
+}
+
+template <class T>
+__device__ void hone_group_argmin(T &v, double &i, int lanes, int apart)
+{
+    hone_group_arg(v, i, lanes, apart, false);
+}
+
+@{kernels}

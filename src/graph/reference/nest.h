@@ -1,0 +1,48 @@
+/*
+ * nest.h - the loops of a sum, and where their terms are collected.
+ *
+ *     struct nest n = nest_start(e, collector);
+ *     i = nest_loop(&n, columns);
+ *     nest_add(&n, term, "");
+ *     struct collector c = nest_end(&n);
+ *
+ * In a reference all terms go to one collector. In a kernel a sum of floats would lose digits that
+ * way: there, each chain of at most COLLECT_CHAIN terms has a collector of its own, which is added
+ * to the one around it.
+ */
+#ifndef GRAPH_REFERENCE_NEST_H
+#define GRAPH_REFERENCE_NEST_H
+
+#include "graph/reference/collect.h"
+
+#define NEST_MAX (4 * GRAPH_MAX_RANK)
+
+struct nest {
+    struct emit *e;
+    struct collector sum[NEST_MAX];
+    uint32_t sums;
+    struct scope *opened[NEST_MAX]; /* NULL: here a chain began */
+    uint32_t n;
+    int64_t terms; /* of the innermost chain so far; 0: unknown */
+    bool shared;   /* lanes share the loop: their results must be combined */
+};
+
+struct nest nest_start(struct emit *e, struct collector c);
+/* Opens a loop over n elements. An axis of size 1 needs no loop. */
+struct index nest_loop(struct nest *x, const struct dim *n);
+/* Opens a loop over [first, end). `most` is the most terms if that is known, else 0. The threads of
+ * a group share it if `shared`. */
+struct index nest_range(struct nest *x, struct index first, struct index end, int64_t most,
+                        bool shared);
+void nest_if(struct nest *x, const char *condition);
+/* The collector to add terms to. */
+const struct collector *nest_sum(const struct nest *x);
+/* Closes everything. Returns the outermost collector. */
+struct collector nest_end(struct nest *x);
+
+/* Whether n elements are so many, or may be, that several threads should share a loop over them. */
+bool nest_has_many(const struct dim *n);
+/* Whether the lanes of a group share a loop over n elements that begins here. */
+bool nest_is_shared(const struct emit *e, const struct dim *n);
+
+#endif

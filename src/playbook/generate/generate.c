@@ -1,0 +1,346 @@
+/*
+ * generate.c - see generate.h.
+ *
+ * A unit is one call of a kernel's body: it computes one element of the launch's value, or one
+ * line of it. There are three ways to map units to threads:
+ *
+ *   MAP_THREADS   a thread computes @{items} units
+ *   MAP_LANES     a group of threads ("lanes") computes one unit and shares the loop of a reduction
+ *   MAP_BLOCK     a block computes one unit: all steps of a recurrent operation for one batch row
+ */
+#include "playbook/generate/generate.h"
+
+#include "base/util.h"
+#include "graph/reference/lower.h"
+#include "graph/reference/nest.h"
+#include "graph/reference/stores.h"
+#include "job/job.h"
+#include "playbook/generate/params.h"
+
+/* Outputs of one launch; more would need too many arguments. */
+enum { MAX_TOGETHER = 4 };
+/* Lanes share a loop only if there are not enough units to fill a GPU. */
+enum { ENOUGH_THREADS = 1 << 18 };
+
+enum mapping { MAP_THREADS, MAP_LANES, MAP_BLOCK };
+
+struct writer {
+    struct generated *out;
+    struct graph *g;
+    struct emit emit;
+    struct stores stores;
+    struct params params;
+    struct arena arena;
+    unsigned kernels; /* how many have been written */
+    struct err *err;
+};
+
+/* ---- which threads make a unit --------------------------------------------------------------- */
+
+/* The first reduction or product from which the elements of v are computed in place; NULL if there
+ * is none. `own`: v is the value of the launch, which is computed even if it is stored. */
+static const struct value *loop_of(struct writer *w, const struct value *v, bool own)
+{
+    enum op_kind kind = op_row(v->op)->kind;
+    if (!own && w->stores.store[v->id].is_stored)
+        return NULL;
+    if (kind == OPK_REDUCTION || kind == OPK_PRODUCT)
+        return v;
+    if (v->op == OP_RESHAPE)
+        return loop_of(w, v->args[0], false);
+    for (uint32_t k = 0; kind == OPK_ELEMENTWISE && k < v->nargs; k++) {
+        const struct value *loop =
+            value_same_shape(v, v->args[k]) ? loop_of(w, v->args[k], false) : NULL;
+        if (loop)
+            return loop;
+    }
+    return NULL;
+}
+
+/* How many elements the loop of a sink goes over; NULL if lanes cannot share it. */
+static const struct dim *loop_length(struct writer *w, const struct sink *s,
+                                     const struct value **loop)
+{
+    struct dim_pool *p = &w->g->dims;
+    const struct dim *n;
+    *loop = NULL;
+    if (s->kind == SINK_LINES)
+        return NULL;
+    *loop = loop_of(w, s->v, s->kind != SINK_OUTPUT);
+    if (!*loop)
+        return NULL;
+    if (s->kind == SINK_PART)
+        n = dim_min(p, emit_reduced(&w->emit, s->v), dim_number(p, EMIT_CHUNK));
+    else if (w->stores.store[(*loop)->id].in_parts)
+        n = emit_parts(&w->emit, *loop);
+    else
+        n = emit_reduced(&w->emit, *loop);
+    return nest_has_many(n) ? n : NULL;
+}
+
+/* Do neighbouring elements of the loop lie next to each other in memory? */
+static bool is_contiguous(const struct value *v)
+{
+    if (v->op == OP_MATMUL) {
+        const struct value *b = v->args[1];
+        bool turned = b->op == OP_PERMUTE && b->rank > 1 &&
+                      value_attr(b, "dims")->ints[b->rank - 2] == (int64_t)b->rank - 1;
+        return b->rank == 1 || turned || dim_is(b->shape[b->rank - 1], 1);
+    }
+    const struct attr *dim = value_attr(v, "dim");
+    return dim->n && dim->ints[dim->n - 1] == (int64_t)v->args[0]->rank - 1;
+}
+
+/* How many lanes a unit has, as an expression of the plan: a power of two. */
+static const char *lanes_text(struct writer *w, const struct dim *units, const struct dim *n,
+                              bool contiguous)
+{
+    const char *most = contiguous ? "max(32,pow2ceil(cdiv(%d,%s)))" : "pow2ceil(cdiv(%d,%s))";
+    most = arena_printf(&w->arena, most, (int)ENOUGH_THREADS, units->text);
+    return arena_printf(&w->arena, "min(@{lanes},pow2ceil(cdiv(%s,4)),%s)", n->text, most);
+}
+
+/* ---- one launch ------------------------------------------------------------------------------ */
+
+struct launch {
+    const struct sink *sinks;
+    size_t n;
+    enum mapping map;
+    const char *lanes;
+    bool contiguous;
+    const char *name;
+};
+
+static void write_sink(struct emit *e, const struct sink *s)
+{
+    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
+    bool is_index = s->v->op == OP_ARGMAX || s->v->op == OP_ARGMIN;
+    e->u.real = kernel_type(s->v);
+    switch (s->kind) {
+    case SINK_OUTPUT:
+        unit_do(&e->u, "%sOUT(%s, unit, %s)", e->guard, s->output->name,
+                emit_value(e, s->v, &p).v);
+        break;
+    case SINK_VALUE:
+        unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, emit_computed(e, s->v, &p).v);
+        break;
+    case SINK_PART:
+        emit_part(e, s->v, is_index);
+        break;
+    case SINK_LINES:
+        emit_line(e, s->v, false);
+        break;
+    }
+}
+
+static void write_body(struct writer *w, const struct launch *l, struct strbuf *out)
+{
+    struct emit *e = &w->emit;
+    unit_init(&e->u, &w->arena, w->g);
+    e->u.whole = "I";
+    e->in_lanes = l->map == MAP_LANES;
+    e->guard = e->in_lanes ? "if (writes) " : "";
+    for (size_t i = 0; i < l->n; i++)
+        write_sink(e, &l->sinks[i]);
+    unit_write(&e->u, out);
+    unit_release(&e->u);
+}
+
+static const char *const before_body[] = {
+    [MAP_THREADS] = "    for (int item = 0; item < kItems; item++) {\n"
+                    "    const I unit = ((I)blockIdx.x * kItems + item) * kThreads + threadIdx.x;\n"
+                    "    if (unit >= units)\n        return;\n",
+    [MAP_LANES] = "    const int groups = kThreads / lanes;\n"
+                  "    const int lane = %s, apart = %s;\n"
+                  "    const I number = (I)blockIdx.x * groups + %s;\n"
+                  "    const I unit = number < units ? number : units - 1;\n"
+                  "    const bool writes = number < units && lane == 0;\n",
+    [MAP_BLOCK] = "    const I unit = blockIdx.x;\n    const int lane = threadIdx.x;\n"
+                  "    constexpr int lanes = kThreads;\n",
+};
+
+static void write_function(struct writer *w, const struct launch *l, const char *body)
+{
+    struct strbuf *out = &w->out->kernels;
+    const char *lanes = l->map == MAP_LANES ? ", int lanes" : "";
+    strbuf_adds(out, "\n// Units: ");
+    strbuf_adds(out, l->sinks[0].units->text);
+    for (size_t i = 0; i < l->n; i++) {
+        const struct sink *s = &l->sinks[i];
+        static const char *const what[] = {"value", "parts of value", "lines of value", "output"};
+        strbuf_addf(out, "%s %s ", i ? "," : ";", what[s->kind]);
+        if (s->kind == SINK_OUTPUT)
+            strbuf_adds(out, s->output->name);
+        else
+            strbuf_addf(out, "%u (%s)", s->v->id, op_row(s->v->op)->name);
+    }
+    strbuf_adds(out, "\n");
+    strbuf_addf(out, "template <class I>\n__device__ __forceinline__ void %s_of(", l->name);
+    params_declare(&w->params, "I", out);
+    strbuf_addf(out, "%sI units%s)\n{\n", w->params.n ? ", " : "", lanes);
+    if (l->map == MAP_LANES)
+        strbuf_addf(out, before_body[MAP_LANES],
+                    l->contiguous ? "threadIdx.x % lanes" : "threadIdx.x / groups",
+                    l->contiguous ? "1" : "groups",
+                    l->contiguous ? "threadIdx.x / lanes" : "threadIdx.x % groups");
+    else
+        strbuf_adds(out, before_body[l->map]);
+    strbuf_adds(out, body);
+    strbuf_adds(out, l->map == MAP_THREADS ? "    }\n}\n" : "}\n");
+}
+
+static void write_entry(struct writer *w, const struct launch *l, const char *tail,
+                        const char *index)
+{
+    struct strbuf *out = &w->out->kernels;
+    bool lanes = l->map == MAP_LANES;
+    strbuf_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(kThreads)\n%s%s(", l->name,
+                tail);
+    params_declare(&w->params, index, out);
+    strbuf_addf(out, "%s%s units%s)\n{\n    %s_of<%s>(", w->params.n ? ", " : "", index,
+                lanes ? ", int lanes" : "", l->name, index);
+    params_names(&w->params, out);
+    strbuf_addf(out, "%sunits%s);\n}\n", w->params.n ? ", " : "", lanes ? ", lanes" : "");
+}
+
+static void plan_entry(struct writer *w, const struct launch *l, const char *tail, const char *when)
+{
+    struct strbuf *out = &w->out->plan;
+    const char *units = l->sinks[0].units->text;
+    strbuf_addf(out, "%s\n    { \"kernel\": \"%s%s\", ", w->kernels++ ? "," : "", l->name, tail);
+    if (*when)
+        strbuf_addf(out, "\"when\": \"%s\", ", when);
+    if (l->map == MAP_LANES)
+        strbuf_addf(out, "\"grid\": [\"cdiv(%s,@{threads}/%s)\"]", units, l->lanes);
+    else if (l->map == MAP_THREADS)
+        strbuf_addf(out, "\"grid\": [\"cdiv(%s,@{threads}*@{items})\"]", units);
+    else
+        strbuf_addf(out, "\"grid\": [\"%s\"]", units);
+    strbuf_adds(out, ", \"block\": [@{threads}],\n      \"args\": [");
+    params_args(&w->params, out);
+    strbuf_addf(out, "%s\"%s\"", w->params.n ? ", " : "", units);
+    if (l->map == MAP_LANES)
+        strbuf_addf(out, ", \"%s\"", l->lanes);
+    strbuf_adds(out, "] }");
+}
+
+static int write_launch(struct writer *w, struct launch *l)
+{
+    struct strbuf body = STRBUF_INIT(GENERATED_MAX_TEXT);
+    const char *narrow;
+    int rc = 0;
+    l->name = arena_printf(&w->arena, "k%u_%s", w->kernels,
+                           l->sinks[0].kind == SINK_OUTPUT ? "output"
+                                                           : op_row(l->sinks[0].v->op)->name);
+    write_body(w, l, &body);
+    params_find(&w->params, body.buf, l->sinks, l->n);
+    if (w->params.n + 2 > JOB_MAX_ARGS)
+        rc = err_set(w->err, ERR_LIMIT, "a launch would have %zu arguments; %d is the most",
+                     w->params.n + 2, JOB_MAX_ARGS);
+    switch (params_fit_int(&w->params, l->sinks[0].units, &narrow)) {
+    case FITS_ALWAYS:
+        write_function(w, l, body.buf);
+        write_entry(w, l, "", "int");
+        plan_entry(w, l, "", "");
+        break;
+    case FITS_NEVER:
+        write_function(w, l, body.buf);
+        write_entry(w, l, "", "long long");
+        plan_entry(w, l, "", "");
+        break;
+    case FITS_SOMETIMES:
+        write_function(w, l, body.buf);
+        write_entry(w, l, "", "int");
+        write_entry(w, l, "_wide", "long long");
+        plan_entry(w, l, "", narrow);
+        plan_entry(w, l, "_wide", arena_printf(&w->arena, "!(%s)", narrow));
+        break;
+    }
+    params_done(&w->params, l->sinks, l->n);
+    strbuf_release(&body);
+    return rc;
+}
+
+/* Takes sinks from number `first` on that one launch can compute. */
+static struct launch launch_of(struct writer *w, size_t first)
+{
+    const struct sink_vec *v = &w->stores.sinks;
+    const struct sink *s = &v->items[first];
+    const struct value *loop;
+    const struct dim *n = loop_length(w, s, &loop);
+    struct launch l = {.sinks = s, .n = 1, .map = MAP_THREADS};
+    if (n) {
+        l.map = MAP_LANES;
+        l.contiguous = is_contiguous(loop);
+        l.lanes = lanes_text(w, s->units, n, l.contiguous);
+    } else if (s->kind == SINK_LINES) {
+        l.map = op_row(s->v->op)->kind == OPK_RECURRENT ? MAP_BLOCK : MAP_THREADS;
+    } else {
+        while (first + l.n < v->n && l.n < MAX_TOGETHER && s[l.n].kind == s->kind &&
+               s[l.n].level == s->level && s[l.n].units == s->units &&
+               !loop_length(w, &s[l.n], &loop))
+            l.n++;
+    }
+    return l;
+}
+
+static int write_launches(struct writer *w)
+{
+    const struct sink_vec *v = &w->stores.sinks;
+    for (size_t i = 0; i < v->n;) {
+        struct launch l = launch_of(w, i);
+        if (write_launch(w, &l) < 0)
+            return -1;
+        i += l.n;
+    }
+    if (w->kernels > JOB_MAX_LAUNCHES)
+        return err_set(w->err, ERR_LIMIT, "it needs %u launches; a plan has at most %d", w->kernels,
+                       JOB_MAX_LAUNCHES);
+    return 0;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int write_all(struct writer *w)
+{
+    struct strbuf *plan = &w->out->plan;
+    stores_plan(&w->stores, &w->emit);
+    params_init(&w->params, w->g, &w->emit, &w->stores, &w->arena);
+    params_macros(&w->params, &w->out->kernels);
+    strbuf_adds(plan, "{ \"launches\": [");
+    int rc = write_launches(w);
+    strbuf_adds(plan, " ]");
+    if (rc == 0)
+        rc = params_workspaces(&w->params, plan, w->err);
+    strbuf_adds(plan, " }");
+    params_includes(&w->params, &w->out->includes, &w->out->overloads);
+    params_release(&w->params);
+    stores_release(&w->stores);
+    return rc;
+}
+
+int generate(const struct graph *g, struct generated *out, struct err *err)
+{
+    struct graph low;
+    struct writer w = {.out = out, .g = &low, .arena = ARENA_INIT, .err = err};
+    w.emit.mode = (struct reference_mode){.kind = REFERENCE_MAGNITUDE, .kernel = true};
+    w.emit.g = &low;
+    int rc = graph_lower_for_kernel(g, &low, &w.emit.notes, err);
+    if (rc == 0)
+        rc = write_all(&w);
+    if (rc == 0 && (out->plan.truncated || out->kernels.truncated))
+        rc = err_set(err, ERR_LIMIT, "the kernels are longer than %u bytes", GENERATED_MAX_TEXT);
+    if (rc == 0 && low.dims.too_long)
+        rc = err_set(err, ERR_LIMIT, "a size is too long to write");
+    graph_release(&low);
+    arena_release(&w.arena);
+    return rc;
+}
+
+void generated_release(struct generated *x)
+{
+    strbuf_release(&x->plan);
+    strbuf_release(&x->includes);
+    strbuf_release(&x->overloads);
+    strbuf_release(&x->kernels);
+}

@@ -1,0 +1,70 @@
+/*
+ * params.h - the parameters of generated kernels: tensors, axes, scalars and stored values.
+ *
+ * The text of a kernel's body names them by macros: IN(x, i), OUT(y, i, v), AX(N), SC(eps), and
+ * VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these in the text.
+ *
+ * Each stored value has a slot, which is a workspace of the plan. A slot is used again for a value
+ * of the same size in bytes when no later launch reads its value.
+ */
+#ifndef PLAYBOOK_GENERATE_PARAMS_H
+#define PLAYBOOK_GENERATE_PARAMS_H
+
+#include "graph/reference/stores.h"
+
+enum param_kind { PARAM_IN, PARAM_OUT, PARAM_AXIS, PARAM_SCALAR, PARAM_VALUE };
+/* The arrays of a stored value: the value, its partial results, and their indices. */
+enum value_array { ARRAY_VAL, ARRAY_PART, ARRAY_PMAG, ARRAYS };
+
+struct param {
+    enum param_kind kind;
+    const char *name; /* as the task calls it; "VAL3" */
+    const char *type; /* of an element; NULL: the type of indices */
+    bool writes;
+    const struct dim *elems; /* NULL: not an array */
+    uint32_t slot;           /* PARAM_VALUE */
+};
+
+struct slot {
+    const struct dim *bytes;
+    bool busy;
+};
+
+struct params {
+    struct graph *g;
+    struct emit *emit;
+    const struct stores *stores;
+    struct arena *arena;
+    VEC(struct param) all; /* of the launch that is being written */
+    size_t n;              /* all.n */
+    VEC(struct slot) slots;
+    int32_t *slot_of;       /* ARRAYS for each value; -1: none yet */
+    uint32_t *last_read;    /* one per value: the number of the last sink that reads it */
+    const char *slot_names; /* what the names of workspaces begin with */
+};
+
+void params_init(struct params *p, struct graph *g, struct emit *e, const struct stores *s,
+                 struct arena *a);
+void params_release(struct params *p);
+
+/* Finds the parameters of a launch that computes these sinks. Gives slots to stored values. */
+void params_find(struct params *p, const char *body, const struct sink *sinks, size_t n);
+/* Frees the slots that no launch after these sinks reads. */
+void params_done(struct params *p, const struct sink *sinks, size_t n);
+
+void params_declare(const struct params *p, const char *index, struct strbuf *out);
+void params_names(const struct params *p, struct strbuf *out);
+void params_args(const struct params *p, struct strbuf *out);
+/* Do the indices of the launch fit an int? If that depends on the axes, *when is the condition. */
+enum params_fit { FITS_ALWAYS, FITS_SOMETIMES, FITS_NEVER };
+enum params_fit params_fit_int(const struct params *p, const struct dim *units, const char **when);
+
+/* Appends the plan's "workspace". */
+int params_workspaces(const struct params *p, struct strbuf *out, struct err *err);
+/* The headers that the types of the inputs and outputs need, and functions that load and store
+ * elements of these types. */
+void params_includes(const struct params *p, struct strbuf *includes, struct strbuf *overloads);
+/* The macros for stored values. */
+void params_macros(const struct params *p, struct strbuf *out);
+
+#endif
