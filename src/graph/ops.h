@@ -102,7 +102,7 @@ struct op_param {
     enum attr_kind kind; /* attributes */
     struct attr value;   /* attributes: the default; ATTR_NONE if there is none */
 };
-uint32_t op_args(enum graph_op op, const struct op_param **out); /* how many */
+uint32_t op_args(enum graph_op op, const struct op_param **out); /* returns how many there are */
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
 enum graph_op op_named(const char *name); /* OP_COUNT if there is no such operation */
 bool op_is_commutative(enum graph_op op); /* add, mul, maximum, minimum, and, or, xor, eq, ne */

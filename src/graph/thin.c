@@ -1,4 +1,4 @@
-/* thin.c - finds the inputs to make thin: zero but at a few places along some dimensions. */
+/* thin.c - finds the inputs to make thin: zero except at a few places along some dimensions. */
 #include "graph/thin.h"
 
 #include "base/util.h"

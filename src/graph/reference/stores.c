@@ -243,7 +243,8 @@ void stores_plan(struct stores *s, struct emit *e)
     }
     vec_each (const struct graph_output, o, &g->outputs) {
         const struct value *v = without_views(o->value);
-        bool direct = e->mode.kind == REFERENCE_MAGNITUDE; /* scratch holds variances, not sigma */
+        bool direct = e->mode.kind == REFERENCE_MAGNITUDE; /* else MAG holds variances, and the
+                                                              output wants sigma */
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;
     }
