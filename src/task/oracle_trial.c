@@ -21,7 +21,7 @@
 #include "task/oracle_watch.h"
 
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
-/* A task with more work than this gets longer. */
+/* A task that needs more than CPU_SECONDS at this rate gets more time. */
 static const double FLOPS_PER_SECOND = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
@@ -196,7 +196,7 @@ static uint64_t cpu_seconds(const struct shape *s)
 {
     int64_t flops = s->task->flops ? shape_eval(s, s->task->flops, NULL) : 0;
     uint64_t seconds = (uint64_t)MAX(CPU_SECONDS, (double)flops / FLOPS_PER_SECOND);
-    /* A reference that Hone wrote ends, but it also computes errors. */
+    /* A reference that Hone wrote always ends. It takes longer, because it also computes errors. */
     return s->task->graph_json ? seconds * IMPORTED_PATIENCE : seconds;
 }
 
@@ -212,7 +212,7 @@ static void set_limits(const struct shape *s)
 #ifndef __SANITIZE_ADDRESS__ /* ASan reserves terabytes */
     limit(RLIMIT_DATA, MEMORY_BYTES, MEMORY_BYTES);
 #endif
-    /* It may read files, because it loads the oracle, but change none. */
+    /* The process may read files, because it loads the oracle, but it may not change any. */
     static const char *const readable[] = {"/", NULL};
     struct jail jail = {.read = readable, .net = JAIL_NET_NONE, .optional = true};
     int fd = -1;

@@ -170,7 +170,7 @@ struct task {
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
     struct task_place torch_place;
     const char
-        *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = as torch says */
+        *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = torch_src says it */
     struct task_place graph_place;
 };
 
