@@ -22,7 +22,7 @@
 /* ---- the key of a request -------------------------------------------------------------------- */
 
 /* Asks Python for the version of PyTorch without loading PyTorch, which would take seconds. Leaves
- * `out` empty if there is none; the import itself then says so. */
+ * `out` empty if there is no PyTorch; the import itself then says so. */
 static int torch_version(struct strbuf *out, struct err *err)
 {
     const char *python = getenv("HONE_PYTHON");

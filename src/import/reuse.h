@@ -1,5 +1,5 @@
 /*
- * reuse.h - imports a module once, and takes the same task as long as nothing has changed.
+ * reuse.h - imports a module once, and reuses the task as long as nothing has changed.
  *
  *     bool reused;
  *     if (import_or_reuse(&im, &rq, "hone-out/imported", &report, &reused, err) < 0) ...
@@ -8,7 +8,7 @@
  * The folder 1a2b3c4d5e6f is named by a hash of the request: the text of the file, the name in it,
  * the options, the version of PyTorch and this version of the importer. Its file import.json has
  * the report, and the hash of every file that the user's file imports from its own folder. If one
- * of these has changed, the module is imported again.
+ * of these files has changed, the module is imported again.
  */
 #ifndef IMPORT_REUSE_H
 #define IMPORT_REUSE_H
@@ -17,7 +17,7 @@
 
 #include "import/import.h"
 
-/* The folder appears under its name only when the task is complete and proven, by rename. The
+/* Builds the folder under another name, and renames it once the task is complete and proven. The
  * caller releases the report, also after an error. */
 int import_or_reuse(struct importer *im, const struct trace_request *rq, const char *root,
                     struct import_report *r, bool *reused, struct err *err);

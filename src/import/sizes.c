@@ -27,18 +27,18 @@ struct search {
     size_t n;
     const int64_t *original;
     int64_t floor;
-    double work; /* of the oracle, for one operation of the graph */
+    double work; /* operations of the oracle for one operation of the graph */
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could vanish */
     VEC(const struct dim *) flops;
-    VEC(const struct value *) values; /* that an output needs */
+    VEC(const struct value *) values; /* values that an output needs */
 };
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
 
-/* Is it a sum of products without a division, remainder or subtraction? Then it is at least 1
- * because every axis is. */
+/* Is the size a sum of products, without a division, remainder, subtraction or minimum? Then it is
+ * at least 1, because every axis is at least 1. */
 static bool always_positive(const struct dim *d)
 {
     return d->is_number ? d->value >= 1 : !strpbrk(d->text, "-/%") && !strstr(d->text, "min");
@@ -106,8 +106,8 @@ static double cost_of(const struct search *s, const int64_t *axes)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The least step with which axis i can change alone: 8 if the number of channels must be a multiple
- * of 8. The original value if no smaller one fits. */
+/* The least step by which axis i can change alone. For example, it is 8 if the number of channels
+ * must be a multiple of 8. Returns the original value if no smaller step fits. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;
@@ -201,7 +201,8 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
-/* Even the least sizes cost much. Lets the axis vary whose growth costs least. */
+/* For a task whose least sizes already cost too much. Lets only one axis vary: the one whose growth
+ * costs least. */
 static void widen_cheapest(const struct search *s, struct size_range *out)
 {
     struct arena a = ARENA_INIT;

@@ -2,7 +2,7 @@
  * sizes.h - chooses the sizes of an imported task's workloads.
  *
  *     struct size_choice c;
- *     if (sizes_choose(&c, &graph, original, err) < 0) ...
+ *     if (sizes_choose(&c, &graph, original, 1, reference.work, err) < 0) ...
  *     c.smoke.items[0].axes[i]                 the value of axis i
  *     sizes_release(&c);
  *
@@ -39,7 +39,8 @@ struct size_choice {
 };
 
 /* `original` has one value per axis, and no axis gets less than `floor` (1, or 2 if the module
- * refuses a size of 1). */
+ * refuses a size of 1). `work` is about how many times the oracle computes each value (struct
+ * graph_reference). */
 int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original, int64_t floor,
                  double work, struct err *err);
 void sizes_release(struct size_choice *c);
