@@ -413,7 +413,7 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 static void set_value(struct dim_pool *p, size_t i, const struct dim *d)
 {
     p->values[i] = d;
-    /* Twice, because an operand of an atom may come later in the pool. */
+    /* Goes through the pool twice, because an operand of an atom may come later in the pool. */
     for (size_t round = 0; round < 2; round++)
         for (size_t k = 0; k < p->all.n; k++)
             p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);

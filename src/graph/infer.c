@@ -43,7 +43,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    if (na == nb) /* one is signed, the other is not: takes a signed dtype that holds both */
+    if (na == nb) /* one is signed, the other is not: the next wider signed dtype, or int64 */
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
     if (is_unsigned(large) && !is_unsigned(small))

@@ -112,7 +112,7 @@ int op_attr_place(enum graph_op op, const char *name);
 /* The attribute of that name; BUG() if the row has no such attribute. */
 const struct attr *value_attr(const struct value *v, const char *name);
 bool value_flag(const struct value *v, const char *name); /* a bool attribute */
-bool value_is_number(const struct value *v, double *out); /* OP_NUMBER or a negated one */
+bool value_is_number(const struct value *v, double *out); /* an OP_NUMBER or its negation */
 bool value_same_shape(const struct value *a, const struct value *b);
 /* When a is broadcast to the shape of v, is any element of a repeated? */
 bool value_repeats(const struct value *a, const struct value *v);

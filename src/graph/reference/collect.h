@@ -40,7 +40,7 @@ struct collector {
     const char *v, *m; /* m: the magnitude or variance, or the index of the element chosen */
     /* The following members are for sums and products in SIGMA and NOISY references. */
     const char *s, *squares; /* the chain so far, and the sum of the squares of its partial sums */
-    const char *q, *n;       /* the sum of the squares of its terms, and how many */
+    const char *q, *n;       /* the sum of the squares of the chain's terms, and how many terms */
     const char *rounding;    /* variance of the earlier chains, divided by chain_rounding() */
     const char *chains, *chain_squares; /* how many earlier chains, and the sum of their squared
                                            sums */

@@ -198,8 +198,8 @@ bool drawn_plan(struct emit *e)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* A copy's rounding is off by plus or minus one standard deviation of the model, 2^-11/sqrt(3). An
- * error that is nearly always near 0 would tell little about a sum of few products. */
+/* A copy's rounding is off by plus or minus one standard deviation of the model, 2^-11/sqrt(3). We
+ * do not draw errors near 0, because they would tell little about a sum of few products. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);
