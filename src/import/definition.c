@@ -389,8 +389,8 @@ static int look_at_file(const struct definition *d, const struct definition_work
     return rc;
 }
 
-/* Draws like random inputs of FlashInfer-Bench: normal floats, and integers that are not indices.
- */
+/* The `init` of an input that is random in FlashInfer-Bench: normal floats, or integers that are
+ * not meant as indices. */
 static json_t *random_init(enum dtype t)
 {
     if (t == DT_BOOL)

@@ -283,7 +283,7 @@ static json_t *scalars_json(const struct pending *p)
     return all;
 }
 
-/* Called with trace.py's answer. */
+/* Adds the definition's facts to trace.py's answer. */
 static int add_facts(json_t *found, void *ctx, struct err *err)
 {
     const struct pending *p = ctx;

@@ -50,7 +50,8 @@ static int add_file(struct hash *h, const char *path, struct err *err)
     return rc;
 }
 
-/* A recorded trace stands for the user's file and for PyTorch. */
+/* If there is a recorded trace, the key depends on the trace instead of the user's file and
+ * PyTorch's version. */
 static int add_source(struct hash *h, const struct trace_request *rq, struct err *err)
 {
     struct strbuf version = STRBUF_INIT(256);

@@ -10,8 +10,8 @@
 #include "task/task.h"
 
 #define TRIALS 6000
-#define SMOKE_COST 3e6   /* the emulator runs it in well under a second */
-#define CHECK_COST 1.5e8 /* the oracle runs it in about a second */
+#define SMOKE_COST 3e6   /* the emulator runs such a shape in well under a second */
+#define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
 #define MAX_SHRINKS 100 /* by a fifth each: down to 2e-10 of the size */
@@ -222,8 +222,8 @@ static void widen_cheapest(const struct search *s, struct size_range *out)
     arena_release(&a);
 }
 
-/* Ranges from the least sizes up to sizes whose cost stays within a limit: all axes shrink from
- * their original values in the same ratio. */
+/* Chooses the held-out ranges, from the least sizes up to sizes whose cost is within a limit. To
+ * find the upper sizes, it shrinks all original sizes in the same ratio. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);
