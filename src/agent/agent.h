@@ -124,7 +124,7 @@ struct agent {
 
 struct strategy {
     const char *name, *about;
-    int (*run)(struct agent *a, struct err *err); /* 0 done, 1 stopped, -1 */
+    int (*run)(struct agent *a, struct err *err); /* 0 done, 1 stopped, -1 failed */
 };
 extern const struct strategy strategy_refine, strategy_team, strategy_search, strategy_sample,
     strategy_reflect;
