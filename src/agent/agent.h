@@ -11,10 +11,10 @@
  * depend only on the configuration, the replies and the verdicts. So it reads no clock, and draws
  * random numbers only from the run's own generator.
  *
- * So Hone resumes a run by starting the strategy from the beginning. Each author call has a key
- * (role and index), and each verdict has a key (index). If the store has a reply or verdict under
- * the key, the strategy gets it at once, so Hone repeats nothing that it has recorded. A replayed
- * run is the same run for the same reason.
+ * Therefore Hone can resume a run by starting its strategy from the beginning. Each author call has
+ * a key (role and index), and each verdict has a key (index). If the store has a reply or verdict
+ * under the key, the strategy gets it at once, so Hone repeats nothing that it has recorded. A
+ * replayed run is the same run for the same reason.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
@@ -124,7 +124,7 @@ struct agent {
 
 struct strategy {
     const char *name, *about;
-    int (*run)(struct agent *a, struct err *err); /* 0 done, 1 stopped, -1 */
+    int (*run)(struct agent *a, struct err *err); /* 0 done, 1 stopped, -1 failed */
 };
 extern const struct strategy strategy_refine, strategy_team, strategy_search, strategy_sample,
     strategy_reflect;

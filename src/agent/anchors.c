@@ -196,7 +196,7 @@ static size_t plan_lines(const char *source)
     return n;
 }
 
-/* The n-th line (from 1) of a text, without its end; NULL past the end. */
+/* The n-th line (from 1) of a text, without its newline; NULL if the text has fewer lines. */
 static const char *nth_line(const char *s, size_t n, size_t *len)
 {
     if (n < 1)

@@ -58,7 +58,7 @@ void writing_release(struct writing *w);
  * node, or NULL if no repair passed. */
 int repair_node(struct agent *a, struct node *failed, struct node **out, struct err *err);
 
-/* Adds a line such as "node 4, child of 2, repair: fixed the tail. pass, 12.3 us". */
+/* Adds a line such as "- candidate 4 (from 2), repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
 /* Has a file with a plan judged, and repaired if it fails. *out is NULL if no repair passed. */

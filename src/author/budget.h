@@ -22,7 +22,8 @@ struct price {
 struct prices;
 int prices_load(struct prices **out, struct err *err);
 void prices_free(struct prices *p);
-/* Returns false if no entry matches. Free authors (playbook, replay, exec, mailbox) cost 0. */
+/* Returns false if no entry matches. The price of a playbook, replay, exec or mailbox author is
+ * 0. */
 bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,
                 uint64_t out);
@@ -43,7 +44,7 @@ struct spent {
     uint64_t steps, calls;
 };
 
-/* True if nothing is left; `why` (may be NULL) then says which limit it was. */
+/* True if a limit is used up; `why` (may be NULL) then says which one. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
 /* Appends how much of each limit is spent: "tokens 12k of 200k, $0.31 of $2.00". A run shows it in
  * its line of progress. */

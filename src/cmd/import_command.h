@@ -25,7 +25,7 @@ struct import_wishes {
 #define OPT_IMPORT_PRECISION(v)                                                            \
     OPT_STR(0, "precision", v, "CLASS",                                                    \
             "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
-            "(default); fp32 or tf32: all of them so")
+            "(default); fp32: both in float32; tf32: both in TF32")
 #define OPT_IMPORT_TRACE(v) \
     OPT_STR(0, "trace", v, "FILE", "read a saved trace; FILE.py does not run")
 

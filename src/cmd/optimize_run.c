@@ -152,7 +152,8 @@ static void on_confirmed(void *ctx, const struct agent *a, const struct node *n,
 struct run_resources {
     struct task *task;
     struct author *authors[AUTHOR_ROLES];
-    /* Model: on the emulator, to rank proposals, if `eval` uses a GPU; else NULL. */
+    /* If `eval` uses a GPU, `model` is an evaluator on the emulator, which ranks proposals.
+     * Otherwise `model` is NULL. */
     struct evaluator *eval, *model;
     struct replay *replay;
     struct judge *judge;

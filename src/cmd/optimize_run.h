@@ -18,7 +18,8 @@
 
 /* The path of the store: as given, else HONE_STORE, else hone-out/hone.db. */
 const char *cmd_store_path(const char *given);
-/* The same for a store that must exist. NULL and an error if it does not. The caller frees it. */
+/* The same for a store that must exist. Returns NULL with err set if there is none. The caller
+ * frees the path. */
 char *cmd_existing_store(const char *given, struct err *err);
 /* Opens the store; set `must_exist` for commands that only read. */
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err);

@@ -293,7 +293,8 @@ static bool has_minus(const struct dim *d)
     return false;
 }
 
-/* (x/k + m)/c as (x + k*m)/(k*c), for numbers k, m and c. NULL if a and b have another form. */
+/* Writes a / b = (x/k + m)/c as (x + k*m)/(k*c), for numbers k, m and c. Returns NULL if a / b has
+ * another form. */
 static const struct dim *nested_div(struct dim_pool *p, const struct dim *a, const struct dim *b)
 {
     const struct dim_term *division = NULL;
@@ -340,7 +341,7 @@ const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct 
     bool nothing = left->is_number && (dim_is(left, 0) || (b->is_number && left->value < b->value));
     if (nothing)
         return whole;
-    /* Without the parts that b divides, `left` may be a division that joins with this one. */
+    /* `left` has lost the terms that b divides. nested_div() may now be able to merge it with b. */
     return dim_add(p, whole, left == a ? applied(p, "/", a, b) : dim_div(p, left, b));
 }
 
@@ -412,7 +413,7 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 static void set_value(struct dim_pool *p, size_t i, const struct dim *d)
 {
     p->values[i] = d;
-    /* Twice, because an operand of an atom may come later in the pool. */
+    /* Goes through the pool twice, because an operand of an atom may come later in the pool. */
     for (size_t round = 0; round < 2; round++)
         for (size_t k = 0; k < p->all.n; k++)
             p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);
@@ -497,7 +498,8 @@ bool dim_define_by(struct dim_pool *p, const char *constraint)
     return false;
 }
 
-/* Is d a name and nothing else, but for a number added to it? Returns the number in *rest. */
+/* Returns the atom of the name if d is a name, or a name plus a number; else NULL. Sets *rest to
+ * that number, or to 0. */
 static const struct atom *name_and_number(const struct dim *d, int64_t *rest)
 {
     const struct dim_term *t = d->terms;

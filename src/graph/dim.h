@@ -2,7 +2,7 @@
  * dim.h - sizes as expressions over a task's axes, in one canonical form.
  *
  *     struct dim_pool p;
- *     dim_pool_init(&p, &arena, names, n);              the axes and integer scalars there are
+ *     dim_pool_init(&p, &arena, names, n);              names of the axes and integer scalars
  *     const struct dim *d = dim_parse(&p, "2*D", err);  the expression language of base/expr.h
  *     dim_div(&p, d, dim_number(&p, 2)) == dim_parse(&p, "D", err)
  *
@@ -28,7 +28,7 @@ struct dim {
     /* The size as a plan writes it: as the task spells it if dim_parse() made it, else the key. */
     const char *text;
     bool is_number;
-    int64_t value;   /* of a number */
+    int64_t value;   /* if is_number */
     const char *key; /* the canonical form as text; sizes with equal keys are equal */
     const struct dim_term *terms;
     size_t n;
@@ -54,10 +54,11 @@ bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
 /* Defines the axis of a constraint "NAME == SIZE". False for a constraint of any other form. */
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
-/* Uses a constraint "SIZE % NUMBER == 0" in which SIZE is a name, or a name and a number: from now
- * on dim_same() knows that 8*(C/8) is C. False for a constraint of any other form. */
+/* Uses a constraint "SIZE % NUMBER == 0" in which SIZE is a name, or a name plus a number. From
+ * then on dim_same() knows, for "C % 8 == 0", that 8*(C/8) is C. False for a constraint of any
+ * other form. */
 bool dim_divide_by(struct dim_pool *p, const char *constraint);
-/* Defines the names of `to` as those of `from`, a pool with the same names. */
+/* Copies the definitions of all names from `from`, a pool with the same names. */
 void dim_take_values(struct dim_pool *to, const struct dim_pool *from);
 
 const struct dim *dim_number(struct dim_pool *p, int64_t v);

@@ -55,7 +55,7 @@ struct graph {
     size_t nguards;
 };
 
-/* Names: the axes and integer scalars that sizes may mention; borrowed. */
+/* `names` lists the axes and integer scalars that sizes may mention. The graph borrows it. */
 void graph_init(struct graph *g, const char *const *names, size_t n);
 void graph_release(struct graph *g);
 

@@ -43,7 +43,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    if (na == nb) /* one is signed, the other is not: takes a signed dtype that holds both */
+    if (na == nb) /* one is signed, the other is not: the next wider signed dtype, or int64 */
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
     if (is_unsigned(large) && !is_unsigned(small))
@@ -69,8 +69,9 @@ static enum dtype giving_way(enum dtype first, enum dtype second)
     return counts ? promoted(first, second) : first;
 }
 
-/* Sets v's dtype to the one to which PyTorch promotes the operands from `from` on. A tensor without
- * axes is weaker than a tensor with axes, and a Python number is weaker than both. */
+/* Promotes operand number `from` and all later operands as PyTorch does, and gives v the resulting
+ * dtype. A tensor without axes is weaker than a tensor with axes, and a Python number is weaker
+ * than both. */
 static void promote_args(struct infer *x, uint32_t from)
 {
     enum dtype with_axes = DT_NONE, without = DT_NONE, weak = DT_NONE;
@@ -595,7 +596,7 @@ static int rule_attention(struct infer *x)
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
-/* The operand must have these two sizes, or one if `columns` is NULL. */
+/* Operand k must be a matrix [rows, columns], or a vector [rows] if `columns` is NULL. */
 static int needs_sizes(struct infer *x, uint32_t k, const struct dim *rows,
                        const struct dim *columns, const char *what)
 {

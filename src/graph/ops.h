@@ -103,7 +103,7 @@ struct op_param {
     enum attr_kind kind; /* attributes */
     struct attr value;   /* attributes: the default; ATTR_NONE if there is none */
 };
-uint32_t op_args(enum graph_op op, const struct op_param **out); /* how many */
+uint32_t op_args(enum graph_op op, const struct op_param **out); /* returns how many there are */
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
 enum graph_op op_named(const char *name); /* OP_COUNT if there is no such operation */
 bool op_is_commutative(enum graph_op op); /* add, mul, maximum, minimum, and, or, xor, eq, ne */
@@ -113,7 +113,7 @@ int op_attr_place(enum graph_op op, const char *name);
 /* The attribute of that name; BUG() if the row has no such attribute. */
 const struct attr *value_attr(const struct value *v, const char *name);
 bool value_flag(const struct value *v, const char *name); /* a bool attribute */
-bool value_is_number(const struct value *v, double *out); /* OP_NUMBER or a negated one */
+bool value_is_number(const struct value *v, double *out); /* an OP_NUMBER or its negation */
 bool value_same_shape(const struct value *a, const struct value *b);
 /* When a is broadcast to the shape of v, is any element of a repeated? */
 bool value_repeats(const struct value *a, const struct value *v);

@@ -1,4 +1,4 @@
-/* thin.c - finds the inputs to make thin: zero but at a few places along some dimensions. */
+/* thin.c - finds the inputs to make thin: zero except at a few places along some dimensions. */
 #include "graph/thin.h"
 
 #include "base/util.h"
@@ -160,7 +160,7 @@ static void thin_product(const struct graph *g, struct thin *t, const struct val
 {
     uint32_t a, b;
     summed_dims(v, &a, &b);
-    /* The second operand, often a weight, comes first. */
+    /* We try the second operand first, because it is often a weight. */
     struct source s[] = {find_source(v->args[1], b, uses), find_source(v->args[0], a, uses)};
     bool ok = thin_one(g, t, s, 2);
     if (!a) /* any dimension will do: only the input itself matters for scaling */

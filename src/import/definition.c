@@ -202,8 +202,8 @@ const struct definition_workload *definition_largest(const struct definition *d)
     return found;
 }
 
-/* A scalar that the command line gives: "eps=1e-5". Returns 1 if it does, 0 if not, -1 for text
- * that is not a number. */
+/* Reads a scalar that the command line gives: "eps=1e-5". Returns 1 if `given` has the scalar, 0 if
+ * not, -1 if its value is not a number. */
 static int given_scalar(const char *name, const char *const *given, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -287,8 +287,8 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 struct input_facts {
     double least, most, sum, squares;
     uint64_t n;
-    bool is_csr;  /* from 0 to the same axis, never falling */
-    bool is_perm; /* each number below the length once */
+    bool is_csr;  /* row pointers: see is_row_pointers() */
+    bool is_perm; /* each number below the length occurs once */
     size_t total; /* is_csr: the axis whose size is the last element */
 };
 
@@ -345,7 +345,7 @@ static void look_at(const struct definition *d, const struct definition_workload
     f->total = axis;
 }
 
-/* A path within the data set: nothing that leads out of it. */
+/* Does the path stay within the data set? */
 static bool path_is_inside(const char *path)
 {
     return *path && *path != '/' && !str_eq(path, "..") && !str_starts(path, "../") &&
@@ -389,8 +389,8 @@ static int look_at_file(const struct definition *d, const struct definition_work
     return rc;
 }
 
-/* Draws like random inputs of FlashInfer-Bench: normal floats, and integers that are not indices.
- */
+/* The `init` of an input that is random in FlashInfer-Bench: normal floats, or integers that are
+ * not meant as indices. */
 static json_t *random_init(enum dtype t)
 {
     if (t == DT_BOOL)

@@ -49,7 +49,8 @@ int definition_read_workloads(struct definition *d, const char *text, size_t len
 const struct definition_workload *definition_largest(const struct definition *d);
 /* The value of each scalar, in the order of the task's scalars: as `given` has it ("eps=1e-5"),
  * else as the largest workload has it, else 1. A task has one value for each scalar, so workloads
- * with other values are dropped. Adds a note for each scalar of which that is true. */
+ * with other values are dropped. Adds a note for each scalar that drops workloads, or that is 1
+ * because no workload gives it a value. */
 int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
                        json_t *notes, struct err *err);
 /* How to draw inputs like those of the workloads: the `init` of a task (docs/data.md). Reads the

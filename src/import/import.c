@@ -87,7 +87,7 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
     return rc;
 }
 
-/* Checks the task as `hone task check` does, and holds its oracle against PyTorch in double. */
+/* Checks the task as `hone task check` does, and compares its oracle with PyTorch in double. */
 static int prove(struct importer *im, const char *dir, bool with_torch, struct import_report *r,
                  struct err *err)
 {
@@ -149,9 +149,9 @@ static bool names(const char *message, const char *axis, bool divided)
     return false;
 }
 
-/* Adds axes that an error message names to `fixed`: those that are divided, or else all of them.
- * A size that Hone cannot follow is nearly always one with a division. Returns false if there are
- * none. */
+/* Adds to `fixed` the axes that an error message names: those that are divided, or else all of
+ * them. A size that Hone cannot follow is nearly always one with a division. Returns false if it
+ * adds none. */
 static bool fix_named(const json_t *found, const char *message, json_t *fixed)
 {
     const json_t *axes = json_object_get(json_object_get(found, "graph"), "axes");
@@ -191,8 +191,9 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
     return found;
 }
 
-/* Writes and proves. A module may refuse sizes of 1 (batch statistics of one value): then no size
- * of the task is 1. If a wrong answer would pass, the task is marked as degenerate. */
+/* Writes and proves the task. A module may refuse sizes of 1 (batch statistics of one value). Then
+ * the task is written again, without sizes of 1. If a wrong answer would pass, the task is marked
+ * as degenerate. */
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {

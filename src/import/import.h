@@ -47,8 +47,8 @@ struct import_report {
 void importer_open(struct importer *im, enum import_precision precision);
 void importer_close(struct importer *im);
 
-/* Writes the task's folder into the folder `out`. If the task cannot be proven, nothing stays of
- * it. The caller releases the report, also after an error. */
+/* Writes the task's folder into the folder `out`. If the task cannot be proven, removes the folder,
+ * unless it existed before. The caller releases the report, also after an error. */
 int import_module(struct importer *im, const struct trace_request *rq, const char *out,
                   struct import_report *r, struct err *err);
 void import_report_release(struct import_report *r);

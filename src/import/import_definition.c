@@ -46,8 +46,9 @@ static void add_number(struct strbuf *out, const struct task_scalar *s, double v
         strbuf_addf(out, "%.0f", v);
 }
 
-/* hone_run() takes the tensors, adds the scalars, and returns the outputs by their names, in the
- * declared dtypes. It follows the reference, so that line numbers stay. */
+/* Adds the function hone_run() after the reference, so that the reference's line numbers stay the
+ * same. hone_run() takes the tensors, adds the scalars, and returns the outputs by their names, in
+ * the declared dtypes. */
 static void add_wrapper(const struct pending *p, struct strbuf *out)
 {
     const json_t *inputs = json_object_get(p->d->document, "inputs");
@@ -162,7 +163,8 @@ static bool is_among(const json_t *list, const json_t *axes)
     return false;
 }
 
-/* Takes `most` of the workloads, spread evenly from the smallest to the largest. */
+/* Takes up to `most` workloads that are not in `taken`, spread evenly from the smallest to the
+ * largest. */
 static json_t *spread(const struct pending *p, size_t most, const json_t *taken)
 {
     size_t n = p->d->workloads.n;
@@ -181,8 +183,8 @@ static json_t *spread(const struct pending *p, size_t most, const json_t *taken)
     return out;
 }
 
-/* The constraint with const axes as numbers. Returns NULL if it speaks of axes that the graph does
- * not have. */
+/* Returns the constraint with numbers in place of const axes, or NULL if it names an axis that the
+ * graph does not have. */
 static char *constraint_text(const struct pending *p, const char *text, const json_t *axes)
 {
     struct strbuf out = STRBUF_INIT(4096);
@@ -281,7 +283,7 @@ static json_t *scalars_json(const struct pending *p)
     return all;
 }
 
-/* Called with trace.py's answer. */
+/* Adds the definition's facts to trace.py's answer. */
 static int add_facts(json_t *found, void *ctx, struct err *err)
 {
     const struct pending *p = ctx;

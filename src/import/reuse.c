@@ -22,7 +22,7 @@
 /* ---- the key of a request -------------------------------------------------------------------- */
 
 /* Asks Python for the version of PyTorch without loading PyTorch, which would take seconds. Leaves
- * `out` empty if there is none; the import itself then says so. */
+ * `out` empty if there is no PyTorch; the import itself then says so. */
 static int torch_version(struct strbuf *out, struct err *err)
 {
     const char *python = getenv("HONE_PYTHON");
@@ -50,7 +50,8 @@ static int add_file(struct hash *h, const char *path, struct err *err)
     return rc;
 }
 
-/* A recorded trace stands for the user's file and for PyTorch. */
+/* If there is a recorded trace, the key depends on the trace instead of the user's file and
+ * PyTorch's version. */
 static int add_source(struct hash *h, const struct trace_request *rq, struct err *err)
 {
     struct strbuf version = STRBUF_INIT(256);

@@ -10,8 +10,8 @@
 #include "task/task.h"
 
 #define TRIALS 6000
-#define SMOKE_COST 3e6   /* the emulator runs it in well under a second */
-#define CHECK_COST 1.5e8 /* the oracle runs it in about a second */
+#define SMOKE_COST 3e6   /* the emulator runs such a shape in well under a second */
+#define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
 #define MAX_SHRINKS 100 /* by a fifth each: down to 2e-10 of the size */
@@ -43,8 +43,8 @@ struct search {
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
 
-/* Is it a sum of products without a division, remainder or subtraction? Then it is at least 1
- * because every axis is. */
+/* Is the size a sum of products, without a division, remainder, subtraction or minimum? Then it is
+ * at least 1, because every axis is at least 1. */
 static bool always_positive(const struct dim *d)
 {
     return d->is_number ? d->value >= 1 : !strpbrk(d->text, "-/%") && !strstr(d->text, "min");
@@ -115,8 +115,8 @@ static double cost_of(const struct search *s, const int64_t *axes)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The least step with which axis i can change alone: 8 if the number of channels must be a multiple
- * of 8. The original value if no smaller one fits. */
+/* The least step by which axis i can change alone. For example, it is 8 if the number of channels
+ * must be a multiple of 8. Returns the original value if no smaller step fits. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;
@@ -210,7 +210,8 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
-/* Even the least sizes cost much. Lets the axis vary whose growth costs least. */
+/* For a task whose least sizes already cost too much. Lets only one axis vary: the one whose growth
+ * costs least. */
 static void widen_cheapest(const struct search *s, struct size_range *out)
 {
     struct arena a = ARENA_INIT;
@@ -230,8 +231,8 @@ static void widen_cheapest(const struct search *s, struct size_range *out)
     arena_release(&a);
 }
 
-/* Ranges from the least sizes up to sizes whose cost stays within a limit: all axes shrink from
- * their original values in the same ratio. */
+/* Chooses the held-out ranges, from the least sizes up to sizes whose cost is within a limit. To
+ * find the upper sizes, it shrinks all original sizes in the same ratio. */
 static void choose_heldout(struct size_choice *c, const struct search *s)
 {
     struct size_range *out = arena_alloc(&c->arena, (s->n + 1) * sizeof *out);

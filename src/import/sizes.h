@@ -2,7 +2,7 @@
  * sizes.h - chooses the sizes of an imported task's workloads.
  *
  *     struct size_choice c;
- *     if (sizes_choose(&c, &graph, original, err) < 0) ...
+ *     if (sizes_choose(&c, &graph, original, 1, reference.work, err) < 0) ...
  *     c.smoke.items[0].axes[i]                 the value of axis i
  *     sizes_release(&c);
  *

@@ -184,7 +184,8 @@ static json_t *heldout_json(const struct writer *w)
     return json_pack("{s:s, s:o}", "role", "heldout", "axes", ranges);
 }
 
-/* The axes of the graph in an object of `timed` or `checked`; NULL if one is missing. */
+/* Reads the values of all axes of the graph from an entry of `timed` or `checked`. Returns NULL if
+ * a value is missing. */
 static int64_t *point_of(const struct writer *w, const json_t *axes)
 {
     int64_t *out = xcalloc(w->g.dims.nnames + 1, sizeof *out);
@@ -205,7 +206,8 @@ static bool is_cheap(struct writer *w, const int64_t *point)
     return dim_eval(graph_flops(&w->g), point, &flops) && flops < MAX_CHECK_FLOPS;
 }
 
-/* Adds the workloads that the answer lists, unless they are there already or cost too much. */
+/* Adds the workloads that trace.py's answer lists, unless they are there already or cost too
+ * much. */
 static void put_listed(struct writer *w, json_t *all, const char *key, const char *role)
 {
     size_t i, k;

@@ -29,8 +29,9 @@ struct trace_request {
     const json_t *fixed;  /* names of sizes that must not vary; NULL = none */
     const char *recorded; /* a file with trace.py's answer: PyTorch does not run; NULL = none */
     const char *record;   /* a file to write the answer to; NULL = none */
-    bool only_declared;   /* sizes are those of `inputs`; integers of the file are none */
-    /* Adds facts to the answer that the file does not have, or refuses it; NULL = none. */
+    bool only_declared;   /* only names in `inputs` are sizes; integers in the file are not */
+    /* Adds to trace.py's answer facts that the file does not have, or refuses the answer; NULL =
+     * none. */
     int (*add_facts)(json_t *found, void *ctx, struct err *err);
     void *ctx;
 };

@@ -28,7 +28,7 @@ static bool map_target(struct plan *p, const struct json_node *n, struct plan_ma
     return false;
 }
 
-/* Parses an array of n expressions (1 to 5 if n is 0) into out[first..]. */
+/* Parses an array of n expressions (1 to 5 if n is 0) into `out`, and sets *count. */
 static bool map_list(struct plan *p, const struct json_node *obj, const char *key, size_t n,
                      struct expr **out, uint32_t *count)
 {

@@ -2,8 +2,8 @@
  * fold.h - shortens long logs and keeps their important lines.
  *
  * It leaves out whole lines only. Neighbouring lines that differ only in numbers are shown once,
- * with a count. Lines that tell what is wrong (errors, findings, expected and got, the candidate's
- * own source) are left out last. Each gap says how many lines are missing.
+ * with a count. Lines that tell what is wrong (errors, findings, expected and actual values, places
+ * in the candidate's source) are left out last. Each gap says how many lines are missing.
  */
 #ifndef PROMPT_FOLD_H
 #define PROMPT_FOLD_H

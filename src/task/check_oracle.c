@@ -10,10 +10,10 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-/* The checks skip a shape that needs more operations, because they would take too long. */
+/* The checks skip a shape that needs more operations than this, because it would take too long. */
 static const double MAX_OPS = 5e8;
-/* Hone wrote the reference of an imported task. Its accesses are watched only where that is quick,
- * because accesses that are right at some shapes are right at all. */
+/* Hone wrote the reference of an imported task. Its accesses are watched only at shapes where that
+ * is quick, because accesses that are right at some shapes are right at every shape. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000 };
 /* For the same reason, only so many operations are run in all. Each workload is run with its units
@@ -138,8 +138,8 @@ static bool find_difference(const struct oracle_trial *a, const struct oracle_tr
 
 /* Compares the watched run `x` with a run of the shared object that evaluations use. `x` was
  * compiled as C++ and its units ran in order; the other is compiled as C and its units run
- * shuffled. If the results differ, a third run, C in order, tells which of the two is the
- * reason. */
+ * shuffled. If the results differ, a third run (compiled as C, units in order) tells whether the
+ * language or the order is the reason. */
 static int check_same(struct oracle_check *c, const struct oracle_trial *x, const char *where,
                       struct err *err)
 {

@@ -13,8 +13,8 @@
 struct task_check_result {
     struct problem_vec problems, notes;
     bool accepts_wrong; /* a problem is that obviously wrong outputs would pass */
-    /* Set by the caller, or NULL: where the check builds the oracle's shared object and leaves it,
-     * for the checks that follow. */
+    /* The path at which the check builds the oracle's shared object. The check leaves the file
+     * there for later checks. The caller sets this, or leaves it NULL. */
     const char *oracle_so;
 };
 #define TASK_CHECK_RESULT_INIT          \

@@ -17,8 +17,8 @@
 #include "job/ref_ctx.h"
 #include "task/task.h"
 
-/* Returns the whole text, in the common subset of C17 and C++17. A reference.c may include only
- * hone_ref.h and must have a PHASE for each of the task's phases. */
+/* Writes the whole text to `out`, in the common subset of C17 and C++17. A reference.c may include
+ * only hone_ref.h and must have a PHASE for each of the task's phases. */
 int oracle_source(const struct task *t, struct strbuf *out, struct err *err);
 
 /* Writes the shared object to so_path. The compiler is $CC or cc, under limits on time, memory and

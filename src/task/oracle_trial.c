@@ -22,7 +22,7 @@
 #include "task/oracle_watch.h"
 
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
-/* A task with more work than this gets longer. */
+/* A task that needs more than CPU_SECONDS at this rate gets more time. */
 static const double FLOPS_PER_SECOND = 1e8;
 /* With more work than this, an imported task's units run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
@@ -223,7 +223,7 @@ static void set_limits(const struct shape *s)
 #ifndef __SANITIZE_ADDRESS__ /* ASan reserves terabytes */
     limit(RLIMIT_DATA, MEMORY_BYTES, MEMORY_BYTES);
 #endif
-    /* It may read files, because it loads the oracle, but change none. */
+    /* The process may read files, because it loads the oracle, but it may not change any. */
     static const char *const readable[] = {"/", NULL};
     struct jail jail = {.read = readable, .net = JAIL_NET_NONE, .optional = true};
     int fd = -1;

@@ -55,7 +55,7 @@ static bool is_me(const struct oracle_watch *w, const struct oracle_user *u)
     return u->phase == w->phase && u->unit == w->unit;
 }
 
-/* Another unit of this phase. */
+/* Was the user another unit of this phase? */
 static bool is_other(const struct oracle_watch *w, const struct oracle_user *u)
 {
     return u->phase == w->phase && (u->several || u->unit != w->unit);

@@ -3,7 +3,7 @@
  *
  * For each axis this part lists the sizes at which kernels go wrong: just below, at and above a
  * warp, a tile, a block. These sizes differ between an axis along which memory is contiguous, where
- * kernels use vectors, and an axis that counts rows. regimes.c combines the sizes to shapes.
+ * kernels use vectors, and an axis that counts rows. regimes.c combines the sizes into shapes.
  *
  *     struct regime_axes a;
  *     axes_read(&a, task);

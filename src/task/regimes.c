@@ -63,8 +63,8 @@ static double total_ms(const struct builder *b)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-/* The rows of the largest tensor. If several are as large, a kernel is free to choose the one with
- * the fewest rows. */
+/* The number of rows of the largest tensor. If several tensors are largest, takes the one with the
+ * fewest rows, because a kernel may choose that one. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;
@@ -143,7 +143,7 @@ static struct task_workload workload_at(struct builder *b, const int64_t *x, str
     return w;
 }
 
-/* Completes the axes and returns the cost of the shape; -1 if it is not possible. */
+/* Completes the axes and returns the cost of the shape. Returns -1 if the shape is not allowed. */
 static double try_shape(struct builder *b, int64_t *x)
 {
     if (++b->tries > MAX_TRIES || !complete(b, x))
@@ -239,8 +239,8 @@ static void set_goals(struct builder *b)
                                                                    classes[c % SIZE_CLASSES])});
 }
 
-/* Draws a value for an axis that the goal leaves open: one that some goal still needs, or a small
- * one. */
+/* Draws a value for an axis that the goal leaves open: a multiple of the vector width, one of the
+ * values that matter for the axis, or a small one. */
 static int64_t draw_value(struct builder *b, size_t axis)
 {
     static const int64_t small[] = {2, 3, 4, 5, 8, 16, 17, 32, 33}, vectors[] = {16, 32, 48, 64};
@@ -315,7 +315,7 @@ static void set_open_axes(struct builder *b, const struct goal *g, bool first, i
     }
 }
 
-/* Chooses axes that cover the goal; false if it found none. */
+/* Chooses values of the axes that cover the goal. Returns false if it finds none. */
 static bool draw_shape(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     axes_fill_scalars(b->t, x);
@@ -421,9 +421,9 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Finds such a shape near `size` that costs at most `limit`, or, if there is none, one that costs
- * more. Products of matrices get as many rows as columns, because their kernels may ask for whole
- * tiles. */
+/* Finds a shape as set_vector_shape() makes it, near `size`, that costs at most `limit`. If there
+ * is none, finds one that costs more. Products of matrices get as many rows as columns, because
+ * their kernels may ask for whole tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;
@@ -484,7 +484,8 @@ static void displace(struct builder *b, const int64_t *x, double ms, enum displa
     add_workload(b, x, offsets, ms, arena_printf(&t->arena, "%s %s", which, how));
 }
 
-/* All regimes of addresses at one shape. `thorough` adds displacements by more than an element. */
+/* Adds all regimes of addresses at one shape. `thorough` adds displacements by more than an
+ * element. */
 static void displace_at(struct builder *b, const int64_t *x, double ms, bool thorough)
 {
     const struct task *t = b->t;
@@ -527,7 +528,7 @@ static void displace_small(struct builder *b)
 }
 
 /* A kernel may choose its path by the size too. So all addresses are displaced at several sizes;
- * the first one gets all displacements. */
+ * the first size gets all displacements. */
 static void cover_addresses(struct builder *b)
 {
     static const int64_t sizes[] = {1024, 8192, 64}, tiles[] = {64, 128, 128};

@@ -87,7 +87,7 @@ struct task *task_from_snapshot(const char *text, size_t len, const char *name,
     struct task *t =
         task_parse(parts[TASK_JSON].data, parts[TASK_JSON].len, file, reference, problems);
     if (t) {
-        /* Not "", so that it is no built-in task and its oracle is compiled. */
+        /* Not "", which would mean a built-in task, whose oracle is compiled already. */
         t->dir = arena_strdup(&t->arena, name);
         t->is_copy = true;
         t->naive_cu = naive->data ? arena_strndup(&t->arena, naive->data, naive->len) : NULL;

@@ -95,7 +95,7 @@ struct task_tensor {
     struct gen_spec init;              /* inputs; init_a and init_b, if set, give its a and b */
     struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
-    double rtol, atol, budget;         /* outputs; if `sigmas` is not 0, they follow from it */
+    double rtol, atol, budget;         /* tolerance of an output; `sigmas` sets it if not 0 */
     double sigmas;                     /* not 0: the oracle gives a sigma instead of a magnitude */
     const char *why;                   /* the task's reason for the tolerance */
     struct task_place place;           /* where the tolerance is */
@@ -170,7 +170,7 @@ struct task {
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
     struct task_place torch_place;
     const char
-        *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = as torch says */
+        *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = torch_src says it */
     struct task_place graph_place;
 };
 

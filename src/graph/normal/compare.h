@@ -38,8 +38,8 @@ struct value_match {
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
     unsigned steps;            /* comparisons left */
-    const struct value **same; /* by the id of a value under the first: a value under the second
-                                  that is known to be the same */
+    const struct value **same; /* for each id of a value under the first value: a value under the
+                                  second that is known to be the same */
 };
 
 /* Binds the variables on success; otherwise leaves `bound` as it was. */

@@ -30,7 +30,7 @@ struct pattern; /* does not change once it is parsed */
 struct bindings {
     struct {
         const char *name;          /* without "$" */
-        const struct value *value; /* what the name stands for: a value, or `attr` */
+        const struct value *value; /* the name stands for this value, or else for `attr` */
         const struct attr *attr;
     } of[PATTERN_MAX_NAMES];
     size_t n;

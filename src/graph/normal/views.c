@@ -160,7 +160,7 @@ const struct value *views_hoist_expand(struct graph *g, const struct value *v)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* A size, or an integer that is small enough to compute with. */
+/* Returns v as a size if v is a size or a small integer, else NULL. */
 static const struct dim *size_of(struct graph *g, const struct value *v)
 {
     if (v->op == OP_SIZE)

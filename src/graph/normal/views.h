@@ -13,7 +13,8 @@
 /* Removes views and casts that change nothing; merges two reshapes, permutations or expansions in a
  * row. */
 const struct value *views_merge(struct graph *g, const struct value *v);
-/* Replaces a reshape that only adds or removes the reduced axes by the reduction's keepdim. */
+/* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes: changes
+ * the reduction's keepdim instead. */
 const struct value *views_keepdim(struct graph *g, const struct value *v);
 /* Drops a reshape under a reduction over all axes. */
 const struct value *views_under_reduction(struct graph *g, const struct value *v);

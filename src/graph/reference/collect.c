@@ -48,7 +48,8 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
 
 /* ---- adding a term --------------------------------------------------------------------------- */
 
-/* Chooses the first of the largest elements. A NaN counts as larger than any number. */
+/* Chooses the first of the largest elements, or of the smallest. A NaN is chosen before any
+ * number. */
 static void add_choice(struct emit *e, const struct collector *c, struct term t, const char *index)
 {
     bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX,
@@ -74,7 +75,7 @@ static const char *term_key(struct emit *e, const struct collector *c)
                         COLLECT_CHAIN, c->chains, c->n);
 }
 
-/* The partial result `text` of this step, rounded. */
+/* The partial result `text` of this step. A NOISY reference rounds it. */
 static const char *step(struct emit *e, const struct collector *c, const char *text)
 {
     enum dtype inner = c->of->dtype == DT_F64 ? DT_F64 : DT_F32;
@@ -153,7 +154,8 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
         unit_set(&e->u, c->m, "%s %s", op, t.m);
 }
 
-/* Each element of the source has an error of its own: the next element begins a new sum. */
+/* Each element of the source has an error of its own, so the sum of shared errors starts anew when
+ * the terms reach another element. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off)
 {

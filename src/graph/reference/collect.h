@@ -1,5 +1,6 @@
 /*
- * collect.h - what a loop of a unit collects: a sum, a product, a largest element, its index.
+ * collect.h - collects a result over a loop of a unit (unit_text.h): a sum, a product, the largest
+ * or smallest element, or its index.
  *
  *     struct collector c = collect_start(e, v, COLLECT_SUM, i, 0);
  *     was = unit_loop(...);
@@ -37,21 +38,23 @@ struct collector {
     const struct value *of;
     struct index i;
     const char *v, *m; /* m: the magnitude or variance, or the index of the element chosen */
-    /* of sums and products in SIGMA and NOISY references: */
+    /* The following members are for sums and products in SIGMA and NOISY references. */
     const char *s, *squares; /* the chain so far, and the sum of the squares of its partial sums */
-    const char *q, *n;       /* the sum of the squares of its terms, and how many */
-    const char *rounding;    /* of the chains before, divided by the rounding of a number */
-    const char *chains, *chain_squares; /* how many there were, and the squares of their sums */
-    const char *key;                    /* NOISY */
-    /* of errors that terms share: their sum while the source's element is `at` */
+    const char *q, *n;       /* the sum of the squares of the chain's terms, and how many terms */
+    const char *rounding;    /* variance of the earlier chains, divided by chain_rounding() */
+    const char *chains, *chain_squares; /* how many earlier chains, and the sum of their squared
+                                           sums */
+    const char *key;                    /* NOISY: seeds the random roundings */
+    /* Errors that terms share: off[k] adds up the errors of the terms that read element at[k] of
+     * source k. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
 };
 
-/* Collects element i of v. */
+/* Begins to collect element i of v. */
 struct collector collect_start(struct emit *e, const struct value *v, enum collect kind,
                                struct index i, unsigned flags);
 void collect_add(struct emit *e, const struct collector *c, struct term t, const char *index);
-/* Notes that the term is `off` if shared error k is 4 sigma. */
+/* Notes that term t becomes `off` if source k (struct shared_error) is off by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
 /* The result so far: collect_now() gives it as a partial result, collect_end() as the element. */

@@ -8,7 +8,8 @@
 struct plan {
     struct emit *e;
     bool *affected;               /* one per value: it depends on a product in TF32 */
-    bool *mixed;                  /* and a later operation adds up elements that share its error */
+    bool *mixed;                  /* affected, and a later operation adds up elements that share its
+                                     error */
     bool *copied;                 /* it needs a copy */
     const struct value **copy;    /* one per value, by its old id */
     const struct value **rounded; /* the same, for rounded operands */
@@ -94,7 +95,7 @@ static struct value *new_value(struct plan *p, const struct value *like)
     return v;
 }
 
-/* `now` stands for the value that had the id `old`. */
+/* Returns `now` with random rounding. `now` stands for the value that had the id `old`. */
 static const struct value *rounded(struct plan *p, uint32_t old, const struct value *now,
                                    uint8_t kind)
 {
@@ -148,7 +149,8 @@ static void rebuild(struct plan *p)
     }
 }
 
-/* The values keep their old ids until now, because the arrays of the plan go by them. */
+/* Gives the values their new ids. They kept the old ids until now, because the arrays of the plan
+ * are indexed by old ids. */
 static void install(struct plan *p)
 {
     struct graph *g = p->e->g;
@@ -196,8 +198,8 @@ bool drawn_plan(struct emit *e)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* A copy's rounding is off by plus or minus one standard deviation of the model, 2^-11/sqrt(3). An
- * error that is nearly always near 0 would tell little about a sum of few products. */
+/* A copy's rounding is off by plus or minus one standard deviation of the model, 2^-11/sqrt(3). We
+ * do not draw errors near 0, because they would tell little about a sum of few products. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -63,7 +63,7 @@ struct shared_error {
 /* Marks of values in copies with drawn errors (drawn.h). */
 enum {
     DRAWN_COPY = 1,    /* a copy: the phase that computes it has units for each sample */
-    DRAWN_ROUNDED = 2, /* its operand, rounded at random to TF32 */
+    DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
 };
 
 struct emit {
@@ -121,12 +121,13 @@ struct term emit_rounded(struct emit *e, const struct value *v, struct term t, s
 struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t);
 /* The same as value_is_exact(), for a SIGMA or NOISY reference. */
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
-/* The variance of a rounding, divided by the value squared: of a partial sum, and of an operand of
- * a product in TF32 (0 if the product is not). */
+/* The variance of the rounding of a partial sum, divided by the square of that sum. */
 double chain_rounding(const struct value *v);
-/* The variance of an error that is always granted: half the distance of subnormal numbers. float32
- * arithmetic may flush subnormal numbers to zero. */
+/* The variance that a rounding to t has at least. The error may be half the distance of subnormal
+ * numbers. For float32 and bfloat16 it may be the smallest normal number, because arithmetic in
+ * float32 may flush subnormal numbers to zero. 0 for float64. */
 double least_error(enum dtype t);
+/* The same for an operand of the product v in TF32; 0 if v is not computed in TF32. */
 double tf32_rounding(const struct emit *e, const struct value *v);
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
 /* The expression `text` with a random error: uniform in +-spread, then a random rounding to t. */
@@ -143,8 +144,9 @@ const char *kernel_type(const struct value *v);
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
-/* The index that argmax or argmin v gives for the unit's element of output `name`, in a SIGMA
- * reference: the candidate's, if the element there is the largest one within the allowance. */
+/* For a SIGMA reference: the right index for the unit's element of output `name`, which holds the
+ * argmax or argmin v. That is the candidate's index if the element there ties with the best element
+ * within the allowance, else the index of the best element. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* The body of the unit that makes partial result number `unit`. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag);
@@ -163,7 +165,8 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag);
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* The place in an operand that broadcasts to v; axes count from the last. */
+/* The place in `operand` that is read for place p of a result to which the operand broadcasts. The
+ * last axes correspond. */
 struct place place_broadcast(struct emit *e, struct place *p, const struct value *operand);
 /* An index that was read from a tensor, clamped to n elements, because the tensor may hold any
  * number. */

@@ -13,7 +13,7 @@ struct attention {
     const struct value *v;
     struct place row; /* of the result; its last axis is not set */
     const char *scale;
-    struct index keys; /* how many */
+    struct index keys; /* the number of keys */
 };
 
 static struct place key_place(struct emit *e, struct attention *a, struct index j,
@@ -56,7 +56,8 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     return collect_now(e, &c);
 }
 
-/* `text` as the result of a float32 operation: with its rounding's variance, or rounded. */
+/* `text` as the result of a float32 operation. SIGMA adds the variance of its rounding, NOISY
+ * rounds it at random. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
@@ -159,7 +160,7 @@ static void values_line(struct emit *e, const struct value *v, bool with_mag)
 /* ---- with errors ----------------------------------------------------------------------------- */
 
 /* exp(score - largest) of key j. Flash attention hands the weights to tensor cores in the dtype of
- * the values, so a narrow type rounds them once; `narrow` is that weight. */
+ * the values, so a narrow type rounds them once; `narrow` is the rounded weight. */
 struct weight {
     struct term w;
     const char *narrow;
@@ -196,7 +197,7 @@ static struct weight weight_of(struct emit *e, struct attention *a, struct index
 
 struct errors {
     struct attention a;
-    const char *most, *sum, *sum_squares; /* sum_squares: of the partial sums of the weights */
+    const char *most, *sum, *sum_squares; /* sum_squares: squares of the weights' partial sums */
     const char *chain; /* the variance of a partial sum's rounding, divided by its square */
     struct index zero, size;
 };
@@ -235,7 +236,7 @@ static void add_values(struct emit *e, struct errors *x)
             arena_printf(e->u.arena, "hone_key((uint64_t)(%s), %s)", j.text, noise_key(e, v, i)));
     unit_do(&e->u, "VAL%u(%s) = %s", v->id, i.text, next);
     if (e->mode.kind == REFERENCE_SIGMA) {
-        double c = w.c + tf32_rounding(e, v); /* of the weight, and of the value */
+        double c = w.c + tf32_rounding(e, v); /* roundings of the weight and of the value */
         unit_do(&e->u, "MAG%u(%s) += %s * %s * %s + %s * %s * (%s + %.9g * %s * %s)", v->id, i.text,
                 x->chain, next, next, w.w.v, w.w.v, t.m, c, t.v, t.v);
     }
@@ -243,7 +244,8 @@ static void add_values(struct emit *e, struct errors *x)
     unit_close(&e->u, was);
 }
 
-/* An error of a weight moves the result by (value - result) / sum: it is in the sum, too. */
+/* An error d of a weight moves the result by d * (value - result) / sum, because the weight is also
+ * a term of the sum. */
 static void add_weight_errors(struct emit *e, struct errors *x)
 {
     const struct value *v = x->a.v;

@@ -27,8 +27,8 @@ static bool is_narrow(enum dtype t)
     return dtype_is_float(t) && t != inner_type(t);
 }
 
-/* A rounding to the type adds an error that is uniform in +-u|f|; its variance is this, times f^2.
- */
+/* A rounding to the type adds an error that is uniform in +-u|f|. The variance of that error is the
+ * result, times f^2. */
 static double rounding_of(enum dtype t)
 {
     double u = unit_roundoff(t);
@@ -58,7 +58,7 @@ double least_error(enum dtype t)
 
 /* ---- the error that an elementwise operation makes ------------------------------------------- */
 
-/* OWN_FUNCTION: within 2 ulp before the result is rounded, as the libraries' functions are. */
+/* OWN_FUNCTION: the result is within 2 ulp before it is rounded, as in the libraries' functions. */
 enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
 
 static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */
@@ -206,7 +206,7 @@ static bool is_zero(const char *m)
     return str_eq(m, TERM_NO_ERROR);
 }
 
-/* f jumps: a small error of an operand may change the result a lot. */
+/* Does f jump, so that a small error of an operand may change the result a lot? */
 static bool jumps(const struct value *v)
 {
     switch (v->op) {
@@ -227,7 +227,7 @@ static bool jumps(const struct value *v)
     }
 }
 
-/* The text of f with operand k moved, and with it every operand that is the same value. */
+/* The text of f with `by` appended to operand k, and to every operand that is the same value. */
 static const char *moved_text(struct emit *e, const struct value *v, const struct term *args,
                               uint32_t k, const char *by)
 {
@@ -239,7 +239,7 @@ static const char *moved_text(struct emit *e, const struct value *v, const struc
     return unit_let(&e->u, "%s", element_text(e, v, moved));
 }
 
-/* The secant over +-4 sigma of each operand alone. */
+/* Adds the variance that f's secant over +-4 sigma gives, for one operand after the other. */
 static void add_secants(struct emit *e, const struct value *v, const char *f,
                         const struct term *args, struct strbuf *out)
 {
@@ -267,7 +267,7 @@ static void add_where(struct emit *e, const char *f, const struct term *t, struc
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 
-/* The error that the operands' errors cause. */
+/* Adds the variance that the operands' errors cause. */
 static void add_propagated(struct emit *e, const struct value *v, const char *f,
                            const struct term *t, struct strbuf *out)
 {

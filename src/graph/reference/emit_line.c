@@ -11,7 +11,7 @@
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-/* cummax and cummin. Of equal elements the last is chosen. */
+/* cummax and cummin. If elements are equal, the last one is chosen. */
 static void choice_line(struct emit *e, const struct value *v, bool with_mag)
 {
     uint32_t axis = line_axis(v);

@@ -2,14 +2,14 @@
  * emit_recurrent.c - lstm, gru and rnn: one unit makes all steps of one row of the batch.
  *
  * A step needs every element of the step before, so a phase for each step would be the only other
- * way. The unit reads the step before from VAL, where it has stored it. Rows of the batch are
+ * way. The unit stores each step in VAL, and the next step reads it there. Rows of the batch are
  * independent of each other.
  *
  * The arithmetic of a step is written with the rules of the elementwise operations: each gate is a
  * sum, then a sigmoid or tanh, and so on. So magnitudes, variances and random errors follow the
  * same model as everywhere else. In a SIGMA reference, MAG holds the variances of h and c of each
- * step, and the next step propagates them: through the products as those of a matrix product's
- * operand, through the functions by their secants.
+ * step, and the next step propagates them: its products treat them like the variances of a matrix
+ * product's operand, its functions use secants.
  */
 #include "base/util.h"
 #include "graph/reference/collect.h"
@@ -42,7 +42,7 @@ static struct index next_key(struct emit *e, struct cell *c)
     return index_add(u, first, index_number(u, c->salt++));
 }
 
-/* An elementwise operation in the precision inside of an operation. */
+/* Applies an elementwise operation in float32, or in float64 if v is float64. */
 static struct term apply_to(struct emit *e, struct cell *c, enum graph_op op,
                             const struct term *args)
 {
@@ -71,7 +71,7 @@ static struct term apply1(struct emit *e, struct cell *c, enum graph_op op, stru
     return apply_to(e, c, op, &a);
 }
 
-/* A result that an implementation stores: narrow types round it. */
+/* A result that implementations store in memory. A narrow type rounds it. */
 static struct term stored(struct emit *e, struct cell *c, struct term t)
 {
     return emit_rounded(e, c->v, t, next_key(e, c));
@@ -79,8 +79,8 @@ static struct term stored(struct emit *e, struct cell *c, struct term t)
 
 /* ---- the step before ------------------------------------------------------------------------- */
 
-/* Element `at` of h or c after the step before, or of `first` before the first step. `shift` is
- * where the state begins in a row of v. */
+/* Element `at` of h or c after the previous step. The first step reads the initial state `first`
+ * instead. `shift` is where the state begins in a row of v. */
 static struct term before(struct emit *e, struct cell *c, const struct value *first,
                           struct index at, const struct dim *shift)
 {

@@ -61,7 +61,8 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, a, &q);
 }
 
-/* The place in operand `which` of a product for this row and column, at this place of the sum. */
+/* The place in operand `which` of a product that term k reads, for the element of the result at
+ * `kept`. */
 static struct place factor(struct emit *e, const struct value *v, uint32_t which,
                            struct place *kept, struct index k)
 {
@@ -281,7 +282,7 @@ static struct collector start_with_bias(struct emit *e, const struct value *v, s
 }
 
 /* The index in the image whose element tap `tap` puts here: (at + padding - tap*dilation) / stride.
- * Adds the condition that there is such an element to `inside`. */
+ * Adds to `inside` the condition that there is such an element. */
 static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {

@@ -16,7 +16,8 @@ bool op_makes_lines(enum graph_op op);
 const struct dim *emit_lines(struct emit *e, const struct value *v);
 /* The axis along which a unit makes its elements; recurrent operations have none. */
 uint32_t line_axis(const struct value *v);
-/* The place of the unit's elements along the axes that number the units; the rest is open. */
+/* The place of the unit's elements along the axes that number the units. The other axes are not
+ * set. */
 struct place line_place(struct emit *e, const struct value *v);
 /* "VAL(p) op value", and the same for MAG. */
 void line_put(struct emit *e, const struct value *v, struct place p, const char *op, struct term t,

@@ -1,9 +1,9 @@
 /*
  * lower.h - rewrites a graph with fewer kinds of operations, for the reference.
  *
- * Softmaxes, norms, means, variances and losses become sums, maxima and elementwise operations.
- * The lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,
- * scans, matmul, conv, attention, the operations by index, and views.
+ * Softmaxes, norms, means, variances and losses become sums, maxima and elementwise operations. The
+ * lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,
+ * scans, matmul, convolutions, attention, recurrent operations, the operations by index, and views.
  */
 #ifndef GRAPH_REFERENCE_LOWER_H
 #define GRAPH_REFERENCE_LOWER_H

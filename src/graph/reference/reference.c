@@ -45,7 +45,7 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* The larger one of the variance and of the squares of the drawn errors. */
+/* Replaces the variance of t by the largest squared drawn error, if that is larger. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);

@@ -13,7 +13,8 @@
  *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
  *  its own, which stores the value in scratch. An elementwise value that is read often and is not
  *  cheap has one too. Other values are computed where they are read.
- *  - Scans, attention and index_add have a phase in which each unit makes a line of elements.
+ *  - Scans, attention, recurrent operations and index_add have a phase in which each unit makes a
+ *    line of elements.
  *  - Reductions over all or several axes and products with a vector have two phases, unless each
  *  result adds up at most EMIT_CHUNK elements.
  *  - The last phases write the outputs. Units are numbered in the order of the elements they make.

@@ -13,8 +13,9 @@ enum reference_kind {
 struct reference_mode {
     enum reference_kind kind;
     bool tf32_products, tf32_convs; /* the operands of float32 products are rounded to TF32 */
-    /* SIGMA: a comparison whose operands lie within 4 sigma adds nothing, as if it were decided.
-     * Elements whose sigma changes much are undecided. */
+    /* SIGMA: a comparison adds no variance even if its operands lie within 4 sigma, as if rounding
+     * could not change its result. Elements whose sigma is much smaller in this mode are undecided
+     * (tolerance/prove.h). */
     bool without_branches;
     /* MAGNITUDE: the text is for a GPU kernel (playbook/generate/). It computes values only, in the
      * types of kernel_type() (emit.h), and adds up long sums in chains. */

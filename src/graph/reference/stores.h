@@ -26,7 +26,8 @@ VEC_DECL(sink_vec, struct sink);
 struct stores {
     struct store *store;                /* one per value */
     const struct graph_output **direct; /* one per value: the output that it writes, or NULL */
-    struct sink_vec sinks;              /* by level, then by units; largest outputs last */
+    struct sink_vec sinks;              /* by level; within a level, outputs of high rank come
+                                           last */
 };
 
 void stores_plan(struct stores *s, struct emit *e);

@@ -7,9 +7,9 @@
  * once. At the end every statement whose name no other statement reads is dropped.
  *
  *     struct unit_text u;
- *     unit_init(&u, &arena, dims_to_c, ctx);
+ *     unit_init(&u, &arena, &graph);
  *     struct index row = index_div(&u, unit_index(), columns);
- *     struct scope *was = unit_loop(&u, columns, &j);
+ *     struct scope *was = unit_loop(&u, index_number(&u, 0), columns, &j);
  *     ...
  *     unit_close(&u, was);
  *     unit_write(&u, out);
@@ -78,7 +78,7 @@ const char *dim_in_c(struct unit_text *u, const struct dim *d);
 unsigned scope_depth(const struct scope *s);
 /* Sets the current scope for a statement that reads memory. That is the scope of the given depth,
  * or the innermost condition if it is deeper, because a guarded read must stay guarded. Returns the
- * scope before; the caller restores u->at. */
+ * previous scope; the caller puts it back into u->at. */
 struct scope *unit_enter(struct unit_text *u, unsigned depth);
 
 /* "const double N = ..." in the current scope; returns the name. */

@@ -11,8 +11,8 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-/* An element is undecided if its sigma is at most 1/UNDECIDED_FACTOR of its sigma when comparisons
- * within 4 sigma count as decided. */
+/* An element is undecided if its sigma is more than UNDECIDED_FACTOR times the sigma that it has
+ * when comparisons within 4 sigma count as decided. */
 static const double UNDECIDED_FACTOR = 2;
 
 /* One kind of reference, as a task that can run. */
@@ -29,7 +29,8 @@ struct proof {
     struct arena arena;
     struct built sigma, plain, noisy; /* plain: without branches */
     bool has_branches;
-    bool is_index[TASK_MAX_TENSORS]; /* argmax: where elements are nearly equal, others are right */
+    bool is_index[TASK_MAX_TENSORS]; /* an argmax or argmin: any of nearly equal elements is
+                                        right */
     struct tolerance_report *r;
     double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS];
     double value2[TASK_MAX_TENSORS], sigma2[TASK_MAX_TENSORS]; /* sums of squares */
@@ -253,8 +254,9 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Errors with half the model's sigma exceed this with probability 99%: z/2 sigma, where the largest
- * of that many normal numbers is below z with probability 1%. */
+/* If errors have half the model's sigma, the largest of `samples` errors exceeds the result, times
+ * the allowance, with probability 99%. The largest of that many normal numbers is below z with
+ * probability 1%, so the largest error is below z/2 sigma with probability 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

@@ -34,7 +34,7 @@
 struct tolerance_output {
     const char *name; /* borrowed from the task */
     double worst;     /* the largest error divided by the allowance; 0: nothing was rounded */
-    uint64_t samples; /* errors that were looked at: of elements with sigma > 0, in all runs */
+    uint64_t samples; /* how many errors were seen: one per run and element with sigma > 0 */
     double undecided; /* share of elements that a comparison within 4 sigma may change */
     double noise;     /* rms sigma divided by the rms of the output, over all shapes */
     uint64_t worst_elem;
@@ -50,14 +50,15 @@ struct tolerance_report {
 };
 
 /* `mode` says which products are in TF32; its kind does not matter. The shapes are those of t,
- * whose tensors are the graph's. `oracle_so` is t's oracle if someone has built it, else NULL. The
+ * whose tensors are the graph's. `oracle_so` is t's oracle if it is built already, else NULL. The
  * caller releases the report, also after an error. */
 int tolerance_prove(const struct graph *g, struct reference_mode mode, const struct task *t,
                     const char *oracle_so, const struct shape *shapes, size_t n,
                     struct tolerance_report *out, struct err *err);
 void tolerance_report_release(struct tolerance_report *r);
 
-/* Whether the model holds: err says what is wrong with which output. */
+/* Returns 0 if the model holds. Otherwise returns -1, and err says what is wrong with which
+ * output. */
 int tolerance_accept(const struct tolerance_report *r, struct err *err);
 /* The least that `worst` must be: TOLERANCE_LEAST, or less if there are few independent samples. */
 double tolerance_least(uint64_t samples);

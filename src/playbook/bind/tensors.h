@@ -11,7 +11,7 @@
 
 bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                   struct strbuf *why);
-/* `inputs` is the number of inputs: among v0, v1, ... the scalars come after them. */
+/* `inputs` is the number of inputs. In v0, v1, ... the scalars are numbered after the inputs. */
 bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const json_t *scalars,
                   size_t inputs, struct strbuf *why);
 

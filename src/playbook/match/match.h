@@ -1,5 +1,5 @@
 /*
- * match.h - finds the operation of a playbook in what a task computes.
+ * match.h - finds the operation of a playbook that a task computes.
  *
  * A playbook whose ops have {"*": {"from": WAY}} names one of the ways below to find the op. Each
  * way looks at the value of the task's only output. If the value fits, the way returns the op,

@@ -62,7 +62,7 @@ const struct pb_op *match_permute(struct match *x)
     }
     struct arena mem = ARENA_INIT;
     const char *dims[4] = {"1"};
-    for (size_t k = 0; k < r.n; k++) { /* the result has the two runs after the front exchanged */
+    for (size_t k = 0; k < r.n; k++) { /* the result exchanges the two runs after the front */
         size_t to = k < front ? 0 : k == front ? 2 : k == front + 1 ? 1 : 3;
         dims[to] = dims_product(&mem, shape, r.from[k], r.from[k] + r.len[k]);
     }
