@@ -56,7 +56,7 @@ static void cumsum_line(struct emit *e, const struct value *v)
     const char *sum = unit_let(u, "%s + %s", all.v, chain.v);
     line_put(e, v, p, "=", term_of(e, sum, j.depth), false);
     unit_close(u, inner);
-    collect_add(e, &all, collect_now(e, &chain), "");
+    unit_do(u, "%s += %s", all.v, chain.v); /* only the next round of the loop reads it */
     unit_close(u, outer);
 }
 
