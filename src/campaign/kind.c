@@ -62,6 +62,12 @@ struct facts {
     bool *heavy;  /* depends on a product or convolution */
 };
 
+/* Whether the fact holds for v. An operand that is absent has no facts. */
+static bool holds(const bool *fact, const struct value *v)
+{
+    return v && fact[v->id];
+}
+
 /* Views, casts, sums, and factors that do not depend on a product may lie between. If the result of
  * the product has other users, as in a batch norm, the whole of it must be computed. Arguments
  * have smaller ids, so their facts are known. */
@@ -72,18 +78,18 @@ static void find_facts(const struct value *v, struct facts *f)
     const struct value *const *x = v->args;
     f->heavy[v->id] = product;
     for (uint32_t i = 0; i < v->nargs; i++)
-        f->heavy[v->id] |= x[i] && f->heavy[x[i]->id];
+        f->heavy[v->id] |= holds(f->heavy, x[i]);
     if (k == OPK_VIEW && v->nargs && v->op != OP_CAT)
-        linear = f->linear[x[0]->id];
+        linear = holds(f->linear, x[0]);
     else if (v->op == OP_CAST || v->op == OP_NEG || v->op == OP_SUM || v->op == OP_MEAN)
-        linear = f->linear[x[0]->id];
+        linear = holds(f->linear, x[0]);
     else if (v->op == OP_ADD || v->op == OP_SUB)
-        linear = f->linear[x[0]->id] || f->linear[x[1]->id];
+        linear = holds(f->linear, x[0]) || holds(f->linear, x[1]);
     else if (v->op == OP_MUL)
-        linear = (f->linear[x[0]->id] && !f->heavy[x[1]->id]) ||
-                 (f->linear[x[1]->id] && !f->heavy[x[0]->id]);
+        linear = (holds(f->linear, x[0]) && !holds(f->heavy, x[1])) ||
+                 (holds(f->linear, x[1]) && !holds(f->heavy, x[0]));
     else if (v->op == OP_DIV)
-        linear = f->linear[x[0]->id] && !f->heavy[x[1]->id];
+        linear = holds(f->linear, x[0]) && !holds(f->heavy, x[1]);
     f->linear[v->id] = linear && f->uses[v->id] == 1;
 }
 

@@ -353,7 +353,7 @@ static int run_campaign(struct bench *b)
 {
     struct err err = ERR_INIT;
     struct arena a = ARENA_INIT;
-    struct campaign_rec c;
+    struct campaign_rec c = {.name = ""};
     struct store *s = NULL;
     int rc = cmd_open_store(&s, b->store, b->resume != NULL, &err);
     if (rc == 0)

@@ -59,7 +59,7 @@ static int resume_campaign(const char *name, const struct optimize_run *s,
         {"--budget-steps",
          b->steps ? arena_printf(mem, "%llu", (unsigned long long)b->steps) : NULL},
         {"--budget-time",
-         b->wall_ns ? arena_printf(mem, "%llums", (unsigned long long)(b->wall_ns / 1000000 + 1))
+         b->wall_ns ? arena_printf(mem, "%llums", (unsigned long long)b->wall_ns / 1000000 + 1)
                     : NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(given); i++)
