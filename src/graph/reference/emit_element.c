@@ -115,7 +115,8 @@ const char *element_text(struct emit *e, const struct value *v, const struct ter
         return cast_text(e, v, args);
     if (v->dtype == DT_BOOL && bool_text(v->op))
         return row_text(e, bool_text(v->op), args);
-    if (v->op == OP_POW && e->mode.kernel && !dtype_is_float(v->dtype)) /* CUDA's pow is not exact */
+    if (v->op == OP_POW && e->mode.kernel &&
+        !dtype_is_float(v->dtype)) /* CUDA's pow is not exact */
         return wrapped(e, v->dtype, row_text(e, "(uint64_t)(int64_t)rint(pow($0, $1))", args));
     if (!dtype_is_float(v->dtype) && v->dtype != DT_BOOL && whole_text(v->op))
         return wrapped(e, v->dtype, row_text(e, whole_text(v->op), args));

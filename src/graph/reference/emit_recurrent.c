@@ -239,9 +239,9 @@ void emit_recurrent(struct emit *e, const struct value *v, bool with_mag)
                      .with_mag = with_mag || e->mode.kind == REFERENCE_SIGMA};
     struct scope *steps = unit_loop(u, index_number(u, 0), index_dim(u, v->shape[0]), &c.step);
     struct index first = e->mode.kernel ? (struct index){"lane", 0} : index_number(u, 0);
-    struct scope *elements =
-        e->mode.kernel ? unit_loop_by(u, first, index_dim(u, c.hidden), "lanes", &c.j)
-                       : unit_loop(u, first, index_dim(u, c.hidden), &c.j);
+    struct scope *elements = e->mode.kernel
+                                 ? unit_loop_by(u, first, index_dim(u, c.hidden), "lanes", &c.j)
+                                 : unit_loop(u, first, index_dim(u, c.hidden), &c.j);
     if (v->op == OP_LSTM)
         lstm_step(e, &c);
     else if (v->op == OP_GRU)

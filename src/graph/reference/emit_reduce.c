@@ -142,8 +142,8 @@ static struct term in_one_step(struct emit *e, const struct value *v, struct pla
     uint32_t n = reduced_axes(v, axes);
     struct place gone = place_empty(n, axes);
     struct shared_error errors, *was = shared_begin(e, v, &errors);
-    struct nest x = nest_start(
-        e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v)));
+    struct nest x =
+        nest_start(e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), flags_of(v)));
     if (nest_is_shared(e, all))
         gone = place_linear(n, axes,
                             nest_range(&x, index_number(&e->u, 0), index_dim(&e->u, all),
@@ -185,8 +185,7 @@ void emit_part(struct emit *e, const struct value *v, bool with_mag)
                                   dim_in_c(&e->u, emit_reduced(e, v)));
     struct place kept = place_linear(v->rank, v->shape, row);
     struct shared_error errors, *outer = shared_begin(e, v, &errors);
-    struct nest x =
-        nest_start(e, collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v)));
+    struct nest x = nest_start(e, collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v)));
     r = nest_range(&x, first, end, EMIT_CHUNK, e->in_lanes);
     struct place gone = place_linear(n, axes, r);
     add_item(e, v, nest_sum(&x), &kept, &gone);

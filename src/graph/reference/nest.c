@@ -51,8 +51,8 @@ struct index nest_range(struct nest *x, struct index first, struct index end, in
         const char *step = arena_printf(u->arena, shared ? "%d * lanes" : "%d", COLLECT_CHAIN);
         push(x, unit_loop_by(u, first, end, step, &i));
         first = i;
-        end = index_text(u, scope_depth(u->at), "hone_size_min(%s + %s, %s)", i.text, step,
-                         end.text);
+        end =
+            index_text(u, scope_depth(u->at), "hone_size_min(%s + %s, %s)", i.text, step, end.text);
     }
     if (!fits)
         begin_chain(x);

@@ -192,11 +192,10 @@ static struct scope *open_loop(struct unit_text *u, struct index first, struct i
                                const char *step, struct index *out)
 {
     const char *i = arena_printf(u->arena, "i%u", ++u->names);
-    struct scope *was =
-        open_scope(u,
-                   arena_printf(u->arena, "for (%s %s = %s; %s < %s; %s%s) {", u->whole, i,
-                                first.text, i, end.text, i, step),
-                   false);
+    struct scope *was = open_scope(u,
+                                   arena_printf(u->arena, "for (%s %s = %s; %s < %s; %s%s) {",
+                                                u->whole, i, first.text, i, end.text, i, step),
+                                   false);
     *out = (struct index){i, u->at->depth};
     return was;
 }

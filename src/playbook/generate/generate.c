@@ -118,8 +118,7 @@ static void write_sink(struct emit *e, const struct sink *s)
     e->u.real = kernel_type(s->v);
     switch (s->kind) {
     case SINK_OUTPUT:
-        unit_do(&e->u, "%sOUT(%s, unit, %s)", e->guard, s->output->name,
-                emit_value(e, s->v, &p).v);
+        unit_do(&e->u, "%sOUT(%s, unit, %s)", e->guard, s->output->name, emit_value(e, s->v, &p).v);
         break;
     case SINK_VALUE:
         unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, emit_computed(e, s->v, &p).v);
@@ -229,9 +228,9 @@ static int write_launch(struct writer *w, struct launch *l)
     struct strbuf body = STRBUF_INIT(GENERATED_MAX_TEXT);
     const char *narrow;
     int rc = 0;
-    l->name = arena_printf(&w->arena, "k%u_%s", w->kernels,
-                           l->sinks[0].kind == SINK_OUTPUT ? "output"
-                                                           : op_row(l->sinks[0].v->op)->name);
+    l->name =
+        arena_printf(&w->arena, "k%u_%s", w->kernels,
+                     l->sinks[0].kind == SINK_OUTPUT ? "output" : op_row(l->sinks[0].v->op)->name);
     write_body(w, l, &body);
     params_find(&w->params, body.buf, l->sinks, l->n);
     if (w->params.n + 2 > JOB_MAX_ARGS)

@@ -7,12 +7,13 @@
  *     generated_release(&x);
  *
  * The same steps that write the reference of a graph (graph/reference/) cut it into stored values:
- * graph_lower_for_kernel() reduces it to few kinds of operations, stores_plan() decides which values
- * are stored, and emit_value() writes the statements for one element. A launch computes one stored
- * value, or an output. Elementwise work is done where its result is read.
+ * graph_lower_for_kernel() reduces it to few kinds of operations, stores_plan() decides which
+ * values are stored, and emit_value() writes the statements for one element. A launch computes one
+ * stored value, or an output. Elementwise work is done where its result is read.
  *
- * Stored values are in workspaces. Values whose lives do not overlap share one if they have the same
- * size. The texts have the placeholders @{threads}, @{items} and @{lanes} of playbooks/generate.
+ * Stored values are in workspaces. Values whose lives do not overlap share one if they have the
+ * same size. The texts have the placeholders @{threads}, @{items} and @{lanes} of
+ * playbooks/generate.
  */
 #ifndef PLAYBOOK_GENERATE_GENERATE_H
 #define PLAYBOOK_GENERATE_GENERATE_H
@@ -23,13 +24,14 @@
 #define GENERATED_MAX_TEXT (4u << 20)
 
 struct generated {
-    struct strbuf plan;     /* the launch plan, as JSON */
+    struct strbuf plan;                /* the launch plan, as JSON */
     struct strbuf includes, overloads; /* headers and functions for the types of the tensors */
     struct strbuf kernels;
 };
-#define GENERATED_INIT                                                      \
-    {                                                                       \
-        STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(4096), STRBUF_INIT(4096), STRBUF_INIT(GENERATED_MAX_TEXT) \
+#define GENERATED_INIT                                                         \
+    {                                                                          \
+        STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(4096), STRBUF_INIT(4096), \
+            STRBUF_INIT(GENERATED_MAX_TEXT)                                    \
     }
 
 int generate(const struct graph *g, struct generated *out, struct err *err);

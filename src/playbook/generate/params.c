@@ -121,8 +121,9 @@ static int64_t type_bytes(const char *type)
     static const struct {
         const char *name;
         int64_t bytes;
-    } sizes[] = {{"double", 8}, {"long long", 8}, {"unsigned long long", 8}, {"float", 4},
-                 {"int", 4},    {"unsigned", 4},  {"short", 2},              {"unsigned short", 2}};
+    } sizes[] = {{"double", 8}, {"long long", 8},     {"unsigned long long", 8},
+                 {"float", 4},  {"int", 4},           {"unsigned", 4},
+                 {"short", 2},  {"unsigned short", 2}};
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
         if (str_eq(sizes[i].name, type))
             return sizes[i].bytes;
@@ -209,8 +210,7 @@ static void add_call(struct params *p, const char *s, size_t len, const struct s
     static const struct {
         const char *name;
         enum param_kind kind;
-    } calls[] = {
-        {"IN", PARAM_IN}, {"OUT", PARAM_OUT}, {"AX", PARAM_AXIS}, {"SC", PARAM_SCALAR}};
+    } calls[] = {{"IN", PARAM_IN}, {"OUT", PARAM_OUT}, {"AX", PARAM_AXIS}, {"SC", PARAM_SCALAR}};
     for (size_t i = 0; i < ARRAY_LEN(calls); i++)
         if (strlen(calls[i].name) == len && memcmp(calls[i].name, s, len) == 0) {
             size_t k = strcspn(s + len + 1, ",)");
