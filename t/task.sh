@@ -52,7 +52,7 @@ runs 2 "--sigma without --reference" "$HONE" task show --sigma softmax
 runs 2 "one of --graph and --reference" "$HONE" task show --graph --reference softmax
 runs 1 "show --graph of a task without an expression" \
     "$HONE" task show --graph "$ROOT/t/cases/flashinfer/rmsnorm_h2048.json"
-err_has "says so" "nor a PyTorch expression"
+err_has "says so" "nor the key \"torch\" (a PyTorch expression)"
 mkdir graphs && cp -r "$ROOT/tasks/sigmoid" graphs/ && chmod -R u+w graphs
 sed -i 's/torch.sigmoid(x)/torch.sigmoidd(x)/' graphs/sigmoid/task.json
 runs 1 "show --graph of an expression nobody knows" "$HONE" task show --graph graphs/sigmoid

@@ -46,6 +46,7 @@ struct oracle_check {
     double nonzero[TASK_MAX_TENSORS];      /* elements whose truth is not 0, over all shapes */
     double zero_refused[TASK_MAX_TENSORS]; /* those at which the tolerance refuses a 0 */
     double operations;                     /* of all runs so far */
+    unsigned left_out;                     /* shapes beyond IMPORTED_OPS */
     VEC(const int64_t *) shapes;           /* the axes of an imported task that were tried */
     struct arena arena;
 };
@@ -209,9 +210,10 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
-/* Whether the oracle of an imported task has run at this shape, or has run long enough. A network
- * whose sizes are fixed has several workloads of one shape. */
-static bool is_checked(struct oracle_check *c, const struct shape *s)
+/* Whether the check of an imported task leaves this shape out: it was tried before, or the check
+ * has run long enough, and then a note says so. A network whose sizes are fixed has several
+ * workloads of one shape. */
+static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;
     if (!c->t->graph_json)
@@ -219,8 +221,10 @@ static bool is_checked(struct oracle_check *c, const struct shape *s)
     vec_each (const int64_t *, axes, &c->shapes)
         if (memcmp(*axes, s->axes, n * sizeof **axes) == 0)
             return true;
-    if (c->operations + oracle_operations(s) > IMPORTED_OPS && c->shapes.n)
+    if (c->operations + oracle_operations(s) > IMPORTED_OPS && c->shapes.n) {
+        c->left_out++;
         return true;
+    }
     int64_t *axes = arena_alloc(&c->arena, (n + 1) * sizeof *axes);
     memcpy(axes, s->axes, n * sizeof *axes);
     *vec_push(&c->shapes) = axes;
@@ -236,7 +240,7 @@ static void check_workload(struct oracle_check *c, const struct task_workload *w
         struct arena a = ARENA_INIT;
         struct shape s;
         if (shape_resolve(&s, c->t, w, seed, &a, NULL) == 0 && oracle_operations(&s) <= MAX_OPS) {
-            if (!is_checked(c, &s))
+            if (!is_left_out(c, &s))
                 check_at(c, &s, arena_printf(&a, "at %s", shape_text(&s, &a)));
             small++;
         }
@@ -312,6 +316,11 @@ void check_oracle(const struct task *t, const char *dir, struct task_check_resul
     for (size_t w = 0; w < t->regimes.n && r->problems.n == before && !interrupted(); w++)
         if (!t->regimes.items[w].offsets)
             check_workload(c, &t->regimes.items[w]);
+    if (c->left_out)
+        check_say(
+            &r->notes, t, (struct task_place){0, 0},
+            "the oracle was not run at %u further shapes: those before them took %g operations",
+            c->left_out, c->operations);
     if (r->problems.n == before && !t->degenerate)
         check_wrong_answers(c);
     if (r->problems.n == before && !t->degenerate)

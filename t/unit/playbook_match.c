@@ -727,8 +727,11 @@ static void test_bounds(void **state)
     vec_each (const struct playbook, pb, &shelf->books) {
         struct strbuf why = STRBUF_INIT(2000);
         struct pb_binding b;
-        if (playbook_bind(pb, task, 90, &b, &why))
-            fail_msg("%s takes an expression of 2^30 parts", pb->name);
+        if (playbook_bind(pb, task, 90, &b, &why)) {
+            if (!pb->last) /* the last one writes a kernel for any graph */
+                fail_msg("%s takes an expression of 2^30 parts", pb->name);
+            pb_binding_release(&b);
+        }
         assert_null(strstr(why.buf, "cannot be read"));
         strbuf_release(&why);
     }
