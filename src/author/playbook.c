@@ -142,6 +142,35 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
     return found;
 }
 
+/* While no kernel has passed, the starting point of a playbook that was not tried yet comes before
+ * further points of a playbook whose kernels failed. */
+static bool propose_other_start(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
+                                struct proposal *x)
+{
+    bool failed = false;
+    vec_each (struct playbook, pb, &s->books) {
+        struct strbuf no = STRBUF_INIT(200);
+        bool fits =
+            !pb->last && playbook_bind(pb, json_object_get(facts, "task"), arch, &x->binding, &no);
+        strbuf_release(&no);
+        if (!fits)
+            continue;
+        struct pb_trial_vec tried = VEC_INIT;
+        read_tried(pb, facts, &tried);
+        bool untried = tried.n == 0;
+        vec_release(&tried);
+        if (untried && failed) {
+            x->pb = pb;
+            x->point = playbook_start(pb, &x->binding);
+            describe(x, NULL, 0);
+            return true;
+        }
+        failed |= !untried;
+        pb_binding_release(&x->binding);
+    }
+    return false;
+}
+
 /* Proposes the next point. Points of the best kernel's playbook come first, then points of the
  * other playbooks that fit.
  */
@@ -151,6 +180,8 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
     const json_t *task = json_object_get(facts, "task");
     uint32_t arch = arch_number(facts_text(facts, "arch")), fitting = 0, templates = 0;
     uint32_t k = (uint32_t)json_integer_value(json_object_get(facts, "proposal"));
+    if (!json_object_get(facts, "best") && k == 0 && propose_other_start(s, facts, arch, x))
+        return true;
     /* The last resort comes after both rounds, and only if nothing else fits. */
     for (int round = 0; round < 4; round++)
         vec_each (struct playbook, pb, &s->books) {

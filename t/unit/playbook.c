@@ -419,6 +419,32 @@ static void test_author(void **state)
     free(spec);
 }
 
+/* While nothing passes, the author goes on to the next playbook that fits. */
+static void test_author_changes_playbooks(void **state)
+{
+    struct fixture *f = *state;
+    struct author *a;
+    put(f, "mine", good_json, good_kernel);
+    put(f, "yours", good_json, good_kernel);
+    char *spec = xasprintf("playbook:%s", f->dir.path);
+    assert_int_equal(author_open(&a, spec, NULL, NULL), 0);
+    json_t *task = a_task("2*(V+1)", "float32");
+    json_t *facts =
+        json_pack("{s:s, s:s, s:O, s:[{s:s, s:{s:s}}]}", "arch", "sm_90a", "stage", "", "task",
+                  task, "tried", "move", "starting point [mine 1.0]", "verdict", "kind", "hang");
+    struct author_call *c;
+    assert_int_equal(
+        author_start(a, &(struct author_request){.role = "code", .facts = facts}, &c, NULL), 0);
+    assert_true(author_poll(c));
+    assert_non_null(
+        strstr(author_reply(c)->text.buf, "playbook yours, starting point [yours 1.0]"));
+    author_call_free(c);
+    json_decref(facts);
+    json_decref(task);
+    author_close(a);
+    free(spec);
+}
+
 /* Leading axes are merged into one; axes of size 1 do not count. */
 static void test_rows(void **state)
 {
@@ -694,6 +720,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_softmax_rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_odd_tasks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_author, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_author_changes_playbooks, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

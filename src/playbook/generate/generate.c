@@ -10,6 +10,8 @@
  */
 #include "playbook/generate/generate.h"
 
+#include <stdlib.h>
+
 #include "base/util.h"
 #include "graph/reference/lower.h"
 #include "graph/reference/nest.h"
@@ -38,19 +40,21 @@ struct writer {
 /* ---- which threads make a unit --------------------------------------------------------------- */
 
 /* The first reduction or product from which the elements of v are computed in place; NULL if there
- * is none. `own`: v is the value of the launch, which is computed even if it is stored. */
-static const struct value *loop_of(struct writer *w, const struct value *v, bool own)
+ * is none. `own`: v is the value of the launch, which is computed even if it is stored. `seen`
+ * marks the values that were looked at, because many paths may lead to one value. */
+static const struct value *loop_of(struct writer *w, const struct value *v, bool own, bool *seen)
 {
     enum op_kind kind = op_row(v->op)->kind;
-    if (!own && w->stores.store[v->id].is_stored)
+    if (seen[v->id] || (!own && w->stores.store[v->id].is_stored))
         return NULL;
+    seen[v->id] = true;
     if (kind == OPK_REDUCTION || kind == OPK_PRODUCT)
         return v;
     if (v->op == OP_RESHAPE)
-        return loop_of(w, v->args[0], false);
+        return loop_of(w, v->args[0], false, seen);
     for (uint32_t k = 0; kind == OPK_ELEMENTWISE && k < v->nargs; k++) {
         const struct value *loop =
-            value_same_shape(v, v->args[k]) ? loop_of(w, v->args[k], false) : NULL;
+            value_same_shape(v, v->args[k]) ? loop_of(w, v->args[k], false, seen) : NULL;
         if (loop)
             return loop;
     }
@@ -66,7 +70,9 @@ static const struct dim *loop_length(struct writer *w, const struct sink *s,
     *loop = NULL;
     if (s->kind == SINK_LINES)
         return NULL;
-    *loop = loop_of(w, s->v, s->kind != SINK_OUTPUT);
+    bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
+    *loop = loop_of(w, s->v, s->kind != SINK_OUTPUT, seen);
+    free(seen);
     if (!*loop)
         return NULL;
     if (s->kind == SINK_PART)
