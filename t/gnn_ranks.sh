@@ -65,21 +65,24 @@ is "no rank is left" "$(pgrep -c -f "train.*--ranks 3 -e 100000")" 0
 
 # ---- Ctrl-C and --resume ----
 # shellcheck disable=SC2086
-"$gnn" train $small --ranks 2 -e 15 --eval none -c whole.ckpt data >"$T/out" 2>&1
+"$gnn" train $small --ranks 2 -e 80 --eval none -c whole.ckpt data >"$T/out" 2>&1
 # shellcheck disable=SC2086
-"$gnn" train $small --ranks 2 -e 15 --eval none -c parts.ckpt data >"$T/out" 2>"$T/err" &
+"$gnn" train $small --ranks 2 -e 80 --eval none -c parts.ckpt data >"$T/out" 2>"$T/err" &
 pid=$!
-sleep 0.3
+for _ in {1..500}; do
+    grep -q '^    1 ' "$T/out" && break
+    sleep 0.02
+done
 kill -TERM $pid # a shell that is no terminal ignores SIGINT for & jobs
 wait $pid
 is "SIGTERM, like Ctrl-C, ends the job with 130" "$?" 130
 for _ in {1..20}; do
     # shellcheck disable=SC2086
-    "$gnn" train $small --ranks 2 -e 15 --eval none -c parts.ckpt --resume data >"$T/out" 2>"$T/err" && break
+    "$gnn" train $small --ranks 2 -e 80 --eval none -c parts.ckpt --resume data >"$T/out" 2>"$T/err" && break
 done
 ok "an interrupted run with two ranks goes on to the same bits" cmp whole.ckpt parts.ckpt
 # shellcheck disable=SC2086
-runs 0 "one process goes on with the work of two" "$gnn" train $small -e 16 --eval none -c parts.ckpt --resume data
+runs 0 "one process goes on with the work of two" "$gnn" train $small -e 81 --eval none -c parts.ckpt --resume data
 
 # ---- refusals ----
 runs 2 "too many ranks" "$gnn" train --ranks 2000 data
