@@ -160,8 +160,8 @@ static const char *const before_body[] = {
                   "    const I number = (I)blockIdx.x * groups + %s;\n"
                   "    const I unit = number < units ? number : units - 1;\n"
                   "    const bool writes = number < units && lane == 0;\n",
-    [MAP_BLOCK] = "    const I unit = blockIdx.x;\n    const int lane = threadIdx.x;\n"
-                  "    constexpr int lanes = kThreads;\n",
+    [MAP_BLOCK] = ("    const I unit = blockIdx.x;\n    const int lane = threadIdx.x;\n"
+                   "    constexpr int lanes = kThreads;\n"),
 };
 
 static void write_function(struct writer *w, const struct launch *l, const char *body)
