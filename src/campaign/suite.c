@@ -164,6 +164,8 @@ static int add_line(const struct line *l, char *text, struct suite_item_vec *out
         return bad(l, "is not a task; the first word names one", words[0]);
     if (!stays_below(words[0]))
         return bad(l, "leads out of the suite's folder", words[0]);
+    if (!*label_of(words[0], l->a))
+        return bad(l, "needs a name, as in FILE.py:NAME", words[0]);
     if (out->n == SUITE_MAX_ITEMS)
         return bad(l, "is one task too many for a suite", words[0]);
     struct suite_item *i = add_item(out, operand_of(l, words[0]), l->a);

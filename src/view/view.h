@@ -46,7 +46,7 @@ enum view_kind {
 struct view_query {
     enum view_kind kind;
     char run[128], role[32]; /* run: also the name of a campaign */
-    uint64_t n; /* before, from or n */
+    uint64_t n;              /* before, from or n */
 };
 
 /* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', and decimal numbers.

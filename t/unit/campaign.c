@@ -76,6 +76,7 @@ static void refuses_bad_suites(void **state)
         {"/etc/x.py:f", "leads out"},
         {"a/../../x.py", "leads out"},
         {"..", "leads out"},
+        {"x.py:", "needs a name"},
         {"asset:suites/problems.py:relu", "not a task"},
         {"softmax M=4", "only for a PyTorch file"},
         {"p.py:f 7", "NAME=VALUE"},
