@@ -42,7 +42,7 @@ static int read_heading(struct table *t, char **fields, size_t n, struct err *er
         for (size_t i = 0; i < n; i++)
             if (str_eq(fields[i], column_names[c]))
                 t->at[c] = (int)i;
-        if (t->at[c] < 0 && c <= C_EAGER)
+        if (c <= C_EAGER && t->at[c] < 0)
             return err_set(err, ERR_INPUT,
                            "%s:%u: there is no column '%s'; expected a table with tabs whose first "
                            "line names its columns",
