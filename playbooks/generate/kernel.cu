@@ -167,7 +167,7 @@ struct hone_choice {
     double i;
 };
 
-// Of equal elements, and of several NaNs, the first one is chosen.
+// If elements are equal, or several are NaN, the first one is chosen.
 template <class T>
 __device__ void hone_group_arg(T &v, double &i, int lanes, int apart, bool most)
 {

@@ -28,7 +28,7 @@
 #include "campaign/suite.h"
 #include "store/store.h"
 
-/* What all runs of a campaign have in common. Kept in the store. */
+/* The options that all runs of a campaign share. The store keeps them. */
 struct campaign_config {
     const char *strategy, *author, *dialect;
     const char *device, *on, *gpu, *arch, *compiler; /* "" = the default */

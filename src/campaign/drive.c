@@ -113,7 +113,7 @@ static int spent_by_run(struct drive *d, int64_t run, struct amounts *out, struc
     return rc;
 }
 
-/* What all runs have spent, and what the running ones may still spend. */
+/* The sum that all runs have spent, and the sum that the running ones may still spend. */
 static int committed(struct drive *d, struct amounts *out, struct err *err)
 {
     struct arena a = ARENA_INIT;

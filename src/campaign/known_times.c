@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "campaign/suite.h"
 #include "sys/file.h"
 
 enum { MAX_COLUMNS = 64, MAX_ROWS = 100000, MAX_LINE = 8192 };
@@ -137,17 +138,11 @@ static long level_of(const char *operand)
 double known_times_find(const struct known_times *k, const char *operand)
 {
     long level = level_of(operand);
-    size_t end = strlen(operand);
-    while (end > 1 && operand[end - 1] == '/')
-        end--;
-    if (end > 3 && strncmp(operand + end - 3, ".py", 3) == 0)
-        end -= 3;
-    size_t from = end;
-    while (from > 0 && operand[from - 1] != '/')
-        from--;
+    size_t len;
+    const char *name = suite_problem_name(operand, &len);
     vec_each (struct known_time, r, &k->rows)
-        if (strlen(r->problem) == end - from && (!level || level == r->level) &&
-            strncmp(r->problem, operand + from, end - from) == 0)
+        if (strlen(r->problem) == len && (!level || level == r->level) &&
+            strncmp(r->problem, name, len) == 0)
             return r->ns;
     return 0;
 }

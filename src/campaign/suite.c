@@ -16,6 +16,20 @@ bool suite_is_python(const char *operand)
     return str_ends(operand, ".py") || (at && !strchr(at, '/'));
 }
 
+const char *suite_problem_name(const char *operand, size_t *len)
+{
+    size_t end = strlen(operand);
+    while (end > 1 && operand[end - 1] == '/')
+        end--;
+    if (end > 3 && strncmp(operand + end - 3, ".py", 3) == 0)
+        end -= 3;
+    size_t from = end;
+    while (from > 0 && operand[from - 1] != '/')
+        from--;
+    *len = end - from;
+    return operand + from;
+}
+
 void suite_release(struct suite_item_vec *v)
 {
     vec_each (struct suite_item, i, v) {
@@ -32,15 +46,9 @@ static const char *label_of(const char *operand, struct arena *a)
     const char *colon = suite_is_python(operand) ? strstr(operand, ".py:") : NULL;
     if (colon)
         return arena_strdup(a, colon + 4);
-    size_t end = strlen(operand);
-    while (end > 1 && operand[end - 1] == '/')
-        end--;
-    if (end > 3 && strncmp(operand + end - 3, ".py", 3) == 0)
-        end -= 3;
-    size_t from = end;
-    while (from > 0 && operand[from - 1] != '/')
-        from--;
-    return arena_strndup(a, operand + from, end - from);
+    size_t len;
+    const char *name = suite_problem_name(operand, &len);
+    return arena_strndup(a, name, len);
 }
 
 static struct suite_item *add_item(struct suite_item_vec *out, const char *operand, struct arena *a)

@@ -47,6 +47,9 @@ int suite_add(const char *operand, struct suite_item_vec *out, struct arena *a, 
 void suite_release(struct suite_item_vec *v);
 /* Is the operand FILE.py or FILE.py:NAME? */
 bool suite_is_python(const char *operand);
+/* The last part of a path, without ".py" and a "/" at the end: "1_Square" in "level1/1_Square.py".
+ */
+const char *suite_problem_name(const char *operand, size_t *len);
 /* The names of the built-in suites, one for each line: "  cutegen19  the nineteen tasks ...". */
 void suite_list(struct strbuf *out);
 

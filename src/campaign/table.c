@@ -37,7 +37,7 @@ static void add_time(double ns, struct strbuf *out)
         print_time(ns, false, out);
 }
 
-/* What a reader must know about the row, separated by commas. */
+/* Notes that a reader of the row needs, separated by commas. */
 static void add_marks(const struct campaign_row *r, struct strbuf *out)
 {
     size_t from = out->len;

@@ -38,7 +38,7 @@ struct size_choice {
     bool no_small_shape;           /* every shape has a tensor that is too large for a smoke test */
 };
 
-/* What every shape must satisfy beside the graph's guards. */
+/* The conditions that every shape must satisfy beside the graph's guards. */
 struct size_limits {
     int64_t floor;      /* of every axis: 1, or 2 if the module refuses a size of 1 */
     int64_t statistics; /* a variance is over so many elements at least, if it originally is */

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/html.h"
 #include "base/util.h"
 #include "report/page.h"
 
@@ -38,28 +39,6 @@ static struct scale make_scale(const struct run_summary *m)
         s.hi *= s.log ? 1.3 : 1.1;
     }
     return s;
-}
-
-static void escape(const char *t, struct strbuf *out)
-{
-    for (; *t; t++) {
-        switch (*t) {
-        case '<':
-            strbuf_adds(out, "&lt;");
-            break;
-        case '>':
-            strbuf_adds(out, "&gt;");
-            break;
-        case '&':
-            strbuf_adds(out, "&amp;");
-            break;
-        case '"':
-            strbuf_adds(out, "&quot;");
-            break;
-        default:
-            strbuf_addc(out, (unsigned char)*t < 32 ? ' ' : *t);
-        }
-    }
 }
 
 static void axis(const struct scale *s, bool model, struct strbuf *out)
@@ -112,7 +91,7 @@ void report_plot(const struct run_summary *m, struct strbuf *out)
                 "height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">\n"
                 "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"%d\" y=\"18\">",
                 W, H, W, H, LEFT);
-    escape(m->run.name, out);
+    html_escape(m->run.name, out);
     strbuf_adds(out, "</text>\n");
     if (any) {
         axis(&s, m->best && m->best->is_model, out);
@@ -127,9 +106,9 @@ void report_plot(const struct run_summary *m, struct strbuf *out)
                     : pass       ? "#48c"
                                  : "#c44");
         strbuf_addf(out, "%llu ", (unsigned long long)n->index);
-        escape(n->kind, out);
+        html_escape(n->kind, out);
         strbuf_adds(out, ": ");
-        escape(n->move, out);
+        html_escape(n->move, out);
         strbuf_adds(out, "</title></circle>\n");
     }
     strbuf_adds(out, "</svg>\n");

@@ -1,4 +1,4 @@
-/* What the ranks of hone-gnn tell each other: sums, means, and what happens when a rank fails. */
+/* The ranks of hone-gnn: their sums and means, and the end of all ranks when one fails. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/strbuf.h"
+#include "base/html.h"
 #include "base/util.h"
 #include "sys/file.h"
 
@@ -20,27 +20,6 @@ struct chart {
     size_t n;
     double low, high;
 };
-
-static void add_escaped(struct strbuf *out, const char *text)
-{
-    for (const char *p = text; *p; p++)
-        switch (*p) {
-        case '&':
-            strbuf_adds(out, "&amp;");
-            break;
-        case '<':
-            strbuf_adds(out, "&lt;");
-            break;
-        case '>':
-            strbuf_adds(out, "&gt;");
-            break;
-        case '"':
-            strbuf_adds(out, "&quot;");
-            break;
-        default:
-            strbuf_addc(out, *p);
-        }
-}
 
 /* A number of an epoch; NaN if the epoch does not have it. */
 static double number(const json_t *epochs, size_t i, const char *key)
@@ -208,14 +187,14 @@ static void add_head(struct strbuf *out, const json_t *run)
         "svg text{font-size:11px;fill:currentColor}.grid{stroke:currentColor;opacity:.2}"
         ".key{margin:.2rem 0}table{border-collapse:collapse;font-size:13px;display:block;"
         "overflow-x:auto}td,th{padding:.15rem .6rem;text-align:right}</style></head><body>\n<h1>");
-    add_escaped(out, model ? model : "a model");
+    html_escape(model ? model : "a model", out);
     strbuf_adds(out, " on ");
-    add_escaped(out, data ? data : "a dataset");
+    html_escape(data ? data : "a dataset", out);
     strbuf_addf(out, "</h1>\n<p>%lld weights, %s, products in ",
                 (long long)json_integer_value(json_object_get(run, "weights")),
                 json_integer_value(json_object_get(run, "ranks")) > 1 ? "several ranks"
                                                                       : "one process");
-    add_escaped(out, products ? products : "plain C");
+    html_escape(products ? products : "plain C", out);
     strbuf_adds(out, ".</p>\n");
 }
 
