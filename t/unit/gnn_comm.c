@@ -116,7 +116,7 @@ static void a_failing_rank_ends_all(void **state)
         assert_int_equal(comm_open_shared(&c, 3, 0, &err), 0);
         assert_int_equal(launch_ranks(c, one_fails, &how, &err), -1);
         assert_non_null(strstr(err.msg, want[how]));
-        assert_true(now_ns() - start < 5000000000u);
+        assert_true(now_ns() - start < 20000000000u);
         comm_close(c);
     }
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "cpu_time.h"
 #include "graph/normal/compare.h"
 #include "graph/normal/normal.h"
 #include "graph/normal/pattern.h"
@@ -483,7 +484,7 @@ static void test_bounds(void **state)
     struct rig r, s;
     rig_init(&r);
     rig_init(&s);
-    uint64_t start = now_ns();
+    double start = cpu_seconds();
     const struct value *v = long_sum(&r, 4000);
     assert_ptr_equal(graph_normal(&r.g, v), v);
     assert_ptr_equal(graph_unfolded(&r.g, v), v);
@@ -518,7 +519,7 @@ static void test_bounds(void **state)
         assert_ptr_equal(r.g.outputs.items[0].value, v);
         rig_release(&r);
     }
-    assert_true(now_ns() - start < UINT64_C(20) * 1000 * 1000 * 1000);
+    assert_true(cpu_seconds() - start < 60);
 }
 
 int main(void)

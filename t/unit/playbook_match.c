@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "cpu_time.h"
 #include "playbook/match/match.h"
 #include "playbook_rig.h"
 #include "sys/file.h"
@@ -723,7 +724,7 @@ static void test_bounds(void **state)
         strbuf_addf(&text, ", %c := %c + torch.relu(%c)", 'b' + i, 'a' + i, 'a' + i);
     strbuf_adds(&text, ")[-1]");
     json_t *task = rig_facts("", text.buf, "x float16 R,C; y float16 R,C out");
-    uint64_t start = now_ns();
+    double start = cpu_seconds();
     vec_each (const struct playbook, pb, &shelf->books) {
         struct strbuf why = STRBUF_INIT(2000);
         struct pb_binding b;
@@ -735,7 +736,7 @@ static void test_bounds(void **state)
         assert_null(strstr(why.buf, "cannot be read"));
         strbuf_release(&why);
     }
-    assert_true(now_ns() - start < UINT64_C(20) * 1000 * 1000 * 1000);
+    assert_true(cpu_seconds() - start < 60);
     json_decref(task);
     strbuf_release(&text);
 }

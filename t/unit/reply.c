@@ -17,6 +17,7 @@
 #include "base/tokens.h"
 #include "base/utf8.h"
 #include "base/util.h"
+#include "cpu_time.h"
 #include "prompt/fold.h"
 #include "prompt/prompt.h"
 #include "source/dialect.h"
@@ -132,7 +133,7 @@ static void test_huge_replies(void **state)
 {
     struct strbuf source = STRBUF_INIT(1 << 20), reply = STRBUF_INIT(8 << 20);
     struct extract x;
-    uint64_t begun = now_ns();
+    double begun = cpu_seconds();
     strbuf_adds(&source, "/* hone-plan */ __global__\n");
     while (source.len < 500000)
         strbuf_adds(&source, "a\n");
@@ -167,7 +168,7 @@ static void test_huge_replies(void **state)
     while (source.len < 500000)
         strbuf_adds(&source, "copy ");
     dialect_is_cute(source.buf, source.len, NULL);
-    assert_true(now_ns() - begun < 5000000000u);
+    assert_true(cpu_seconds() - begun < 15);
     strbuf_release(&source);
     strbuf_release(&reply);
 }
@@ -243,10 +244,10 @@ static void test_tester(void **state)
     while (many.len < 1 << 20)
         strbuf_adds(&many, ",{\"axes\": {\"R\": 1, \"C\": 0}}");
     strbuf_adds(&many, "]}");
-    uint64_t begun = now_ns();
+    double begun = cpu_seconds();
     assert_null(task_with_tester_cases(t, deep.buf, &notes));
     assert_null(task_with_tester_cases(t, many.buf, &notes));
-    assert_true(now_ns() - begun < 10000000000u);
+    assert_true(cpu_seconds() - begun < 15);
     assert_non_null(strstr(notes.buf, "all after the first"));
     strbuf_release(&deep);
     strbuf_release(&many);
