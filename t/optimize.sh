@@ -16,7 +16,7 @@ out_has "with its lineage" "<== best"
 out_has "and what was repaired" "1 of 1 failures repaired"
 runs 0 "the best kernel" "$HONE" show "$run" best
 out_has "is a file with a plan" "hone-plan"
-runs 0 "a verdict" "$HONE" show "$run" 0 --verdict
+runs 0 "a verdict" "$HONE" show "$run" 0 --verdict --json
 out_has "is JSON" '"kind"'
 runs 0 "a candidate as JSON" "$HONE" show "$run" best --json
 is "has its source and its verdict" "$(python3 -c 'import json,sys; c = json.load(sys.stdin)
@@ -74,8 +74,8 @@ out_has "and the next is the best" "best: 70.0 us"
 out_has "timed beside PyTorch" "      torch             50.0 us  0.71x [0.71, 0.72]"
 ok "the report has a table" grep -q '^| R=1 | 70.0 us | 200.0 us, 2.86x' confirmed/report.md
 ok "and the best kernel" grep -q 'pass 70' confirmed/best.cu
-runs 0 "its confirmation" "$HONE" show last best --confirmation
-out_has "is a verdict" '"who":"torch"'
+runs 0 "its confirmation" "$HONE" show last best --confirmation --json
+out_has "is a verdict" '"torch"'
 runs 1 "the others have none" "$HONE" show last 0 --confirmation
 err_has "and say so" "has no confirmation"
 runs 2 "which is a candidate's" "$HONE" show last --confirmation

@@ -27,7 +27,7 @@ Hone.words = {
     done: "The run reached its end.",
     stopped: "A budget, a limit or the user ended the run.",
     failed: "Hone or the machine failed.",
-    interrupted: "No process works on this run; `hone resume` goes on with it.",
+    killed: "No process works on this run; `hone resume` goes on with it.",
   },
   fates: {
     best: "the fastest candidate that passes",

@@ -8,6 +8,7 @@
 
 extern const struct command cmd_bench;
 extern const struct command cmd_cache;
+extern const struct command cmd_compare;
 extern const struct command cmd_compile;
 extern const struct command cmd_diff;
 extern const struct command cmd_doctor;

@@ -467,6 +467,7 @@ int optimize_run_finish(struct optimize_run *s)
         open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 ||
         (s->resumed && keep_config(s, p.task, &mem, &err) < 0) ||
+        store_run_end(s->store, s->run, "running", "", &err) < 0 ||
         (note.len && store_event_put(s->store, s->run, "task", "task", note.buf, &err) < 0))
         goto out;
     if (note.len)

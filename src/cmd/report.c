@@ -73,13 +73,13 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone report [options] RUN | CAMPAIGN",
-        .about = "Writes report.md (lineage, candidates, ideas, calls), time.svg and best.cu. With "
-                 "--html,\n"
-                 "writes the pages of `hone serve` for this run into one file. It opens from disk, "
-                 "needs\n"
-                 "no network, and holds no absolute path of this machine.\n"
-                 "\n"
-                 "For a campaign of `hone bench`, prints its table.",
+        .about =
+            "Writes report.md (lineage, candidates, why some failed, the best kernel and how to\n"
+            "use it, ideas, calls), time.svg and best.cu. With --html, writes the pages of\n"
+            "`hone serve` for this run into one file. It opens from disk, needs no network, and\n"
+            "holds no absolute path of this machine.\n"
+            "\n"
+            "For a campaign of `hone bench`, prints its table.",
         .example = "hone report last\n"
                    "hone report last --html softmax.html --without-prompts",
         .opts = opts,

@@ -1,6 +1,9 @@
-/* runs.c - `hone runs`: lists the runs in the store. */
+/* runs.c - `hone runs`: lists the runs in the store, or removes one of them. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "cmd/command.h"
@@ -11,7 +14,7 @@
 
 /* The column `before` is the time of the first baseline, which is the task's simple kernel if it
  * has one. */
-static void print_run(const struct run_rec *r)
+static void print_run(struct store *s, const struct run_rec *r)
 {
     char when[32] = "", gain[16] = "";
     struct strbuf before = STRBUF_INIT(128), after = STRBUF_INIT(128);
@@ -25,33 +28,114 @@ static void print_run(const struct run_rec *r)
         print_time(r->best_time_ns * r->best_speedup, r->best_is_model, &before);
         snprintf(gain, sizeof gain, "%.2fx", r->best_speedup);
     }
-    printf("%-34s %s  %-7s %3llu/%-3llu %18s %18s %8s %7.0fk  %6.2f  %s\n", r->name, when, r->state,
-           (unsigned long long)r->passes, (unsigned long long)r->nodes, before.buf, after.buf, gain,
-           (double)(r->in_tokens + r->out_tokens) / 1e3, r->usd, r->source);
+    printf("%-34s %s  %-7s %3llu/%-3llu %18s %18s %8s %7.0fk  %6.2f  %s\n", r->name, when,
+           store_run_state(s, r), (unsigned long long)r->passes, (unsigned long long)r->nodes,
+           before.buf, after.buf, gain, (double)(r->in_tokens + r->out_tokens) / 1e3, r->usd,
+           r->source);
     strbuf_release(&before);
     strbuf_release(&after);
 }
 
-static json_t *run_json(const struct run_rec *r)
+static json_t *run_json(struct store *s, const struct run_rec *r)
 {
     return json_pack("{s:s, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}",
                      "run", r->name, "task", json_text(r->task), "strategy", r->strategy, "state",
-                     r->state, "reason", json_text(r->reason), "author", json_text(r->source),
-                     "created_ms", (json_int_t)r->created_ms, "candidates", (json_int_t)r->nodes,
-                     "passes", (json_int_t)r->passes, "in_tokens", (json_int_t)r->in_tokens,
-                     "out_tokens", (json_int_t)r->out_tokens, "usd", r->usd, "best_time_ns",
-                     r->best_time_ns, "best_speedup", r->best_speedup, "model", r->best_is_model);
+                     store_run_state(s, r), "reason", json_text(r->reason), "author",
+                     json_text(r->source), "created_ms", (json_int_t)r->created_ms, "candidates",
+                     (json_int_t)r->nodes, "passes", (json_int_t)r->passes, "in_tokens",
+                     (json_int_t)r->in_tokens, "out_tokens", (json_int_t)r->out_tokens, "usd",
+                     r->usd, "best_time_ns", r->best_time_ns, "best_speedup", r->best_speedup,
+                     "model", r->best_is_model);
+}
+
+/* The last part of a task's path: "softmax" for "/home/me/tasks/softmax/". */
+static bool is_task(const char *task, const char *wanted)
+{
+    size_t end = strlen(task), n = strlen(wanted);
+    if (str_eq(task, wanted))
+        return true;
+    while (end && task[end - 1] == '/')
+        end--;
+    return n && end >= n && memcmp(task + end - n, wanted, n) == 0 &&
+           (end == n || task[end - n - 1] == '/');
+}
+
+static void keep_task(struct run_rec_vec *list, const char *task)
+{
+    size_t n = 0;
+    vec_each (struct run_rec, r, list)
+        if (is_task(r->task, task))
+            list->items[n++] = *r;
+    list->n = n;
+}
+
+/* Asks on the terminal whether to remove the run. */
+static bool confirmed(const struct run_rec *r)
+{
+    char answer[16] = "";
+    fprintf(stderr, "Remove run %s (%llu candidates, %llu pass) from the store? [y/N] ", r->name,
+            (unsigned long long)r->nodes, (unsigned long long)r->passes);
+    fflush(stderr);
+    return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static int remove_run(struct store *s, const char *which, bool yes, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct run_rec r;
+    int rc = store_run_find(s, which, &r, &mem, err);
+    if (rc == 0 && store_run_is_locked(s, r.id))
+        rc = err_set(err, ERR_INPUT,
+                     "a process is working on run %s: stop it first (Ctrl-C), then remove the run",
+                     r.name);
+    else if (rc == 0 && !yes && !isatty(STDIN_FILENO))
+        rc = err_set(err, ERR_USAGE,
+                     "--rm cannot ask here, because stdin is not a terminal: add --yes to remove "
+                     "run %s",
+                     r.name);
+    else if (rc == 0 && !yes && !confirmed(&r))
+        rc = err_set(err, ERR_INPUT, "run %s stays", r.name);
+    else if (rc == 0 && (rc = store_run_remove(s, r.id, err)) == 0)
+        printf("removed %s\n", r.name);
+    arena_release(&mem);
+    return rc;
+}
+
+static int list_runs(struct store *s, const char *task, bool json, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct run_rec_vec list = VEC_INIT;
+    int rc = store_run_list(s, &list, &mem, err);
+    if (task)
+        keep_task(&list, task);
+    if (rc == 0 && json) {
+        json_t *j = json_array();
+        vec_each (struct run_rec, r, &list)
+            json_array_append_new(j, run_json(s, r));
+        json_print(stdout, j);
+        json_decref(j);
+    } else if (rc == 0) {
+        printf("%-34s %-11s  %-7s %-7s %18s %18s %8s %8s  %6s  %s\n", "run", "begun", "state",
+               "passed", "before", "after", "gain", "tokens", "$", "author");
+        vec_each (struct run_rec, r, &list)
+            print_run(s, r);
+    }
+    vec_release(&list);
+    arena_release(&mem);
+    return rc;
 }
 
 static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
-    struct arena mem = ARENA_INIT;
-    struct run_rec_vec list = VEC_INIT;
     struct store *s = NULL;
-    const char *path = NULL;
-    bool json = false, check = false;
+    const char *path = NULL, *task = NULL, *rm = NULL;
+    bool json = false, check = false, yes = false;
     const struct option opts[] = {
+        OPT_STR(0, "task", &task, "TASK", "only the runs of this task"),
+        OPT_STR(0, "rm", &rm, "RUN",
+                "remove this run and its candidates from the store; asks first"),
+        OPT_FLAG(0, "yes", &yes, "--rm: do not ask"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "check", &check, "check the store's integrity first"),
         OPT_FLAG(0, "json", &json, "print JSON"),
@@ -62,31 +146,23 @@ static int run(int argc, const char **argv)
         .about =
             "Lists the runs of the store, the oldest first. `before` is the first baseline (the\n"
             "task's simple kernel, where it has one), `after` the run's best kernel, both in the\n"
-            "job that timed the best kernel. A time is the geometric mean over the timed shapes.",
-        .example = "hone runs",
+            "job that timed the best kernel. A time is the geometric mean over the timed shapes.\n"
+            "The state `killed` means that the run has not ended, but no process works on it;\n"
+            "`hone resume` goes on with it.",
+        .example = "hone runs --task softmax\nhone runs --rm softmax-refine-3f2a",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
     if (argc)
         return cmd_usage(&spec, "no operand is expected");
+    if (yes && !rm)
+        return cmd_usage(&spec, "--yes needs --rm");
+    if (rm && (task || json))
+        return cmd_usage(&spec, "--rm removes one run: it excludes --task and --json");
     int rc = HONE_OK;
     if (cmd_open_store(&s, path, true, &err) < 0 || (check && store_check(s, &err) < 0) ||
-        store_run_list(s, &list, &mem, &err) < 0) {
+        (rm ? remove_run(s, rm, yes, &err) : list_runs(s, task, json, &err)) < 0)
         rc = cmd_fail(&err);
-    } else if (json) {
-        json_t *j = json_array();
-        vec_each (struct run_rec, r, &list)
-            json_array_append_new(j, run_json(r));
-        json_print(stdout, j);
-        json_decref(j);
-    } else {
-        printf("%-34s %-11s  %-7s %-7s %18s %18s %8s %8s  %6s  %s\n", "run", "begun", "state",
-               "passed", "before", "after", "gain", "tokens", "$", "author");
-        vec_each (struct run_rec, r, &list)
-            print_run(r);
-    }
-    vec_release(&list);
-    arena_release(&mem);
     store_close(s);
     return rc;
 }

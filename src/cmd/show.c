@@ -1,11 +1,13 @@
 /* show.c - `hone show RUN [CANDIDATE]`: prints a run's summary and lineage, or one candidate. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/optimize_run.h"
 #include "report/run_summary.h"
+#include "report/verdict_text.h"
 #include "sys/json.h"
 
 static int show_run(const struct run_summary *m, bool json)
@@ -26,64 +28,93 @@ static int show_run(const struct run_summary *m, bool json)
     return HONE_OK;
 }
 
-/* Prints the candidate's source, or its verdict as JSON. */
-static int show_candidate(struct store *s, const struct run_summary *m, const char *which,
-                          bool verdict, bool again, struct err *err)
+enum shown { SHOW_AUTO, SHOW_SOURCE, SHOW_VERDICT, SHOW_CONFIRMATION };
+
+/* Reads the verdict that the user asked for. Returns 1, 0 if the candidate has none, or -1. */
+static int read_verdict(struct store *s, const struct run_summary *m, const struct node_rec *n,
+                        bool confirmation, struct verdict *v, struct err *err)
 {
-    struct strbuf sb = STRBUF_INIT(16u << 20);
-    struct arena mem = ARENA_INIT;
-    struct verdict_rec v;
-    const struct node_rec *n = run_summary_candidate(m, which, err);
-    int rc = n ? 0 : -1;
-    if (n && (verdict || again)) {
-        int64_t index = again ? (int64_t)(STORE_CONFIRM + n->index) : n->verdict;
-        rc = index < 0 ? 0 : store_verdict_get(s, m->run.id, (uint64_t)index, &v, &mem, err);
-        if (rc == 0)
-            rc = err_set(err, ERR_INPUT, "candidate %llu has no %s", (unsigned long long)n->index,
-                         again ? "confirmation" : "verdict");
-        else if (rc == 1)
-            rc = store_blob_get(s, v.json_sha, &sb, err);
-        strbuf_addc(&sb, '\n');
-    } else if (n) {
-        rc = store_blob_get(s, n->source_sha, &sb, err);
-    }
+    int rc = run_summary_verdict(m, s, n, confirmation, v, err);
     if (rc == 0)
-        cmd_print_foreign(sb.buf, sb.len);
-    strbuf_release(&sb);
-    arena_release(&mem);
+        err_set(err, ERR_INPUT, "candidate %llu has no %s", (unsigned long long)n->index,
+                confirmation ? "confirmation" : "verdict");
     return rc;
+}
+
+static int show_verdict(struct store *s, const struct run_summary *m, const struct node_rec *n,
+                        bool confirmation, bool json, struct err *err)
+{
+    struct verdict v;
+    struct strbuf sb = STRBUF_INIT(16u << 20);
+    if (read_verdict(s, m, n, confirmation, &v, err) != 1)
+        return -1;
+    if (json) {
+        json_t *j = verdict_to_json(&v);
+        json_print(stdout, j);
+        json_decref(j);
+    } else {
+        strbuf_addf(&sb, "%s, candidate %llu", m->run.name, (unsigned long long)n->index);
+        if (n->parent >= 0)
+            strbuf_addf(&sb, " (from %lld)", (long long)n->parent);
+        strbuf_addf(&sb, " [%s/%s]%s%s%s\n", n->role, n->stage, *n->move ? " " : "", n->move,
+                    m->best == n ? "  <== best" : "");
+        verdict_text(&sb, &v);
+        cmd_print_foreign(sb.buf, sb.len);
+    }
+    strbuf_release(&sb);
+    verdict_release(&v);
+    return 0;
 }
 
 /* Prints {"run", "candidate", "source", "verdict"}. A candidate without a verdict has no such
  * key. */
-static int show_candidate_json(struct store *s, const struct run_summary *m, const char *which,
-                               struct err *err)
+static void print_candidate_json(const struct run_summary *m, const struct node_rec *n,
+                                 const struct strbuf *source, const struct verdict *v)
 {
-    struct strbuf source = STRBUF_INIT(16u << 20), json = STRBUF_INIT(16u << 20);
-    struct arena mem = ARENA_INIT;
-    struct verdict_rec v;
-    json_t *verdict = NULL;
-    const struct node_rec *n = run_summary_candidate(m, which, err);
-    int rc = n ? store_blob_get(s, n->source_sha, &source, err) : -1;
-    if (rc == 0 && n->verdict >= 0 &&
-        (rc = store_verdict_get(s, m->run.id, (uint64_t)n->verdict, &v, &mem, err)) == 1 &&
-        (rc = store_blob_get(s, v.json_sha, &json, err)) == 0)
-        rc = (verdict = json_read_text(json.buf, json.len, "verdict", NULL, err)) ? 0 : -1;
-    if (rc == 0) {
-        char number[24];
-        snprintf(number, sizeof number, "%llu", (unsigned long long)n->index);
-        json_t *j = json_pack("{s:s, s:s, s:o}", "run", m->run.name, "candidate", number, "source",
-                              json_text(source.buf));
-        if (verdict)
-            json_object_set(j, "verdict", verdict);
-        json_print(stdout, j);
-        json_decref(j);
-    }
-    json_decref(verdict);
+    char number[24];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)n->index);
+    json_t *j = json_pack("{s:s, s:s, s:o}", "run", m->run.name, "candidate", number, "source",
+                          json_text(source->buf));
+    if (v)
+        json_object_set_new(j, "verdict", verdict_to_json(v));
+    json_print(stdout, j);
+    json_decref(j);
+}
+
+static int show_source(struct store *s, const struct run_summary *m, const struct node_rec *n,
+                       bool json, struct err *err)
+{
+    struct strbuf source = STRBUF_INIT(16u << 20);
+    struct verdict v;
+    int rc = store_blob_get(s, n->source_sha, &source, err), found = 0;
+    if (rc == 0 && json && (found = run_summary_verdict(m, s, n, false, &v, err)) < 0)
+        rc = -1;
+    if (rc == 0 && json)
+        print_candidate_json(m, n, &source, found ? &v : NULL);
+    else if (rc == 0)
+        cmd_print_foreign(source.buf, source.len);
+    if (found == 1)
+        verdict_release(&v);
     strbuf_release(&source);
-    strbuf_release(&json);
-    arena_release(&mem);
     return rc;
+}
+
+static int show_candidate(struct store *s, const struct run_summary *m, const char *which,
+                          enum shown what, bool json, struct err *err)
+{
+    const struct node_rec *n = run_summary_candidate(m, which, err);
+    if (!n)
+        return -1;
+    if (what == SHOW_AUTO && !json && !isatty(STDOUT_FILENO)) {
+        fprintf(stderr,
+                "hone: stdout is not a terminal, so this is the source of candidate %llu; "
+                "--verdict prints its verdict, and --source prints no such line\n",
+                (unsigned long long)n->index);
+        what = SHOW_SOURCE;
+    }
+    if (what == SHOW_SOURCE || (what == SHOW_AUTO && json))
+        return show_source(s, m, n, json, err);
+    return show_verdict(s, m, n, what == SHOW_CONFIRMATION, json, err);
 }
 
 static int run(int argc, const char **argv)
@@ -92,40 +123,49 @@ static int run(int argc, const char **argv)
     struct store *s = NULL;
     struct run_summary m;
     const char *path = NULL;
-    bool json = false, verdict = false, again = false;
+    bool json = false, source = false, verdict = false, again = false;
     const struct option opts[] = {
-        OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict (JSON) instead of its source"),
+        OPT_FLAG(0, "source", &source, "the candidate's source"),
+        OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict, also if stdout is a file"),
         OPT_FLAG(0, "confirmation", &again,
                  "the verdict of its confirmation at the end of the run"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_FLAG(0, "json", &json,
+                 "print JSON: a candidate's source and verdict; with --verdict or\n"
+                 "--confirmation that verdict (schema/verdict.json)"),
         OPT_END(),
     };
     const struct options spec = {
         .usage = "hone show [options] RUN [CANDIDATE]",
         .about =
             "Shows a run: its summary and its lineage as a tree. With a CANDIDATE (its number,\n"
-            "or `best`) prints that kernel's source; with --json also its verdict. RUN may be\n"
-            "`last`.",
-        .example = "hone show last\nhone show last best > kernel.cu",
+            "or `best`) prints that kernel's verdict. If stdout is a file or a pipe, and no\n"
+            "option says what to print, prints the kernel's source. RUN may be `last`.",
+        .example = "hone show last\nhone show last 3\nhone show last best --source > kernel.cu",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
     if (argc < 1 || argc > 2)
         return cmd_usage(&spec, "give a RUN, and perhaps a CANDIDATE");
-    if ((verdict || again) && argc == 1)
-        return cmd_usage(&spec, "--%s needs a CANDIDATE", again ? "confirmation" : "verdict");
+    if ((source || verdict || again) && argc == 1)
+        return cmd_usage(&spec, "--%s needs a CANDIDATE",
+                         source  ? "source"
+                         : again ? "confirmation"
+                                 : "verdict");
+    if (source + verdict + again > 1)
+        return cmd_usage(&spec, "--source, --verdict and --confirmation exclude each other");
+    enum shown what = source    ? SHOW_SOURCE
+                      : again   ? SHOW_CONFIRMATION
+                      : verdict ? SHOW_VERDICT
+                                : SHOW_AUTO;
     int rc;
     if (cmd_open_store(&s, path, true, &err) < 0 || run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);
     } else {
         if (argc == 1)
             rc = show_run(&m, json);
-        else if (json && !verdict && !again)
-            rc = show_candidate_json(s, &m, argv[1], &err) < 0 ? cmd_fail(&err) : HONE_OK;
         else
-            rc =
-                show_candidate(s, &m, argv[1], verdict, again, &err) < 0 ? cmd_fail(&err) : HONE_OK;
+            rc = show_candidate(s, &m, argv[1], what, json, &err) < 0 ? cmd_fail(&err) : HONE_OK;
         run_summary_release(&m);
     }
     store_close(s);

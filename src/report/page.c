@@ -45,6 +45,79 @@ static void candidates(const struct run_summary *m, struct strbuf *out)
     }
 }
 
+/* Adds a line for each candidate that does not pass, with the summary of its verdict. */
+static int failures(const struct run_summary *m, struct store *s, struct strbuf *out,
+                    struct err *err)
+{
+    if (!m->failures)
+        return 0;
+    strbuf_adds(out, "\n## Why candidates failed\n\n| # | verdict | why |\n| ---: | --- | --- |\n");
+    vec_each (struct node_rec, n, &m->nodes) {
+        struct verdict v;
+        if (str_eq(n->kind, "pass"))
+            continue;
+        int rc = run_summary_verdict(m, s, n, false, &v, err);
+        if (rc < 0)
+            return -1;
+        strbuf_addf(out, "| %llu | %s | ", (unsigned long long)n->index, n->kind);
+        if (rc == 1) {
+            cell(v.summary, out);
+            verdict_release(&v);
+        }
+        strbuf_adds(out, " |\n");
+    }
+    return 0;
+}
+
+/* The shortest row of backquotes that does not occur in the text. */
+static void fence(const char *text, struct strbuf *out)
+{
+    size_t longest = 2;
+    for (const char *p = text; (p = strchr(p, '`'));) {
+        size_t n = strspn(p, "`");
+        longest = MAX(longest, n);
+        p += n;
+    }
+    for (size_t i = 0; i <= longest; i++)
+        strbuf_addc(out, '`');
+}
+
+/* Adds the best kernel with its evidence, the commands that use it, and its source. */
+static int best_kernel(const struct run_summary *m, struct store *s, const struct strbuf *source,
+                       struct strbuf *out, struct err *err)
+{
+    struct verdict v;
+    if (!m->best)
+        return 0;
+    int rc = run_summary_verdict(m, s, m->best, false, &v, err);
+    if (rc < 0)
+        return -1;
+    strbuf_addf(out, "\n## The best kernel\n\nCandidate %llu is `best.cu`. ",
+                (unsigned long long)m->best->index);
+    if (rc == 1) {
+        strbuf_adds(out, "It was compiled by ");
+        cell(*v.compiler ? v.compiler : "an unknown compiler", out);
+        strbuf_addf(out, " for %s and judged on ", *v.arch ? v.arch : "an unknown architecture");
+        cell(*v.device ? v.device : "an unknown device", out);
+        strbuf_addf(out, ". The seed of its data and held-out shapes was %llu.",
+                    (unsigned long long)v.seed);
+        verdict_release(&v);
+    }
+    strbuf_addf(out,
+                "\n\n    hone export %s --as torch --out op.py    # a PyTorch op; `hone export "
+                "--help` lists other forms\n    hone eval ",
+                m->run.name);
+    cell(m->run.task, out);
+    strbuf_addf(out, " best.cu    # judge it again\n    hone show %s best    # its verdict\n\n",
+                m->run.name);
+    fence(source->buf, out);
+    strbuf_addf(out, "cuda\n%s%s", source->buf,
+                source->len && source->buf[source->len - 1] == '\n' ? "" : "\n");
+    fence(source->buf, out);
+    strbuf_addc(out, '\n');
+    return 0;
+}
+
 static void ideas(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_adds(out, "| kind | idea | outcome | time |\n| --- | --- | --- | ---: |\n");
@@ -90,7 +163,8 @@ static void roles(const struct run_summary *m, struct strbuf *out)
     }
 }
 
-static void page(const struct run_summary *m, const struct strbuf *best, struct strbuf *out)
+static int page(const struct run_summary *m, struct store *s, const struct strbuf *best,
+                struct strbuf *out, struct err *err)
 {
     char when[64] = "";
     time_t t = (time_t)(m->run.created_ms / 1000);
@@ -121,6 +195,8 @@ static void page(const struct run_summary *m, const struct strbuf *best, struct 
                 "```\n\n## Candidates\n\nA time is the geometric mean over the timed shapes, and a "
                 "speed-up compares with a baseline of the same job.\n\n");
     candidates(m, out);
+    if (failures(m, s, out, err) < 0 || best_kernel(m, s, best, out, err) < 0)
+        return -1;
     if (m->ideas.n) {
         strbuf_adds(out, "\n## What was tried\n\n");
         ideas(m, out);
@@ -138,6 +214,7 @@ static void page(const struct run_summary *m, const struct strbuf *best, struct 
         }
     }
     strbuf_addf(out, "\n## Configuration\n\n```json\n%s\n```\n", m->run.config);
+    return 0;
 }
 
 static int write_in(const char *dir, const char *name, const struct strbuf *sb, struct err *err)
@@ -155,7 +232,8 @@ int report_write(const struct run_summary *m, struct store *s, const char *dir, 
     int rc = dir_make(dir, err);
     if (rc == 0 && m->best)
         rc = store_blob_get(s, m->best->source_sha, &best, err);
-    page(m, &best, &md);
+    if (rc == 0)
+        rc = page(m, s, &best, &md, err);
     report_plot(m, &svg);
     if (rc == 0)
         rc = write_in(dir, "report.md", &md, err);

@@ -49,6 +49,25 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
     return NULL;
 }
 
+int run_summary_verdict(const struct run_summary *m, struct store *s, const struct node_rec *n,
+                        bool confirmation, struct verdict *out, struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(16u << 20);
+    struct arena mem = ARENA_INIT;
+    struct verdict_rec v;
+    json_t *j = NULL;
+    int64_t index = confirmation ? (int64_t)(STORE_CONFIRM + n->index) : n->verdict;
+    int rc = index < 0 ? 0 : store_verdict_get(s, m->run.id, (uint64_t)index, &v, &mem, err);
+    if (rc == 1 && (store_blob_get(s, v.json_sha, &text, err) < 0 ||
+                    !(j = json_read_text(text.buf, text.len, "verdict", NULL, err)) ||
+                    verdict_from_json(out, j, err) < 0))
+        rc = -1;
+    json_decref(j);
+    strbuf_release(&text);
+    arena_release(&mem);
+    return rc;
+}
+
 /* Marks each node from which a chain of repairs leads to a node that passes. In the list, children
  * come after their parents, so we go from the end to the beginning. The caller frees the marks. */
 static bool *mark_repaired(const struct run_summary *m)
@@ -141,6 +160,7 @@ int run_summary_load(struct run_summary *m, struct store *s, const char *which, 
         run_summary_release(m);
         return -1;
     }
+    m->run.state = store_run_state(s, &m->run);
     count_nodes(m);
     count_moves(m);
     count_calls(m);

@@ -58,6 +58,9 @@ void run_summary_release(struct run_summary *m);
  * run that was killed may have gaps until it is resumed. */
 const struct node_rec *run_summary_candidate(const struct run_summary *m, const char *which,
                                              struct err *err);
+/* Reads the verdict of a candidate, or of its confirmation. Returns 1, 0 if it has none, or -1. */
+int run_summary_verdict(const struct run_summary *m, struct store *s, const struct node_rec *n,
+                        bool confirmation, struct verdict *out, struct err *err);
 void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 

@@ -552,3 +552,66 @@ bool store_run_is_locked(struct store *s, int64_t run)
     free(path);
     return locked;
 }
+
+const char *store_run_state(struct store *s, const struct run_rec *r)
+{
+    return str_eq(r->state, "running") && !store_run_is_locked(s, r->id) ? "killed" : r->state;
+}
+
+/* ---- removing a run ------------------------------------------------------------------------- */
+
+/* Whether another process works on any run. The lock of this process does not count, because the
+ * kernel does not report locks of the same open file. */
+static bool any_run_is_locked(struct store *s)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
+    return fcntl(s->lock_fd, F_OFD_GETLK, &all) < 0 || all.l_type != F_UNLCK;
+}
+
+/* Children first, because of the foreign keys. */
+static int remove_records(struct store *s, int64_t run, struct err *err)
+{
+    static const char *const deletes[] = {
+        "DELETE FROM idea WHERE run = ?", "DELETE FROM event WHERE run = ?",
+        "DELETE FROM node WHERE run = ?", "DELETE FROM verdict WHERE run = ?",
+        "DELETE FROM call WHERE run = ?", "DELETE FROM run WHERE id = ?"};
+    for (size_t i = 0; i < ARRAY_LEN(deletes); i++) {
+        struct stmt q = sql_begin(s, deletes[i], err);
+        sql_int(&q, run);
+        if (sql_write(&q) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int remove_unused_blobs(struct store *s, struct err *err)
+{
+    struct stmt q = sql_begin(s,
+                              "DELETE FROM blob WHERE sha NOT IN ("
+                              "SELECT stable_sha FROM call UNION SELECT turn_sha FROM call UNION "
+                              "SELECT reply_sha FROM call WHERE reply_sha IS NOT NULL UNION "
+                              "SELECT source_sha FROM verdict UNION SELECT json_sha FROM verdict "
+                              "UNION SELECT source_sha FROM node UNION "
+                              "SELECT json_extract(config, '$.task_sha') FROM run "
+                              "WHERE json_extract(config, '$.task_sha') IS NOT NULL)",
+                              err);
+    return sql_write(&q);
+}
+
+int store_run_remove(struct store *s, int64_t run, struct err *err)
+{
+    if (store_run_lock(s, run, err) < 0)
+        return -1;
+    bool alone = !any_run_is_locked(s);
+    /* SQLite would search three tables for each blob that it deletes. */
+    int rc = sql_exec(s, "PRAGMA foreign_keys = OFF", err);
+    if (rc == 0 && (rc = sql_exec(s, "BEGIN IMMEDIATE", err)) == 0) {
+        rc = remove_records(s, run, err);
+        if (rc == 0 && alone)
+            rc = remove_unused_blobs(s, err);
+        rc = rc == 0 ? sql_exec(s, "COMMIT", err) : (sql_exec(s, "ROLLBACK", NULL), -1);
+    }
+    sql_exec(s, "PRAGMA foreign_keys = ON", NULL);
+    store_run_unlock(s);
+    return rc;
+}

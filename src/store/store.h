@@ -94,6 +94,12 @@ int store_run_lock(struct store *s, int64_t run, struct err *err);
 void store_run_unlock(struct store *s);
 /* Whether a process works on the run, that is, holds the run's lock. */
 bool store_run_is_locked(struct store *s, int64_t run);
+/* The state for people: "killed" if the run has the state "running", but no process works on it. */
+const char *store_run_state(struct store *s, const struct run_rec *r);
+/* Removes the run and all its records, and then every blob that no run uses any more. Fails if a
+ * process works on the run. While a process works on any other run, the blobs stay, because that
+ * process may be about to use one; the next removal deletes them. */
+int store_run_remove(struct store *s, int64_t run, struct err *err);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 

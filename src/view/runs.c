@@ -51,20 +51,13 @@ static void add_best(json_t *j, struct store *s, const struct run_rec *r)
     arena_release(&mem);
 }
 
-/* If the process of a run was killed, the store still says "running", but no process holds the
- * run's lock. */
-static const char *run_state(struct store *s, const struct run_rec *r)
-{
-    return str_eq(r->state, "running") && !store_run_is_locked(s, r->id) ? "interrupted" : r->state;
-}
-
 json_t *view_run_row(struct store *s, const struct run_rec *r)
 {
     json_t *j = json_object();
     set(j, "run", json_text(r->name));
     set(j, "task", view_short_text(r->task));
     set(j, "strategy", json_text(r->strategy));
-    set(j, "state", json_text(run_state(s, r)));
+    set(j, "state", json_text(store_run_state(s, r)));
     set(j, "reason", view_short_text(r->reason));
     set(j, "author", view_short_text(r->source));
     set(j, "created_ms", json_integer(r->created_ms));

@@ -266,7 +266,7 @@ static void test_run_without_paths(void **state)
     assert_string_equal(str(json_object_get(j, "config"), "on"), "spool:x");
     assert_null(json_object_get(j, "nodes"));
     /* No process has the run's lock. */
-    assert_string_equal(str(j, "state"), "interrupted");
+    assert_string_equal(str(j, "state"), "killed");
     json_decref(j);
     OK(store_run_lock(s, run, &err));
     j = ask("run?run=%s", name);

@@ -1,0 +1,174 @@
+/* compare.c - `hone compare`: shows two kernels side by side, of runs or of files. */
+#include "report/compare_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/eval_command.h"
+#include "cmd/optimize_run.h"
+#include "report/run_summary.h"
+#include "sys/json.h"
+
+struct request {
+    const char *store;
+    struct eval_options options;
+    struct eval_config config;
+    bool json;
+};
+
+/* Prints both sides. Returns the exit status: 0 if both kernels pass. */
+static int print_sides(const struct compare_side *a, const struct compare_side *b, bool json)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    if (json) {
+        json_t *j = compare_json(a, b);
+        json_print(stdout, j);
+        json_decref(j);
+    } else {
+        compare_text(a, b, &sb);
+        cmd_print_foreign(sb.buf, sb.len);
+    }
+    strbuf_release(&sb);
+    return compare_side_passes(a) && compare_side_passes(b) ? HONE_OK : HONE_NEGATIVE;
+}
+
+/* ---- candidates of runs ---------------------------------------------------------------------- */
+
+/* Reads the verdict that RUN[:CANDIDATE] names, and sets *name to its full name, which the caller
+ * frees. */
+static int find_candidate(struct store *s, const char *which, struct verdict *v, char **name,
+                          struct err *err)
+{
+    struct run_summary m;
+    const char *colon = strrchr(which, ':');
+    char *run = colon ? xstrndup(which, (size_t)(colon - which)) : xstrdup(which);
+    int rc = run_summary_load(&m, s, run, err);
+    if (rc == 0) {
+        const struct node_rec *n = run_summary_candidate(&m, colon ? colon + 1 : "best", err);
+        rc = n ? run_summary_verdict(&m, s, n, false, v, err) : -1;
+        if (rc == 0)
+            err_set(err, ERR_INPUT, "candidate %llu of %s has no verdict",
+                    (unsigned long long)n->index, m.run.name);
+        if (rc == 1)
+            *name = xasprintf("%s:%llu", m.run.name, (unsigned long long)n->index);
+        rc = rc == 1 ? 0 : -1;
+        run_summary_release(&m);
+    }
+    free(run);
+    return rc;
+}
+
+static int compare_candidates(const struct request *rq, const char **which)
+{
+    struct err err = ERR_INIT;
+    struct store *s = NULL;
+    struct verdict v[2];
+    char *name[2] = {NULL, NULL};
+    int n = 0, rc = cmd_open_store(&s, rq->store, true, &err);
+    for (; rc == 0 && n < 2; n += rc == 0)
+        rc = find_candidate(s, which[n], &v[n], &name[n], &err);
+    int status = rc < 0
+                     ? cmd_fail(&err)
+                     : print_sides(&(struct compare_side){name[0], &v[0], "candidate"},
+                                   &(struct compare_side){name[1], &v[1], "candidate"}, rq->json);
+    while (n-- > 0) {
+        verdict_release(&v[n]);
+        free(name[n]);
+    }
+    store_close(s);
+    return status;
+}
+
+/* ---- two files ------------------------------------------------------------------------------ */
+
+static int evaluate(struct evaluator *e, const struct task *t, const char *file,
+                    const struct eval_config *cfg, struct verdict *v, struct err *err)
+{
+    struct strbuf source = STRBUF_INIT(CMD_MAX_SOURCE);
+    int rc = cmd_read_source(file, &source, err);
+    if (rc == 0)
+        rc = eval_command_evaluate(e, t, &source, cfg, v, err);
+    strbuf_release(&source);
+    return rc;
+}
+
+/* Evaluates A with B as its baseline, so that both run in one job. If A does not pass, nothing is
+ * timed, and B gets an evaluation of its own. */
+static int compare_files(const struct request *rq, const char *task, const char *const *file)
+{
+    struct err err = ERR_INIT;
+    struct evaluator *e = NULL;
+    struct verdict v[2];
+    struct eval_config cfg = rq->config;
+    const char *const against[] = {file[1], NULL};
+    struct strbuf readable = STRBUF_INIT(CMD_MAX_SOURCE);
+    int n = 0, rc = 0;
+    struct task *t = cmd_load_task(task);
+    if (!t)
+        return HONE_ENV;
+    cfg.baselines = BASELINES_NONE;
+    cfg.against = against;
+    if (cmd_read_source(file[1], &readable, &err) < 0 ||
+        evaluator_open(&e, &rq->options, &err) < 0 ||
+        evaluate(e, t, file[0], &cfg, &v[0], &err) < 0)
+        rc = -1;
+    n = rc == 0;
+    cfg.against = NULL;
+    if (rc == 0 && v[0].kind != V_PASS && (rc = evaluate(e, t, file[1], &cfg, &v[1], &err)) == 0)
+        n = 2;
+    struct compare_side a = {file[0], &v[0], "candidate"}, b = {file[1], &v[0], file[1]};
+    if (n == 2)
+        b = (struct compare_side){file[1], &v[1], "candidate"};
+    int status = rc < 0 ? cmd_fail(&err) : print_sides(&a, &b, rq->json);
+    while (n-- > 0)
+        verdict_release(&v[n]);
+    evaluator_close(e);
+    strbuf_release(&readable);
+    task_free(t);
+    return status;
+}
+
+static int run(int argc, const char **argv)
+{
+    struct request r = {.config = EVAL_CONFIG_INIT};
+    const struct option opts[] = {
+        OPT_STR(0, "store", &r.store, "FILE", CMD_STORE_HELP),
+        OPT_GROUP("Two files"),
+        OPT_STR(0, "device", &r.options.device, "DEV",
+                "emu, cuda or cuda:N (default: a GPU if there is one)"),
+        OPT_STR(0, "on", &r.options.on, "PLACE", "local (default) or spool:DIR"),
+        OPT_STR(0, "gpu", &r.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
+        OPT_STR(0, "arch", &r.options.arch, "ARCH",
+                "architecture to compile for (default: the device's)"),
+        OPT_POS_UINT(0, "seed", &r.config.seed, "N",
+                     "use the data and held-out shapes of this seed"),
+        OPT_POS_TIME(0, "measure-time", &r.config.measure_ns, "TIME",
+                     "how long to time calls (default 2s)"),
+        OPT_GROUP("Output"),
+        OPT_FLAG(0, "json", &r.json, "print JSON"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone compare [options] RUN[:CANDIDATE] RUN[:CANDIDATE]\n"
+                 "hone compare [options] TASK A.cu B.cu",
+        .about =
+            "Shows two kernels side by side: their verdicts, and their times shape by shape. Two\n"
+            "candidates of runs (default: the best one; RUN may be `last`) have been judged\n"
+            "before, each in its own job. Two files are judged now, in one job.\n"
+            "Exit status: 0 both pass, 1 one does not, 3 they could not be judged.",
+        .example = "hone compare last:0 last:best\nhone compare softmax mine.cu other.cu",
+        .opts = opts,
+    };
+    cmd_parse(&spec, &argc, argv);
+    if (argc == 2)
+        return compare_candidates(&r, argv);
+    if (argc != 3)
+        return cmd_usage(&spec, "give two candidates of runs, or a TASK and two files");
+    return compare_files(&r, argv[0], argv + 1);
+}
+
+const struct command cmd_compare = {"compare", "two kernels side by side", run};

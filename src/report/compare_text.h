@@ -1,0 +1,25 @@
+/*
+ * compare_text.h - prints two kernels side by side: their verdicts, and their times shape by shape.
+ */
+#ifndef REPORT_COMPARE_TEXT_H
+#define REPORT_COMPARE_TEXT_H
+
+#include <jansson.h>
+
+#include "base/strbuf.h"
+#include "verdict/verdict.h"
+
+/* One of the two kernels. If `who` is not "candidate", the kernel is that baseline of `verdict`:
+ * then both kernels ran in one job, and the verdict has their ratio. */
+struct compare_side {
+    const char *name; /* "softmax-refine-3f2a:4", "fast.cu" */
+    const struct verdict *verdict;
+    const char *who;
+};
+
+void compare_text(const struct compare_side *a, const struct compare_side *b, struct strbuf *out);
+json_t *compare_json(const struct compare_side *a, const struct compare_side *b);
+/* Whether the kernel passes. */
+bool compare_side_passes(const struct compare_side *s);
+
+#endif

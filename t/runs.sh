@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# The commands that look at runs: `hone runs`, `show`, `compare`, `report`. Recordings replace the model and the judge.
+. "$(dirname "$0")/lib.sh"
+rec=$ROOT/t/cases/replay
+
+"$HONE" optimize --author "replay:$rec/refine.jsonl" -q >/dev/null
+"$HONE" optimize --author "replay:$rec/search.jsonl" -q >/dev/null
+refine=$("$HONE" runs --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["run"])')
+search=$("$HONE" runs --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[1]["run"])')
+blobs() { python3 -c 'import sqlite3; print(sqlite3.connect("hone-out/hone.db").execute("select count(*) from blob").fetchone()[0])'; }
+
+# ---- hone show: the verdict for people
+runs 0 "show RUN N into a file" "$HONE" show "$refine" best
+out_has "is the source" "hone-plan"
+err_has "and says so" "stdout is not a terminal, so this is the source of candidate"
+runs 0 "--source" "$HONE" show "$refine" best --source
+err_empty "says nothing"
+runs 0 "--verdict" "$HONE" show "$refine" best --verdict
+out_has "is for people" "pass  60.00 us (measured)"
+out_has "names the candidate" "$refine, candidate"
+runs 0 "--verdict --json" "$HONE" show "$refine" best --verdict --json
+out_has "is the verdict alone" '"kind"'
+out_lacks "without the source" '"source":'
+runs 2 "one of them" "$HONE" show "$refine" best --source --verdict
+python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$HONE" show "$refine" best >"$T/out" 2>"$T/err" </dev/null
+out_has "on a terminal, show RUN N is the verdict" "pass  60.00 us (measured)"
+out_lacks "not the source" "hone-plan"
+
+# ---- hone compare: two candidates
+runs 0 "two candidates" "$HONE" compare "$refine:0" "$refine"
+out_has "are named" "A is $refine:0"
+out_has "and compared shape by shape" "time:0 R=1"
+out_has "with a ratio" "A is 1.67x slower"
+out_has "which comes from two jobs" "The times come from two jobs"
+bad=$("$HONE" show "$refine" --json | python3 -c 'import json,sys
+print(next(n["index"] for n in json.load(sys.stdin)["nodes"] if n["kind"] != "pass"))')
+runs 1 "one that fails" "$HONE" compare "$refine:$bad" "$search"
+runs 0 "as JSON" "$HONE" compare "$refine" "$search:best" --json
+is "has the ratio" "$(python3 -c 'import json,sys; c = json.load(sys.stdin)
+print(c["a"]["kind"], c["b"]["kind"], round(c["ratio"], 3), c["one_job"])' <"$T/out")" "pass pass 0.883 False"
+runs 1 "no such candidate" "$HONE" compare "$refine:99" "$search"
+runs 2 "one operand" "$HONE" compare "$refine"
+
+# ---- the report
+runs 0 "a report" "$HONE" report "$refine" -o page
+ok "says why candidates failed" grep -q '^## Why candidates failed' page/report.md
+ok "with the verdict's words" grep -Eq '^\| [0-9]+ \| (mismatch|compile_error|unsafe|fault) \| .+ \|$' page/report.md
+ok "shows the best kernel's source" bash -c "sed -n '/^## The best kernel/,/^## /p' page/report.md | grep -q hone-plan"
+ok "how to use it" grep -q "hone export $refine --as torch" page/report.md
+ok "and its seed and compiler" grep -q 'It was compiled by .* The seed of its data' page/report.md
+
+# ---- hone runs
+runs 0 "the runs of a task" "$HONE" runs --task softmax
+out_has "are listed" "$refine"
+runs 0 "of another" "$HONE" runs --task soft
+out_lacks "are not" "$refine"
+python3 -c 'import sqlite3
+d = sqlite3.connect("hone-out/hone.db"); d.execute("update run set state = ? where name like ?", ("running", "%search%")); d.commit()'
+runs 0 "a run whose process was killed" "$HONE" runs
+out_has "is shown as killed" "  killed "
+runs 0 "also by show" "$HONE" show "$search"
+out_has "in its first line" "search on softmax, killed"
+
+before=$(blobs)
+runs 2 "a run is not removed unasked" "$HONE" runs --rm "$search"
+err_has "and --yes is named" "--yes"
+runs 2 "--yes alone" "$HONE" runs --yes
+id=$("$HONE" runs --json | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')
+python3 -c 'import fcntl, struct, sys, time
+f = open("hone-out/hone.db-runs.lock", "r+")
+fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, int(sys.argv[1]), 1, 0)) # F_OFD_SETLK
+print("locked", flush=True); time.sleep(60)' "$id" >locked &
+holder=$!
+for _ in $(seq 50); do [ -s locked ] && break; sleep 0.1; done
+runs 1 "a live run" "$HONE" runs --rm "$search" --yes
+err_has "is not removed" "a process is working on run $search"
+kill $holder
+wait $holder 2>/dev/null
+runs 0 "a dead one" "$HONE" runs --rm "$search" --yes
+out_has "is" "removed $search"
+ok "its blobs go" test "$(blobs)" -lt "$before"
+runs 0 "the others stay" "$HONE" runs --check
+out_has "with all they need" "$refine"
+runs 0 "and are whole" "$HONE" log "$refine" --export again.jsonl
+runs 1 "no such run" "$HONE" runs --rm nothing --yes
+
+# ---- hone compare: two files, judged in one job
+if in_tier rest; then
+    sed 's/^extern/__device__ int unused;\nextern/' "$ROOT/kernels/vector_add.cu" >other.cu
+    sed 's/ + / - /' "$ROOT/kernels/vector_add.cu" >wrong.cu
+    compare_files() { "$HONE" compare --device emu vector_add "$@"; }
+    runs 0 "two files" compare_files "$ROOT/kernels/vector_add.cu" other.cu
+    out_has "are judged in one job" "A is 1.00x faster"
+    out_lacks "so that is all" "two jobs"
+    runs 1 "the second is wrong" compare_files "$ROOT/kernels/vector_add.cu" wrong.cu
+    out_has "and says so" "wrong"
+    runs 1 "the first is wrong" compare_files wrong.cu other.cu
+    out_has "the second has its own verdict" "fault                               pass"
+    runs 3 "no such file" compare_files other.cu none.cu
+fi
+done_testing
