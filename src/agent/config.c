@@ -44,12 +44,14 @@ void run_config_init(struct run_config *c)
         .wave = 1,
         .from = "",
         .from_name = "",
+        .out = "",
     };
 }
 
 /* ---- ablations ------------------------------------------------------------------------------ */
 
 static const char *const off_on[] = {"off", "on"};
+static const char *const dialect_rules[] = {"report", "strict"};
 
 static int place_in(const char *const *names, size_t n, const char *value)
 {
@@ -85,7 +87,8 @@ enum ablation {
     ABLATE_SELECT,
     ABLATE_CLASS_PROMPTS,
     ABLATE_ANCHORS,
-    ABLATE_EXAMPLE
+    ABLATE_EXAMPLE,
+    ABLATE_DIALECT
 };
 
 static void apply_ablation(struct run_config *c, enum ablation what, int value)
@@ -109,6 +112,9 @@ static void apply_ablation(struct run_config *c, enum ablation what, int value)
     case ABLATE_EXAMPLE:
         c->zero_shot = !value;
         break;
+    case ABLATE_DIALECT:
+        c->strict_dialect = value;
+        break;
     }
 }
 
@@ -123,7 +129,8 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
                 [ABLATE_SELECT] = {"select", select_names, SELECT_MODES},
                 [ABLATE_CLASS_PROMPTS] = {"class-prompts", off_on, 2},
                 [ABLATE_ANCHORS] = {"anchors", off_on, 2},
-                [ABLATE_EXAMPLE] = {"example", off_on, 2}};
+                [ABLATE_EXAMPLE] = {"example", off_on, 2},
+                [ABLATE_DIALECT] = {"dialect", dialect_rules, 2}};
     size_t n = strcspn(setting, "=");
     const char *value = setting[n] ? setting + n + 1 : "";
     char key[32];
@@ -139,10 +146,79 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
         apply_ablation(c, (enum ablation)i, v);
         return 0;
     }
-    return err_set(err, ERR_USAGE,
-                   "--ablate '%s': the keys are profile, profile-delay, class-prompts, example, "
-                   "anchors, context and select; `hone optimize --help` lists their values",
-                   setting);
+    return err_set(
+        err, ERR_USAGE,
+        "--ablate '%s': the keys are profile, profile-delay, class-prompts, example, "
+        "dialect, anchors, context and select; `hone optimize --help` lists their values",
+        setting);
+}
+
+/* ---- the dialect ---------------------------------------------------------------------------- */
+
+int dialect_from_name(const char *name, enum dialect *out, struct err *err)
+{
+    int d = place_in(dialect_names, DIALECTS, name);
+    if (d < 0)
+        return err_set(err, ERR_USAGE, "--dialect is cute or cuda, not '%s'", name);
+    *out = (enum dialect)d;
+    return 0;
+}
+
+struct dialect_rule run_config_dialect(const struct run_config *c, uint64_t calls)
+{
+    for (uint32_t i = 0; i < c->ndialects_before; i++)
+        if (calls <= c->dialects_before[i].until)
+            return c->dialects_before[i];
+    return (struct dialect_rule){c->dialect, c->strict_dialect, UINT64_MAX};
+}
+
+int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool strict, uint64_t calls,
+                           struct err *err)
+{
+    if (dialect == c->dialect && strict == c->strict_dialect)
+        return 0;
+    if (c->ndialects_before == MAX_DIALECT_RULES)
+        return err_set(err, ERR_LIMIT, "the dialect of this run was changed %d times already",
+                       MAX_DIALECT_RULES);
+    if (calls)
+        c->dialects_before[c->ndialects_before++] =
+            (struct dialect_rule){c->dialect, c->strict_dialect, calls};
+    c->dialect = dialect;
+    c->strict_dialect = strict;
+    return 0;
+}
+
+static json_t *dialects_json(const struct run_config *c)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < c->ndialects_before; i++) {
+        const struct dialect_rule *r = &c->dialects_before[i];
+        json_array_append_new(list,
+                              json_pack("{s:s, s:b, s:I}", "dialect", dialect_names[r->dialect],
+                                        "strict", (int)r->strict, "until", (json_int_t)r->until));
+    }
+    return list;
+}
+
+/* In a configuration of an older Hone, which has no such keys, the dialect was strict. */
+static int read_dialects(struct run_config *c, const json_t *j)
+{
+    const json_t *strict = json_object_get(j, "dialect_strict");
+    const json_t *list = json_object_get(j, "dialects_before");
+    c->strict_dialect = !json_is_false(strict);
+    if (json_array_size(list) > MAX_DIALECT_RULES)
+        return -1;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *r = json_array_get(list, i), *until = json_object_get(r, "until");
+        const char *name = json_string_value(json_object_get(r, "dialect"));
+        int d = name ? place_in(dialect_names, DIALECTS, name) : -1;
+        if (d < 0 || !json_is_integer(until) || json_integer_value(until) < 0)
+            return -1;
+        c->dialects_before[c->ndialects_before++] =
+            (struct dialect_rule){(enum dialect)d, json_is_true(json_object_get(r, "strict")),
+                                  (uint64_t)json_integer_value(until)};
+    }
+    return 0;
 }
 
 /* ---- defaults ------------------------------------------------------------------------------- */
@@ -230,6 +306,11 @@ json_t *run_config_to_json(const struct run_config *c)
         json_object_set_new(j, "smoke", json_true());
     if (c->torch_at_end)
         json_object_set_new(j, "torch_at_end", json_true());
+    json_object_set_new(j, "dialect_strict", json_boolean(c->strict_dialect));
+    if (c->ndialects_before)
+        json_object_set_new(j, "dialects_before", dialects_json(c));
+    if (*c->out)
+        json_object_set_new(j, "out", json_string(c->out));
     return j;
 }
 
@@ -304,6 +385,10 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     if (json_object_get(j, "compiler"))
         c->compiler = get_str(&r, "compiler");
     c->dialect = (enum dialect)get_name(&r, "dialect", dialect_names, DIALECTS);
+    if (read_dialects(c, j) < 0 && !r.bad)
+        r.bad = "dialects_before";
+    if (json_object_get(j, "out"))
+        c->out = get_str(&r, "out");
     c->profile = (enum profile_mode)get_name(&r, "profile", profile_names, PROFILE_MODES);
     c->context = (enum context_mode)get_name(&r, "context", context_names, CONTEXT_MODES);
     c->select = (enum select_mode)get_name(&r, "select", select_names, SELECT_MODES);

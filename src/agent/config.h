@@ -34,6 +34,16 @@ enum author_role {
     AUTHOR_ROLES
 };
 
+/* Which dialect the run asks for. If `strict`, a kernel in another dialect is rejected; else the
+ * run only reports it. `hone resume` may change the rule: replies that were read before the change
+ * keep the rule of their time, so that the resumed run stays the recorded one. */
+struct dialect_rule {
+    enum dialect dialect;
+    bool strict;
+    uint64_t until; /* holds as long as at most this many calls have ended */
+};
+enum { MAX_DIALECT_RULES = 8 };
+
 struct run_config {
     const char *strategy;
     const char *task;     /* a name, or a path; in the store an absolute path */
@@ -46,6 +56,9 @@ struct run_config {
     const char *compiler; /* "nvrtc", "nvcc"; "" = whichever is found */
     const char *authors[AUTHOR_ROLES]; /* specs; NULL = the author of "code" */
     enum dialect dialect;
+    bool strict_dialect;
+    struct dialect_rule dialects_before[MAX_DIALECT_RULES]; /* the rules before the last change */
+    uint32_t ndialects_before;
     enum profile_mode profile;
     enum context_mode context;
     enum select_mode select;
@@ -67,6 +80,7 @@ struct run_config {
     struct budget budget;
     const char *from;      /* source to start from; "" = none */
     const char *from_name; /* where that source came from */
+    const char *out;       /* the folder of the report, in full; "" = hone-out/RUN */
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
@@ -79,11 +93,19 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "profile-delay=STEP             the first step that may have them\n"    \
     "class-prompts=off              no menu of the task's class\n"          \
     "example=off                    no example kernel in the prompts\n"     \
+    "dialect=strict                 reject kernels of another dialect\n"    \
     "anchors=off                    search: plans in words, not in spans\n" \
     "context=flat                   search: every role sees every node\n"   \
     "select=greedy                  search: always expand the best node"
 /* Fills in the strategy's default for each value that the user did not set. */
 void run_config_settle(struct run_config *c, const struct task *t);
+/* The rule for replies that are read when `calls` calls have ended. */
+struct dialect_rule run_config_dialect(const struct run_config *c, uint64_t calls);
+/* Changes the rule from now on; `calls` calls have ended. */
+int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool strict, uint64_t calls,
+                           struct err *err);
+/* Finds a dialect by its name. */
+int dialect_from_name(const char *name, enum dialect *out, struct err *err);
 json_t *run_config_to_json(const struct run_config *c);
 /* The configuration as JSON text; the caller frees it. */
 char *run_config_text(const struct run_config *c, struct err *err);

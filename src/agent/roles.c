@@ -104,17 +104,18 @@ static char *rest_of(struct strbuf *sb)
  * prompt. */
 static int stable_slots(struct agent *a, struct slots *v, struct err *err)
 {
+    bool cute = run_config_dialect(a->cfg, a->spent.calls).dialect == DIALECT_CUTE;
     char class[64];
     struct strbuf task = STRBUF_INIT(64 << 10);
-    const char *dialect = a->cfg->dialect == DIALECT_CUTE ? "dialect/cute" : "dialect/cuda";
+    const char *dialect = cute ? "dialect/cute" : "dialect/cuda";
     const char *arch = is_sm90(a) ? "machine/sm90" : "machine/sm80";
     class_file(a, class, sizeof class);
     bool with_class = a->cfg->class_prompts && prompt_exists(class);
     char *d = prompt_file(dialect, err), *m = prompt_file(arch, err);
     char *c = with_class ? prompt_file(class, err) : xstrdup("");
-    char *e = a->cfg->zero_shot                 ? xstrdup("")
-              : a->cfg->dialect == DIALECT_CUTE ? prompt_file("dialect/example_cute", err)
-                                                : prompt_file("dialect/example_cuda", err);
+    char *e = a->cfg->zero_shot ? xstrdup("")
+              : cute            ? prompt_file("dialect/example_cute", err)
+                                : prompt_file("dialect/example_cuda", err);
     slot(v, "dialect", d, 0);
     slot(v, "arch", m, 0);
     slot(v, "class", c, 0);
@@ -142,6 +143,19 @@ static void source_slot(struct slots *v, const char *name, const struct situatio
     slot(v, name, rest_of(&sb), MAX_SOURCE);
 }
 
+/* Says that the candidate is not in the dialect that the run asks for. */
+static void say_dialect(const struct agent *a, const struct node *n, struct strbuf *out)
+{
+    struct strbuf why = STRBUF_INIT(600);
+    if (n && n->source[0] && run_config_dialect(a->cfg, a->spent.calls).dialect == DIALECT_CUTE &&
+        !dialect_is_cute(n->source, strlen(n->source), &why))
+        strbuf_addf(out,
+                    "This run asks for kernels in CuTe, and this one is not: %s. It counts all "
+                    "the same.\n",
+                    why.buf);
+    strbuf_release(&why);
+}
+
 static void feedback_slot(struct agent *a, struct slots *v, const struct situation *s)
 {
     struct strbuf sb = STRBUF_INIT(256 << 10);
@@ -154,6 +168,7 @@ static void feedback_slot(struct agent *a, struct slots *v, const struct situati
                         .with_torch = a->with_torch ? &a->with_torch->verdict : NULL,
                         .with_torch_index = a->with_torch ? a->with_torch->index : 0},
                     &sb);
+    say_dialect(a, s->node, &sb);
     slot(v, "feedback", rest_of(&sb), MAX_FEEDBACK);
 }
 
@@ -215,10 +230,10 @@ static json_t *node_facts(struct agent *a, const struct node *n, uint32_t step, 
 
 static json_t *make_facts(struct agent *a, const char *role, const struct situation *s)
 {
-    json_t *j =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "role", role, "arch", a->cfg->arch, "gpu",
-                  a->cfg->gpu, "dialect", dialect_names[a->cfg->dialect], "stage",
-                  s->stage ? s->stage : "", "step", (int)s->step, "task", say_task_json(a->task));
+    json_t *j = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "role", role, "arch", a->cfg->arch, "gpu",
+        a->cfg->gpu, "dialect", dialect_names[run_config_dialect(a->cfg, a->spent.calls).dialect],
+        "stage", s->stage ? s->stage : "", "step", (int)s->step, "task", say_task_json(a->task));
     if (!j)
         return NULL;
     json_object_set_new(j, "seed", json_integer((json_int_t)a->cfg->seed));
@@ -232,7 +247,7 @@ static json_t *make_facts(struct agent *a, const char *role, const struct situat
         json_object_set_new(j, "advice", json_string(s->advice));
     json_t *tried = json_array();
     vec_each (struct node *, n, &a->nodes)
-        json_array_append_new(tried, node_facts(a, *n, s->step, false));
+        json_array_append_new(tried, node_facts(a, *n, s->step, str_eq((*n)->role, "given")));
     json_object_set_new(j, "tried", tried);
     return j;
 }
@@ -309,6 +324,7 @@ static void read_reply(struct agent *a, struct writing *w)
 {
     struct extract x;
     const struct node *twin;
+    struct dialect_rule rule = run_config_dialect(a->cfg, a->spent.calls);
     struct strbuf why = STRBUF_INIT(600);
     if (!w->kind[0])
         snprintf(w->kind, sizeof w->kind, "other");
@@ -323,7 +339,7 @@ static void read_reply(struct agent *a, struct writing *w)
         memcpy(w->kind, x.kind, sizeof w->kind);
     if (!x.ok)
         refuse(w, V_NO_CODE, "extract", x.reason);
-    else if (a->cfg->dialect == DIALECT_CUTE && !w->any_dialect &&
+    else if (rule.strict && rule.dialect == DIALECT_CUTE && !w->any_dialect &&
              !dialect_is_cute(x.source.buf, x.source.len, &why))
         refuse(w, V_REJECTED, "dialect", why.buf);
     else if (w->anchors && w->parent &&

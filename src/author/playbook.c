@@ -7,6 +7,10 @@
  * ends with the code of its point, such as "[softmax 1.0.2]" (playbook/book/book.h), and a later
  * call reads from these codes which points were tried.
  *
+ * If the kernel in question has settings of its own (source/settings.h), for example because the
+ * user gave it with --from, the author first tries their values. The point is then a choice for
+ * these settings, and the move ends with a code such as "[settings 1.0]".
+ *
  *      code, repair, debug   the whole file for the next point, or STOP when none is left
  *      plan, advise          the next point in words, with the lines that the coder changes
  *      test                  shapes with each axis one larger than in a known shape
@@ -20,6 +24,7 @@
 #include "author/author.h"
 #include "base/tokens.h"
 #include "base/util.h"
+#include "source/settings.h"
 
 static int open_shelf(struct author *a, const char *arg, struct err *err)
 {
@@ -64,6 +69,10 @@ static void read_tried(const struct playbook *pb, const json_t *facts, struct pb
 
 struct proposal {
     const struct playbook *pb;
+    /* If `source` is not NULL, `pb` is `own`: the settings of this kernel file. */
+    const char *source;
+    struct source_setting settings[SETTING_MAX];
+    struct playbook own;
     struct pb_binding binding;
     struct pb_point point;
     char kind[24], move[160]; /* the move ends with the point's code */
@@ -142,6 +151,78 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
     return found;
 }
 
+/* ---- settings of a kernel file ------------------------------------------------------------- */
+
+_Static_assert(SETTING_MAX <= PB_MAX_SETTINGS && SETTING_MAX_VALUES <= PB_MAX_VALUES,
+               "a file's settings fit a playbook");
+
+/* Makes a playbook of the settings of a kernel file. Returns false if it has none. */
+static bool own_settings(struct proposal *x, const char *source)
+{
+    size_t n = source_settings(source, strlen(source), x->settings);
+    x->own = (struct playbook){.name = "settings",
+                               .about = "The kernel with other values of its settings",
+                               .class = "",
+                               .template = "",
+                               .nsettings = (uint32_t)n};
+    for (size_t i = 0; i < n; i++) {
+        struct pb_setting *s = &x->own.settings[i];
+        *s = (struct pb_setting){.name = x->settings[i].name,
+                                 .kind = "tuning",
+                                 .why = "a setting of the file",
+                                 .stage = playbook_stage("tuning"),
+                                 .n = x->settings[i].n,
+                                 .start = x->settings[i].at};
+        memcpy(s->values, x->settings[i].values, sizeof x->settings[i].values);
+    }
+    x->source = source;
+    x->pb = &x->own;
+    return n > 0;
+}
+
+/* Adds the point of a file that the user gave: its move has no code. */
+static void add_given(const struct playbook *own, const json_t *facts, struct pb_trial_vec *tried)
+{
+    const json_t *all = json_object_get(facts, "tried");
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        const json_t *n = json_array_get(all, i), *v = json_object_get(n, "verdict");
+        const char *source = facts_text(n, "source");
+        struct proposal given = {.pb = NULL};
+        if (!*source || !own_settings(&given, source) || given.own.nsettings != own->nsettings)
+            continue;
+        *vec_push(tried) =
+            (struct pb_trial){playbook_start(&given.own, &given.binding),
+                              passes(n) ? json_number_value(json_object_get(v, "time_ns")) : 0};
+    }
+}
+
+/* Proposes other values for the settings of the candidate in question, or of the best kernel.
+ * Passes over a kernel of a playbook, whose settings are those of the playbook. */
+static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *k)
+{
+    const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
+    const json_t *from = passes(node) || !best ? node : best;
+    struct pb_trial_vec tried = VEC_INIT;
+    uint32_t changed = 0;
+    bool found = false;
+    x->binding = (struct pb_binding)PB_BINDING_INIT;
+    if (from && own_settings(x, facts_text(from, "source"))) {
+        struct pb_point base = playbook_start(x->pb, &x->binding);
+        read_tried(x->pb, facts, &tried);
+        add_given(x->pb, facts, &tried);
+        found = follow_advice(x, facts) ||
+                playbook_next(x->pb, &x->binding, &tried, &base, 0, *k, &x->point, &changed);
+        if (found)
+            describe(x, &base, changed);
+    }
+    vec_release(&tried);
+    if (!found)
+        x->source = NULL;
+    return found;
+}
+
+/* ---- the next proposal of any kind ----------------------------------------------------------- */
+
 /* While no kernel has passed, the starting point of a playbook that was not tried yet comes before
  * further points of a playbook whose kernels failed. */
 static bool propose_other_start(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
@@ -171,15 +252,16 @@ static bool propose_other_start(const struct playbook_shelf *s, const json_t *fa
     return false;
 }
 
-/* Proposes the next point. Points of the best kernel's playbook come first, then points of the
- * other playbooks that fit.
- */
+/* Proposes the next point. Values of the kernel's own settings come first, then points of the best
+ * kernel's playbook, then points of the other playbooks that fit. */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
 {
     const json_t *task = json_object_get(facts, "task");
     uint32_t arch = arch_number(facts_text(facts, "arch")), fitting = 0, templates = 0;
     uint32_t k = (uint32_t)json_integer_value(json_object_get(facts, "proposal"));
+    if (propose_settings(x, facts, &k))
+        return true;
     if (!json_object_get(facts, "best") && k == 0 && propose_other_start(s, facts, arch, x))
         return true;
     /* The last resort comes after both rounds, and only if nothing else fits. */
@@ -219,7 +301,20 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
 
 static void say_stop(struct author_call *c, const json_t *task, bool fits, const struct strbuf *why)
 {
-    if (fits)
+    const json_t *best = json_object_get(c->facts, "best");
+    const char *source = facts_text(best, "source");
+    struct source_setting own[SETTING_MAX];
+    size_t n = source_settings(source, strlen(source), own);
+    if (n)
+        strbuf_adds(&c->reply.text, "STOP: all values of the kernel's settings were tried or are "
+                                    "dominated by others\n");
+    else if (!fits && best)
+        strbuf_addf(&c->reply.text,
+                    "STOP: the kernel has no settings to tune (constexpr int kName = 4; // hone: "
+                    "1 2 4 8), and no playbook fits '%s' (%s). Let a model improve the kernel "
+                    "(--author)\n",
+                    facts_text(task, "name"), why->len ? why->buf : "there is none for its class");
+    else if (fits)
         strbuf_adds(&c->reply.text, "STOP: all points of the matching playbooks were tried or are "
                                     "dominated by others\n");
     else
@@ -229,10 +324,19 @@ static void say_stop(struct author_call *c, const json_t *task, bool fits, const
                     facts_text(task, "name"), why->len ? why->buf : "there is none for its class");
 }
 
+static int write_source(const struct proposal *x, struct strbuf *out, struct err *err)
+{
+    if (!x->source)
+        return playbook_expand(x->pb, &x->binding, &x->point, out, err);
+    source_settings_apply(x->source, strlen(x->source), x->settings, x->pb->nsettings, x->point.at,
+                          out);
+    return 0;
+}
+
 static int reply_file(struct author_call *c, const struct proposal *x, struct err *err)
 {
-    struct strbuf source = STRBUF_INIT(1u << 20);
-    int rc = playbook_expand(x->pb, &x->binding, &x->point, &source, err);
+    struct strbuf source = STRBUF_INIT(4u << 20);
+    int rc = write_source(x, &source, err);
     if (rc == 0)
         strbuf_addf(&c->reply.text, "%s.\n\nMOVE: %s: %s\n```cuda\n%s```\n", x->pb->about, x->kind,
                     x->move, source.buf);
@@ -266,15 +370,15 @@ static int reply_plan(struct author_call *c, const struct proposal *x, struct er
 {
     const json_t *node = json_object_get(c->facts, "node");
     struct strbuf *out = &c->reply.text;
-    struct strbuf source = STRBUF_INIT(1u << 20);
+    struct strbuf source = STRBUF_INIT(4u << 20);
     struct pb_point p;
-    int rc = playbook_expand(x->pb, &x->binding, &x->point, &source, err);
+    int rc = write_source(x, &source, err);
     strbuf_addf(out, "%s.\n", x->pb->about);
     for (uint32_t i = 0; i < x->pb->nsettings; i++)
         strbuf_addf(out, "- %s (%s): %lld\n", x->pb->settings[i].name, x->pb->settings[i].why,
                     (long long)x->pb->settings[i].values[x->point.at[i]]);
     strbuf_addf(out, "\nPLAN: %s\nKIND: %s\n", x->move, x->kind);
-    if (playbook_uncode(x->pb, facts_text(node, "move"), &p))
+    if (x->source || playbook_uncode(x->pb, facts_text(node, "move"), &p))
         add_anchors(facts_text(node, "source"), source.buf, out);
     strbuf_release(&source);
     return rc;

@@ -751,6 +751,15 @@ const char *expr_text(const struct expr *e)
     return e->text;
 }
 
+void expr_fix(struct expr *e, size_t i, int64_t value)
+{
+    for (size_t k = 0; k < e->ninsns; k++)
+        if (e->insns[k].op == OP_NAME && (size_t)e->insns[k].arg == i) {
+            e->insns[k].op = OP_CONST;
+            e->insns[k].arg = value;
+        }
+}
+
 bool expr_uses(const struct expr *e, size_t i)
 {
     for (size_t k = 0; k < e->ninsns; k++)

@@ -59,6 +59,8 @@ struct expr_fold {
     void *(*tensor_align)(void *ctx, const char *tensor);
 };
 void *expr_fold(const struct expr *e, const struct expr_fold *f);
+/* Gives name number i a fixed value. From then on the expression does not mention the name. */
+void expr_fix(struct expr *e, size_t i, int64_t value);
 /* Whether the expression mentions name number i. */
 bool expr_uses(const struct expr *e, size_t i);
 /* Returns the NAME of the i-th alignof(NAME) and its column; NULL past the last. */

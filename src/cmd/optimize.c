@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
 #include "cmd/import_command.h"
+#include "cmd/optimize_check.h"
 #include "cmd/optimize_run.h"
 #include "sys/file.h"
 #include "sys/json.h"
@@ -28,24 +29,9 @@ struct wishes {
     uint64_t steps, repairs, tries, wave, seed, proposals; /* repairs: UINT64_MAX = not given */
 };
 
-static int pick(const char *given, const char *what, const char *const *names, size_t n,
-                struct err *err)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(given, names[i]))
-            return (int)i;
-    struct strbuf list = STRBUF_INIT(256);
-    for (size_t i = 0; i < n; i++)
-        strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
-    err_set(err, ERR_USAGE, "--%s is one of %s, not '%s'", what, list.buf, given);
-    strbuf_release(&list);
-    return -1;
-}
-
 static int choose(const struct wishes *w, struct run_config *c, struct err *err)
 {
-    int d = pick(w->dialect ? w->dialect : "cute", "dialect", dialect_names, DIALECTS, err);
-    if (d < 0)
+    if (dialect_from_name(w->dialect ? w->dialect : "cute", &c->dialect, err) < 0)
         return -1;
     if (!strategy_find(w->strategy)) {
         struct strbuf list = STRBUF_INIT(512);
@@ -56,7 +42,6 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
         return -1;
     }
     c->strategy = w->strategy;
-    c->dialect = (enum dialect)d;
     if (str_eq(w->strategy, "team")) /* because Astra's profiler measures from the first round on */
         c->profile = PROFILE_ALWAYS;
     c->baselines = !w->no_baselines;
@@ -91,6 +76,7 @@ static int config_of_recording(struct run_config *c, const char *spec, const cha
     c->authors[AUTHOR_CODE] = spec;
     c->budget = (struct budget){0};
     c->rejudge = rejudge;
+    c->out = given.out;
     c->device = given.device;
     c->on = given.on;
     c->compiler = given.compiler;
@@ -157,8 +143,9 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
         return err_set(err, ERR_ENV, "'%s' cannot be used as a task", task);
     cmd_settle_proposals(c);
     run_config_settle(c, t);
+    int rc = optimize_check(c, t, err);
     task_free(t);
-    return 0;
+    return rc;
 }
 
 static int run(int argc, const char **argv)
@@ -184,8 +171,11 @@ static int run(int argc, const char **argv)
                 "another author for the profiler"),
         OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO", "another author for the porter"),
         OPT_STR(0, "from", &w.from, "FILE",
-                "start from this kernel; if it has host code, it is ported first"),
-        OPT_STR(0, "dialect", &w.dialect, "NAME", "cute (default for models) or cuda"),
+                "start from this kernel. Without a model its settings are tuned:\n"
+                "constexpr int kRows = 4; // hone: 1 2 4 8\n"
+                "A file with host code and no plan is ported first, by a model"),
+        OPT_STR(0, "dialect", &w.dialect, "NAME",
+                "what to ask the author for: cute (default for models) or cuda"),
         OPT_POS_UINT('n', "steps", &w.steps, "N",
                      "steps, rounds or nodes (default: depends on the strategy)"),
         OPT_UINT(0, "repairs", &w.repairs, "N",
@@ -242,7 +232,8 @@ static int run(int argc, const char **argv)
                  "torch` does, into the folder `imported` beside the store.",
         .example = "hone optimize softmax --author anthropic:claude-sonnet-4-5 --budget-usd 2\n"
                    "hone optimize matmul_f16 --strategy search --author mailbox:box -n 12\n"
-                   "hone optimize model.py --steps 4",
+                   "hone optimize model.py --steps 4\n"
+                   "hone optimize softmax --from mine.cu",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
@@ -253,8 +244,8 @@ static int run(int argc, const char **argv)
     if (argc != 1 && !(replay && argc == 0))
         return cmd_usage(&spec, "give one TASK, or one FILE.py");
     int rc;
-    if (prepare(&s, &w, argc ? argv[0] : NULL, &source, &mem, &err) < 0 ||
-        cmd_open_store(&s.store, w.store, false, &err) < 0)
+    s.store_path = w.store;
+    if (prepare(&s, &w, argc ? argv[0] : NULL, &source, &mem, &err) < 0)
         rc = cmd_fail(&err);
     else
         rc = optimize_run_finish(&s);

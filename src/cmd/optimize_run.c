@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/record.h"
@@ -12,6 +13,7 @@
 #include "cmd/eval_command.h"
 #include "prompt/say.h"
 #include "report/page.h"
+#include "source/dialect.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
 #include "sys/interrupt.h"
@@ -113,6 +115,9 @@ static void say_judged(struct live *l, const struct agent *a, const struct node 
     }
     if (n == a->best && v->kind == V_PASS)
         strbuf_adds(&sb, "  *best*");
+    if (n->source[0] && l->cfg->dialect == DIALECT_CUTE &&
+        !dialect_is_cute(n->source, strlen(n->source), NULL))
+        strbuf_adds(&sb, "  not CuTe");
     strbuf_addf(&sb, "  | %.0fk tokens%s", (double)(a->spent.in_tokens + a->spent.out_tokens) / 1e3,
                 a->spent.estimated ? "~" : "");
     if (a->spent.usd > 0 || a->spent.usd_unknown)
@@ -230,7 +235,9 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
 {
     struct run_summary m;
     struct strbuf text = STRBUF_INIT(1u << 20), differ = STRBUF_INIT(64 << 10);
-    char *dir = s->out_dir ? xstrdup(s->out_dir) : xasprintf("hone-out/%s", s->run_name);
+    char *dir = s->out_dir         ? xstrdup(s->out_dir)
+                : *s->config->out ? xstrdup(s->config->out)
+                                  : xasprintf("hone-out/%s", s->run_name);
     int code = HONE_OK, other = 0;
     if (run_summary_load(&m, s->store, s->run_name, err) < 0) {
         free(dir);
@@ -323,6 +330,20 @@ static int create_run(struct optimize_run *s, const char *task, const char *conf
     if (rc == 0)
         rc = store_entry_run(s->store, s->campaign, s->entry, s->run, s->hone, err);
     return store_end(s->store, rc == 0, err);
+}
+
+/* Makes the folder of the report now, because at the end of a long run it would be too late to
+ * learn that it cannot be written. */
+static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *err)
+{
+    const char *dir = s->out_dir ? s->out_dir : *s->config->out ? s->config->out : "hone-out";
+    if (dir_make(dir, err) < 0)
+        return err_prefix(err, "--out");
+    if (access(dir, W_OK) < 0)
+        return err_errno(err, "--out: cannot write in '%s'", dir);
+    if (s->out_dir)
+        s->config->out = in_full(arena_strdup(mem, s->out_dir), "", mem);
+    return 0;
 }
 
 static int begin_run(struct optimize_run *s, const struct task *t, struct arena *mem,
@@ -461,10 +482,13 @@ int optimize_run_finish(struct optimize_run *s)
         strbuf_release(&note);
         return HONE_ENV;
     }
-    /* We open the authors and the device first. If one is missing, no new run begins, and a resumed
-     * run stays as it was. */
+    /* We open the authors and the device first. If one is missing, no new run begins, no store is
+     * created, and a resumed run stays as it was. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
-        open_judge(&p, s, &err) < 0 || (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
+        open_judge(&p, s, &err) < 0 ||
+        prepare_out(s, &mem, &err) < 0 ||
+        (!s->store && cmd_open_store(&s->store, s->store_path, false, &err) < 0) ||
+        (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 ||
         (s->resumed && keep_config(s, p.task, &mem, &err) < 0) ||
         store_run_end(s->store, s->run, "running", "", &err) < 0 ||
@@ -502,7 +526,8 @@ int optimize_run_finish(struct optimize_run *s)
         fprintf(stderr, "hone: stopped: %s\n", a->stop.buf);
     agent_close(a);
 out:
-    store_run_unlock(s->store);
+    if (s->store)
+        store_run_unlock(s->store);
     code = rc < 0 ? cmd_fail(&err) : print_end(s, &p, rc, &err);
     if (rc < 0 && began)
         fprintf(stderr, "hone: the run is recorded up to here: `hone resume %s` continues it\n",

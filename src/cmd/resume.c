@@ -10,9 +10,37 @@
 #include "cmd/optimize_run.h"
 #include "sys/json.h"
 
-static int carry_on(struct optimize_run *s, const char *which, const struct run_config *wish,
-                    const char *author, struct arena *mem, struct err *err)
+/* The options of `hone resume` that change the run. */
+struct wishes {
+    struct run_config config; /* budgets, steps, device, on */
+    const char *author, *dialect;
+    struct str_vec ablate; /* KEY=VALUE */
+};
+
+/* Takes over --dialect and --ablate. Only the dialect can be changed: everything else would make
+ * the recorded part of the run another run. */
+static int change_dialect(struct run_config *c, const struct wishes *w, uint64_t calls,
+                          struct err *err)
 {
+    struct run_config now = *c;
+    for (size_t i = 0; i < w->ablate.n; i++) {
+        if (!str_starts(w->ablate.items[i], "dialect="))
+            return err_set(err, ERR_USAGE,
+                           "--ablate '%s': a resumed run can change only dialect=strict or "
+                           "dialect=report",
+                           w->ablate.items[i]);
+        if (run_config_ablate(&now, w->ablate.items[i], err) < 0)
+            return -1;
+    }
+    if (w->dialect && dialect_from_name(w->dialect, &now.dialect, err) < 0)
+        return -1;
+    return run_config_set_dialect(c, now.dialect, now.strict_dialect, calls, err);
+}
+
+static int carry_on(struct optimize_run *s, const char *which, const struct wishes *w,
+                    struct arena *mem, struct err *err)
+{
+    const struct run_config *wish = &w->config;
     struct run_rec r;
     if (store_run_find(s->store, which, &r, mem, err) < 0)
         return -1;
@@ -27,12 +55,14 @@ static int carry_on(struct optimize_run *s, const char *which, const struct run_
     s->config->budget.wall_ns = b->wall_ns ? b->wall_ns : s->config->budget.wall_ns;
     s->config->budget.steps = b->steps ? b->steps : s->config->budget.steps;
     s->config->steps = wish->steps ? wish->steps : s->config->steps;
-    if (author)
-        s->config->authors[AUTHOR_CODE] = author;
+    if (w->author)
+        s->config->authors[AUTHOR_CODE] = w->author;
     if (*wish->device)
         s->config->device = wish->device;
     if (*wish->on)
         s->config->on = wish->on;
+    if (change_dialect(s->config, w, r.calls, err) < 0)
+        return -1;
     s->run = r.id;
     s->run_name = r.name;
     s->prior_wall_ns = r.wall_ns;
@@ -78,21 +108,27 @@ static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct arena mem = ARENA_INIT;
-    struct run_config c, wish = {.device = "", .on = ""};
+    struct run_config c;
+    struct wishes w = {.config = {.device = "", .on = ""}};
     struct optimize_run s = {.config = &c, .resumed = true};
-    const char *store = NULL, *author = NULL;
+    const char *store = NULL;
     uint64_t steps = 0;
     const struct option opts[] = {
-        OPT_STR('a', "author", &author, "WHO", "use another author from now on"),
+        OPT_STR('a', "author", &w.author, "WHO", "use another author from now on"),
         OPT_POS_UINT('n', "steps", &steps, "N", "another number of steps"),
-        OPT_POS_UINT(0, "budget-tokens", &wish.budget.tokens, "N",
+        OPT_POS_UINT(0, "budget-tokens", &w.config.budget.tokens, "N",
                      "a new budget for the whole run"),
-        OPT_POS_REAL(0, "budget-usd", &wish.budget.usd, "USD", "likewise"),
-        OPT_POS_TIME(0, "budget-time", &wish.budget.wall_ns, "TIME", "likewise"),
-        OPT_POS_UINT(0, "budget-steps", &wish.budget.steps, "N", "likewise"),
-        OPT_STR(0, "device", &wish.device, "DEV", "evaluate candidates there from now on"),
-        OPT_STR(0, "on", &wish.on, "PLACE", "local or spool:DIR"),
-        OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
+        OPT_POS_REAL(0, "budget-usd", &w.config.budget.usd, "USD", "likewise"),
+        OPT_POS_TIME(0, "budget-time", &w.config.budget.wall_ns, "TIME", "likewise"),
+        OPT_POS_UINT(0, "budget-steps", &w.config.budget.steps, "N", "likewise"),
+        OPT_STR(0, "device", &w.config.device, "DEV", "evaluate candidates there from now on"),
+        OPT_STR(0, "on", &w.config.on, "PLACE", "local or spool:DIR"),
+        OPT_STR(0, "dialect", &w.dialect, "NAME", "ask for cute or cuda from now on"),
+        OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE",
+                 "dialect=strict or dialect=report: reject kernels of another dialect\n"
+                 "from now on, or only report them"),
+        OPT_STR('o', "out", &s.out_dir, "DIR",
+                "the folder of the report (default: as before, else hone-out/RUN)"),
         OPT_STR(0, "store", &store, "FILE", CMD_STORE_HELP),
         OPT_FLAG('q', "quiet", &s.quiet, "no progress"),
         OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),
@@ -104,27 +140,31 @@ static int run(int argc, const char **argv)
                  "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
                  "task with which it began; if the task has changed since, Hone says how.\n"
                  "For a campaign, `hone bench --resume` has more options.",
-        .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5",
+        .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5\n"
+                   "hone resume last --dialect cuda",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one RUN; `hone runs` lists them");
-    wish.steps = (uint32_t)MIN(steps, 100000);
+    w.config.steps = (uint32_t)MIN(steps, 100000);
     int rc, campaign = 0;
     if (cmd_open_store(&s.store, store, true, &err) < 0 ||
         (campaign = bench_names_campaign(s.store, argv[0], &err)) < 0)
         rc = cmd_fail(&err);
-    else if (campaign && (author || steps))
-        rc =
-            cmd_usage(&spec, "--author and --steps are for a RUN, and '%s' is a campaign", argv[0]);
+    else if (campaign && (w.author || steps || w.dialect || w.ablate.n))
+        rc = cmd_usage(&spec,
+                       "--author, --steps, --dialect and --ablate are for a RUN, and '%s' is a "
+                       "campaign",
+                       argv[0]);
     else if (campaign)
-        rc = resume_campaign(argv[0], &s, &wish, store, &mem);
-    else if (carry_on(&s, argv[0], &wish, author, &mem, &err) < 0)
+        rc = resume_campaign(argv[0], &s, &w.config, store, &mem);
+    else if (carry_on(&s, argv[0], &w, &mem, &err) < 0)
         rc = cmd_fail(&err);
     else
         rc = optimize_run_finish(&s);
     store_close(s.store);
+    vec_release(&w.ablate);
     arena_release(&mem);
     return rc;
 }

@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "plan/model.h"
+#include "source/settings.h"
 
 /* ---- finding the comment --------------------------------------------------------------------- */
 
@@ -142,12 +143,30 @@ static bool lookup(const struct plan *p, const char *name, struct plan_arg *arg)
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
+/* Expressions may name the task's axes and integer scalars, and the settings of the file. */
+static void collect_names(struct plan *p, const char *source, size_t len)
+{
+    struct source_setting s[SETTING_MAX];
+    size_t n = source_settings(source, len, s), known = p->task->names.n;
+    p->names = arena_alloc(&p->arena, (known + n) * sizeof *p->names);
+    p->setting_values = arena_alloc(&p->arena, n * sizeof *p->setting_values);
+    for (size_t i = 0; i < known; i++)
+        p->names[i] = p->task->names.items[i];
+    for (size_t i = 0; i < n; i++) {
+        p->names[known + i] = arena_strdup(&p->arena, s[i].name);
+        p->setting_values[i] = s[i].values[s[i].at];
+    }
+    p->nnames = known + n;
+}
+
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out)
 {
     if (!p->task)
         return true;
-    if (!json_node_expr(n, p->task->names.items, p->task->names.n, out))
+    if (!json_node_expr(n, p->names, p->nnames, out))
         return false;
+    for (size_t i = p->task->names.n; i < p->nnames; i++)
+        expr_fix(*out, i, p->setting_values[i - p->task->names.n]);
     size_t col;
     const char *name;
     for (size_t i = 0; (name = expr_alignof_name(*out, i, &col)); i++)
@@ -243,10 +262,8 @@ static void parse_arg(struct plan *p, const struct json_node *n, struct plan_lau
         if (json_object_get(json_object_get(p->doc, "tensormaps"), arg.text) ||
             json_object_get(json_object_get(p->doc, "workspace"), arg.text))
             return; /* a problem was already reported for it */
-        const struct task *t = p->task;
         arg.kind = PLAN_ARG_EXPR;
-        if (!expr_parse(arg.text, strlen(arg.text), t->names.items, t->names.n, &p->arena, NULL,
-                        &err)) {
+        if (!expr_parse(arg.text, strlen(arg.text), p->names, p->nnames, &p->arena, NULL, &err)) {
             unknown_arg(p, n, arg.text, &err);
             return;
         }
@@ -406,6 +423,8 @@ struct plan *plan_parse(const char *source, size_t len, const struct task *task,
     if (!json_node_root(&root, &r, &p->arena))
         goto bad;
     p->doc = root.j;
+    if (task)
+        collect_names(p, source, len);
     json_node_only(&root, keys, ARRAY_LEN(keys));
     parse_workspaces(p, &root);
     plan_parse_maps(p, &root);

@@ -186,6 +186,9 @@ static int page(const struct run_summary *m, struct store *s, const struct strbu
         strbuf_adds(out, "  the best kernel uses: ");
         dialect_describe(&use, out);
         strbuf_addc(out, '\n');
+        if (strstr(m->run.config, "\"dialect\":\"cute\"") &&
+            !dialect_is_cute(best->buf, best->len, NULL))
+            strbuf_adds(out, "  the run asked for CuTe, and the best kernel is not in CuTe\n");
     }
     strbuf_adds(out, "```\n\n");
     against_baselines_markdown(m, out);

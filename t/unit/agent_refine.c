@@ -170,6 +170,7 @@ static void test_refused(void **state)
 {
     struct run_config c = config("refine");
     c.steps = 2;
+    c.strict_dialect = true;
     struct outcome o = run(&c, refused_script);
     assert_int_equal(o.m.nodes.n, 3);
     assert_string_equal(node(&o, 0)->kind, "pass");
@@ -181,6 +182,12 @@ static void test_refused(void **state)
     c.dialect = DIALECT_CUDA; /* this dialect accepts the last reply */
     o = run(&c, refused_script);
     assert_string_equal(node(&o, 2)->kind, "pass");
+    run_summary_release(&o.m);
+    c.dialect = DIALECT_CUTE; /* and so does CuTe, if it is not strict */
+    c.strict_dialect = false;
+    o = run(&c, refused_script);
+    assert_string_equal(node(&o, 2)->kind, "pass");
+    assert_int_equal(o.asked, 5);
     run_summary_release(&o.m);
 }
 

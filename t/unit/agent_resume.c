@@ -65,6 +65,56 @@ static void test_resume(void **state)
     resume_all("team", team_script, all ? 1 : 17);
 }
 
+/* A reply that is not CuTe; the second one is CuTe again. */
+static char *plain_script(const struct author_call *c)
+{
+    if (c->index == 0)
+        return file_reply("first: simple", "pass 100");
+    return xasprintf("MOVE: tiling: x\n```cuda\n/* hone-plan {} */\n// judge: pass %d\n"
+                     "__global__ void k(){}\n```",
+                     90 - (int)c->index);
+}
+
+/* The dialect may change when a run is resumed. The recorded part stays as it was. */
+static void test_other_dialect(void **state)
+{
+    struct run_config c = config("refine"), read;
+    struct fake f = {.judged = 0};
+    struct err err = ERR_INIT;
+    struct arena mem = ARENA_INIT;
+    c.steps = 2;
+    c.repairs = 0;
+    c.strict_dialect = true;
+    new_store();
+    script = plain_script;
+    int64_t id = new_run(&c);
+    struct outcome o = carry_on(&c, id, &f);
+    assert_string_equal(node(&o, 1)->kind, "rejected");
+    assert_string_equal(node(&o, 2)->kind, "rejected");
+    uint64_t calls = o.m.run.calls;
+    run_summary_release(&o.m);
+    if (run_config_set_dialect(&c, DIALECT_CUTE, false, calls, &err) < 0)
+        fail_with("run_config_set_dialect", &err);
+    json_t *j = run_config_to_json(&c);
+    if (run_config_from_json(&read, j, &mem, &err) < 0)
+        fail_with("run_config_from_json", &err);
+    json_decref(j);
+    read.steps = 4;
+    f = (struct fake){.judged = 0};
+    o = carry_on(&read, id, &f);
+    assert_int_equal(o.m.nodes.n, 5);
+    assert_string_equal(node(&o, 2)->kind, "rejected");
+    assert_string_equal(node(&o, 3)->kind, "pass");
+    assert_string_equal(node(&o, 4)->kind, "pass");
+    assert_int_equal(o.asked, 2);
+    run_summary_release(&o.m);
+    arena_release(&mem);
+    for (int i = 1; i < MAX_DIALECT_RULES; i++)
+        assert_int_equal(run_config_set_dialect(&c, DIALECT_CUTE, !c.strict_dialect, calls, &err),
+                         0);
+    assert_int_equal(run_config_set_dialect(&c, DIALECT_CUDA, false, calls, &err), -1);
+}
+
 static void test_export_and_replay(void **state)
 {
     struct run_config c = config("refine");
@@ -145,6 +195,7 @@ int main(void)
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_other_dialect),
         cmocka_unit_test(test_export_and_replay),
         cmocka_unit_test(test_fixtures),
     };

@@ -1,0 +1,93 @@
+#include "cmd/optimize_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "playbook/playbook.h"
+#include "prompt/say.h"
+
+static const char *author_of(const struct run_config *c, enum author_role role)
+{
+    return c->authors[role] ? c->authors[role] : c->authors[AUTHOR_CODE];
+}
+
+static bool is_playbook(const char *spec)
+{
+    return str_eq(spec, "playbook") || str_starts(spec, "playbook:");
+}
+
+static int check_from(const struct run_config *c, struct err *err)
+{
+    if (str_eq(c->strategy, "sample") || str_eq(c->strategy, "reflect"))
+        return err_set(err, ERR_USAGE,
+                       "--from is for the strategies refine, team and search; %s starts from "
+                       "nothing",
+                       c->strategy);
+    if (!strstr(c->from, "hone-plan") && is_playbook(author_of(c, AUTHOR_PORT)))
+        return err_set(err, ERR_USAGE,
+                       "%s has no launch plan, so Hone must port its host code first, and porting "
+                       "needs a model: name one with --author or --author-port. Without a model, "
+                       "write the plan into the file's first comment (docs/plan.md)",
+                       c->from_name);
+    return 0;
+}
+
+/* Whether the built-in author can write a kernel for the task. */
+static int check_playbooks(const struct run_config *c, const struct task *t, struct err *err)
+{
+    const char *spec = c->authors[AUTHOR_CODE];
+    struct playbook_shelf *shelf;
+    struct strbuf why = STRBUF_INIT(4096);
+    uint32_t arch = str_starts(c->arch, "sm_") ? (uint32_t)strtoul(c->arch + 3, NULL, 10) : 90;
+    bool fits = false;
+    if (playbooks_open(&shelf, strchr(spec, ':') ? strchr(spec, ':') + 1 : NULL, err) < 0)
+        return err_prefix(err, "author '%s'", spec);
+    json_t *facts = say_task_json(t);
+    vec_each (struct playbook, pb, &shelf->books) {
+        struct pb_binding b;
+        struct strbuf no = STRBUF_INIT(200);
+        bool bound = playbook_bind(pb, facts, arch, &b, &no);
+        if (bound)
+            pb_binding_release(&b);
+        else if (str_eq(pb->class, task_class_name(t->class)))
+            strbuf_addf(&why, "%s%s: %s", why.len ? "; " : "", pb->name, no.buf);
+        fits |= bound;
+        strbuf_release(&no);
+    }
+    json_decref(facts);
+    playbooks_close(shelf);
+    if (!fits)
+        err_set(err, ERR_INPUT,
+                "the built-in author cannot write a kernel for '%s', because no playbook fits it "
+                "(%s). Let a model write the kernel (--author), give a kernel of yours to tune "
+                "(--from), or add a playbook (docs/playbooks.md)",
+                t->name, why.len ? why.buf : "there is none for its class");
+    strbuf_release(&why);
+    return fits ? 0 : -1;
+}
+
+/* The strategy `team` begins with the task's simple kernel. */
+static int check_base(const struct task *t, struct err *err)
+{
+    struct strbuf simple = STRBUF_INIT(1 << 20);
+    struct err why = ERR_INIT;
+    int rc = task_simple_kernel(t, &simple, &why);
+    strbuf_release(&simple);
+    if (rc < 0)
+        err_set(err, ERR_INPUT,
+                "the strategy team starts from an existing kernel, and there is none for '%s' "
+                "(%s): give one with --from FILE",
+                t->name, why.msg);
+    return rc;
+}
+
+int optimize_check(const struct run_config *c, const struct task *t, struct err *err)
+{
+    if (*c->from)
+        return check_from(c, err);
+    if (str_eq(c->strategy, "team"))
+        return check_base(t, err);
+    return is_playbook(c->authors[AUTHOR_CODE]) ? check_playbooks(c, t, err) : 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * settings.h - the settings of a kernel file: constants that may take other values.
+ *
+ *     constexpr int kRows = 4; // hone: 1 2 4 8
+ *
+ * The comment lists the values that Hone may try (docs/playbooks.md). A launch plan may name a
+ * setting in its expressions (docs/plan.md).
+ */
+#ifndef SOURCE_SETTINGS_H
+#define SOURCE_SETTINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+enum { SETTING_MAX = 12, SETTING_MAX_VALUES = 16, SETTING_MAX_NAME = 64 };
+
+struct source_setting {
+    char name[SETTING_MAX_NAME];
+    int64_t values[SETTING_MAX_VALUES]; /* with the current one, also if the comment lacks it */
+    uint32_t n, at;                     /* values[at] is the current value */
+    size_t start, len;                  /* where the current value is in the source */
+};
+
+/* Finds the settings of a source and returns how many there are, at most SETTING_MAX. A line that
+ * does not have the form above is no setting. */
+size_t source_settings(const char *source, size_t len, struct source_setting out[SETTING_MAX]);
+/* Adds the source with other values: setting i takes its values[at[i]]. */
+void source_settings_apply(const char *source, size_t len, const struct source_setting *s, size_t n,
+                           const uint8_t *at, struct strbuf *out);
+
+#endif
