@@ -22,8 +22,8 @@
  *
  * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
  * confirmation. The run checks its budgets, the clock and Ctrl-C before each new call or
- * evaluation. While it waits for replies, it checks Ctrl-C. If a later process can continue every
- * open call, it checks the clock too, because then stopping loses no reply.
+ * evaluation. While it waits for replies, it checks Ctrl-C and the clock. A call that is cut off
+ * then has no reply in the store, so a resumed run continues it or makes it again.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -73,6 +73,13 @@ struct idea {
 /* Callbacks that let a command show progress; each may be NULL. */
 struct agent_watch {
     void (*asking)(void *ctx, const struct agent *a, const char *role);
+    /* Called again and again while the run waits for a call that began `ns` ago. `what` is the
+     * text of author_call_waits_for. */
+    void (*waiting)(void *ctx, const struct agent *a, const char *role, const char *what,
+                    uint64_t ns);
+    /* A reply cannot be used. `again`: the author is asked once more. */
+    void (*refused)(void *ctx, const struct agent *a, const char *role, uint64_t index,
+                    const char *why, bool again);
     void (*judging)(void *ctx, const struct agent *a, size_t n);
     void (*judged)(void *ctx, const struct agent *a, const struct node *n);
     void (*confirming)(void *ctx, const struct agent *a, const struct node *n);

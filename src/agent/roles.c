@@ -353,6 +353,12 @@ static void read_reply(struct agent *a, struct writing *w)
     extract_release(&x);
 }
 
+static void watch_refusal(const struct agent *a, const struct writing *w, bool again)
+{
+    if (!w->source && a->in.watch.refused)
+        a->in.watch.refused(a->in.watch.ctx, a, w->ask.role, w->ask.index, w->reason, again);
+}
+
 static void copy_prompt(const struct prompt *from, struct prompt *to)
 {
     strbuf_init(&to->stable, PROMPT_MAX_BYTES);
@@ -412,6 +418,7 @@ static int writings_ask(struct agent *a, struct writing *w, size_t n, struct err
         }
         rc = agent_note(a, "refused", err, "%s %llu: %s", w[i].ask.role,
                         (unsigned long long)w[i].ask.index, w[i].reason);
+        watch_refusal(a, &w[i], true);
         if (rc == 0 && (rc = ask_again(a, &w[i], &asks[again], err)) == 0)
             which[again++] = i;
     }

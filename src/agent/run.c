@@ -286,17 +286,18 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
                           const struct prior *prior, size_t n, struct err *err)
 {
     int rc = 0;
+    uint64_t began = now_ns();
     for (;;) {
         struct author *waiting = NULL;
         size_t pending = 0;
-        bool lasting = true; /* can a later process continue all pending calls? */
         for (size_t i = 0; i < n; i++) {
             if (!calls[i])
                 continue;
             if (!author_poll(calls[i])) {
                 waiting = author_for(a, asks[i].author);
-                lasting &= *author_call_handle(calls[i]) != '\0';
-                pending++;
+                if (!pending++ && a->in.watch.waiting)
+                    a->in.watch.waiting(a->in.watch.ctx, a, asks[i].role,
+                                        author_call_waits_for(calls[i]), now_ns() - began);
                 continue;
             }
             int e = end_call(a, &asks[i], author_reply(calls[i]), &prior[i], err);
@@ -310,7 +311,7 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
             return rc;
         if (interrupted())
             return agent_stop(a, "interrupted");
-        if (lasting && a->cfg->budget.wall_ns && wall_ns(a) >= a->cfg->budget.wall_ns)
+        if (a->cfg->budget.wall_ns && wall_ns(a) >= a->cfg->budget.wall_ns)
             return may_go_on(a);
         author_wait(waiting, 100000000);
     }

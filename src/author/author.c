@@ -124,6 +124,11 @@ const char *author_call_handle(const struct author_call *c)
     return c->handle;
 }
 
+const char *author_call_waits_for(const struct author_call *c)
+{
+    return c->waits_for;
+}
+
 bool author_poll(struct author_call *c)
 {
     if (!c->done)

@@ -131,7 +131,7 @@ bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *w
     else if (b->usd > 0 && s->usd >= b->usd)
         strbuf_addf(w, "the budget of $%.2f is used up", b->usd);
     else if (b->wall_ns && s->wall_ns >= b->wall_ns)
-        strbuf_addf(w, "the budget of %.0f s is used up", (double)b->wall_ns / 1e9);
+        strbuf_addf(w, "the budget of %g s is used up", (double)b->wall_ns / 1e9);
     else
         over = false;
     strbuf_release(&unused);

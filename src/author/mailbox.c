@@ -150,6 +150,8 @@ static int start(struct author_call *c, struct err *err)
     struct letter *l = xcalloc(1, sizeof *l);
     snprintf(c->handle, sizeof c->handle, "%04ld", n);
     l->reply_path = xasprintf("%s/%04ld.reply.md", dir, n);
+    snprintf(c->waits_for, sizeof c->waits_for, "the file %s, the reply to %04ld.prompt.md",
+             l->reply_path, n);
     c->priv = l;
     return 0;
 }

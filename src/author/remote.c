@@ -238,6 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, const char *
         pause = MAX((uint64_t)(asked * 1e9), pause / 8);
     author_note(c, "%s; trying again in %.2f s (%u of %u)", why, (double)pause / 1e9, rc->failures,
                 cfg->retries);
+    snprintf(c->waits_for, sizeof c->waits_for, "%.300s; trying again in %.0f s (%u of %u)", why,
+             (double)pause / 1e9, rc->failures, cfg->retries);
     rc->resume_ns = now_ns() + pause;
 }
 
@@ -621,6 +623,7 @@ void remote_step(struct author_call *c)
     if (!rc->t) {
         if (now_ns() < rc->resume_ns)
             return;
+        c->waits_for[0] = '\0';
         if (send_request(c, &err) < 0) {
             author_fail(c, err.kind, "%s", err.msg);
             return;

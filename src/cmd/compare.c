@@ -92,6 +92,8 @@ static int evaluate(struct evaluator *e, const struct task *t, const char *file,
     int rc = cmd_read_source(file, &source, err);
     if (rc == 0)
         rc = eval_command_evaluate(e, t, &source, cfg, v, err);
+    if (rc == 0)
+        verdict_name_file(v, file);
     strbuf_release(&source);
     return rc;
 }

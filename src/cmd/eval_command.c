@@ -68,6 +68,7 @@ int eval_command_run(const struct eval_command *j)
         eval_command_evaluate(e, t, &source, &j->config, &v, &err) < 0) {
         rc = cmd_fail(&err);
     } else {
+        verdict_name_file(&v, j->file);
         rc = show(j, &v, source.buf);
         verdict_release(&v);
     }

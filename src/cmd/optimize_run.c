@@ -65,6 +65,7 @@ struct live {
     struct progress p;
     const struct run_config *cfg;
     bool quiet;
+    char waits_for[400]; /* shown last */
 };
 
 static void on_asking(void *ctx, const struct agent *a, const char *role)
@@ -72,6 +73,37 @@ static void on_asking(void *ctx, const struct agent *a, const char *role)
     struct live *l = ctx;
     if (!l->quiet)
         progress_show(&l->p, "step %u: asking %s ...", a->step, role);
+}
+
+/* Shows at once if the call waits for something else than before, for example after an error of the
+ * server. */
+static void on_waiting(void *ctx, const struct agent *a, const char *role, const char *what,
+                       uint64_t ns)
+{
+    struct live *l = ctx;
+    if (l->quiet)
+        return;
+    if (!str_eq(what, l->waits_for)) {
+        snprintf(l->waits_for, sizeof l->waits_for, "%s", what);
+        l->p.last_ns = 0;
+    }
+    if (*what)
+        progress_show(&l->p, "step %u: %s, %.0f s: waiting for %s", a->step, role, (double)ns / 1e9,
+                      what);
+    else
+        progress_show(&l->p, "step %u: asking %s, %.0f s ...", a->step, role, (double)ns / 1e9);
+}
+
+static void on_refused(void *ctx, const struct agent *a, const char *role, uint64_t index,
+                       const char *why, bool again)
+{
+    struct live *l = ctx;
+    char text[400];
+    snprintf(text, sizeof text, "%.390s", why);
+    term_clean(text, 300);
+    if (!l->quiet)
+        progress_say(&l->p, "step %u: the reply %s/%llu cannot be used%s: %s", a->step, role,
+                     (unsigned long long)index, again ? ", asking once more" : "", text);
 }
 
 static void on_judging(void *ctx, const struct agent *a, size_t n)
@@ -235,7 +267,7 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
 {
     struct run_summary m;
     struct strbuf text = STRBUF_INIT(1u << 20), differ = STRBUF_INIT(64 << 10);
-    char *dir = s->out_dir         ? xstrdup(s->out_dir)
+    char *dir = s->out_dir        ? xstrdup(s->out_dir)
                 : *s->config->out ? xstrdup(s->config->out)
                                   : xasprintf("hone-out/%s", s->run_name);
     int code = HONE_OK, other = 0;
@@ -485,8 +517,7 @@ int optimize_run_finish(struct optimize_run *s)
     /* We open the authors and the device first. If one is missing, no new run begins, no store is
      * created, and a resumed run stays as it was. */
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
-        open_judge(&p, s, &err) < 0 ||
-        prepare_out(s, &mem, &err) < 0 ||
+        open_judge(&p, s, &err) < 0 || prepare_out(s, &mem, &err) < 0 ||
         (!s->store && cmd_open_store(&s->store, s->store_path, false, &err) < 0) ||
         (!s->resumed && begin_run(s, p.task, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 ||
@@ -506,6 +537,8 @@ int optimize_run_finish(struct optimize_run *s)
         .judge = p.judge,
         .prices = p.prices,
         .watch = {.asking = on_asking,
+                  .waiting = on_waiting,
+                  .refused = on_refused,
                   .judging = on_judging,
                   .judged = on_judged,
                   .confirming = on_confirming,

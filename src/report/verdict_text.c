@@ -1,5 +1,7 @@
 #include "report/verdict_text.h"
 
+#include <string.h>
+
 #include "base/util.h"
 
 void time_text(struct strbuf *sb, double ns)
@@ -104,6 +106,16 @@ static void add_baselines(struct strbuf *sb, const struct verdict *v)
     }
 }
 
+/* The detail without its first line, if that line is the summary. */
+static const char *detail_after_summary(const struct verdict *v)
+{
+    const char *detail = v->detail ? v->detail : "";
+    size_t n = strlen(v->summary);
+    if (n && strncmp(detail, v->summary, n) == 0 && (!detail[n] || detail[n] == '\n'))
+        detail += n + strspn(detail + n, "\n");
+    return detail;
+}
+
 void verdict_text(struct strbuf *sb, const struct verdict *v)
 {
     strbuf_addf(sb, "%s", verdict_kind_name(v->kind));
@@ -124,8 +136,9 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     strbuf_addf(sb, "\n%s\n", v->summary);
     if (v->kind != V_PASS)
         strbuf_addf(sb, "stage %s, detector %s\n", v->stage, v->detector);
-    if (v->detail && *v->detail)
-        strbuf_addf(sb, "\n%s\n\n", v->detail);
+    const char *detail = detail_after_summary(v);
+    if (*detail)
+        strbuf_addf(sb, "\n%s\n\n", detail);
     add_workloads(sb, v);
     add_times(sb, v);
     add_baselines(sb, v);

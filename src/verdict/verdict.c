@@ -152,6 +152,32 @@ void verdict_plain_text(struct verdict *v)
     }
 }
 
+static void name_file(struct verdict *v, const char **text, const char *name)
+{
+    static const char mark[] = "kernel.cu:";
+    const char *at, *from = *text;
+    if (!from || !strstr(from, mark))
+        return;
+    struct strbuf sb = STRBUF_INIT(16u << 20);
+    while ((at = strstr(from, mark))) {
+        bool inside = at > *text && !strchr(" \n\t\"'(", at[-1]);
+        strbuf_add(&sb, from, (size_t)(at - from));
+        strbuf_addf(&sb, "%s:", inside ? "kernel.cu" : name);
+        from = at + sizeof mark - 1;
+    }
+    strbuf_adds(&sb, from);
+    *text = arena_strdup(&v->arena, sb.buf);
+    strbuf_release(&sb);
+}
+
+void verdict_name_file(struct verdict *v, const char *name)
+{
+    name_file(v, &v->summary, name);
+    name_file(v, &v->detail, name);
+    vec_each (const char *, w, &v->warnings)
+        name_file(v, w, name);
+}
+
 int verdict_cmp(const struct verdict *a, const struct verdict *b)
 {
     return a->score < b->score ? -1 : a->score > b->score;

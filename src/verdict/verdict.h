@@ -166,6 +166,9 @@ void verdict_set_score(struct verdict *v);
 /* Replaces control characters by '?' in texts that a candidate can influence (names, source
  * lines, its output). Otherwise a candidate could make a terminal show another verdict. */
 void verdict_plain_text(struct verdict *v);
+/* Puts the user's own file name in place of "kernel.cu", the name that candidates have in Hone, in
+ * front of the lines of problems. */
+void verdict_name_file(struct verdict *v, const char *name);
 /* Compares two verdicts. Returns a negative number if a is worse than b. */
 int verdict_cmp(const struct verdict *a, const struct verdict *b);
 void verdict_release(struct verdict *v);
