@@ -238,11 +238,12 @@ ARCH ?= $(shell uname -m)
 dist: ## self-contained programs for ARCH=x86_64 or aarch64, in dist/
 	@VERSION=$(VERSION) tools/dist $(ARCH)
 
-install: all ## copy the programs and what they need under PREFIX (/usr/local)
+install: all ## copy programs, manual pages and completions under PREFIX (/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/hone
 	install -m 755 $(PROGRAMS:%=bin/%) $(DESTDIR)$(PREFIX)/bin
 	for d in $(wildcard $(DEPS)/cutlass $(DEPS)/cuda $(DEPS)/bin); do \
 	    cp -r $$d $(DESTDIR)$(PREFIX)/share/hone/; done
+	for p in hone hone-gnn; do tools/man bin/$$p $(DESTDIR)$(PREFIX)/share; done
 clean: ## remove build output (keeps .deps/)
 	rm -rf build bin dist
 help: ## this list

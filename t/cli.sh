@@ -21,6 +21,35 @@ for c in $("$HONE" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
     runs 0 "help $c" "$HONE" help "$c"
 done
 
+# ---- completions and manual pages come from the tables of commands and options
+for c in $("$HONE" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
+    runs 0 "$c has a manual page" "$HONE" __man "$c"
+    out_has "$c: with its name" "hone\\-$c \\-"
+done
+runs 0 "commands complete" "$HONE" __complete ev
+out_has "with what they do" "eval	evaluate one kernel"
+runs 0 "options complete" "$HONE" __complete eval softmax --d
+out_has "with their help" "--device	emu, cuda or cuda:N"
+runs 0 "tasks complete" "$HONE" __complete eval so
+out_has "by name" "softmax	"
+runs 0 "authors complete" "$HONE" __complete optimize --author m
+out_has "by scheme" "mailbox:	"
+runs 0 "subcommands complete" "$HONE" __complete task s
+out_has "with what they do" "show	one task in full"
+runs 0 "strategies complete" "$HONE" __complete optimize -s ""
+out_has "by name" "refine	"
+"$HONE" optimize --author "replay:$ROOT/t/cases/replay/refine.jsonl" -q >/dev/null
+runs 0 "runs complete" "$HONE" __complete show ""
+out_has "by name" "softmax-refine-"
+rm -r hone-out
+tools=$("$ROOT/tools/man" "$HONE" "$T/share" 2>&1)
+is "tools/man says nothing" "$tools" ""
+bash_completes() { # bash_completes WORD...: what bash offers for the last WORD
+    PATH=$(dirname "$HONE"):$PATH bash --norc -c '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _hone; printf "%s\n" "${COMPREPLY[@]}"' \
+        bash "$T/share/bash-completion/completions/hone" "$@"
+}
+is "bash completes" "$(bash_completes hone task sh)" show
+
 # ---- if stdout cannot be written, the command fails
 k=$ROOT/kernels/vector_add.cu
 for c in --help doctor "doctor --json" "task list" "cache stat" "compile --help" "worker --version"; do
@@ -44,6 +73,16 @@ runs 2 "an unknown workload" "$HONE" eval vector_add "$k" --device emu --workloa
 err_has "the message lists the workloads" "task 'vector_add' has no workload 'smoke:999'; it has smoke:0 to"
 runs 2 "an unknown architecture" "$HONE" eval vector_add "$k" --device emu --arch sm_12
 err_has "the message has examples" "'sm_12' is not an architecture"
+runs 2 "no file to compare with" "$HONE" eval vector_add "$k" --device emu --against none.cu
+err_has "is named" "--against: there is no file 'none.cu'"
+mkdir vector_add && : >vector_add/task.json
+runs 0 "a task's name that is also a folder" "$HONE" playbook kernel elementwise vector_add
+err_has "means the task, and says how to mean the folder" "write ./vector_add for the folder"
+rm -r vector_add
+printf '#!/bin/sh\n' >x.sh
+runs 2 "a program beside me" "$HONE" optimize vector_add --device emu --author exec:./x.sh
+err_has "is not found in an empty directory" "the command runs in an empty directory"
+err_has "so its full path is named" "exec:$PWD/x.sh"
 runs 2 "an unknown place" "$HONE" eval vector_add "$k" --device emu --on mars
 runs 2 "an unknown GPU" "$HONE" eval vector_add "$k" --device emu --gpu h9000
 err_has "lists the known ones" "h200"
@@ -62,20 +101,23 @@ runs 3 "an empty task" "$HONE" eval ./empty "$k" --device emu
 runs 1 "an empty kernel to begin with" "$HONE" optimize vector_add --from empty
 err_has "is not ignored" "'empty' is empty"
 
-# ---- a run that cannot begin leaves no entry in the store
+# ---- a run that cannot begin leaves no store
 runs 2 "an unknown author" "$HONE" optimize vector_add -a nobody:x --device emu --store s.db
 runs 2 "an unknown GPU" "$HONE" optimize vector_add --gpu h9000 --device emu --store s.db
-runs 0 "runs" "$HONE" runs --json --store s.db
-is "there is none" "$(cat "$T/out")" "[]"
+runs 1 "runs" "$HONE" runs --json --store s.db
+err_has "there are none" "there is no store 's.db' yet"
+"$HONE" optimize --author "replay:$ROOT/t/cases/replay/refine.jsonl" -q --store s.db >/dev/null
+"$HONE" runs --rm last --yes --store s.db >/dev/null
 
 # ---- a store that belongs to somebody else can be read
 other=
 [ "$(id -u)" = 0 ] && other="setpriv --reuid=65534 --regid=65534 --clear-groups"
+mkdir open && chmod 777 open
 mkdir theirs && cp s.db theirs/ && chmod 555 theirs && chmod 444 theirs/s.db && chmod 755 "$T"
 if $other "$HONE" --version >/dev/null 2>&1; then
     runs 0 "runs of a store that may not be written" $other "$HONE" runs --json --store theirs/s.db
     is "are listed" "$(cat "$T/out")" "[]"
-    runs 3 "but none is added" $other "$HONE" optimize vector_add --device emu --store theirs/s.db
+    runs 3 "but none is added" $other "$HONE" optimize vector_add --device emu --store theirs/s.db -o open
     err_has "and it says why" "readonly"
 else
     skip "a store that may not be written" "no other user can run $HONE"

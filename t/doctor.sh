@@ -14,6 +14,10 @@ get() { perl -MJSON::PP -0777 -e 'print '"$1"' for decode_json(<STDIN>)' <"$T/js
 is "exit status and ready agree" "$(get '$_->{ready} ? 0 : 3')" $status
 is "every check says what it enables" "$(get 'scalar grep { !length $_->{enables} } @{$_->{checks}}')" 0
 
+for c in slurm compute-sanitizer; do
+    is "doctor does not promise $c, which Hone does not use" "$(get "scalar grep { \$_->{name} eq '$c' } @{\$_->{checks}}")" 0
+done
+
 # A machine without CUDA: no tool on PATH, no variable that names a CUDA directory.
 mkdir -p "$T/nowhere/bin" "$T/fake/bin"
 cp "$HONE" "$T/nowhere/bin/hone"

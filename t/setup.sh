@@ -84,6 +84,9 @@ if [ "${MODE:-release}" = release ]; then
     cute=$(cd "$ROOT/.deps/cutlass/include" 2>/dev/null && pwd -P)
     [ -z "$cute" ] || out_has "with its own headers" "share/hone/cutlass/include"
     out_has "and its own worker" "$T/dest/opt/hone/bin/hone-worker"
+    ok "and its manual" grep -q "hone\\\\-eval" "$T/dest/opt/hone/share/man/man1/hone-eval.1"
+    ok "with subcommands" test -s "$T/dest/opt/hone/share/man/man1/hone-task-check.1"
+    ok "and completions" grep -q "^complete -F _hone_gnn hone-gnn" "$T/dest/opt/hone/share/bash-completion/completions/hone-gnn"
     runs 0 "and its own tasks" "$T/dest/opt/hone/bin/hone" task show softmax
 fi
 done_testing

@@ -14,6 +14,11 @@ static const struct author_ops *const author_table[] = {
     &author_replay, &author_playbook,  NULL,
 };
 
+const struct author_ops *author_nth(size_t i)
+{
+    return i < ARRAY_LEN(author_table) ? author_table[i] : NULL;
+}
+
 static void set_defaults(struct author_config *c)
 {
 #define DEFAULT(field, value) c->field = c->field ? c->field : (value)

@@ -30,6 +30,7 @@
 
 struct author;
 struct author_call;
+struct author_ops;
 
 /* Limits. Zero means the default, which stands in brackets. */
 struct author_config {
@@ -75,6 +76,8 @@ struct author_reply {
     struct strbuf notes; /* retries and other trouble, one line each */
 };
 
+/* The author number i of all there are; NULL past the last. */
+const struct author_ops *author_nth(size_t i);
 int author_open(struct author **out, const char *spec, const struct author_config *cfg,
                 struct err *err);
 void author_close(struct author *a);

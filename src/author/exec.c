@@ -29,6 +29,18 @@ static int open_exec(struct author *a, const char *arg, struct err *err)
 {
     if (!*arg)
         return err_set(err, ERR_USAGE, "name a command, as in exec:'my-model --flag'");
+    const char *word = arg + strspn(arg, " \t");
+    size_t n = strcspn(word, " \t");
+    if (*word != '/' && memchr(word, '/', n)) {
+        char *name = xstrndup(word, n), *full = realpath(name, NULL);
+        err_set(err, ERR_USAGE,
+                "the command runs in an empty directory, so '%s' is not found there: name it, and "
+                "the files that it needs, by full paths%s%s",
+                name, full ? ", as in exec:" : "", full ? full : "");
+        free(name);
+        free(full);
+        return -1;
+    }
     a->priv = loop_new();
     return 0;
 }
@@ -82,8 +94,10 @@ static void judge(struct author_call *c, struct command *x)
         while (end && isspace((unsigned char)p->err.buf[end - 1]))
             end--;
         size_t n = MIN(end, 600);
-        author_fail(c, ERR_ENV, "the command ended with %s%s%.*s", how.buf, n ? "; it said: " : "",
-                    (int)n, p->err.buf + end - n);
+        bool missing = p->end == CHILD_EXITED && (p->code == 126 || p->code == 127);
+        author_fail(c, ERR_ENV, "the command ended with %s%s%.*s%s", how.buf,
+                    n ? "; it said: " : "", (int)n, p->err.buf + end - n,
+                    missing ? " (it runs in an empty directory: name files by full paths)" : "");
     } else if (strspn(p->out.buf, " \t\r\n") == p->out.len) {
         author_fail(c, ERR_LIMIT, "the command printed nothing");
     } else {

@@ -336,7 +336,9 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
                     where(v, in, x->c), damage);
     if ((r->flags & JOB_CALL_REPEAT) && !r->repeat_equal && !in->task->nondeterministic_ok)
         check_blame(v, in, V_UNSAFE, "check", "determinism",
-                    "the same input gave two different results on %s: a race or uninitialised data",
+                    "the same input gave two different results on %s: a race, uninitialised data, "
+                    "or atomics that add in no fixed order. If such atomics are meant, the task "
+                    "must allow them with the flag nondeterministic_ok (docs/task.md)",
                     where(v, in, x->c));
     bool ok = true;
     bool all_ran = r->sample.ran == r->sample.blocks && r->sample.blocks;

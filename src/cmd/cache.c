@@ -128,10 +128,7 @@ static int run(int argc, const char **argv)
                                  .example = "hone cache stat\nhone cache prune --max 1G",
                                  .opts = opts,
                                  .stop_at_operand = true};
-    cmd_parse(&spec, &argc, argv);
-    if (argc == 0)
-        return cmd_usage(&spec, "give stat or prune");
-    return cmd_dispatch("cache", parts, ARRAY_LEN(parts), argc, argv);
+    return cmd_forms("cache", &spec, parts, ARRAY_LEN(parts), argc, argv);
 }
 
 const struct command cmd_cache = {"cache", "the compile cache: stat, prune", run};

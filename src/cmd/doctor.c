@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "author/key.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
@@ -158,26 +159,21 @@ static void check_ncu(struct doctor *d)
 
 static void check_torch(struct doctor *d)
 {
-    const char *enables = "PyTorch baselines and KernelBench tasks";
-    const char *const argv[] = {"python3", "-c",
+    const char *enables = "hone import, and PyTorch as a baseline on a GPU";
+    const char *named = getenv("HONE_PYTHON"), *python = named && *named ? named : "python3";
+    const char *const argv[] = {python, "-c",
                                 "import torch; print('torch', torch.__version__, "
                                 "'with CUDA' if torch.cuda.is_available() else 'CPU only')",
                                 NULL};
     struct strbuf sb = STRBUF_INIT(4096);
-    if (!find_program("python3", &sb)) {
-        add_row(d, "torch", false, false, "no python3", enables);
+    if (!find_program(python, &sb)) {
+        add_row(d, "torch", false, false, arena_printf(&d->arena, "no %s", python), enables);
     } else {
         const char *line = first_line_with(d, argv, "torch ", 60 * SEC);
-        add_row(d, "torch", line, false, line ? line : "python3 cannot import torch", enables);
+        add_row(d, "torch", line, false,
+                line ? line : arena_printf(&d->arena, "%s cannot import torch", python), enables);
     }
     strbuf_release(&sb);
-}
-
-static void check_slurm(struct doctor *d)
-{
-    const char *const argv[] = {"sbatch", "--version", NULL};
-    const char *line = first_line_with(d, argv, "slurm", 10 * SEC);
-    add_row(d, "slurm", line, false, line ? line : "no sbatch", "running on a cluster's GPUs");
 }
 
 static void check_library(struct doctor *d, const char *name, const char *file, const char *symbol,
@@ -198,8 +194,16 @@ static void check_keys(struct doctor *d)
 {
     static const char *const keys[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        struct strbuf key = STRBUF_INIT(4096);
+        struct err err = ERR_INIT;
+        bool found = key_find(keys[i], &key, &err) == 0;
         const char *v = getenv(keys[i]);
-        add_row(d, keys[i], v && *v, false, v && *v ? "set" : "not set",
+        memset(key.buf, 0, key.len);
+        strbuf_release(&key);
+        add_row(d, keys[i], found, false,
+                !found    ? err.msg
+                : v && *v ? "set"
+                          : "in a file",
                 i == 0 ? "authors anthropic:MODEL" : "authors openai:MODEL");
     }
 }
@@ -227,12 +231,9 @@ static void examine(struct doctor *d)
     check_cute(d);
     check_worker(d);
     check_tool(d, "cc", d->tc.cc, "", "oracles of your own tasks on the CPU");
-    check_tool(d, "cuobjdump", d->tc.cuobjdump, "release", "looking into machine code");
+    check_tool(d, "cuobjdump", d->tc.cuobjdump, "release", "hone compile --sass");
     check_ncu(d);
-    check_tool(d, "compute-sanitizer", d->tc.compute_sanitizer, "Version",
-               "memory checks on the GPU; the emulator has its own");
     check_torch(d);
-    check_slurm(d);
     check_library(d, "libcurl", "libcurl.so.4", "curl_multi_init", "libcurl4",
                   "model servers over HTTP");
     check_library(d, "libmicrohttpd", "libmicrohttpd.so.12", "MHD_start_daemon", "libmicrohttpd12",

@@ -7,6 +7,7 @@
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
 #include "report/verdict_text.h"
+#include "sys/file.h"
 
 static void print(const struct verdict *v, const char *source, const void *ctx)
 {
@@ -64,6 +65,9 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 2)
         return cmd_usage(&spec, "give a TASK and a KERNEL.cu");
+    for (size_t i = 0; i < against.n; i++)
+        if (!file_exists(against.items[i]))
+            return cmd_usage(&spec, "--against: there is no file '%s'", against.items[i]);
     *vec_push(&against) = NULL;
     *vec_push(&off) = NULL;
     j.task = argv[0];

@@ -5,6 +5,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "eval/cases.h"
+#include "sys/file.h"
 #include "sys/json.h"
 #include "sys/term.h"
 
@@ -12,6 +13,15 @@ struct task *cmd_load_task(const char *name)
 {
     struct problem_vec problems = VEC_INIT;
     struct task *t = task_find(name, &problems);
+    if (t && !*t->dir && file_exists(name)) {
+        char *file = xasprintf("%s/task.json", name);
+        if (file_exists(file))
+            fprintf(stderr,
+                    "hone: '%s' is a built-in task and a folder here: this is the built-in task; "
+                    "write ./%s for the folder\n",
+                    name, name);
+        free(file);
+    }
     for (size_t i = 0; i < problems.n; i++) {
         if (!t)
             fprintf(stderr, "hone: %s\n", problems.items[i].text);

@@ -302,10 +302,7 @@ static int run(int argc, const char **argv)
         .opts = opts,
         .stop_at_operand = true,
     };
-    cmd_parse(&spec, &argc, argv);
-    if (argc < 1)
-        return cmd_usage(&spec, "give torch, kernelbench or flashinfer-bench");
-    return cmd_dispatch("import", table, ARRAY_LEN(table), argc, argv);
+    return cmd_forms("import", &spec, table, ARRAY_LEN(table), argc, argv);
 }
 
 const struct command cmd_import = {"import", "make tasks from PyTorch code", run};

@@ -4,6 +4,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/names.h"
 #if __has_include("commit.h")
 #include "commit.h" /* the Makefile writes it */
 #endif
@@ -35,8 +36,8 @@ static const struct command *const table[] = {
 
 int main(int argc, char **argv)
 {
-    const struct program p = {"hone", HONE_VERSION,
-                              "Writes fast GPU kernels for a task and verifies them.", table,
-                              ARRAY_LEN(table)};
+    const struct program p = {
+        "hone", HONE_VERSION,     "Writes fast GPU kernels for a task and verifies them.",
+        table,  ARRAY_LEN(table), cmd_names};
     return program_main(&p, argc, argv);
 }

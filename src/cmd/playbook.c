@@ -213,10 +213,7 @@ static int run(int argc, const char **argv)
         .example = "hone playbook list\nhone playbook kernel softmax softmax threads=256 >k.cu",
         .opts = opts,
         .stop_at_operand = true};
-    cmd_parse(&spec, &argc, argv);
-    if (argc == 0)
-        return cmd_usage(&spec, "give list or kernel");
-    return cmd_dispatch("playbook", parts, ARRAY_LEN(parts), argc, argv);
+    return cmd_forms("playbook", &spec, parts, ARRAY_LEN(parts), argc, argv);
 }
 
 const struct command cmd_playbook = {"playbook", "the templates of the built-in author", run};

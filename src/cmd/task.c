@@ -606,10 +606,7 @@ static int run(int argc, const char **argv)
         .opts = opts,
         .stop_at_operand = true,
     };
-    cmd_parse(&spec, &argc, argv);
-    if (argc < 1)
-        return cmd_usage(&spec, "give list, show, check or new");
-    return cmd_dispatch("task", table, ARRAY_LEN(table), argc, argv);
+    return cmd_forms("task", &spec, table, ARRAY_LEN(table), argc, argv);
 }
 
 const struct command cmd_task = {"task", "list, show, check and make tasks", run};

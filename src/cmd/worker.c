@@ -12,6 +12,16 @@
 
 static int run(int argc, const char **argv)
 {
+    const struct option opts[] = {OPT_END()};
+    const struct options spec = {
+        .usage = "hone worker BUNDLE_DIR\nhone worker --spool DIR [--once]",
+        .about = "Runs hone-worker, the program that executes kernels. `hone worker --help` lists\n"
+                 "its other forms.",
+        .example = "hone worker --spool /shared/spool",
+        .opts = opts,
+    };
+    if (cmd_is_described())
+        cmd_parse(&spec, &argc, argv);
     struct err err = ERR_INIT;
     struct strbuf path = STRBUF_INIT(4096);
     if (sched_find_worker(&path, &err) < 0)

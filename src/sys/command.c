@@ -9,15 +9,176 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
 #include "base/util.h"
 #include "sys/interrupt.h"
 
-/* program_main sets it once, before anything else runs. */
+/* program_main sets these once, before anything else runs. */
 static const char *program_name = "hone";
+static const struct program *program;
+static enum { MODE_RUN, MODE_COMPLETE, MODE_MAN } mode;
+/* What --help says about the command that runs; cmd_dispatch sets it. */
+static const char *summary = "";
+static char command_path[128]; /* "hone-task-list" */
+
+/* ---- completion ------------------------------------------------------------------------------ */
+
+static bool print_names(const char *placeholder, const char *option)
+{
+    return program->names && program->names(placeholder, option, stdout);
+}
+
+/* The option that needs a value, if the word before the last one is such an option; else NULL. */
+static const struct option *option_before(const struct options *spec, const char *word)
+{
+    for (const struct option *o = spec->opts; o && o->type != OPTION_END; o++) {
+        bool named = o->type != OPTION_GROUP && o->arg &&
+                     ((str_starts(word, "--") && str_eq(word + 2, o->name)) ||
+                      (word[0] == '-' && word[1] && word[1] == o->letter && !word[2]));
+        if (named)
+            return o;
+    }
+    return NULL;
+}
+
+static void print_options(const struct options *spec)
+{
+    for (const struct option *o = spec->opts; o && o->type != OPTION_END; o++)
+        if (o->type != OPTION_GROUP)
+            printf("--%s\t%.*s\n", o->name, (int)strcspn(o->help, "\n"), o->help);
+    printf("--help\tshow this help\n");
+}
+
+/* Prints the names of every placeholder in the usage, and asks for file names if one is a file. */
+static void print_operands(const char *usage)
+{
+    static const char *const known[] = {"TASK", "RUN", "AUTHOR"};
+    static const char *const files[] = {"FILE", "DIR", "KERNEL", ".cu", ".py", ".json", "TASK"};
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strstr(usage, known[i]))
+            print_names(known[i], "");
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        if (strstr(usage, files[i])) {
+            puts(":files");
+            return;
+        }
+}
+
+static void complete(const struct options *spec, int argc, const char **argv)
+{
+    const char *last = argc > 1 ? argv[argc - 1] : "";
+    const struct option *o = argc > 2 ? option_before(spec, argv[argc - 2]) : NULL;
+    if (o) {
+        if (!print_names(o->arg, o->name))
+            puts(":files");
+    } else if (*last == '-') {
+        print_options(spec);
+    } else {
+        print_operands(spec->usage);
+    }
+}
+
+static void print_commands(const struct command *const *table, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        printf("%s\t%s\n", table[i]->name, table[i]->summary);
+}
+
+/* ---- manual pages ---------------------------------------------------------------------------- */
+
+/* Prints text for troff. A line must not begin with '.' or '\''. */
+static void man_text(const char *s)
+{
+    bool start = true;
+    for (; *s; s++) {
+        if (start && (*s == '.' || *s == '\''))
+            fputs("\\&", stdout);
+        fputs(*s == '\\' ? "\\e" : *s == '-' ? "\\-" : "", stdout);
+        if (*s != '\\' && *s != '-')
+            putchar(*s);
+        start = *s == '\n';
+    }
+}
+
+static void man_lines(const char *title, const char *text)
+{
+    if (!text)
+        return;
+    printf(".SH %s\n.nf\n", title);
+    man_text(text);
+    puts("\n.fi");
+}
+
+static void man_option(const struct option *o)
+{
+    if (o->type == OPTION_GROUP) {
+        printf(".SS %s\n", o->name);
+        return;
+    }
+    fputs(".TP\n", stdout);
+    if (o->letter)
+        printf("\\fB\\-%c\\fR, ", o->letter);
+    fputs("\\fB\\-\\-", stdout);
+    man_text(o->name);
+    fputs("\\fR", stdout);
+    if (o->arg)
+        printf(" \\fI%s\\fR", o->arg);
+    fputs("\n", stdout);
+    man_text(o->help);
+    fputs("\n", stdout);
+}
+
+static void man_page(const struct options *spec)
+{
+    const char *name = command_path;
+    printf(".TH \"%s\" 1 \"\" \"%s %s\" \"Hone\"\n.SH NAME\n", name, program->name,
+           program->version);
+    man_text(name);
+    fputs(" \\- ", stdout);
+    man_text(summary);
+    fputs("\n", stdout);
+    man_lines("SYNOPSIS", spec->usage);
+    man_lines("DESCRIPTION", spec->about);
+    puts(".SH OPTIONS");
+    for (const struct option *o = spec->opts; o && o->type != OPTION_END; o++)
+        man_option(o);
+    puts(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow this help");
+    man_lines("EXAMPLE", spec->example);
+}
+
+static void man_program(const struct program *p)
+{
+    printf(".TH \"%s\" 1 \"\" \"%s %s\" \"Hone\"\n.SH NAME\n", p->name, p->name, p->version);
+    man_text(p->name);
+    fputs(" \\- ", stdout);
+    man_text(p->about);
+    printf("\n.SH SYNOPSIS\n\\fB%s\\fR \\fICOMMAND\\fR [options]\n.SH COMMANDS\n", p->name);
+    for (size_t i = 0; i < p->n; i++) {
+        fputs(".TP\n\\fB", stdout);
+        man_text(p->name);
+        printf("\\-%s\\fR(1)\n", p->table[i]->name);
+        man_text(p->table[i]->summary);
+        fputs("\n", stdout);
+    }
+    puts(".SH EXIT STATUS\n0 good, 1 negative result, 2 usage, 3 environment, 130 interrupted.");
+}
+
+/* ---- parsing --------------------------------------------------------------------------------- */
+
+bool cmd_is_described(void)
+{
+    return mode != MODE_RUN;
+}
 
 void cmd_parse(const struct options *spec, int *argc, const char **argv)
 {
     struct err err = ERR_INIT;
+    if (mode == MODE_COMPLETE)
+        complete(spec, *argc, argv);
+    else if (mode == MODE_MAN)
+        man_page(spec);
+    if (mode != MODE_RUN)
+        exit(stdout_close() ? HONE_OK : HONE_ENV);
     switch (options_parse(spec, argc, argv, &err)) {
     case OPTIONS_OK:
         return;
@@ -75,8 +236,14 @@ int cmd_dispatch(const char *of, const struct command *const *table, size_t n, i
         return HONE_USAGE;
     }
     for (size_t i = 0; i < n; i++)
-        if (str_eq(argv[0], table[i]->name))
+        if (str_eq(argv[0], table[i]->name)) {
+            size_t used = strlen(command_path);
+            snprintf(command_path + used, sizeof command_path - used, "-%s", table[i]->name);
+            summary = table[i]->summary;
             return table[i]->run(argc, argv);
+        }
+    if (mode == MODE_COMPLETE)
+        return HONE_OK;
     const char *names[64];
     size_t nn = 0;
     for (size_t i = 0; i < n && nn < ARRAY_LEN(names); i++)
@@ -87,6 +254,29 @@ int cmd_dispatch(const char *of, const struct command *const *table, size_t n, i
         fprintf(stderr, "; did you mean '%s%s%s %s'?", program_name, space, of, near);
     fprintf(stderr, "\n(%s%s%s --help lists the commands)\n", program_name, space, of);
     return HONE_USAGE;
+}
+
+int cmd_forms(const char *of, const struct options *frame, const struct command *const *table,
+              size_t n, int argc, const char **argv)
+{
+    if (mode == MODE_COMPLETE && argc <= 2) {
+        print_commands(table, n);
+        return HONE_OK;
+    }
+    if (mode == MODE_RUN || argc < 2) {
+        cmd_parse(frame, &argc, argv);
+    } else {
+        argc--;
+        argv++;
+    }
+    if (argc >= 1)
+        return cmd_dispatch(of, table, n, argc, argv);
+    struct strbuf list = STRBUF_INIT(1024);
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(&list, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", table[i]->name);
+    int rc = cmd_usage(frame, "give %s", list.buf);
+    strbuf_release(&list);
+    return rc;
 }
 
 static void help(const struct program *p)
@@ -128,6 +318,22 @@ int program_main(const struct program *p, int argc, char **argv)
         return finish(HONE_USAGE);
     }
     const char **args = (const char **)argv + 1;
+    program = p;
+    snprintf(command_path, sizeof command_path, "%s", p->name);
+    if (str_eq(args[0], "__complete")) {
+        mode = MODE_COMPLETE;
+        if (argc > 3)
+            return finish(cmd_dispatch("", p->table, p->n, argc - 2, args + 1));
+        print_commands(p->table, p->n);
+        return finish(HONE_OK);
+    }
+    if (str_eq(args[0], "__man")) {
+        mode = MODE_MAN;
+        if (argc > 2)
+            return finish(cmd_dispatch("", p->table, p->n, argc - 2, args + 1));
+        man_program(p);
+        return finish(HONE_OK);
+    }
     if (str_eq(args[0], "--help") || str_eq(args[0], "-h") || str_eq(args[0], "help")) {
         /* `hone help COMMAND` is `hone COMMAND --help`. */
         if (argc > 2 && str_eq(args[0], "help")) {

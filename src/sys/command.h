@@ -18,13 +18,22 @@
  *         return HONE_OK;
  *     }
  *
+ * A program also has two hidden commands, for shells and for `make install`:
+ *
+ *     hone __complete WORD...    prints what the last WORD, which may be empty, can become
+ *     hone __man [COMMAND...]    prints the manual page
+ *
+ * Both run the command up to cmd_parse, which knows the options.
+ *
  * Results go to stdout, everything else to stderr. Only a program's main() and its subcommands use
  * this header.
  */
 #ifndef SYS_COMMAND_H
 #define SYS_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/options.h"
@@ -49,6 +58,10 @@ struct program {
     const char *about;                  /* one sentence for --help */
     const struct command *const *table; /* in the order of --help */
     size_t n;
+    /* Prints the names that an operand or an option's value may have, one per line: those of the
+     * placeholder ("TASK", "RUN", "WHO"), or of the option ("strategy"; "" for an operand). Returns
+     * false if it knows none. May be NULL. */
+    bool (*names)(const char *placeholder, const char *option, FILE *out);
 };
 
 /* The main() of a program: catches signals, runs the command, checks that stdout was written. */
@@ -58,6 +71,15 @@ int program_main(const struct program *p, int argc, char **argv);
  * table; "" for the program itself. */
 int cmd_dispatch(const char *of, const struct command *const *table, size_t n, int argc,
                  const char **argv);
+
+/* The run() of a command that only has subcommands: prints the help of `frame`, or runs the
+ * subcommand that argv names. */
+int cmd_forms(const char *of, const struct options *frame, const struct command *const *table,
+              size_t n, int argc, const char **argv);
+
+/* True if the program only wants to know the command's options (__complete, __man). A command that
+ * does not call cmd_parse must then do nothing else. */
+bool cmd_is_described(void);
 
 /* Parses the options and leaves only the operands in argv. Exits 0 after --help, 2 on bad usage. */
 void cmd_parse(const struct options *spec, int *argc, const char **argv);

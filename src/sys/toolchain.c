@@ -207,8 +207,6 @@ void toolchain_find(struct toolchain *tc)
     tc->cuobjdump = find_tool(tc, &cuda, &bins, "HONE_CUOBJDUMP", "cuobjdump");
     tc->nvdisasm = find_tool(tc, &cuda, &bins, "HONE_NVDISASM", "nvdisasm");
     tc->ncu = find_tool(tc, &cuda, &bins, "HONE_NCU", "ncu");
-    tc->compute_sanitizer =
-        find_tool(tc, &cuda, &bins, "HONE_COMPUTE_SANITIZER", "compute-sanitizer");
     tc->cc = find_cc(tc);
     vec_release(&cuda);
     vec_release(&bins);

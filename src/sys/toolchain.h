@@ -24,7 +24,7 @@ struct toolchain {
     const char *cccl_include; /* has cuda/std; may be the same directory */
     const char *cute_include; /* has cute/tensor.hpp and cutlass/ */
     const char *nvrtc_lib;    /* libnvrtc.so.N, with its builtins in the same directory */
-    const char *nvcc, *ptxas, *cuobjdump, *nvdisasm, *ncu, *compute_sanitizer;
+    const char *nvcc, *ptxas, *cuobjdump, *nvdisasm, *ncu;
     const char *cc; /* the C compiler: CC, else cc, gcc or clang */
 };
 

@@ -133,10 +133,7 @@ static int run(int argc, const char **argv)
         .example = "hone-gnn import ogb dataset/ogbn_products data/products",
         .opts = opts,
         .stop_at_operand = true};
-    cmd_parse(&spec, &argc, argv);
-    if (argc == 0)
-        return cmd_usage(&spec, "give npy or ogb");
-    return cmd_dispatch("import", forms, ARRAY_LEN(forms), argc, argv);
+    return cmd_forms("import", &spec, forms, ARRAY_LEN(forms), argc, argv);
 }
 
 const struct command gnn_cmd_import = {"import", "write a dataset from arrays or from OGB", run};

@@ -16,8 +16,11 @@ static const struct command *const table[] = {
 
 int main(int argc, char **argv)
 {
-    const struct program p = {"hone-gnn", HONE_VERSION,
+    const struct program p = {"hone-gnn",
+                              HONE_VERSION,
                               "Trains and runs graph neural networks on sampled mini-batches.",
-                              table, ARRAY_LEN(table)};
+                              table,
+                              ARRAY_LEN(table),
+                              NULL};
     return program_main(&p, argc, argv);
 }

@@ -213,10 +213,7 @@ static int run(int argc, const char **argv)
         .example = "hone-gnn make debian data/debian",
         .opts = opts,
         .stop_at_operand = true};
-    cmd_parse(&spec, &argc, argv);
-    if (argc == 0)
-        return cmd_usage(&spec, "give rmat, blocks or debian");
-    return cmd_dispatch("make", makers, ARRAY_LEN(makers), argc, argv);
+    return cmd_forms("make", &spec, makers, ARRAY_LEN(makers), argc, argv);
 }
 
 const struct command gnn_cmd_make = {"make", "write a dataset: rmat, blocks, debian", run};
