@@ -45,7 +45,7 @@ nothing "it"
 # ---- a kernel with a plan is judged, and its settings are tuned; a dialect rejects nothing
 in_tier rest || done_testing
 share_cache
-runs 0 "a kernel of one's own" optimize vector_add --from mine.cu --steps 3 --skip-baselines -o out
+runs 0 "a kernel of one's own" optimize vector_add --from mine.cu --steps 3 --skip-baselines --dialect cute -o out
 err_has "is judged" "  0 first      pass"
 err_has "and is told to be no CuTe" "not CuTe"
 runs 0 "its run" "$HONE" show last

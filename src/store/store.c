@@ -592,15 +592,34 @@ static int remove_unused_blobs(struct store *s, struct err *err)
                               "SELECT reply_sha FROM call WHERE reply_sha IS NOT NULL UNION "
                               "SELECT source_sha FROM verdict UNION SELECT json_sha FROM verdict "
                               "UNION SELECT source_sha FROM node UNION "
+                              "SELECT task_sha FROM entry WHERE task_sha IS NOT NULL UNION "
                               "SELECT json_extract(config, '$.task_sha') FROM run "
                               "WHERE json_extract(config, '$.task_sha') IS NOT NULL)",
                               err);
     return sql_write(&q);
 }
 
+/* Fails if a campaign has the run as the result of one of its entries. */
+static int check_no_campaign(struct store *s, int64_t run, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    const char *campaign = NULL;
+    struct stmt q = sql_begin(
+        s, "SELECT c.name FROM entry e JOIN campaign c ON c.id = e.campaign WHERE e.run = ?", err);
+    sql_int(&q, run);
+    if (sql_row(&q))
+        campaign = sql_get_text(&q, 0, &mem);
+    int rc = sql_end(&q);
+    if (rc == 0 && campaign)
+        rc = err_set(err, ERR_INPUT, "the run belongs to the campaign %s and cannot be removed",
+                     campaign);
+    arena_release(&mem);
+    return rc;
+}
+
 int store_run_remove(struct store *s, int64_t run, struct err *err)
 {
-    if (store_run_lock(s, run, err) < 0)
+    if (check_no_campaign(s, run, err) < 0 || store_run_lock(s, run, err) < 0)
         return -1;
     bool alone = !any_run_is_locked(s);
     /* SQLite would search three tables for each blob that it deletes. */
