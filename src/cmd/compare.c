@@ -104,7 +104,7 @@ static int compare_files(const struct request *rq, const char *task, const char 
 {
     struct err err = ERR_INIT;
     struct evaluator *e = NULL;
-    struct verdict v[2];
+    struct verdict v[2] = {{.kind = V_UNJUDGED}, {.kind = V_UNJUDGED}};
     struct eval_config cfg = rq->config;
     const char *const against[] = {file[1], NULL};
     struct strbuf readable = STRBUF_INIT(CMD_MAX_SOURCE);

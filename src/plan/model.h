@@ -72,7 +72,8 @@ struct plan {
     char *text;
     size_t len;
     const json_t *doc; /* valid while parsing */
-    /* The names that expressions may use: the task's, then the file's settings with their values. */
+    /* The names that expressions may use: the task's, then the file's settings with their values.
+     */
     const char **names;
     size_t nnames;
     int64_t *setting_values;

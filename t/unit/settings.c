@@ -64,8 +64,8 @@ static json_t *candidate(const char *text, const char *move, double ns, bool wit
 
 static char *ask(json_t *facts)
 {
-    struct author *a;
-    struct author_call *c;
+    struct author *a = NULL;
+    struct author_call *c = NULL;
     struct err err = ERR_INIT;
     if (author_open(&a, "playbook", NULL, &err) < 0 ||
         author_start(a, &(struct author_request){.role = "code", .facts = facts}, &c, &err) < 0)
