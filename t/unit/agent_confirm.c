@@ -234,7 +234,7 @@ static void test_budgets(void **state)
     o = run_on_gpu(&hasty, hasty_script, &f);
     assert_string_equal(f.orders, "ah");
     assert_string_equal(o.m.run.reason,
-                        "the budget of 0 s is used up; the best kernel is not confirmed");
+                        "the budget of 1e-09 s is used up; the best kernel is not confirmed");
     assert_int_equal(o.m.run.best, 1);
     run_summary_release(&o.m);
 }
