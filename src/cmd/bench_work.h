@@ -13,7 +13,7 @@
 #include "campaign/row.h"
 
 struct bench_work {
-    const char *which; /* "cutegen19-3f2a:7" */
+    const char *which; /* the task to work on, as CAMPAIGN:N: "cutegen19-3f2a:7" */
     const char *store, *out_dir, *hone;
     const char *device, *on; /* "" = as the campaign has it */
     struct budget budget;    /* what the run may spend in all */
@@ -29,8 +29,9 @@ struct bench_output {
 };
 /* Writes the files, and prints the table to stdout. */
 int bench_print(const struct campaign_table *t, const struct bench_output *o, struct err *err);
-/* Whether the word names a campaign: by its whole name, or by the beginning of its name if no run
- * has a name that begins so. Returns 1, 0, or -1 on an error. "last" is a run. */
+/* Whether `which` names a campaign: it is the whole name of one, or the beginning of one, and
+ * store_run_find() finds no run for it. "last" always means a run. Returns 1, 0, or -1 on an
+ * error. */
 int bench_names_campaign(struct store *s, const char *which, struct err *err);
 /* The version of this program, for the rows of a campaign: "0.3.0 1a2b3c4d5e6f". */
 void bench_version(char *out, size_t n);

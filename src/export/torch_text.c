@@ -90,7 +90,8 @@ const char *torch_text_op(struct export_model *m, const struct export_model *bac
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Axes and integer scalars, then the float scalars whose values the caller gives. */
+/* Appends the names of the axes and integer scalars, then of the float scalars whose values the
+ * caller gives. */
 void torch_text_values(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -151,7 +152,7 @@ static bool plan_uses_align(const struct export_model *m)
                 return true;
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
-                return true; /* the code that prepares a call checks a tensor map's alignment */
+                return true; /* a tensor map needs an address that is a multiple of 16 */
     }
     vec_each (const struct plan_workspace, w, &m->in.plan->workspaces)
         if (expr_alignof_name(w->bytes, 0, NULL))
@@ -178,7 +179,9 @@ static void add_object(struct export_model *m, const char *prefix, struct strbuf
     strbuf_adds(out, "}\n\n\n");
 }
 
-/* The implementation for CUDA. Checks run once for each combination of shapes and dtypes. */
+/* Writes _PREFIX_cuda, which runs the kernel, and _PREFIX_fake, which only makes the outputs, for
+ * torch.compile. _PREFIX_cuda checks in every call that inputs are contiguous. It checks sizes only
+ * for combinations of shapes, dtypes and values that it has not seen lately. */
 static void add_cuda(struct export_model *m, const char *prefix, const char *params,
                      const char *values, struct strbuf *out)
 {
@@ -238,9 +241,9 @@ void torch_text_sizes(struct export_model *m, const char *prefix, struct strbuf 
     struct strbuf params = STRBUF_INIT(64 << 10), values = STRBUF_INIT(64 << 10);
     torch_text_params(m, false, &params);
     torch_text_values(m, &values);
-    strbuf_addf(out,
-                "def _%s_sizes(%s):\n    \"\"\"The axes, from the shapes of the inputs.\"\"\"\n",
-                prefix, params.buf);
+    strbuf_addf(
+        out, "def _%s_sizes(%s):\n    \"\"\"Checks the inputs; returns axes and scalars.\"\"\"\n",
+        prefix, params.buf);
     plan_code_write(m, &plan_printer_sizes, out);
     strbuf_addf(out, "    return (%s%s)\n\n\n", values.buf,
                 values.len && !strchr(values.buf, ',') ? "," : "");
@@ -379,7 +382,7 @@ static bool renames(const struct export_model *m)
     return false;
 }
 
-/* reference() for an expression. */
+/* Writes reference() for a task whose PyTorch text is an expression. */
 static void add_expression(struct export_model *m, const char *text, const char *params,
                            struct strbuf *out)
 {
@@ -400,7 +403,8 @@ static void add_expression(struct export_model *m, const char *text, const char 
     strbuf_addf(out, "    return (%s)\n\n\n", text);
 }
 
-/* reference() for a program that defines run(): its parameters are inputs, axes and scalars. */
+/* Writes reference() for a task whose PyTorch text defines run(). The parameters of run() have the
+ * names of inputs, axes and scalars of the task. */
 static void add_program(struct export_model *m, const char *text, const char *params,
                         struct strbuf *out)
 {

@@ -1,7 +1,7 @@
 /*
  * gen.c - runs gen_core.h over ranges of elements, in chunks. For each chunk, one loop makes all
- * random words. A second loop, one of several for the different kinds of values, turns the words
- * into values. The compiler can vectorise both loops.
+ * random words. For normal and uniform data another loop turns the words into values; the compiler
+ * can vectorise both loops. Data of other kinds goes through gen_value(), element by element.
  */
 #include "job/gen.h"
 

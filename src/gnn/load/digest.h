@@ -1,8 +1,8 @@
 /*
  * digest.h - one number for all that a batch holds, for telling whether two batches are equal.
  *
- * Digests of different batches may be added: the sum does not depend on the order of delivery,
- * because the number of the batch is part of its digest.
+ * Digests of several batches may be added. Epoch and number of a batch are part of its digest, so
+ * the sum changes if two batches swap their contents.
  */
 #ifndef GNN_LOAD_DIGEST_H
 #define GNN_LOAD_DIGEST_H

@@ -46,9 +46,9 @@ enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
 
 /*
  * The last part of an operation: out = dropout(act(value + bias)). Whether dropout drops an element
- * depends on the seed, the two counters, the node of its row and its column alone (see
- * gnn/ops/dropout.h). Dropout keeps the sign of the elements that it does not drop, so the gradient
- * needs `out` and no mask.
+ * depends only on `drop`, `seed`, `step`, `place`, the width, the node of its row and its column
+ * (gnn/ops/dropout.h). So the gradient finds out again which elements were dropped and needs no
+ * mask. It does not need the input of the activation either: the sign of `out` tells the slope.
  */
 struct gnn_epilogue {
     const void *bias; /* NULL = none */
@@ -144,10 +144,11 @@ struct gnn_ops {
                            const void *dout, void *dx, bool add);
 
     /* ---- batch norm ---- */
-    /* `running` holds width means, then width variances. With `saved` (width means, then width
-     * 1/deviations) the call takes the statistics of x, saves them and moves `running` towards them
-     * by 0.1. Without `saved` it takes those of `running`. `gain` holds width factors, then width
-     * offsets. */
+    /* `running` holds width means, then width variances. In training `saved` is not NULL: the call
+     * normalises with the statistics of x, writes them to `saved` (width means, then width values
+     * of 1/deviation), and moves `running` a tenth of the way to the mean and the unbiased variance
+     * of x. If `saved` is NULL, the call normalises with `running`. `gain` holds width factors,
+     * then width offsets. */
     void (*batch_norm)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
                        const void *gain, void *running, void *saved, const struct gnn_epilogue *ep,
                        void *out);
@@ -159,12 +160,15 @@ struct gnn_ops {
     /* score[r][h] = dot(z[r][h], a[h]). */
     void (*head_dot)(struct gnn_device *d, int64_t rows, const struct gnn_attention *at,
                      const void *z, const void *a, void *score);
-    /* weight has one row of `heads` values for each edge, then one for each target's edge to
-     * itself. An edge of the hop from a target to itself gets weight 0. */
+    /* For each target a softmax over the LeakyReLU of src_score + dst_score of its edges. Each
+     * target has an added edge to itself. `weight` has one row of `heads` values for each edge of
+     * the hop, then one row for the added edge of each target. If the hop itself has an edge from a
+     * target to itself, that edge gets weight 0, so that it does not count twice. */
     void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
                          const struct gnn_attention *at, const void *src_score,
                          const void *dst_score, void *weight);
-    /* out[i][h] = sum over edges of weight[e][h] * z[col[e]][h]. */
+    /* out[i][h] = weight[n_edges + i][h] * z[i][h] + the sum over the edges e of target i of
+     * weight[e][h] * z[col[e]][h]. */
     void (*attend)(struct gnn_device *d, const struct gnn_hop *h, const struct gnn_attention *at,
                    const void *weight, const void *z, void *out);
     /* Computes the gradients of the scores from dout. The score of an edge is the sum of a score of

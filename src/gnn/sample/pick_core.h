@@ -2,9 +2,10 @@
  * pick_core.h - which neighbours of a node a hop takes: the randomness of the sampler, in the
  * common subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
  *
- * Every random word is a function of (seed, epoch, batch, hop, node, slot, attempt): Philox of that
- * counter, with the seed as the key. Nothing is drawn from a shared stream, so picks depend neither
- * on the order in which nodes are sampled nor on threads, ranks or the device. A GPU gives each
+ * A node has one slot for each neighbour that it takes. Every random word is a function of (seed,
+ * epoch, batch, hop, node, slot, attempt): the seed is the key of Philox, the rest makes its
+ * counter. Nothing is drawn from a shared stream, so picks depend neither on the order in which
+ * nodes are sampled nor on threads, ranks or the device. An implementation on a GPU can give each
  * node a thread, or each slot a lane.
  *
  * A number below n is the high half of word * n (Lemire). If the low half is below 2^w mod n, for
@@ -84,7 +85,7 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
     }
 }
 
-/* Rounded up, so that whole blocks of words fit. */
+/* The elements that `at` needs: pick_numbers() writes whole blocks of four or eight. */
 #define PICK_ROOM(fanout) (((fanout) + 7) / 8 * 8)
 
 /*
@@ -93,9 +94,10 @@ GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first
  * slot i takes position degree - fanout + i instead, which no earlier slot could draw. `at` has
  * room for PICK_ROOM(fanout).
  *
- * The result follows from the words alone, so a device may look for taken positions as it likes.
- * Here, degrees up to 64 have one bit for each position. For larger degrees, several positions
- * share each of 512 bits: if the bit is 0, the position is not taken; if the bit is 1, we search.
+ * The result depends on the random words alone, so each implementation may find out in its own way
+ * whether a position is taken. Here, degrees up to 64 have one bit for each position. For larger
+ * degrees, several positions share each of 512 bits: if the bit is 0, the position is not taken; if
+ * the bit is 1, we search.
  */
 GEN_FN void pick_distinct(const struct pick_key *k, uint32_t node, uint32_t degree, uint32_t fanout,
                           uint32_t *at)
@@ -130,8 +132,9 @@ GEN_FN void pick_repeated(const struct pick_key *k, uint32_t node, uint32_t degr
     pick_numbers(k, node, degree, 0, fanout, at);
 }
 
-/* LABOR-0: the variate, a random number, of a neighbour. All nodes of a hop that have the same
- * neighbour see the same variate. */
+/* Returns the random number of a neighbour, for LABOR-0: this method takes the neighbours of a node
+ * that have the smallest numbers. All nodes of a hop that have the same neighbour see the same
+ * number. */
 GEN_FN uint32_t pick_variate(const struct pick_key *k, uint32_t neighbour)
 {
     return pick_words(k, neighbour, 0, 0xffffu).w[0];
