@@ -18,6 +18,10 @@ if in_tier quick; then
     is "names the kind" "$(field 't["rows"][0]["kind"]')" elementwise
     is "the Markdown has a row for each" "$(grep -c '^| [0-9]' t.md)" 2
     is "the CSV too" "$(wc -l <t.csv)" 3
+    campaign=$(field 't["campaign"]')
+    runs 0 "a campaign as one file" "$HONE" report "$campaign" --html c.html
+    ok "begins with the campaign" grep -q '<body data-home="campaign/' c.html
+    runs 2 "one kind of table at a time" "$HONE" report "$campaign" --html c.html --csv t.csv
     runs 1 "resuming repeats nothing" "$HONE" bench --resume last --json
     is "one run was made" "$("$HONE" runs --json | grep -c '"run"')" 1
     runs 1 "--retry tries the failure again" "$HONE" bench --resume last --retry --json

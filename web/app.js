@@ -1,7 +1,7 @@
 /*
  * app.js - shows the view that the address names, and keeps it up to date.
  *
- *     #/                      all runs           (a report file shows its run)
+ *     #/                      all runs           (a report file shows its run or campaign)
  *     #/run/NAME              a run
  *     #/run/NAME/3            a candidate
  *     #/campaigns             all campaigns      #/campaign/NAME   the table of one
@@ -17,9 +17,10 @@
 
   const good = /^[A-Za-z0-9_.-]+$/;
   function route() {
-    const parts = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean);
+    let parts = location.hash.replace(/^#\/?/, "").split("/").filter(Boolean);
     if (!parts.every((p) => good.test(p))) return null;
-    if (parts.length === 0) return Hone.isFile ? ["run", document.body.dataset.run] : ["runs"];
+    if (parts.length === 0 && !Hone.isFile) return ["runs"];
+    if (parts.length === 0) parts = document.body.dataset.home.split("/");
     if (parts[0] === "run" && parts.length === 2) return ["run", parts[1]];
     if (parts[0] === "run" && parts.length === 3) return ["candidate", parts[1], parts[2]];
     if (parts[0] === "campaigns" && parts.length === 1) return ["campaigns"];
@@ -28,13 +29,21 @@
     return null;
   }
 
+  /* The way to a page, as pairs of name and link. A report file has no list of all runs; the file of a
+   * campaign has the campaign in its place. */
+  function pathOf(way) {
+    if (!Hone.isFile) return way;
+    const ofCampaign = document.body.dataset.home.startsWith("campaign/");
+    return way.filter(([, href]) => href !== "#/campaigns" && (ofCampaign || href !== "#/"))
+      .map(([name, href]) => [href === "#/" ? "Campaign" : name, href]);
+  }
+
   function pageFor(mine) {
     return {
       show(title, way, ...body) {
         if (mine !== turn) return;
         document.title = title + " \u00b7 Hone";
-        path.replaceChildren(...way.filter(([, href]) => !(Hone.isFile && href === "#/"))
-          .map(([name, href]) => el("a", { href }, name)));
+        path.replaceChildren(...pathOf(way).map(([name, href]) => el("a", { href }, name)));
         main.replaceChildren(el("h1", {}, title), ...body.flat(Infinity).filter(Boolean));
       },
       tell(words) { document.getElementById("news").textContent = Hone.plain(words); },

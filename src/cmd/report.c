@@ -1,5 +1,6 @@
 /* report.c - `hone report RUN`: writes a Markdown page, a plot and the best kernel of a run, or the
- * run as one HTML file. `hone report CAMPAIGN` prints the table of a campaign. */
+ * run as one HTML file. `hone report CAMPAIGN` prints the table of a campaign, or writes the
+ * campaign as one HTML file. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,29 +14,37 @@
 #include "sys/json.h"
 #include "view/html.h"
 
-/* Writes the run as one file with pages to look at. */
-static int write_html(struct store *s, const char *run, const char *file, bool without_prompts,
+/* Writes one file with pages to look at. */
+static int write_html(struct store *s, const struct html_options *o, const char *file,
                       struct err *err)
 {
     struct strbuf html = STRBUF_INIT(512u << 20);
-    struct html_options o = {.run = run, .without_prompts = without_prompts};
-    int rc = html_report(s, &o, &html, err);
+    int rc = html_report(s, o, &html, err);
     if (rc == 0)
         rc = file_write(file, html.buf, html.len, err);
     strbuf_release(&html);
     return rc;
 }
 
-/* Prints the table of a campaign. */
+/* Prints the table of a campaign, or writes its HTML file. */
 static int report_campaign(struct store *s, const char *name, const struct bench_output *o,
-                           struct err *err)
+                           const char *html, bool without_prompts, struct err *err)
 {
     struct campaign_table t;
     char hone[96];
+    int rc;
     bench_version(hone, sizeof hone);
     if (campaign_table_load(&t, s, name, hone, err) < 0)
         return -1;
-    int rc = bench_print(&t, o, err);
+    if (html) {
+        struct html_options page = {.campaign = t.campaign.name,
+                                    .without_prompts = without_prompts};
+        rc = write_html(s, &page, html, err);
+        if (rc == 0)
+            printf("%s\n", html);
+    } else {
+        rc = bench_print(&t, o, err);
+    }
     campaign_table_release(&t);
     return rc;
 }
@@ -79,7 +88,8 @@ static int run(int argc, const char **argv)
             "`hone serve` for this run into one file. It opens from disk, needs no network, and\n"
             "holds no absolute path of this machine.\n"
             "\n"
-            "For a campaign of `hone bench`, prints its table.",
+            "For a campaign of `hone bench`, prints its table. With --html, writes the table and\n"
+            "the pages of all its runs into one file.",
         .example = "hone report last\n"
                    "hone report last --html softmax.html --without-prompts",
         .opts = opts,
@@ -96,18 +106,21 @@ static int run(int argc, const char **argv)
     if (cmd_open_store(&s, path, true, &err) < 0 ||
         (campaign = bench_names_campaign(s, argv[0], &err)) < 0) {
         rc = cmd_fail(&err);
-    } else if (campaign && (html || out)) {
-        rc = cmd_usage(&spec, "--html and --out are for a RUN, and '%s' is a campaign", argv[0]);
+    } else if (campaign && out) {
+        rc = cmd_usage(&spec, "--out is for a RUN, and '%s' is a campaign", argv[0]);
+    } else if (campaign && html && (json || table.markdown || table.csv)) {
+        rc = cmd_usage(&spec, "--html excludes --json, --markdown and --csv for a campaign");
     } else if (campaign) {
-        rc = report_campaign(s, argv[0], &table, &err) < 0 ? cmd_fail(&err) : HONE_OK;
+        rc = report_campaign(s, argv[0], &table, html, without_prompts, &err) < 0 ? cmd_fail(&err)
+                                                                                  : HONE_OK;
     } else if (table.markdown || table.csv) {
         rc = cmd_usage(&spec, "--markdown and --csv are for a CAMPAIGN");
     } else if (run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);
     } else {
         char *dir = out ? xstrdup(out) : xasprintf("hone-out/%s", m.run.name);
-        if (html ? write_html(s, m.run.name, html, without_prompts, &err) < 0
-                 : report_write(&m, s, dir, &err) < 0)
+        struct html_options page = {.run = m.run.name, .without_prompts = without_prompts};
+        if (html ? write_html(s, &page, html, &err) < 0 : report_write(&m, s, dir, &err) < 0)
             rc = cmd_fail(&err);
         else if (html)
             print_written(&m, "html", html, "", json);

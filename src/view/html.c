@@ -12,13 +12,19 @@
 #include "view/parts.h"
 #include "view/view.h"
 
+static const char *name_of(const struct html_options *o)
+{
+    return o->campaign ? o->campaign : o->run;
+}
+
 /* ---- the answers ---------------------------------------------------------------------------- */
 
 struct collection {
     struct store *s;
     const struct html_options *o;
     struct pack *pack;
-    json_t *answers;
+    json_t *answers, *runs;
+    size_t max; /* candidates of one run */
 };
 
 /* Answers a query and adds the answer to the collection. Returns the answer, which the caller
@@ -37,34 +43,29 @@ static json_t *add_answer(struct collection *c, const struct view_query *q, stru
     return j;
 }
 
-static struct view_query query(const struct collection *c, enum view_kind kind, uint64_t n)
+static struct view_query query(const char *name, enum view_kind kind, uint64_t n)
 {
     struct view_query q = {.kind = kind, .n = n};
-    snprintf(q.run, sizeof q.run, "%s", c->o->run);
+    snprintf(q.run, sizeof q.run, "%s", name);
     return q;
 }
 
-/* Adds the run's summary, and a list of runs that holds only this run. */
-static int add_run(struct collection *c, struct err *err)
+/* Adds the run's summary, and its row to the list of runs. */
+static int add_summary(struct collection *c, const struct run_rec *r, struct err *err)
 {
-    struct view_query q = query(c, VIEW_RUN, 0);
-    struct arena mem = ARENA_INIT;
-    struct run_rec r;
-    int rc = store_run_find(c->s, c->o->run, &r, &mem, err);
-    json_t *run = rc == 0 ? add_answer(c, &q, err) : NULL;
+    struct view_query q = query(r->name, VIEW_RUN, 0);
+    json_t *run = add_answer(c, &q, err);
     if (run)
-        json_object_set_new(c->answers, "runs?before=0",
-                            json_pack("{s:[o]}", "runs", view_run_row(c->s, &r)));
+        json_array_append_new(c->runs, view_run_row(c->s, r));
     json_decref(run);
-    arena_release(&mem);
     return run ? 0 : -1;
 }
 
-static int add_points(struct collection *c, struct err *err)
+static int add_points(struct collection *c, const char *run, struct err *err)
 {
     uint64_t from = 0;
     for (bool more = true; more;) {
-        struct view_query q = query(c, VIEW_POINTS, from);
+        struct view_query q = query(run, VIEW_POINTS, from);
         json_t *page = add_answer(c, &q, err);
         if (!page)
             return -1;
@@ -76,13 +77,13 @@ static int add_points(struct collection *c, struct err *err)
     return 0;
 }
 
-static int add_candidate(struct collection *c, uint64_t index, struct err *err)
+static int add_candidate(struct collection *c, const char *run, uint64_t index, struct err *err)
 {
-    struct view_query q = query(c, VIEW_CANDIDATE, index);
+    struct view_query q = query(run, VIEW_CANDIDATE, index);
     json_t *j = add_answer(c, &q, err), *reply = NULL;
     const json_t *call = json_object_get(j, "call");
     if (json_is_object(call) && !c->o->without_prompts) {
-        q = query(c, VIEW_CALL, (uint64_t)json_integer_value(json_object_get(call, "index")));
+        q = query(run, VIEW_CALL, (uint64_t)json_integer_value(json_object_get(call, "index")));
         snprintf(q.role, sizeof q.role, "%s", json_string_value(json_object_get(call, "role")));
         reply = add_answer(c, &q, NULL);
     }
@@ -91,9 +92,9 @@ static int add_candidate(struct collection *c, uint64_t index, struct err *err)
     return j ? 0 : -1;
 }
 
-/* Marks the best candidate and its ancestors, then the newest candidates, until
- * HTML_MAX_CANDIDATES are marked. */
-static void choose(const struct node_rec_vec *nodes, int64_t best, bool *chosen)
+/* Marks the best candidate and its ancestors, then the newest candidates, until `max` are marked.
+ */
+static void choose(const struct node_rec_vec *nodes, int64_t best, size_t max, bool *chosen)
 {
     size_t n = 0;
     for (size_t i = nodes->n; i-- > 0;)
@@ -102,28 +103,59 @@ static void choose(const struct node_rec_vec *nodes, int64_t best, bool *chosen)
             best = nodes->items[i].parent;
             n++;
         }
-    for (size_t i = nodes->n; i-- > 0 && n < HTML_MAX_CANDIDATES;) {
+    for (size_t i = nodes->n; i-- > 0 && n < max;) {
         n += !chosen[i];
         chosen[i] = true;
     }
 }
 
-static int add_candidates(struct collection *c, struct err *err)
+static int add_candidates(struct collection *c, const struct run_rec *r, struct err *err)
 {
     struct node_rec_vec nodes = VEC_INIT;
     struct arena mem = ARENA_INIT;
-    struct run_rec r;
-    int rc = view_find_run(c->s, c->o->run, &r, &mem, err);
-    if (rc == 0)
-        rc = store_node_list(c->s, r.id, &nodes, &mem, err);
+    int rc = store_node_list(c->s, r->id, &nodes, &mem, err);
     bool *chosen = xcalloc(nodes.n + 1, sizeof *chosen);
-    choose(&nodes, rc == 0 ? r.best : -1, chosen);
+    choose(&nodes, r->best, c->max, chosen);
     for (size_t i = 0; rc == 0 && i < nodes.n; i++)
         if (chosen[i])
-            rc = add_candidate(c, nodes.items[i].index, err);
+            rc = add_candidate(c, r->name, nodes.items[i].index, err);
     free(chosen);
     vec_release(&nodes);
     arena_release(&mem);
+    return rc;
+}
+
+static int add_run(struct collection *c, const char *name, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct run_rec r;
+    int rc = store_run_find(c->s, name, &r, &mem, err);
+    if (rc == 0)
+        rc = add_summary(c, &r, err);
+    if (rc == 0)
+        rc = add_points(c, r.name, err);
+    if (rc == 0)
+        rc = add_candidates(c, &r, err);
+    arena_release(&mem);
+    return rc;
+}
+
+/* Adds the campaign's table and its runs. */
+static int add_campaign(struct collection *c, struct err *err)
+{
+    struct view_query q = query(c->o->campaign, VIEW_CAMPAIGN, 0);
+    json_t *table = add_answer(c, &q, err), *rows = json_object_get(table, "rows"), *row;
+    size_t i, n = 0;
+    int rc = table ? 0 : -1;
+    json_array_foreach(rows, i, row) n += *json_string_value(json_object_get(row, "run")) != '\0';
+    c->max = HTML_MAX_CANDIDATES / (n + 1) + 1;
+    json_array_foreach(rows, i, row)
+    {
+        const char *run = json_string_value(json_object_get(row, "run"));
+        if (rc == 0 && *run) /* a task that failed early has no run */
+            rc = add_run(c, run, err);
+    }
+    json_decref(table);
     return rc;
 }
 
@@ -138,7 +170,7 @@ static int add_data(struct collection *c, struct strbuf *out, struct err *err)
     Bytef *small = xmalloc(n);
     int rc = 0;
     if (text.truncated || compress2(small, &n, (const Bytef *)text.buf, text.len, 9) != Z_OK)
-        rc = err_set(err, ERR_LIMIT, "run %s is too large for one file", c->o->run);
+        rc = err_set(err, ERR_LIMIT, "%s is too large for one file", name_of(c->o));
     else
         export_base64(out, small, n);
     free(small);
@@ -149,9 +181,15 @@ static int add_data(struct collection *c, struct strbuf *out, struct err *err)
 static int collect(struct store *s, const struct html_options *o, struct strbuf *out,
                    struct err *err)
 {
-    struct collection c = {.s = s, .o = o, .pack = pack_new(), .answers = json_object()};
-    int rc = -1;
-    if (add_run(&c, err) == 0 && add_points(&c, err) == 0 && add_candidates(&c, err) == 0)
+    struct collection c = {.s = s,
+                           .o = o,
+                           .pack = pack_new(),
+                           .answers = json_object(),
+                           .runs = json_array(),
+                           .max = HTML_MAX_CANDIDATES};
+    int rc = o->campaign ? add_campaign(&c, err) : add_run(&c, o->run, err);
+    json_object_set_new(c.answers, "runs?before=0", json_pack("{s:o}", "runs", c.runs));
+    if (rc == 0)
         rc = add_data(&c, out, err);
     json_decref(c.answers);
     pack_free(c.pack);
@@ -222,14 +260,15 @@ static void add_policy(struct strbuf *out, const struct parts *p)
 /* Copies the server's page line by line. The style and the scripts themselves take the place of
  * the lines that load them. */
 static void add_page(struct strbuf *out, const struct asset *page, const struct parts *p,
-                     const char *run, const struct strbuf *data)
+                     const struct html_options *o, const struct strbuf *data)
 {
     for (const char *line = page->data; *line;) {
         size_t n = strcspn(line, "\n");
         if (str_starts(line, "<link rel=\"stylesheet\""))
             strbuf_addf(out, "<style>%s</style>\n", p->style.buf);
         else if (str_starts(line, "<body>"))
-            strbuf_addf(out, "<body data-run=\"%s\">\n", run);
+            strbuf_addf(out, "<body data-home=\"%s/%s\">\n", o->campaign ? "campaign" : "run",
+                        name_of(o));
         else if (str_starts(line, "</body>"))
             strbuf_addf(out,
                         "<script type=\"text/plain\" id=\"answers\">\n%s</script>\n"
@@ -249,20 +288,20 @@ int html_report(struct store *s, const struct html_options *o, struct strbuf *ou
     struct strbuf data = STRBUF_INIT(512u << 20);
     struct view_query q;
     struct parts p;
-    char *check = xasprintf("run?run=%s", o->run);
+    char *check = xasprintf("run?run=%s", name_of(o));
     int rc = view_query_parse(&q, check);
     if (rc < 0)
-        err_set(err, ERR_INPUT, "the name of run '%s' cannot be part of an address", o->run);
+        err_set(err, ERR_INPUT, "the name '%s' cannot be part of an address", name_of(o));
     free(check);
     if (rc == 0)
         rc = collect(s, o, &data, err);
     if (rc == 0) {
         gather(page, &p);
-        add_page(out, page, &p, o->run, &data);
+        add_page(out, page, &p, o, &data);
         strbuf_release(&p.style);
         strbuf_release(&p.script);
         if (out->truncated)
-            rc = err_set(err, ERR_LIMIT, "run %s is too large for one file", o->run);
+            rc = err_set(err, ERR_LIMIT, "%s is too large for one file", name_of(o));
     }
     strbuf_release(&data);
     return rc;

@@ -1,5 +1,5 @@
 /*
- * html.h - a run as one HTML file that opens from disk, with no server and no network.
+ * html.h - a run or a campaign as one HTML file that opens from disk, with no server and no network.
  *
  * The file holds the pages of `hone serve` and the answers that they ask for. It has one script and
  * one style. Its policy allows exactly these two, by their hashes, and forbids every request. The
@@ -14,12 +14,14 @@
 #include "base/strbuf.h"
 #include "store/store.h"
 
-/* If a run has more candidates, the file holds the sources and verdicts of only this many: the best
- * candidate with its ancestors, and then the newest. Plots and lineage show all candidates. */
+/* If there are more candidates, the file holds the sources and verdicts of only this many: of each
+ * run the best candidate with its ancestors, and then the newest. The runs of a campaign have equal
+ * shares. Plots and lineage show all candidates. */
 #define HTML_MAX_CANDIDATES 500
 
 struct html_options {
-    const char *run; /* the run's whole name */
+    const char *run;      /* the run's whole name, or NULL ... */
+    const char *campaign; /* ... and the campaign's */
     bool without_prompts;
 };
 

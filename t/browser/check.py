@@ -1,6 +1,6 @@
 """Every view of a store in a real browser; prints TAP. t/serve_browser.sh starts it.
 
-    check.py LINK STORE RUN HOSTILE REPORT HOSTILE_REPORT SHOTS
+    check.py LINK STORE RUN HOSTILE CAMPAIGN REPORT HOSTILE_REPORT SHOTS
 """
 import difflib
 import os
@@ -10,7 +10,7 @@ import time
 
 from cdp import Browser
 
-link, store, run, hostile, report, evil_report, shots = sys.argv[1:]
+link, store, run, hostile, campaign, report, evil_report, shots = sys.argv[1:]
 base = link.split("login")[0]
 fake = os.path.join(os.path.dirname(__file__), "..", "fake", "store")
 tests = failures = 0
@@ -95,6 +95,8 @@ VIEWS = [
     ("candidate", f"#/run/{run}/2", ["Source", "Verdict in words", "Times", "Errors by workload", "Counters",
                                      "Prompt and reply", "Export", "Difference to its parent"]),
     ("compare", f"#/compare/{run}/0/{run}/2", ["First", "Second", "Difference"]),
+    ("campaigns", "#/campaigns", [campaign, "Done"]),
+    ("campaign", f"#/campaign/{campaign}", ["Means", "Tasks", "Ratio", "Roofline", "failed"]),
     ("compare-runs", f"#/compare/{run}/{run}", ["Best so far", "Strategy"]),
 ]
 
@@ -159,6 +161,7 @@ def alarms(page, what, places):
            page.eval("!/[\\u202a-\\u202e\\u2066-\\u2069]/.test(document.documentElement.outerHTML)"))
 
 
+CAMPAIGN_PLACE = f"#/campaign/{campaign}"
 EVIL_PLACES = [f"#/run/{hostile}", f"#/run/{hostile}/0", f"#/run/{hostile}/1", f"#/compare/{hostile}/0/{hostile}/1"]
 
 with Browser() as browser:
@@ -177,7 +180,7 @@ with Browser() as browser:
     page.eval("document.body.innerHTML = '<img src=x onerror=\"window.alarm=(window.alarm||0)+1\">'")
     ok("the alarm can ring", page.wait("window.alarm === 1"))
     page = log_in(browser)
-    alarms(page, "server", ["#/"] + EVIL_PLACES)
+    alarms(page, "server", ["#/", CAMPAIGN_PLACE] + EVIL_PLACES)
     ok("hostile texts: no error in the console", not errors(page), errors(page))
     page.close()
 
@@ -209,6 +212,25 @@ with Browser() as browser:
     ok("a hostile report opens", page.wait(READY))
     alarms(page, "report", EVIL_PLACES)
     ok("hostile report: no error in the console", not errors(page), errors(page))
+
+    # The file of a campaign begins with its table and leads to its runs and back.
+    page = log_in(browser)
+    show(page, CAMPAIGN_PLACE)
+    table = page.eval("document.getElementById('main').innerText")
+    subprocess.run([os.environ["HONE"], "report", campaign, "--store", store, "--html", report], check=True, stdout=subprocess.DEVNULL)
+    page = browser.page()
+    page.open("file://" + report)
+    ok("the file of a campaign opens from disk", page.wait(READY))
+    same = page.eval("document.getElementById('main').innerText")
+    ok("and shows the server's table", same == table,
+       "\n".join(difflib.unified_diff(table.split("\n"), same.split("\n"), "server", "report", lineterm="")))
+    page.eval("document.querySelector('main td a, main th a').click()")
+    ok("a task leads to its run", page.wait(f"document.querySelector('h1').textContent === {run!r}"), page.eval("document.body.innerText"))
+    page.eval("document.querySelector('#path a').click()")
+    ok("and the run back to the campaign", page.wait(f"document.querySelector('h1').textContent === {campaign!r}"),
+       page.eval("document.body.innerText"))
+    alarms(page, "campaign's file", [CAMPAIGN_PLACE] + EVIL_PLACES)
+    ok("the file of a campaign: no error in the console", not errors(page), errors(page))
 
 print(f"1..{tests}")
 sys.exit(failures > 0)
