@@ -480,26 +480,26 @@ void undef_exchange(struct warp *w, const struct insn *pc, const uint32_t from[W
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
 
 /* A matrix instruction moves rows of memory to and from the registers of many lanes. It accesses
- * the rows in pieces of at most 64 bytes. While it does, warp.matrix says which piece the warp
- * accesses, and undefined.c notes the undefined bytes of each piece. */
+ * each row in chunks of at most 64 bytes. While it does, warp.matrix says which chunk the warp
+ * accesses, and undefined.c notes the undefined bytes of each chunk. */
 struct matrix_access {
-    uint32_t piece;
-    uint64_t undefined; /* bit p: piece p has undefined bytes, and at[p] is valid */
-    struct matrix_piece {
+    uint32_t chunk;
+    uint64_t undefined; /* bit p: chunk p has undefined bytes, and at[p] is valid */
+    struct matrix_chunk {
         uint64_t bytes;   /* bit k: byte k is undefined */
         uint32_t origins; /* bit i: undef.read[i] (undefined.c) made some of them */
     } at[64];
 };
 /* undefined.c, for a warp with marked registers. undef_bits() returns the undefined bits of a
  * lane's register and adds their origins to *origins. undef_mark() replaces the undefined bits of a
- * lane's register. Both ignore operands that are no registers. undef_store_piece() takes the
- * undefined bytes of the piece that warp.matrix names. It notes them, or reports them if this
+ * lane's register. Both ignore operands that are not registers. undef_store_chunk() takes the
+ * undefined bytes of the chunk that warp.matrix names. It notes them, or reports them if this
  * memory must not hold undefined bytes. */
 uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
                     uint32_t *origins);
 void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
                 uint32_t origins);
-void undef_store_piece(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
+void undef_store_chunk(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
                        uint32_t origins);
 /* Call it when the lanes of a mask synchronise in one instruction. */
 void san_warp_sync(struct warp *w, uint32_t mask);

@@ -1,21 +1,40 @@
 /*
- * block_order.c - which accesses of other blocks to global memory are ordered before an access.
+ * block_order.c - decides whether an access that another block made to global memory is ordered
+ * before an access of this block.
  *
- * A block's clock counts its device-wide fences. When a block makes a strong write after a fence,
- * the written address becomes an object, and the write leaves (block, clock) in it. If another
- * block reads the object with a strong read and then executes a fence, it depends on the object. A
- * write (b, c) is ordered before our access if an object that we depend on holds (b, c). It is also
- * ordered if such an object holds an entry of another block, and that block depends on (b, c). We
- * follow such chains to a small depth; beyond it the answer is "not ordered". If the search uses up
- * its budget of work, the answer is "ordered", because a missed race is better than a false one.
+ * A block's clock starts at 1 and counts the fences of cluster or device scope that its threads
+ * execute; a release counts as such a fence. The shadow (global.c) stamps a write
+ * with the block's clock at that time. It keeps no stamp for a read: a read counts as stamped 0.
+ *
+ * Publishing: a strong write (a volatile, relaxed, release or atomic access that writes) after a
+ * fence makes the written address an object. The object keeps one entry for each block that wrote
+ * it so: the highest clock that the block had just before its last fence. So entry (b, c) says that
+ * the accesses of block b with stamps up to c come before b's strong write.
+ *
+ * Observing: if a thread of this block makes a strong read of an object, the block depends on the
+ * object from the next fence of any of its threads on. If the read is an acquire, it depends on the
+ * object at once.
+ *
+ * An access of block b with stamp c is ordered before an access of this block if an object on which
+ * this block depends has an entry of b with a clock of at least c. It is also ordered if such an
+ * object has an entry of a third block, and the third block depends, in the same way, on an entry
+ * of b with a clock of at least c. We do not compare the times of the strong read and the strong
+ * write. So an entry that was added after the read counts too, and a race may be missed.
+ *
+ * Two limits keep the search short. It follows chains through at most MAX_CHAIN other blocks; if
+ * only a longer chain orders the accesses, the answer is "not ordered", and the race that is
+ * reported is false. After MAX_LOOKS objects the search ends with the answer "ordered": it gives
+ * up, and a missed race is better than a false one.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
 
-struct gsource { /* the (block, clock) that a strong write left in an object */
+enum { MAX_CHAIN = 3, MAX_LOOKS = 4096 };
+
+struct gsource { /* an entry of an object */
     uint32_t block, clock;
 };
-struct gobj {
+struct gobj { /* an object: an address that blocks wrote with strong writes */
     uint64_t addr;
     struct gsource *map; /* hash table by gsource.block (block number + 1); 0 = empty slot */
     uint32_t n, cap;
@@ -151,6 +170,8 @@ static struct gdeps *deps_of(struct gsync *g, uint32_t block, bool make)
     return &g->deps[h % g->cap_deps];
 }
 
+/* Notes that the block depends on the object. Looks for the object only among the last 63 of the
+ * list, so the list may hold an object twice. */
 static void depend(struct gsync *g, uint32_t block, uint32_t obj)
 {
     struct gdeps *d = deps_of(g, block, true);
@@ -164,9 +185,9 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
     d->objs[d->n++] = obj;
 }
 
-/* Whether block `from` depends on (block, clock), directly or through other blocks. Returns true if
- * the search uses up its budget, and false if a chain through other blocks is longer than
- * `depth`. */
+/* Whether `from` depends on an entry of `block` with at least this clock, directly or through at
+ * most `depth` other blocks. Each look at an object takes 1 from *budget. Returns true if *budget
+ * is used up. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)
 {
@@ -208,9 +229,10 @@ bool block_depends(struct warp *w)
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock)
 {
     struct gsync *g = w->launch->gsync;
-    uint32_t budget = 4096;
+    uint32_t budget = MAX_LOOKS;
     pthread_mutex_lock(&g->lock);
-    bool r = reaches(g, w->block->linear + 1, block, MIN(clock, MAX_BLOCK_CLOCK), 3, &budget);
+    bool r =
+        reaches(g, w->block->linear + 1, block, MIN(clock, MAX_BLOCK_CLOCK), MAX_CHAIN, &budget);
     pthread_mutex_unlock(&g->lock);
     return r;
 }
@@ -234,8 +256,10 @@ void block_publish(struct warp *w, uint64_t addr)
     struct gsync *g = w->launch->gsync;
     if (suspects_followed(w->launch))
         suspect_signal(w, addr, true, false);
-    /* The clock counts the fences of all threads of the block. Another thread may execute a fence
-     * and then meet this thread at a barrier. Our write then publishes that thread's writes too. */
+    /* The clock counts the fences of all threads of the block, not only those of this thread:
+     * another thread may execute a fence and then meet this thread at a barrier, so that this write
+     * publishes the other thread's accesses too. At clock 1 no thread of the block has executed a
+     * fence, and there is nothing to publish. */
     if (w->block->g_clock == 1)
         return;
     pthread_mutex_lock(&g->lock);

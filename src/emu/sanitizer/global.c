@@ -1,14 +1,17 @@
 /*
- * global.c - global memory: reads of unwritten bytes, races between blocks, outputs left unwritten.
+ * global.c - global memory: reads of unwritten bytes, races, writes to inputs, outputs left
+ * unwritten.
  *
  * The shadow has two words for each cell of 1, 2 or 4 bytes. One says who wrote the cell last
- * (block + 1, that block's clock, strong or not). The other says which block has read it, or MANY.
- * block_order.c knows whether accesses of two blocks are ordered.
+ * (block + 1, that block's clock, strong or not). The other says which block has read it (block +
+ * 1), or that several blocks have (MANY). block_order.c knows whether accesses of two blocks are
+ * ordered.
  *
  * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
  * checks a cell and notes the access in it. A conflict of two blocks is a write by one and any
  * access by the other, unless both are atomics. Whichever of the two comes second sees the first.
- * So whether such a run has conflicts does not depend on the order of host threads.
+ * So whether such a run has conflicts does not depend on the order of host threads. (settle.c runs
+ * no code with volatile or other strong loads and stores in this way.)
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,7 +22,8 @@
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x003fffffu
 #define CELL_MANY 0x003fffffu
-/* This bit of a writer cell says: before this atomic, other blocks did atomics on the cell. */
+/* This bit of a writer cell says: before the block's last atomic on the cell, other blocks did
+ * atomics on it. */
 #define CELL_OTHERS 0x00400000u
 /* This bit of a reader cell says: several warps of the block have read the cell. Then the tick of
  * the cell is the barrier phase of the newest read. */
@@ -39,10 +43,10 @@ static uint32_t in_block(const struct warp *w, uint32_t t)
     return t - (w->block->san->base - 1);
 }
 
-/* A second shadow is for races within a block (see state.h). It holds a tick for each cell: the
- * warp of the access and the warp's clock. A tick has only 16 bits, because the shadow takes more
- * memory than anything else here. If the clock does not fit, the tick is 0 and we do not check the
- * order of this access. */
+/* A second shadow is for races between warps of one block (see state.h). It holds a tick for each
+ * cell: the warp of the last access, and that warp's clock. A tick has only 16 bits, because the
+ * shadow takes more memory than anything else here. If the clock does not fit, or if the access is
+ * asynchronous, the tick is 0 and we do not check the order of this access. */
 #define TICK_WARP 11
 #define TICK_CLOCK 0x07ffu
 static uint16_t tick_of(const struct warp *w, uint32_t access)
@@ -50,6 +54,7 @@ static uint16_t tick_of(const struct warp *w, uint32_t access)
     uint32_t t = in_block(w, w->san->vc.t[w->id]);
     return (uint16_t)(access & MEM_ASYNC || t > TICK_CLOCK ? 0 : w->id << TICK_WARP | t);
 }
+/* Whether the access with this tick is ordered before an access of this warp. */
 static bool tick_before(const struct warp *w, uint32_t tick)
 {
     return tick == 0 || tick >> TICK_WARP == w->id ||
@@ -112,6 +117,8 @@ static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uin
     }
 }
 
+/* Whether to check reads. Reads of an input are not checked: inputs are complete before the launch,
+ * and a write to an input is a finding in any case. */
 static bool watched(const struct alloc *a)
 {
     return a->role != JOB_INPUT;
@@ -152,8 +159,8 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 /* Returns 0 if the last access to each cell is settled: there was none, or this warp made it, or a
- * warp of this block made it and this warp has synchronised with that warp since. Else returns
- * another value. */
+ * warp of this block made it and this warp has synchronised with all other warps since. Else
+ * returns another value, even if the access turns out to be ordered. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -186,8 +193,9 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Returns the writer cell after an atomic in a canonical run. If other blocks did atomics on the
- * cell before, this atomic is ordered after theirs, but a later plain load of this block is not. */
+/* Returns the writer cell after an atomic in a canonical run (one host thread, see settle.c). If
+ * other blocks did atomics on the cell before, this atomic is ordered after theirs, but a later
+ * plain load of this block is not. */
 static uint32_t after_atomics(uint32_t was, uint32_t now)
 {
     bool others =
@@ -195,9 +203,10 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Returns the writer cell after an atomic in a parallel run. A later access must conflict with this
- * atomic and with the access that the cell held. So if the held access came from another block, the
- * cell says "strong, by MANY". If it was a plain write of this block, the cell keeps it. */
+/* Returns the writer cell after an atomic in a parallel run. A later access must see a conflict
+ * with this atomic, and also with the access that the cell held. So if the held access came from
+ * another block, the cell says "strong, by MANY". If it was a plain write of this block, the cell
+ * keeps it. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -249,6 +258,7 @@ static void cells_note(const struct warp *w, uint64_t c, uint64_t n, uint32_t ac
         note_readers(w, c, n, tick);
 }
 
+/* Keeps in a->store the store to the allocation that comes last in the code. */
 static void note_store(struct alloc *a, const struct insn *pc)
 {
     const struct insn *seen = __atomic_load_n(&a->store, __ATOMIC_RELAXED);
@@ -280,7 +290,8 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     if (write && a->shadowed)
         note_store(a, pc);
     bool whole = span == lanes * n, parallel = w->launch->parallel;
-    /* The lanes' bytes are side by side, or they overlap and leave few holes. */
+    /* The lanes touch as many bytes as they access together, as if the accesses were side by side,
+     * or fewer, because some lanes access the same bytes. */
     if (whole || (span < lanes * n && !(write && parallel))) {
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
         lock_cells(w->launch, c, k, true);
@@ -368,9 +379,9 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
-/* Reports, as a note, a write of the value that is already there. Formally this is a race, but the
- * result is the same in every order of the two accesses. Returns false if the write changes the
- * value. */
+/* If the store writes the value that is already there, reports a note and returns true: formally
+ * this is a race, but the result is the same in every order of the two accesses. Else returns
+ * false. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)
 {
@@ -422,7 +433,8 @@ static void report_read_only(struct warp *w, const struct insn *pc, uint32_t lan
                 what);
 }
 
-/* Checks for races between warps of one block. If the block waited for other blocks, they may have
+/* Checks for races between warps of one block. Returns true if it reported one. If the block
+ * depends on an object of block_order.c, it may have waited for other blocks, and they may have
  * ordered its warps. We report nothing then, because a missed race is better than a false one. */
 static bool check_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t c,
                         uint64_t addr, uint32_t n, uint32_t access)
@@ -587,8 +599,7 @@ void san_launch_begin(struct launch *l)
     m->cell_shift = l->gmem_shift;
 }
 
-/* Keeps the source line of a->store, which is the last store to the allocation in the code (not in
- * time). We copy the strings, because they must outlive the module. */
+/* Keeps the source line of a->store. Copies the strings, because they must outlive the module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;

@@ -1,16 +1,22 @@
 /*
- * order.c - happens-before: changes the vector clocks of warps at fences, barriers and strong
- * accesses. It also creates and frees a block's shadow. See state.h.
+ * order.c - happens-before between warps of a block: changes the vector clocks of warps at fences,
+ * barriers and strong accesses (state.h explains the clocks). It also creates and frees a block's
+ * shadow, and describes accesses for findings.
  *
- * Fences: a strong write publishes the clock that the warp had at its last fence. A warp that makes
- * a strong read remembers the published clock. At its next fence the warp joins that clock into its
- * own. If the read is an acquire, the warp joins that clock at once.
+ * Fences: a strong write publishes the clock that the warp had at its last fence, under a key that
+ * stands for the address. If the warp has executed no fence, the write publishes nothing. A warp
+ * that makes a strong read of the address remembers the published clock, and joins it into its own
+ * at its next fence. If the read is an acquire, the warp joins that clock at once.
  */
 #include "emu/sanitizer/state.h"
 
 #include "base/util.h"
 
-#define MAX_OBJS 16384u /* the largest number of hb_obj entries of a block */
+#define MAX_OBJS                                                                        \
+    16384u /* When a block has more hb_obj entries than this, strong accesses to global \
+            * memory add no further ones, and we no longer look for races between its   \
+            * warps in global memory (block_san.g_many). Barriers and shared memory may \
+            * still add entries. */
 
 /* ---- clocks --------------------------------------------------------------------------------- */
 
@@ -35,6 +41,8 @@ static void tick(struct warp *w)
     w->block->san->top = MAX(w->block->san->top, t);
 }
 
+/* Returns the entry of this key. If there is none, adds an empty one if `make`, else returns
+ * NULL. */
 static struct hb_obj *find_obj(struct block *b, const void *key, bool make)
 {
     struct block_san *s = b->san;
@@ -114,9 +122,11 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* Some lanes of the warp have exited. The warp's clock does not advance, because its remaining
- * lanes may make further accesses before they arrive at the block's next barrier. These accesses,
- * too, are ordered before that barrier. */
+/* Some lanes of the warp have exited. A release advances the warp's clock, so that it does not
+ * cover later accesses of the warp. Here the clock stays. Only barriers of the whole block or
+ * cluster release `exited` (san_exits_release), and such a barrier completes only when the warp's
+ * remaining lanes have arrived at it or have exited. So their accesses until then are ordered
+ * before the barrier too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)

@@ -1,9 +1,11 @@
 /*
  * shared.c - shared memory: reads of unwritten bytes, races, asynchronous operations.
  *
- * A cell is as large as the narrowest shared access of the kernel. First a quick check looks at the
- * whole warp: it passes if the warp has synchronised with all earlier accesses to these cells. If
- * it fails, we check lane by lane, and this check may still pass.
+ * A cell is as large as the narrowest shared access of the kernel, at most 4 bytes. san_shared()
+ * checks the access of a whole warp. For each lane, a quick test passes if the warp has
+ * synchronised with all other warps of the block since the last access to the lane's cells. If it
+ * fails, lane_is_clean() looks at each cell. If a lane is not clean, san_shared() returns false,
+ * and the caller calls san_shared_lane() for each lane, which checks again and reports.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
@@ -28,7 +30,7 @@ static const char *plain_name(const char *name)
     return last;
 }
 
-/* Returns the name of the variable at a shared address, or "". */
+/* Returns the name of the shared variable at this offset, or "" if it is unknown. */
 static const char *variable_at(const struct warp *w, uint32_t off)
 {
     const struct ptx_func *f = w->launch->entry->src;
@@ -137,9 +139,9 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
 }
 
 /* Whether warp r's read of a cell, at clock t, ended before w's present access. A plain read has
- * ended if w's clock for r says so. The read of a product (wgmma) has ended if w's VC_WGMMA clock
- * for r says so: then some warp has waited for the product. `who` is the last reader of the cell.
- * If it is not r, we do not know which kind r's read was, and either clock is enough. */
+ * ended if w's clock for r says so. The read of a wgmma has ended if w's VC_WGMMA clock for r says
+ * so: then some warp has waited for the wgmma. `who` is the last reader of the cell. If it is not
+ * r, we do not know which kind r's read was, and either clock is enough. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -256,7 +258,8 @@ static void check_blank(struct warp *w, uint32_t lane, struct block *b, uint32_t
     s->rmax[c] = s->rmax[c] == UINT32_MAX ? s->top : s->rmax[c];
 }
 
-/* Returns a mask in which bit k is set if byte off + k was never written. */
+/* Returns a mask in which bit k is set if byte off + k was never written, or holds a copy of an
+ * undefined byte (undefined.c). */
 static uint64_t blank_bytes(const struct block_san *s, uint32_t off, uint32_t n)
 {
     uint64_t bits = 0;
@@ -346,10 +349,8 @@ static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, ui
     }
 }
 
-/* Reports an access by another block of the cluster that may come after the end of this block, when
- * the block's shared memory is gone. An access is safe if a barrier of the cluster completes after
- * it. If the accessing block makes a strong access (for example an arrival) after it, the two
- * blocks may have synchronised in this way, so we report nothing. */
+/* Reports an access to the shared memory of another block of the cluster, which may have ended by
+ * then. */
 static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, const struct block *b)
 {
     emu_finding(
@@ -359,6 +360,11 @@ static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, co
         b->id[0], b->id[1], b->id[2]);
 }
 
+/* Called when a block accesses the shared memory of block b of its cluster. The access is an error
+ * if b has ended, and also if b may end before the access. We remember the last plain access, and
+ * san_block_end() reports it, except in two cases. If a barrier of the cluster completes after the
+ * access, the access is safe. If the accessing block makes a strong access to b's memory later (for
+ * example an arrival), the two blocks may have synchronised in this way, so we report nothing. */
 static __attribute__((noinline)) void check_gone(struct warp *w, const struct insn *pc,
                                                  uint32_t lane, struct block *b, uint32_t access)
 {
@@ -421,7 +427,8 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
 
 /* ---- a warp at once ------------------------------------------------------------------------- */
 
-/* Whether all cells in [c, c + n) are written, and the warp has synchronised with these writes. */
+/* Whether all cells in [c, c + n) are written, and the warp has synchronised with all other warps
+ * since these writes. */
 static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t lo = UINT32_MAX, hi = 0;
@@ -433,6 +440,8 @@ static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t
     return lo >= s->base && hi <= MIN(w->san->min, w->san->vc.t[w->id] - 1);
 }
 
+/* Whether the warp has synchronised with all other warps since the last reads and writes of the
+ * cells [c, c + n). */
 static bool quiet_write(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t hi = 0;
@@ -464,7 +473,7 @@ static void note_write(struct warp *w, struct block_san *s, uint32_t c, uint32_t
     }
 }
 
-/* Whether this lane's access is in order. Checks cell by cell and reports nothing. */
+/* Whether this lane's access reads no unwritten cell and has no race. Reports nothing. */
 static bool lane_is_clean(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n,
                           uint32_t lane, uint32_t access, uint32_t insn)
 {
@@ -492,8 +501,8 @@ static void report_same_insn(struct warp *w, const struct insn *pc, uint32_t lan
                 var[0] ? " " : "", var, off - SMEM_BASE, other);
 }
 
-/* Reports two lanes of one store that write different values to the same address. Which value stays
- * is undefined. */
+/* Reports two lanes of one store that write different values to the same address. PTX does not
+ * define which value stays. */
 static void check_same_insn(struct warp *w, const struct insn *pc, const uint64_t *addr)
 {
     const struct block_san *s = w->block->san;

@@ -1,21 +1,24 @@
 /*
  * state.h - the sanitizer's state; for the files of this folder.
  *
+ * The sanitizer looks for races and for uses of unwritten memory. It divides memory into cells. A
+ * shadow notes for each cell who accessed it last.
+ *
  * Each warp has a vector clock for happens-before: one entry for each warp of the block, and one
  * for asynchronous copies. A warp's entry for itself is its own clock. Each access of the warp is
  * stamped with this clock. An access of warp u with stamp t is ordered before an access of warp v
- * if v's entry for u is at least t. A release publishes the warp's vector clock under a key and
- * advances its own clock; an acquire joins the published clock into the warp's. An instruction in
- * which the lanes of a warp synchronise also advances the warp's clock. So two accesses of
- * different lanes with the same stamp are unordered.
+ * if v's entry for u is at least t. A release publishes the warp's vector clock under a key, in an
+ * hb_obj; an acquire joins the published clock into the warp's. Both advance the warp's own clock
+ * afterwards. An instruction in which the lanes of a warp synchronise also advances it. So two
+ * accesses of different lanes of a warp with the same stamp are unordered.
  *
  * A wgmma is one operation of four warps. A warp that has waited for the wgmma knows that all four
  * warps have read their operands, but it knows nothing else about the other three. So the vector
  * clock has separate entries (VC_WGMMA) for these reads.
  *
  * Clocks never go back, not even when a block reuses the shadow of an earlier block. A new block
- * starts above all clocks in the shadow. So if the clock of a cell is at least `base`, this block
- * wrote the cell.
+ * starts above all clocks in the shadow. So if the clock of a write in a cell is at least `base`,
+ * the cell was written since this block started.
  */
 #ifndef EMU_SANITIZER_STATE_H
 #define EMU_SANITIZER_STATE_H
@@ -24,7 +27,7 @@
 
 #define VC_ASYNC MAX_WARPS
 #define VC_N (MAX_WARPS + 1)
-/* Entry VC_WGMMA + warp: this warp's products (wgmma) up to this clock have read their operands. */
+/* Entry VC_WGMMA + warp: the wgmmas of this warp up to this clock have read their operands. */
 #define VC_WGMMA VC_N
 #define VC_ALL (VC_N + MAX_WARPS)
 
@@ -32,12 +35,12 @@ struct vclock {
     uint32_t t[VC_ALL];
 };
 
-struct hb_obj { /* the clock that was released under a key */
+struct hb_obj { /* the vector clocks released under a key, joined */
     const void *key;
     struct vclock vc;
 };
 
-struct inflight {
+struct inflight { /* an asynchronous operation on shared memory that has not ended */
     uint32_t off, n;
     bool write, used;
     const char *what;
@@ -49,7 +52,8 @@ struct block_san {
     uint32_t shift; /* log2 of bytes per cell */
     uint32_t ncells;
     uint32_t *wclock, *wwho; /* clock and "who" (see who_of()) of the last write */
-    uint32_t *rmax, *rwho;   /* clock of the newest read by any warp, "who" of the last read */
+    uint32_t *rmax, *rwho;   /* clock of the newest read by any warp, or UINT32_MAX if the cell is
+                              * in `early` or `blank`; "who" of the last read */
     uint32_t *rclock;        /* [warp][cell]: clock of that warp's last read */
     uint32_t base, top;      /* the first clock of this block; the highest clock in use */
     uint32_t async_clock;
@@ -59,7 +63,7 @@ struct block_san {
     uint8_t *pend; /* for each 16 bytes: how many operations are in flight, at most 255 */
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
-    struct early_read { /* another block of the cluster read a cell that was not written yet */
+    struct early_read { /* another block of the cluster read a cell before this block wrote it */
         uint32_t cell, phase; /* phase: of the cluster's barrier */
         char who[96];
     } early[16];
@@ -68,8 +72,8 @@ struct block_san {
     /* true if warps of this block have synchronised by other means than barriers of the whole
      * block */
     bool other_sync;
-    /* true if there are too many objects in global memory; then we no longer check for races within
-     * the block there */
+    /* true if `objs` has too many entries (MAX_OBJS, order.c); then we no longer check for races
+     * between warps of this block in global memory */
     bool g_many;
     struct remote_access { /* the last plain access by another block of the cluster, or none */
         struct warp *warp;
@@ -86,19 +90,22 @@ struct block_san {
     bool copying;         /* this block has copied undefined bytes */
     struct vclock exited; /* covers all accesses of the threads that have exited */
     bool any_exited;
-    uint32_t *g_pending, n_pending, cap_pending; /* objects in global memory that a thread read;
-                                                    the block depends on them from its next fence */
+    uint32_t *g_pending, n_pending, cap_pending; /* objects of block_order.c that a thread read; the
+                                                  * block depends on them from its next fence on */
 };
 
 struct warp_san {
-    struct vclock vc, rel, acq;
-    uint32_t min; /* the least of vc's entries for the other warps */
+    struct vclock vc;
+    struct vclock rel; /* vc at the last fence, if has_rel */
+    struct vclock acq; /* if has_acq: the clocks that strong reads found since the last fence */
+    uint32_t min;      /* the least of vc's entries for the other warps */
     bool has_acq, has_rel;
     uint16_t phase;      /* barriers of the whole block that the warp has left, plus one */
     struct undef *undef; /* state of undefined.c; allocated when first needed */
 };
 
-/* A "who" identifies an access in one word: warp, lane, instruction, strong or not. */
+/* A "who" identifies an access in one word: warp, lane, instruction (0 if unknown), strong or not.
+ * WHO_ASYNC stands for an asynchronous copy, and for a write by another block of the cluster. */
 #define WHO_STRONG 0x80000000u
 #define WHO_ASYNC 0x7fffffffu
 static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,
@@ -139,17 +146,20 @@ struct gsync; /* the state of block_order.c for one launch */
 struct gsync *block_order_open(void);
 void block_order_close(struct gsync *g);
 
-/* Call these at a device-wide fence, a strong write, and a strong read of global memory. */
+/* Call these at a fence of cluster or device scope, at a strong write, and at a strong read of
+ * global memory. */
 void block_fence(struct warp *w);
 void block_publish(struct warp *w, uint64_t addr);
 void block_observe(struct warp *w, uint64_t addr, bool acquire);
 
-/* A block's clock does not go beyond this number. */
+/* The shadow and the objects of block_order.c hold clocks of blocks up to this number. A higher
+ * clock counts as this number. */
 #define MAX_BLOCK_CLOCK 255u
-/* Whether all accesses that a block made up to this clock are ordered before this warp's present
- * access. `block` is the number of the block + 1. */
+/* Whether all accesses that a block made with stamps up to this clock are ordered before the
+ * present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Whether this warp's block depends on anything that another block did. */
+/* Whether this warp's block depends on any object of block_order.c. Usually another block has
+ * written such an object. */
 bool block_depends(struct warp *w);
 
 /* global.c */

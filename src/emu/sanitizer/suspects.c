@@ -13,13 +13,13 @@ struct place {
     uint32_t block[3], thread[3];
 };
 
-/* A load of a suspect by some lanes of a warp, in one execution of the instruction. */
+/* A plain load of a suspect by some lanes of a warp, in one execution of the instruction. */
 struct suspect_read {
     struct place at;         /* the place of the first of the lanes */
     uint32_t block, clock;   /* block + 1, and that block's clock (block_order.c) */
     uint32_t warp, lanes, t; /* t: the warp's own clock (state.h) */
     uint32_t epoch; /* block_san.base: tells apart the blocks that use one shadow in turn */
-    /* true when the kernel has used the value; true at once if we cannot follow it */
+    /* set when the kernel first uses the value; set at once if we cannot follow the value */
     const bool *used;
     uint32_t next; /* index + 1 of an earlier read of the same cell */
 };
@@ -33,14 +33,15 @@ struct suspect_cell {
     } last, other;             /* the last write, and the last write of a different block */
 };
 
-struct pending_race { /* a race in which the kernel has not used the values read so far */
+struct pending_race { /* a race of a read and a write, while the kernel has not used the value
+                       * read */
     struct result_finding finding;
     const struct insn *pc;
-    uint32_t uses; /* index + 1 of its last use, or 0 */
+    uint32_t uses; /* index + 1 of the last of its reads in suspects.uses, or 0 */
 };
-struct use { /* the flag of a read that is part of a pending race */
+struct use { /* the `used` flag of a read that is part of a pending race */
     const bool *used;
-    uint32_t next; /* index + 1 of an earlier use of the race */
+    uint32_t next; /* index + 1 of an earlier read of the same race */
 };
 
 struct signal { /* a strong access to global memory */
@@ -248,8 +249,8 @@ void unwritten_stands(struct emu *e, uint32_t line)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* An access has up to 16 bytes, and only its first cell with a race is a suspect. So we look at all
- * cells of the same 16 bytes. */
+/* A plain access has up to 16 bytes, and only its first cell with a race is a suspect. So we look
+ * at all cells of the same 16 bytes. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift)
 {
     const struct suspects *s = w->launch->suspects;
@@ -265,10 +266,10 @@ void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32
 
 /* ---- which side lacks a fence --------------------------------------------------------------- */
 
-/* Says which block lacks a fence. For this, looks for a signal: an address to which the other block
- * made a strong write, and from which this block made a strong read. The other block needs a fence
- * between its access and its strong write, this block a fence between its strong read and its
- * access. */
+/* Writes to buf which block lacks a fence. For this, looks for a signal: an address to which the
+ * other block made a strong write, and from which this block made a strong read. The other block
+ * needs a fence between its access and its strong write. This block needs a fence between its
+ * strong read and its access, or a strong read that is an acquire. */
 static void tell_fences(const struct warp *w, const struct race *r, char *buf, size_t n)
 {
     const struct suspects *s = w->launch->suspects;
@@ -328,9 +329,9 @@ static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_rea
     return q->t > w->san->vc.t[q->warp];
 }
 
-/* Appends to `found` the flags of the reads of the cell that are not ordered. Sets *at to one of
- * these reads, if possible to one whose value is used. Returns how many they are, or 0 if there are
- * too many reads. */
+/* Appends to `found` the `used` flags of those reads of the cell that are not ordered before this
+ * write. Sets *at to one of these reads, if possible to one whose value is used. Returns their
+ * number, or 0 if the cell has more than MAX_TRIES reads. */
 static uint32_t collect_reads(struct warp *w, uint32_t lane, const struct race *r,
                               const struct suspect_read **at)
 {
@@ -369,9 +370,10 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* Returns the pending race to which the race at this instruction adds its flags, or NULL if it
- * becomes a pending race of its own. Lanes of one load share a pending race. If there are too many
- * pending races, further races at the same instruction share one too. */
+/* The race being reported is at this instruction, and its flags are in `found`. Returns the pending
+ * race that gets these flags, or NULL if the new race becomes a pending race of its own. Lanes of
+ * one load share a pending race. If there are too many pending races, all further races at an
+ * instruction go to the last pending race there. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {
@@ -477,7 +479,7 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
     emu_make_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, text, &p->finding);
 }
 
-/* Whether there is a finding of a race at the same line. */
+/* Whether there is already a finding of a race on the line of f. */
 static bool is_reported(const struct emu *e, const struct result_finding *f)
 {
     vec_each (const struct result_finding, o, &e->findings)

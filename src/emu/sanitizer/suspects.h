@@ -1,23 +1,28 @@
 /*
  * suspects.h - repeats a launch that has races, to say more about each race.
  *
- * The first run reports each race when it sees the second of the two accesses, and collects the
- * cells that are part of a race: the suspects. settle.c then repeats the run, which takes exactly
- * the same steps. In this second run the sanitizer knows the suspects from the start:
+ * The canonical run of a launch (one host thread; see settle.c) reports each race when it sees the
+ * second of the two accesses. It also collects the cells that are part of a race: the suspects.
+ * settle.c then repeats the run, which takes exactly the same steps. In this second run the
+ * sanitizer knows the suspects from the start:
  *
- * - It notes the line and thread of each access to a suspect, so that a finding names both sides.
- * - It follows values that are loaded from a suspect (undefined.c). If the kernel uses none of the
- *   values that a race can change, the race becomes a note.
- * - It notes strong accesses and fences, so that a finding says which side lacks a fence.
+ * - It notes the line and thread of accesses to a suspect, so that a finding names both sides.
+ * - It follows values that are loaded from a suspect (undefined.c). If a race is between a read and
+ *   a write, and the kernel does not use the value that was read, the race becomes a note.
+ * - It notes strong accesses to global memory, each with its block's count of fences, so that a
+ *   finding says which side lacks a fence.
  *
- * Only one host thread runs a launch when these functions are called.
+ * One host thread runs these two runs. If several host threads run a launch (launch->parallel),
+ * they call race_found(), which then collects nothing, unwritten_stands(), which takes a lock, and
+ * functions that only ask whether this is the second run.
  */
 #ifndef EMU_SANITIZER_SUSPECTS_H
 #define EMU_SANITIZER_SUSPECTS_H
 
 #include "emu/sanitizer/state.h"
 
-/* The keys of a cell of global memory, and of a cell of a block's shared memory. */
+/* A key stands for a cell. These return the key of a cell of global memory, and of a cell of a
+ * block's shared memory. */
 static inline uint64_t suspect_global(uint64_t cell)
 {
     return cell + 1;
@@ -31,9 +36,9 @@ static inline uint64_t suspect_shared(const struct block *b, uint32_t cell)
 bool suspects_followed(const struct launch *l);
 bool is_suspect(const struct launch *l, uint64_t key);
 
-/* In the second run, call suspect_load() before the check of each load from a cell, and
- * suspect_store() after the check of each store. The access has n bytes; bit k of `bytes` is set if
- * byte k of the access is in the cell. */
+/* In the second run, call suspect_load() for each plain load from a cell, before the load is
+ * checked for races, and suspect_store() for each store, after it was checked. They ignore cells
+ * that are not suspects. The load has n bytes; bit k of `bytes` is set if byte k is in the cell. */
 void suspect_load(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key, uint32_t n,
                   uint64_t bytes);
 void suspect_store(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key);
@@ -55,10 +60,11 @@ struct race {
 /* Reports a race. */
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r);
 
-/* A race may be the reason for a read of unwritten memory: the write comes too late. Then we report
- * only the race. These two functions note that the reads of unwritten memory on a line are findings
- * of their own. unwritten_stands() always notes it. unwritten_apart() notes it only in the second
- * run, and only if no suspect is near the cell with this key. */
+/* A race may be the reason for a read of unwritten memory: the write comes too late. So if there is
+ * a race, we report a read of unwritten memory only if it is a finding of its own. These two
+ * functions note this for all such reads on a line. unwritten_stands() always notes it.
+ * unwritten_apart() notes it only in the second run, and only if no suspect is near the cell with
+ * this key. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);
 void unwritten_stands(struct emu *e, uint32_t line);
 

@@ -3,23 +3,32 @@
  *
  * A kernel may load unwritten memory, such as the edge of a tile or the padding of a structure, as
  * long as it does not use the value. The same holds for a shuffle that reads a lane which takes no
- * part. So we do not report such an instruction at once. We mark the undefined bits of its
- * destination registers, lane by lane. If an operand of an instruction has marked bits, its result
- * gets marks too (undefined_bits.c). We report the instruction at the first use of a marked bit. A
- * use is: the value becomes part of an output; it decides a branch or a predicated instruction; it
- * is part of an address; or it reaches an instruction whose result we do not follow (atomics,
- * asynchronous copies, wgmma).
+ * part. So we do not report such a load or shuffle at once. We mark the undefined bits of its
+ * destination registers, lane by lane. If an operand of a later instruction has marked bits, the
+ * result gets marks too (undefined_bits.c says which). When an instruction uses a marked bit, we
+ * report the load or shuffle that made the bit undefined, not the instruction that uses it. A use
+ * is one of these:
+ * - A store writes the value to global memory that is not a workspace.
+ * - The value decides a branch or a predicated instruction, or is part of an address.
+ * - The value is an operand of an instruction that this file does not follow, for example an
+ *   atomic, an asynchronous copy, a wgmma or a call.
  *
  * Copying is not a use. A store of marked bytes to shared or local memory, or to a workspace, marks
- * these bytes of memory, and a load marks its registers again. A shuffle passes marks between
- * lanes. A vote, match or reduction of marked values has marked results. tensor/fragments.c passes
- * marks through the matrix instructions of a warp.
+ * these bytes of memory, and a load of these bytes marks registers again. A shuffle passes marks
+ * between lanes. A vote, match or reduction of marked values has marked results. tensor/fragments.c
+ * passes marks through the matrix instructions of a warp (mma, wmma, ldmatrix, stmatrix,
+ * movmatrix).
  *
- * A value may come from several such instructions, its origins. A mark holds all of them, one bit
- * each, and the first use reports all of them.
+ * The origins of an undefined value are the loads and shuffles from which it comes. A marked
+ * register, and a marked byte of local memory, keep a set of origins, and a use reports all of
+ * them. A marked byte of shared memory keeps only one origin. A workspace keeps none: a stored
+ * undefined byte counts as unwritten again, and the load that reads it is a new origin.
  *
- * We follow only registers of the entry. If a load is in another function, or if the tables here
- * have no room, we report the load at once.
+ * suspects.c uses the same marks to find out whether a kernel uses a value that it loaded in a
+ * race.
+ *
+ * We follow only registers of the kernel itself, not of functions that it calls. If the load or
+ * shuffle is in such a function, or if the tables of this file are full, we report it at once.
  */
 #include "emu/sanitizer/undefined.h"
 
@@ -27,7 +36,7 @@
 
 enum { MAX_REGS = 256, MAX_READS = 32, MAX_LOCAL = 256, MAX_ORIGINS = 255 };
 
-/* The instruction that made an undefined value. */
+/* The load or shuffle that made an undefined value. */
 struct undef_read {
     struct warp *warp;
     const struct insn *pc;
@@ -36,12 +45,12 @@ struct undef_read {
     const char *object;
     int64_t index;
     char text[256];
-    /* If not NULL, the value is not undefined but part of a race (suspects.h). Its first use sets
-     * *used and reports nothing. */
+    /* If not NULL, the value is defined, but it comes from a suspect: a cell of memory that is part
+     * of a race (suspects.h). The first use of the value sets *used and reports nothing. */
     bool *used;
 };
 
-struct reg_mark {
+struct reg_mark { /* the undefined bits of one register */
     const struct ptx_var *var;
     uint32_t lanes; /* the lanes in which the register has undefined bits */
     uint64_t bits[WARP];
@@ -56,7 +65,8 @@ struct undef {
         uint64_t addr;
         uint32_t lane, origins;
     } local[MAX_LOCAL];
-    const struct insn *store; /* the store under way, if it stores undefined bytes */
+    /* the store under way, if it copies undefined bytes to shared or global memory */
+    const struct insn *store;
     uint64_t store_bad[WARP]; /* bit k: byte k is undefined */
     uint32_t store_origins[WARP];
 };
@@ -137,6 +147,7 @@ static void unmark_local(struct undef *u, uint32_t lane, uint64_t addr, uint64_t
             i++;
 }
 
+/* Ends the work of this file for the warp if nothing is marked any more. */
 static void tidy(struct warp *w, struct undef *u)
 {
     if (!u->nregs && !u->nlocal) {
@@ -159,7 +170,8 @@ static void report_one(const struct undef_read *r)
     r->warp->frame = was;
 }
 
-/* Reports these instructions and removes their marks, so that each is reported once. */
+/* Reports these origins, and removes them from all marks of registers and local memory, so that
+ * each origin is reported once. */
 static void report(struct undef *u, uint32_t origins)
 {
     for (uint32_t m = origins; m; m &= m - 1)
@@ -191,7 +203,7 @@ static void report_var(struct undef *u, const struct ptx_var *var, uint32_t lane
         report(u, origins);
 }
 
-/* Reports the uses of all registers of an operand. */
+/* Reports the origins of all marked registers of an operand: the instruction uses them. */
 static void report_operand(struct undef *u, const struct ptx_opnd *o, uint32_t lanes)
 {
     if ((o->kind == PO_REG || o->kind == PO_ADDR) && o->var)
@@ -224,6 +236,7 @@ static uint32_t origins_of(struct undef *u, const struct ptx_opnd *o, uint32_t l
 
 /* ---- new marks ------------------------------------------------------------------------------ */
 
+/* Returns the origins that some mark still names. */
 static uint32_t marked_origins(const struct warp *w, const struct undef *u)
 {
     uint32_t origins = 0;
@@ -237,8 +250,9 @@ static uint32_t marked_origins(const struct warp *w, const struct undef *u)
     return origins;
 }
 
-/* Finds or adds the record of an instruction that makes undefined values. NULL if there is no
- * room. */
+/* Finds or adds the record of a load or shuffle that makes undefined values, and sets *read to its
+ * index in undef.read. If the table is full, replaces a record that no mark names. Returns NULL if
+ * there is none. */
 static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint32_t *read)
 {
     struct undef *u = w->san->undef;
@@ -261,7 +275,8 @@ static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint
     return u;
 }
 
-/* Marks the registers of a load: bit k of `bad` is set if byte k is undefined. */
+/* Marks the destination registers of a load: bit k of `bad` is set if byte k is undefined. Returns
+ * false if there is no room. */
 static bool mark_loaded(struct undef *u, const struct ptx_insn *p, uint32_t lane, uint32_t n,
                         uint64_t bad, uint32_t origins)
 {
@@ -290,15 +305,16 @@ static bool can_follow(const struct warp *w, const struct ptx_insn *p, const cha
     return str_eq(p->op, op) && p->nops && w->frame == w->frame0;
 }
 
-/* Notes undefined bytes of the piece of a matrix that the warp accesses now. */
+/* Notes undefined bytes of the chunk (at most 64 bytes of a matrix row) that the warp accesses
+ * now. */
 static void add_undefined(struct matrix_access *a, uint64_t bytes, uint32_t origins)
 {
-    uint64_t bit = UINT64_C(1) << a->piece;
+    uint64_t bit = UINT64_C(1) << a->chunk;
     if (!(a->undefined & bit))
-        a->at[a->piece] = (struct matrix_piece){0};
+        a->at[a->chunk] = (struct matrix_chunk){0};
     a->undefined |= bit;
-    a->at[a->piece].bytes |= bytes;
-    a->at[a->piece].origins |= origins;
+    a->at[a->chunk].bytes |= bytes;
+    a->at[a->chunk].origins |= origins;
 }
 
 static bool follow_load(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n,
@@ -362,23 +378,24 @@ bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const c
 
 /* ---- copies in memory ----------------------------------------------------------------------- */
 
-/* Returns the undefined bytes of the store under way. Sets *origin to one of their origins, because
- * a byte in memory has only one. */
+/* Returns which bytes of the store under way are undefined. Sets *origin to one of their origins,
+ * or to NULL if no byte is undefined. One is enough: a byte of shared memory keeps only one origin,
+ * and a byte of a workspace keeps none. */
 static uint64_t bytes_stored(const struct warp *w, const struct insn *pc, uint32_t lane,
                              const struct undef_read **origin)
 {
     const struct undef *u = w->undef;
     uint64_t bytes = u && u->store == pc ? u->store_bad[lane] : 0;
     uint32_t origins = bytes ? u->store_origins[lane] : 0;
-    if (w->matrix && w->matrix->undefined >> w->matrix->piece & 1) {
-        bytes = w->matrix->at[w->matrix->piece].bytes;
-        origins = w->matrix->at[w->matrix->piece].origins;
+    if (w->matrix && w->matrix->undefined >> w->matrix->chunk & 1) {
+        bytes = w->matrix->at[w->matrix->chunk].bytes;
+        origins = w->matrix->at[w->matrix->chunk].origins;
     }
     *origin = bytes && origins && u ? &u->read[__builtin_ctz(origins)] : NULL;
     return *origin ? bytes : 0;
 }
 
-/* Notes which of the stored bytes of shared memory are undefined. */
+/* Notes which of the stored bytes of shared memory are undefined, and one origin for them. */
 void undef_shared_stored(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n)
 {
@@ -459,7 +476,8 @@ static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const st
     return bytes;
 }
 
-/* Whether undefined bytes may be copied to this memory without a report. */
+/* Whether undefined bytes may be copied to this memory without a report. For shared memory, also
+ * makes the tables that hold the copies ready. */
 static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
 {
     if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
@@ -481,7 +499,7 @@ static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
     return sp == SP_LOCAL;
 }
 
-/* Returns those of the origins whose values come from suspects. */
+/* Returns those of the origins that are loads from suspects. */
 static uint32_t suspects_of(const struct undef *u, uint32_t origins)
 {
     uint32_t out = 0;
@@ -490,9 +508,10 @@ static uint32_t suspects_of(const struct undef *u, uint32_t origins)
     return out;
 }
 
-/* Reports the origins whose values a store must not leave in this memory, and removes them from
- * *origins. Returns whether any are left. We do not follow suspects in memory: storing their values
- * is a use. */
+/* Reports those origins of a stored value that we cannot follow further, and removes them from
+ * *origins. Returns whether any are left. If this memory must not hold undefined bytes, all origins
+ * are reported. Otherwise only loads from suspects are: we follow their values in registers, not in
+ * memory, so a store counts as a use. */
 static bool keep_copy(struct warp *w, struct undef *u, enum ptx_space sp, uint64_t addr,
                       uint32_t *origins)
 {
@@ -554,8 +573,10 @@ static void step_store(struct warp *w, struct undef *u, const struct ptx_insn *p
         store_lane(w, u, p, in, (uint32_t)__builtin_ctz(m), addr[__builtin_ctz(m)]);
 }
 
-/* Marks the destination of a load that reads undefined bytes of local memory. For loads from other
- * memory the sanitizer calls undef_read() when they execute. */
+/* Marks the destination of a load that reads undefined bytes of local memory. For other memory, the
+ * checks that run when the load executes mark the destination: global.c and shared.c call
+ * undef_read() for unwritten bytes, shared.c calls undef_shared_load() for copies of undefined
+ * bytes, and suspects.c calls undef_follow() for suspects. */
 static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
                       const struct insn *in, uint32_t lanes)
 {
@@ -604,8 +625,9 @@ static bool is_exchange(const struct ptx_insn *p)
            str_eq(p->op, "redux");
 }
 
-/* Whether the instruction writes its first operand and does not read it. The exceptions are stores,
- * red, branches, barriers, nanosleep, and wgmma with its accumulators. */
+/* Whether the first operand is registers that the instruction writes and does not read. Stores,
+ * red, barriers, nanosleep and brx only read their first operand, and wgmma also reads its
+ * accumulators. */
 static bool has_destination(const struct ptx_insn *p)
 {
     static const char *const reads[] = {"bar", "barrier", "nanosleep", "wgmma", "brx", "st", "red"};
@@ -625,8 +647,8 @@ static void unmark_operand(struct undef *u, const struct ptx_opnd *o, uint32_t l
         unmark_operand(u, o->pair, lanes);
 }
 
-/* Returns the undefined bits of an operand. For a vector, packs the bits of its parts as mov
- * does. */
+/* Returns the undefined bits of one lane's operand. For a vector operand of mov, packs the bits of
+ * its parts as mov packs the parts. */
 static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
                              uint32_t lane)
 {
@@ -641,6 +663,7 @@ static uint64_t operand_bits(struct undef *u, const struct ptx_insn *p, const st
     return bits;
 }
 
+/* Replaces the undefined bits of one lane's destination. Returns false if there is no room. */
 static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct ptx_opnd *o,
                        uint32_t lane, uint64_t bits, uint32_t origins)
 {
@@ -658,8 +681,9 @@ static bool write_bits(struct undef *u, const struct ptx_insn *p, const struct p
     return ok;
 }
 
-/* Returns the origins of a result. If some operands make the result undefined even by themselves,
- * returns the origins of these operands, else the origins of all operands. */
+/* Returns the origins of a result. If some operands would make the result undefined even if all
+ * other operands were defined, returns the origins of these operands, else the origins of all
+ * operands. */
 static uint32_t result_origins(const struct undef_operands *x, const uint32_t from[UNDEF_OPERANDS])
 {
     uint32_t all = 0, alone = 0, marked = 0;
@@ -718,7 +742,7 @@ void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_
         report(w->undef, origins);
 }
 
-void undef_store_piece(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
+void undef_store_chunk(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
                        uint32_t origins)
 {
     if (sp == SP_GENERIC)
@@ -729,7 +753,8 @@ void undef_store_piece(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_
         add_undefined(w->matrix, bytes, origins);
 }
 
-/* Whether operand i belongs to a matrix instruction and tensor/fragments.c follows it. */
+/* Whether operand i is a matrix fragment: a part of a matrix in registers, whose marks
+ * tensor/fragments.c passes on. */
 static bool is_fragment(const struct ptx_insn *p, uint32_t i)
 {
     if (str_eq(p->op, "mma") || (str_eq(p->op, "wmma") && ptx_has(p, "mma")))
@@ -741,14 +766,15 @@ static bool is_fragment(const struct ptx_insn *p, uint32_t i)
     return str_eq(p->op, "movmatrix");
 }
 
-/* Whether undef_step() skips this operand, because the instruction itself passes its marks on. */
-static bool is_left(const struct ptx_insn *p, uint32_t i)
+/* Whether undef_step() must ignore this operand, because undef_exchange() or tensor/fragments.c
+ * handles its marks when the instruction executes. */
+static bool handled_later(const struct ptx_insn *p, uint32_t i)
 {
     return (i == 1 && is_exchange(p)) || is_fragment(p, i);
 }
 
-/* Returns the lanes whose addresses the instruction reads. ldmatrix and stmatrix may read only
- * some. */
+/* Returns the lanes whose addresses the instruction reads. ldmatrix and stmatrix read those of
+ * lanes 0 to 7 (.x1) or 0 to 15 (.x2). */
 static uint32_t address_lanes(const struct ptx_insn *p)
 {
     if (!str_eq(p->op, "ldmatrix") && !str_eq(p->op, "stmatrix"))
@@ -781,7 +807,7 @@ void undef_step(struct warp *w, const struct insn *in)
         step_plain(w, u, p, in, lanes, marked);
     } else {
         for (uint32_t i = first; i < p->nops; i++)
-            if (!is_left(p, i))
+            if (!handled_later(p, i))
                 report_operand(u, &p->ops[i], lanes & address_lanes(p));
         if (first && !is_exchange(p) && !is_fragment(p, 1))
             unmark_operand(u, &p->ops[0], lanes);
@@ -796,7 +822,8 @@ void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[W
     struct undef *u = w->undef;
     const struct ptx_insn *p = insn_src(w, in);
     const struct ptx_opnd *src = &p->ops[1], *dst = &p->ops[0];
-    bool moves = str_eq(p->op, "shfl"); /* the others combine values */
+    bool moves = str_eq(p->op, "shfl"); /* vote, match and redux combine the values of several
+                                         * lanes */
     uint64_t bits[WARP] = {0};
     uint32_t origins[WARP] = {0}, marked = src->kind == PO_REG ? lanes_of(u, src->var) : 0;
     if (w->frame != w->frame0) {

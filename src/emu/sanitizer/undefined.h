@@ -1,6 +1,6 @@
 /*
- * undefined.h - undefined values in registers. undefined.c uses undefined_bits.c through this file,
- * and suspects.c uses undefined.c.
+ * undefined.h - undefined values in registers: what undefined.c needs from undefined_bits.c, and
+ * suspects.c from undefined.c. state.h and core/machine.h declare the rest of undefined.c.
  */
 #ifndef EMU_SANITIZER_UNDEFINED_H
 #define EMU_SANITIZER_UNDEFINED_H
@@ -9,8 +9,8 @@
 
 enum { UNDEF_OPERANDS = 8 };
 
-/* One lane's operands of an instruction: bit i of u[k] is set if bit i of operand k is undefined.
- */
+/* One lane's operands of an instruction. Bit i of u[k] is set if bit i of operand k is
+ * undefined. */
 struct undef_operands {
     const struct warp *w;
     const struct ptx_insn *p;
@@ -23,8 +23,8 @@ struct undef_operands {
  * the width of the destination. */
 uint64_t undef_result(const struct undef_operands *x);
 
-/* Follows bytes that this lane loads from a suspect, as if they were undefined. Sets *used at their
- * first use. Returns false if we cannot follow them. */
+/* Follows bytes that this lane loads from a suspect (a cell that is part of a race, suspects.h), as
+ * if they were undefined. Sets *used at their first use. Returns false if we cannot follow them. */
 bool undef_follow(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bytes,
                   bool *used);
 

@@ -2,10 +2,16 @@
  * undefined_bits.c - computes which bits of an instruction's result are undefined, from the
  * undefined bits of its operands.
  *
- * The answer is exact for instructions that move or select bits (moves, shifts, bit fields, logic,
- * conversions between integers). A sum or a product is undefined from the lowest undefined bit of
- * an operand upwards. In packed instructions (.f16x2) this holds for each part separately. Any
- * other result is undefined as a whole.
+ * - Instructions that move, select or combine single bits (mov, selp, shifts, bit fields, prmt,
+ *   and, or, xor, not, lop3, conversions between integers without .sat): a bit of the result is
+ *   undefined if it depends on an undefined bit. If the number of bits to shift, the place of a
+ *   field or the predicate of selp is undefined, the whole result is.
+ * - Integer add, sub, mul, mad and neg without .hi and .sat: the result is undefined from the
+ *   lowest undefined bit of an operand upwards. A signed .wide product is undefined as a whole.
+ * - Packed floats (.f16x2, .bf16x2, .f32x2): each part of the result is undefined as a whole if the
+ *   same part of an operand has an undefined bit.
+ * - setp: the result is defined if defined bits alone decide it.
+ * - Any other result is undefined as a whole if any bit of an operand is undefined.
  */
 #include "base/util.h"
 #include "emu/core/bitops.h"
@@ -36,8 +42,9 @@ static bool pred_at(const struct undef_operands *x, uint32_t k)
     return (opnd_pred(x->w, x->in->o[k]) >> x->lane & 1) != x->p->ops[k].neg;
 }
 
-/* Returns the bits of the logic function's result that can be 0 or 1, depending on the undefined
- * bits of the operands. */
+/* Returns the bits of the logic function's result that can be 0 as well as 1, depending on the
+ * undefined bits of the operands. `v` holds the values of the operands, `u` their undefined
+ * bits. */
 static uint64_t logic_bits(const uint64_t v[3], const uint64_t u[3], uint32_t lut)
 {
     uint64_t ones = 0, zeros = 0;

@@ -20,12 +20,12 @@ struct fragment_move {
                   unsigned *bit);
 };
 
-/* A line is accessed in pieces of FRAGMENT_PIECE bytes; fragment_piece() numbers them for
- * matrix_access.piece. */
-enum { FRAGMENT_PIECE = 64 };
-static inline uint32_t fragment_piece(uint32_t line, uint32_t byte)
+/* A line is accessed in chunks of FRAGMENT_CHUNK bytes; fragment_chunk() numbers them for
+ * matrix_access.chunk. A line has at most two chunks. */
+enum { FRAGMENT_CHUNK = 64 };
+static inline uint32_t fragment_chunk(uint32_t line, uint32_t byte)
 {
-    return line * 2 + byte / FRAGMENT_PIECE;
+    return line * 2 + byte / FRAGMENT_CHUNK;
 }
 
 /* Call it after a load whose memory had undefined bytes (w->matrix->undefined). */
