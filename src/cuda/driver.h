@@ -15,16 +15,17 @@
  *   tensormap.h  descriptors for TMA
  *   nvml.h       clocks of a GPU
  *
- * Every function takes the driver first and `struct err *` last. It returns 0 or the negated error
- * number of the driver: `rc < 0` is any failure, `rc == -CU_OUT_OF_MEMORY` is one of them. If err
- * is NULL, the function makes no text. Functions that free or close something return void, because
- * a caller could do nothing about a failure.
+ * A function that wraps the driver takes the driver first and, if it can fail, `struct err *` last.
+ * It returns 0 or the negated error number of the driver: `rc < 0` is any failure, `rc ==
+ * -CU_OUT_OF_MEMORY` is one of them. If err is NULL, the function makes no text. Functions that
+ * free or close something return void, because a caller could do nothing about a failure. nvml.h
+ * has rules of its own.
  *
  * The declarations are ours, not those of NVIDIA's cuda.h, so that a program builds with libc
  * alone. If cuda.h is installed, t/unit/cuda.c compares our declarations with it.
  *
  * The driver may be called from several threads. Each thread must first make a context current with
- * cu_context_use().
+ * cu_context_use(); cu_context_open() does so for the thread that calls it.
  */
 #ifndef CUDA_DRIVER_H
 #define CUDA_DRIVER_H

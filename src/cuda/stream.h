@@ -23,8 +23,10 @@ int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 /* Waits until all work of the stream is done. */
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
-/* Waits for at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran out. Records the
- * event `done`, which the caller created, and polls it. Short waits spin, long ones sleep. */
+/* Waits until all work of the stream is done, but at most timeout_ns (0 = no limit). Returns
+ * -CU_NOT_READY if time ran out. Records the event `done`, which the caller created, and polls it.
+ * Short waits spin, long ones sleep. When the work is done, the driver writes out the text of the
+ * kernels' printf; the limit does not cover that. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
 /* Work that is put on the stream after this call starts only when the event has happened. */

@@ -13,7 +13,7 @@
 struct device_ceilings {
     struct device_info info;
     struct device_health health;
-    double copy_gbps;   /* read + write, 1 GiB each */
+    double copy_gbps;   /* read + write, 1 GiB each, or less on a small GPU */
     double read_gbps;   /* read alone */
     double f32_tflops;  /* multiply-add on the CUDA cores */
     double f16_tflops;  /* tensor cores, fp16 in, fp32 out; the fastest instruction of the GPU */

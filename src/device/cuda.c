@@ -173,7 +173,8 @@ int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, 
     uint64_t blocks = MAX((n + 255) / 256, UINT64_C(1));
     unsigned grid = (unsigned)MIN(blocks, (uint64_t)d->info.sms * 8);
     if (d->lost != RESULT_OK)
-        return err_set(err, ERR_ENV, "the device was lost before: %s", d->lost_why);
+        return err_set(err, ERR_ENV, "the GPU cannot be used any more after this error: %s",
+                       d->lost_why);
     CUDA_TRY(d, cu_launch_1d(d->cu, f, grid, 256, 0, d->stream, args, NULL), err,
              "launching a service kernel");
     return 0;
@@ -181,8 +182,8 @@ int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, 
 
 int cuda_wait(struct cuda *d, uint64_t timeout_ns)
 {
-    /* During this wait the driver also fetches and formats the kernels' printf output, so the limit
-     * of the call covers this work too. */
+    /* When the work is done, this call also makes the driver write out the text of the kernels'
+     * printf. timeout_ns does not cover that part; the worker's watchdog does. */
     return cu_stream_sync_within(d->cu, d->stream, d->done, timeout_ns, NULL);
 }
 

@@ -13,8 +13,8 @@
  *   cuda_lib.c    cuBLASLt as a baseline
  *   cuda_peak.c   ceilings: the highest rates of the device
  *
- * There is one context (the primary one), one stream and one thread. A kernel that faults or hangs
- * makes the context unusable. Then `lost` is set, and every later operation fails with the reason.
+ * There is one context (the GPU's primary one), one stream and one thread. A kernel that faults or
+ * hangs makes the context unusable. Then `lost` and `lost_why` are set, and later operations fail.
  */
 #ifndef DEVICE_CUDA_H
 #define DEVICE_CUDA_H
@@ -55,7 +55,7 @@ struct cuda_slab {
     bool used;
     uint64_t addr, bytes; /* the buffer inside the slab */
     uint64_t key;         /* decides the bytes of its guard zones */
-    uint64_t stamp;       /* when it was last used */
+    uint64_t stamp;       /* when a buffer was last placed in it */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
 
@@ -108,7 +108,8 @@ static inline struct cuda *cuda_of(struct device *d)
 /* Reports a failed driver call of Hone's own: returns -1 with "what: why" in err. Remembers a lost
  * context. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* Returns the status that a driver error means for the candidate's code, and explains it in err. */
+/* Returns the status that a driver error means for the candidate's code, and explains it in err.
+ * Remembers a lost context. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \
@@ -118,8 +119,8 @@ enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const cha
             return cuda_fail((d), rc_, (err), (what)); \
     } while (0)
 
-/* Launches a service kernel for n work items. The kernel loops if there are more items than
- * threads. */
+/* Launches a service kernel (one of Hone's own, service.cu) for n work items. The kernel loops if
+ * there are more items than threads. */
 int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err);
 /* Waits for the stream, at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran
  * out. */

@@ -1,7 +1,7 @@
 /*
  * Manages buffers. Each buffer has an allocation of its own, a slab, with guard zones on both
- * sides. When a buffer is freed, we keep the slab and reuse it for another buffer, at another place
- * inside the slab. So a call gets new addresses without the cost of a driver allocation.
+ * sides. When a buffer is freed, we keep the slab and reuse it for another buffer, at a random
+ * place inside the slab. So most calls get new addresses without the cost of a driver allocation.
  *
  *     base                addr                       addr+bytes             base+size
  *      | gap  | guard 64K  | the buffer               | guard 64K  | gap     |
@@ -85,16 +85,16 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
 /* Returns how many slabs of this size to keep. The time of a short kernel depends on the addresses
  * of its tensors: other addresses change the time by some tens of nanoseconds. A measured time
  * should cover many addresses, not only the few that one process happened to get. So we keep about
- * 64 MB of slabs of each size: SLABS_MIN to SLABS_MAX slabs. */
+ * 64 MB of slabs of each size, but at least SLABS_MIN and at most SLABS_MAX slabs. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a random unused slab of about this size, or NULL if the caller shall allocate a new one:
- * because there is no such slab, or because there are fewer than slabs_wanted() and the device has
- * room. */
+/* Returns a random unused slab of about this size, or NULL if the caller shall allocate a new one.
+ * This is so if there is no such slab, or if there are fewer than slabs_wanted() and all slabs
+ * together take less than half of the device's memory. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -242,10 +242,11 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
 }
 
 /*
- * Removes everything that the candidate could find in the L2. First we write a buffer, which pushes
- * out the dirty lines of the data that we just generated. Then we read twice the cache's size,
- * which fills the cache with clean lines. So the candidate's time does not include writing back the
- * dirty lines of others.
+ * Removes everything that the candidate could find in the L2. First we end the privilege of lines
+ * that a kernel asked the L2 to keep. Then we write a buffer of at least twice the cache's size,
+ * which pushes out the dirty lines of the data that we just generated. Then we read as many bytes
+ * of another buffer, which fills the cache with clean lines. So the candidate's time does not
+ * include writing back the dirty lines of others.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

@@ -65,8 +65,9 @@ out:
     return rc;
 }
 
-/* Returns the rate of a kernel whose blocks each do `ops_per_block_iter` operations per iteration,
- * or 0 if the service cubin does not have the kernel. */
+/* Returns the rate of a kernel, in 1e12 operations per second. Each of its blocks does
+ * `ops_per_block_iter` operations per iteration. Returns 0 if the service cubin does not have the
+ * kernel, or if the measurement fails. */
 static double rate(struct cuda *d, const char *name, unsigned blocks_per_sm, unsigned block,
                    unsigned smem, double ops_per_block_iter, void **args, uint32_t *iters,
                    struct err *err)

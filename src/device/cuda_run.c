@@ -1,16 +1,16 @@
 /*
  * Loads modules, launches kernels and times them.
  *
- * The worker queues a whole timed call behind a gate kernel and then opens the gate. So the time
- * between the two events contains no time of the host:
+ * The worker queues a whole timed call behind a gate kernel, and cuda_time_end() opens the gate. So
+ * the time between the two events contains no time of the host:
  *
  *     flush | gate (waits for the host) | event | launches... | event
  *
  * The gate stays closed for at least REST_NS. PyTorch baselines wait as long (torch_sidecar.py). So
  * all contenders start from the same state of the device.
  *
- * If the host takes longer than GATE_NS to queue the call (because the driver had to allocate
- * something), the gate opens by itself and the worker does not use the time.
+ * If the host takes longer than GATE_NS to queue the call (for example because the driver had to
+ * allocate something), the gate opens by itself and the worker does not use the time.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 enum { CUBIN_MAX = 256 << 20, MAX_FUNCTIONS = 64, MAX_RANGES = 64 };
 static const uint64_t GATE_NS = 100 * 1000 * 1000, REST_NS = 500 * 1000;
 
-struct module_range {
+struct module_range { /* one section of writable variables */
     cu_ptr ptr;
     uint64_t bytes, hash; /* hash of the contents when the module was loaded */
     char *name;
@@ -43,7 +43,9 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    /* `range` covers all memory in which the module could keep data for the next call */
+    /* `range` covers every section of writable variables of the module. The module has no other
+     * memory in which it could keep data for the next call, so cuda_globals_intact() notices any
+     * data that it keeps. */
     bool sealed;
 };
 
@@ -100,12 +102,12 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 }
 
 /*
- * Where the writable variables of a cubin lie in memory. For each section (.nv.global,
- * .nv.global.init) we need one symbol whose address the driver knows. The variables of a section
- * lie in memory as they lie in the file, so the address of one symbol gives the addresses of all of
- * them, also of static variables. Headers like CuTe's define thousands of symbols, and it takes
- * microseconds to ask the driver for one. So we remember the symbols that we found, and the next
- * load uses them.
+ * The symbols that tell us where the writable variables of a cubin lie in memory. For each section
+ * (.nv.global, .nv.global.init) we need one symbol whose address the driver knows. The variables of
+ * a section lie in memory as they lie in the file, so the address of one symbol gives the addresses
+ * of all of them, also of static variables. Headers like CuTe's define thousands of symbols, and it
+ * takes microseconds to ask the driver for one. So we remember the symbols that we found, and the
+ * next load of the same file uses them.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
@@ -135,7 +137,9 @@ static void look_for_symbols(struct cuda *d, struct cuda_symbols *out, cu_module
     struct elf e;
     bool found[256] = {false};
     if (!elf_open(&e, data, len)) {
-        out->nsections = 1; /* this is PTX, not a cubin, so we know nothing about its variables */
+        /* This is PTX, not a cubin, so we know nothing about its variables. We count one section
+         * and find no symbol for it, so that the module never counts as sealed. */
+        out->nsections = 1;
         return;
     }
     unsigned shstr = ((const Elf64_Ehdr *)data)->e_shstrndx;
@@ -225,7 +229,7 @@ enum result_status cuda_load(struct device *dev, const struct job_module *jm, co
     enum result_status st = RESULT_OK;
     m->kind = jm->kind;
     if (d->lost != RESULT_OK) {
-        err_set(err, ERR_ENV, "the device was lost before: %s", d->lost_why);
+        err_set(err, ERR_ENV, "the GPU cannot be used any more after this error: %s", d->lost_why);
         st = RESULT_MACHINE;
     } else if (jm->kind == JOB_MODULE_LIBRARY) {
         m->spec = xstrdup(jm->spec);
@@ -305,15 +309,18 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;
     if (threads > 1024 || l->block[2] > 64)
-        err_set(err, ERR_INPUT, "a block of %ux%ux%u: at most 1024 threads (64 in z) are allowed",
+        err_set(err, ERR_INPUT,
+                "a block of %ux%ux%u threads: at most 1024 are allowed, and at most 64 in z",
                 l->block[0], l->block[1], l->block[2]);
     else if (threads > (uint64_t)m->fn[fn].max_threads)
-        err_set(err, ERR_INPUT,
-                "%llu threads per block, but with %d registers a thread (or its launch bounds) at "
-                "most %d fit",
-                (unsigned long long)threads, m->fn[fn].regs, m->fn[fn].max_threads);
+        err_set(
+            err, ERR_INPUT,
+            "a block of %llu threads, but this kernel allows at most %d (it needs %d registers per "
+            "thread, or its launch bounds are smaller)",
+            (unsigned long long)threads, m->fn[fn].max_threads, m->fn[fn].regs);
     else if (smem > d->info.smem_per_block_optin)
-        err_set(err, ERR_INPUT, "%llu bytes of shared memory per block (%d static), at most %u fit",
+        err_set(err, ERR_INPUT,
+                "a block needs %llu bytes of shared memory (%d of them static), but at most %u fit",
                 (unsigned long long)smem, m->fn[fn].static_smem, d->info.smem_per_block_optin);
     else if (l->grid[1] > 65535 || l->grid[2] > 65535 || l->grid[0] > 2147483647u)
         err_set(err, ERR_INPUT,
@@ -327,8 +334,9 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
     return RESULT_PLAN;
 }
 
-/* Opts in, once per kernel, to large shared memory and to clusters of more than 8 blocks if a
- * launch needs them. */
+/* Allows the kernel what it may not use by default: more than 48 KB of shared memory, each time a
+ * launch needs more than all launches before, and clusters of more than 8 blocks, once per
+ * kernel. */
 static int opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
 {
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;
@@ -398,7 +406,7 @@ enum result_status cuda_tensormap(struct device *dev, const struct job_tensormap
 static enum result_status report_hang(struct cuda *d, uint64_t timeout_ns, struct err *err)
 {
     d->lost = RESULT_HANG;
-    snprintf(d->lost_why, sizeof d->lost_why, "still running after %.1f s",
+    snprintf(d->lost_why, sizeof d->lost_why, "the kernels were still running after %.1f s",
              (double)timeout_ns / 1e9);
     err_set(err, ERR_INPUT, "%s", d->lost_why);
     return RESULT_HANG;
@@ -407,7 +415,7 @@ static enum result_status report_hang(struct cuda *d, uint64_t timeout_ns, struc
 enum result_status cuda_sync(struct device *dev, uint64_t timeout_ns, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    if (d->lost != RESULT_OK) { /* time_end() has noticed the loss first */
+    if (d->lost != RESULT_OK) { /* an earlier operation, such as time_end(), noticed the loss */
         err_set(err, ERR_INPUT, "%s", d->lost_why);
         return d->lost;
     }
@@ -458,7 +466,8 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
     return 0;
 }
 
-/* Measures an empty kernel once, between events, behind the gate. */
+/* Times one launch of an empty kernel behind the gate. Returns its time, or < 0 if there is
+ * none. */
 static double empty_sample(struct cuda *d, struct err *err)
 {
     struct launch_stat stat;

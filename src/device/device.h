@@ -60,13 +60,13 @@ struct launch_stat {
     bool is_model;
 };
 
-#define DEVICE_PIECE 1024u
+#define DEVICE_PIECE 1024u /* bytes of a piece */
 
 /* If the worker will verify a sampled call, the device runs more blocks after those for the cost
  * model. These further blocks may take DEVICE_VERIFY_LIMITS times the limit of a call. */
 #define DEVICE_VERIFY_LIMITS 10u
 
-/* A part of a buffer: its bytes, and which elements were written. */
+/* A piece of a buffer: its bytes, and which elements were written. */
 struct device_piece {
     uint64_t first; /* number of the first element */
     uint32_t elems;
@@ -103,7 +103,7 @@ struct device_ops {
 
     /* Memory. alloc surrounds the buffer with guard zones. guards_ok says whether these are intact
      * and, if not, gives the address of the first damaged byte. alloc fails with ERR_LIMIT if there
-     * is not enough memory. Addresses should differ from call to call. */
+     * is not enough memory. On cuda, addresses differ from call to call. */
     int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                  struct err *err);
     int (*free)(struct device *d, uint64_t addr, struct err *err);
@@ -146,8 +146,8 @@ struct device_ops {
     enum result_status (*sync)(struct device *d, uint64_t timeout_ns, struct err *err);
     /* Times the launches between begin and end: cuda with events, emu with the cost model. The
      * order is time_begin, launches, time_end, sync. cuda holds the launches back until time_end,
-     * so that no host delay falls between them. If a launch failed or hangs, time_ns < 0, and sync
-     * tells why. */
+     * so that no host delay falls between them. If a launch failed or hangs, or if cuda could not
+     * hold the launches back long enough, time_ns < 0. After a failure, sync tells why. */
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 

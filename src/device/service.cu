@@ -1,7 +1,8 @@
 /*
  * service.cu - Hone's own device code: data, poison, hashes, guard zones, cache flushing,
  * comparison, and kernels that measure the highest rates of a device. NVRTC compiles it into the
- * bundle's service cubin. src/device/cuda*.c launch every kernel and describe its parameters.
+ * bundle's service cubin. src/device/cuda*.c launch the kernels. Kernels that work on data loop if
+ * there is more data than threads.
  */
 #include "job/compare_core.h"
 #include "job/gen_core.h"
@@ -261,7 +262,8 @@ extern "C" __global__ void hone_fma32(float *sink, uint32_t iters, float a, floa
 }
 
 #if __CUDA_ARCH__ >= 800
-/* Each warp has eight independent accumulators; m16n8k16, 4096 operations per instruction. */
+/* Each warp has eight independent accumulators. An instruction does 4096 operations for f16
+ * (m16n8k16) and 2048 for tf32 (m16n8k8). */
 #define MMA_KERNEL(name, ptx)                                                                      \
     extern "C" __global__ void name(float *sink, uint32_t iters, uint32_t a, uint32_t b)           \
     {                                                                                              \
@@ -283,8 +285,9 @@ MMA_KERNEL(hone_mma_tf32, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
 #endif
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-/* Hopper's tensor cores: one warpgroup multiplies 64x256x16 from shared memory, again and again.
- * The tiles hold pseudo-random halves, because zeros would draw less power than real data. */
+/* Hopper's tensor cores: each of the block's three warpgroups multiplies 64x256x16 from shared
+ * memory, four times per iteration. The tiles hold pseudo-random halves, because zeros would draw
+ * less power than real data. */
 __device__ static uint64_t smem_desc(const void *p)
 {
     uint64_t a = (uint64_t)__cvta_generic_to_shared(p);
