@@ -81,7 +81,8 @@ static bool is_sampled(const struct call_ctx *x)
 }
 
 /* In a sampled call nobody compares the results of a baseline. So a baseline needs only those
- * inputs that decide what it does, such as indices and row pointers. */
+ * inputs that can decide what it does, such as indices and row pointers: all inputs that are not
+ * floats. */
 static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
     return !is_sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
@@ -331,7 +332,7 @@ static int check_globals(struct job_run *r, struct call_ctx *x, struct err *err)
 }
 
 /* Checks guard zones, inputs and module variables after the call. If only a sample of the blocks
- * ran, keep_pieces() checks inputs and variables instead. */
+ * ran, keep_pieces() checks inputs and variables instead, if the call is to be verified. */
 static int check_after_call(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -530,9 +531,9 @@ static void add_lap(uint64_t *since, uint64_t *sum)
     *since = t;
 }
 
-/* The device enforces its own limit on a call. The watchdog ends calls that ignore this limit.
- * After a failed call the watchdog stays armed until run_call() has freed the buffers, because
- * freeing may hang too. It is not armed while Hone fills and checks data. */
+/* The device enforces its own limit on a call. The watchdog ends calls that ignore this limit: it
+ * is armed while the launches run, not while Hone fills and checks data. After a failed call it
+ * stays armed until run_call() has freed the buffers, because freeing may hang too. */
 static enum result_status execute_watched(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     bool more = is_sampled(x) && (x->call->flags & JOB_CALL_VERIFY);

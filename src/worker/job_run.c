@@ -117,8 +117,8 @@ static enum result_status verify_so_far(struct job_run *r)
     return RESULT_OK;
 }
 
-/* A call that failed says nothing about the candidate if Hone or the machine is to blame. The
- * calls before it may show an error, so we verify them if that is still possible. */
+/* A call that failed because of Hone or the machine says nothing about the candidate. But the calls
+ * before it may show an error, so we verify them if that is still possible. */
 static void verify_after_failure(struct job_run *r)
 {
     struct err err = ERR_INIT;
@@ -132,8 +132,8 @@ static void verify_after_failure(struct job_run *r)
     r->res.where_call = where_call;
 }
 
-/* True for the first case with modelled calls, which only the emulator has. */
-static bool modelling_begins(const struct job *j, uint32_t c)
+/* Whether this is the first case with sampled calls, which only the emulator has. */
+static bool sampling_begins(const struct job *j, uint32_t c)
 {
     for (uint32_t i = 0; i <= c; i++)
         for (uint32_t k = 0; k < j->cases[i].ncalls; k++)
@@ -142,8 +142,8 @@ static bool modelling_begins(const struct job *j, uint32_t c)
     return false;
 }
 
-/* On the emulator a modelled call may run so long that the watchdog ends the process. So the worker
- * verifies all earlier calls before the first case with modelled calls. (An emulated kernel cannot
+/* On the emulator a sampled call may run so long that the watchdog ends the process. So the worker
+ * verifies all earlier calls before the first case with sampled calls. (An emulated kernel cannot
  * read the truth, which lies in memory of the host.) */
 static enum result_status run_cases(struct job_run *r)
 {
@@ -152,7 +152,7 @@ static enum result_status run_cases(struct job_run *r)
     sidecar_prepare(r);
     for (uint32_t c = 0; c < r->job->ncases && st == RESULT_OK; c++) {
         const struct job_case *jc = &r->job->cases[c];
-        if (modelling_begins(r->job, c))
+        if (sampling_begins(r->job, c))
             st = verify_so_far(r);
         for (uint32_t k = 0; k < jc->ncalls && st == RESULT_OK; k++)
             st = run_call(r, c, &jc->calls[k]);

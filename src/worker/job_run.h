@@ -5,9 +5,10 @@
  *     run_bundle(dir, open_device, err)      reads job.bin, runs the job, writes result.bin
  *
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
- * rounds.c). Then it unloads the candidate's module, opens the oracle and compares the kept outputs
- * with the truth (verify.c). On the emulator it also verifies the calls so far before the first
- * case with sampled calls.
+ * rounds.c). Then it unloads all modules, opens the oracle and compares the kept outputs with the
+ * truth (verify.c). On the emulator it also verifies the calls so far before the first case with
+ * sampled calls (calls that run only a sample of their blocks). Last, it times short kernels in
+ * further processes (time_in_processes.c).
  */
 #ifndef WORKER_JOB_RUN_H
 #define WORKER_JOB_RUN_H
@@ -25,7 +26,7 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err);
 
 /* Runs one call (call.c) and appends its result to the case. Returns RESULT_OK, or the status that
  * ends the job. In that case r->res holds the reason. A baseline that fails is marked in r->mods
- * and does not end the job. */
+ * and does not end the job, unless it faulted on a GPU: after a fault the context is unusable. */
 enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call *call);
 /* Runs the timed rounds of a case (rounds.c) and adds the time they took to *spent_ns. */
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns,
@@ -36,7 +37,7 @@ double *job_run_times(const struct job_run *r, uint32_t c, uint32_t program, siz
  * (time_in_processes.c). */
 bool candidate_is_short(const struct job_run *r, uint32_t c);
 /* Times all cases with a short candidate in further processes and appends the calls of these
- * processes to the result. Closes the device first. */
+ * processes to the result. If there are such cases, closes the device first. */
 void time_in_processes(struct job_run *r);
 /* After a timed call of the candidate: decides whether to keep and verify it, and makes room if
  * so. */
@@ -51,10 +52,10 @@ void unload_kernels(struct job_run *r);
  * Returns the status. */
 enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
                                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Hands the result so far to the watchdog and writes it to progress.bin. If `now` is false and the
- * last write was less than 50 ms ago, does nothing. If `now` is true and the last write was less
- * than 50 ms ago, an emulator job leaves the writing to the watchdog. The watchdog writes the
- * result 50 ms later, unless it gets a newer result before that. */
+/* Hands the result so far to the watchdog and writes it to progress.bin. If the last write was less
+ * than 50 ms ago and `now` is false, does nothing. If the last write was less than 50 ms ago and
+ * `now` is true, an emulator job with a time limit leaves the writing to the watchdog, which writes
+ * the result some 50 ms later, unless it gets a newer result before that. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
 unsigned job_run_threads(const struct job_run *r);
 /* Stores the GPU's clocks, and the reasons why they are low, in the result. Slot 0 is for the start

@@ -23,7 +23,8 @@ struct sidecar;
 struct module_state {
     struct device_module *m; /* NULL: not loaded */
     struct sidecar *sidecar; /* only for JOB_MODULE_TORCH; NULL until it is started */
-    bool unsealed; /* Hone cannot check all of the module's state, so every call loads it afresh */
+    bool unsealed; /* Hone cannot check all of the module's state, so timed calls load it afresh
+                    * too */
     enum result_status status;
 };
 

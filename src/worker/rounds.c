@@ -2,22 +2,24 @@
  * Times the programs of a case in rounds. A round calls every program once. The order is reversed
  * from round to round (A B C, C B A, ...), so that drift of the clocks affects all programs alike.
  * Every call gets new data, poison and addresses. Rounds go on until the medians are known well
- * enough or the time is used up.
+ * enough, or the time or the number of rounds is used up.
  *
  * The address of the code matters too. A cold start fetches instructions from memory. This takes up
  * to 100 ns longer from one address than from another, in every call alike. So the modules change
- * addresses: every seven rounds the worker unloads all modules, and the next round loads them in
- * its own order. Seven is odd, so this order is reversed each time.
+ * addresses: every seven rounds the worker unloads all modules of compiled kernels, and the next
+ * round loads them in its own order. Seven is odd, so this order is reversed each time.
  *
- * The address of the driver's own data (page tables, for example) matters as well. Within
- * one process the time of a 4 us kernel does not change, but in another process it may be up to
- * 100 ns longer or shorter. So the worker repeats the timing of short kernels in further processes
+ * The address of the driver's own data (page tables, for example) matters as well. Within one
+ * process the time of a 4 us kernel does not change, but in another process it may be up to 100 ns
+ * longer or shorter. So the worker repeats the timing of short kernels in further processes
  * (time_in_processes.c).
  *
- * The worker decides after each call of the candidate whether to verify this call (reservoir
- * sampling). It chooses among the calls that are no slower than the median so far. Neither the
- * candidate nor the job knows the choice in advance. So if a kernel computes correctly only in some
- * calls, the worker verifies its fast calls, which are the ones that determine its time.
+ * The worker decides after each call of the candidate whether to verify this call. It takes the
+ * first calls until it has as many as the job asks for. From then on it lets a call replace an
+ * earlier one only if the call is no slower than the median so far, and draws which ones at random
+ * (reservoir sampling). Neither the candidate nor the job knows the choice in advance. So if a
+ * kernel computes correctly only in some calls, the worker verifies its fast calls, which are the
+ * ones that determine its time.
  */
 #include <stdlib.h>
 

@@ -184,8 +184,8 @@ static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeou
 
 /*
  * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode eager|compile" and "tf32
- * 0|1|convs", then a blank line, then the program. If it has none of these lines, the whole spec is
- * the program.
+ * 0|1|convs", then a blank line, then the program. If it does not begin with an axes line, the
+ * whole spec is the program.
  */
 struct program {
     char *axes, *scalars; /* names, separated by spaces */

@@ -15,8 +15,8 @@
 /* Starts the processes of all PyTorch baselines, so that they import PyTorch while the worker
  * checks the candidate. */
 void sidecar_prepare(struct job_run *r);
-/* Runs one call. Starts the process if it is not running. If the call fails, the baseline fails,
- * but never the job. */
+/* Runs one call. Starts the process if it is not running. If PyTorch or its process fails, only the
+ * baseline fails: RESULT_LOAD_FAILED. */
 enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint32_t c,
                                 const struct job_call *call, const uint64_t *addr, double *time_ns,
                                 struct err *err);

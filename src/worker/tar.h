@@ -1,10 +1,10 @@
 /*
  * tar.h - reads bundles from one ustar file and writes results to another.
  *
- * The reader trusts nothing. It accepts only regular files and directories named todo/ID/FILE. ID
- * and FILE consist of letters, digits, '.', '_' and '-' and do not start with a dot. Sizes and
- * counts have limits, and header checksums must be right. Anything else is an error, and then no
- * bundle runs.
+ * The reader trusts nothing. It accepts only regular files named todo/ID/FILE and the directories
+ * above them, and skips pax headers. ID and FILE consist of letters, digits, '.', '_' and '-' and
+ * do not start with a dot. Sizes and counts have limits, and header checksums must be right.
+ * Anything else is an error, and then no bundle runs.
  */
 #ifndef WORKER_TAR_H
 #define WORKER_TAR_H

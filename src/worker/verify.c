@@ -65,7 +65,8 @@ static int compute(struct verifier *v, const struct kept_call *k, struct err *er
     return oracle_compute(v->oracle, c, &k->call, k->out, seed, job_run_threads(r), &v->truth, err);
 }
 
-/* The device only counts wrong elements. If there are any, the host looks at every element. */
+/* The device only sums up errors and counts wrong elements. If there are any, the host looks at
+ * every element. */
 static int compare_on_device(struct verifier *v, const struct kept_call *k, uint32_t i,
                              struct result_compare *out, struct err *err)
 {

@@ -52,7 +52,8 @@ struct verify_elements {
     uint32_t level[JOB_MAX_BUFFERS];               /* see part_of_element() */
     bool unknown[JOB_MAX_BUFFERS];                 /* no level gives the truth of this buffer */
     struct unit_vec units[JOB_MAX_PHASES];         /* the units to run */
-    uint64_t *seen;                                /* hash table of the intervals in `units` */
+    uint64_t *seen;                                /* hash table of the intervals of units that are
+                                                    * in `units` */
     uint32_t nseen;
     uint64_t rng;
     uint64_t fault; /* set if the oracle made an access out of bounds */
@@ -443,7 +444,8 @@ static uint32_t count_written(const struct device_piece *p)
     return n;
 }
 
-/* Draws one of the piece's n written elements. */
+/* Draws one of the piece's n written elements. Returns the last element of the piece if none is
+ * written. */
 static uint32_t draw(struct verify_elements *s, const struct device_piece *p, uint32_t n)
 {
     uint32_t at = 0;
@@ -479,8 +481,9 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds how many units of the earlier phases an element needs. Tries the levels on one element,
- * from the fewest units to all of them. */
+/* Finds how many units of the earlier phases an element needs. Tries the levels (see
+ * part_of_element()) on one element, from the fewest units to all of them, as far as the budget
+ * allows. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
 {
     const struct job_buffer *buf = &s->c->buffers[b];

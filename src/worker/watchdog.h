@@ -29,9 +29,9 @@ struct watchdog;
 int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uint64_t cpu_ns,
                    struct err *err);
 /* Copies a serialized result (the snapshot) and keeps it until the next one. If `save_later` is
- * true, the watchdog writes the snapshot to progress.bin after 50 ms, unless it gets a newer one
- * before. If this process crashes, the snapshot is written at once. Use `save_later` only if
- * watchdog_start() got a cpu_ns. */
+ * true, the watchdog writes the snapshot to progress.bin after 50 to 100 ms, unless it gets a newer
+ * one before. If this process crashes before that, the snapshot is written at once. Use
+ * `save_later` only if watchdog_start() got a cpu_ns. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later);
 void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status);
 void watchdog_disarm(struct watchdog *w);
