@@ -169,7 +169,7 @@ GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 }
 
 /* Returns element i of a permutation of 0..n-1. A Feistel network permutes the numbers below the
- * next even power of two; we apply it again until the result is below n. */
+ * next power of four; we apply it again until the result is below n. */
 GEN_FN uint64_t gen_perm(const struct gen_plan *p, uint64_t i)
 {
     uint64_t n = p->spec.n;

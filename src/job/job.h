@@ -158,8 +158,10 @@ struct job_call {
  * Timing beyond the listed calls. After the calls of a case, the worker makes rounds of calls over
  * all programs (A B, B A, ...), with fresh seeds derived from `seed`. It stops when every program
  * has min_calls and the 95% interval of each median, divided by the median, is under target_rel, or
- * when max_calls or limits.measure_ns is reached. It verifies `verify` of the candidate's calls in
- * these rounds, drawn at random.
+ * when max_calls or the case's share of limits.measure_ns is reached. A baseline that takes longer
+ * than 50 ms gets one call only. The worker verifies `verify` of the candidate's calls in these
+ * rounds, drawn at random, most of them from the calls that are no slower than the median
+ * (rounds.c).
  */
 struct job_timing {
     uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */

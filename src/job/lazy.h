@@ -1,5 +1,5 @@
 /*
- * lazy.h - a tensor that is filled piece by piece, when a piece is first read.
+ * lazy.h - a tensor that is filled piece by piece, when a piece is first read or written.
  *
  * A sample of a kernel's blocks, or a few units of the oracle, reads only megabytes of a tensor of
  * gigabytes. So we fill a piece of the tensor when a thread first needs it. The caller reserves and

@@ -3,9 +3,10 @@
  * call was not written by the kernel.
  *
  * Element i of a buffer poisoned with `pattern` has the bits poison_bits(dtype, pattern, i). For
- * floats they are a NaN whose payload no arithmetic produces. For integers they are random. A
- * result may equal them by chance, but not in two calls with different patterns. For bool they are
- * neither 0 nor 1. A workspace (DT_NONE) is filled with float32 NaNs.
+ * floats of 16 bits or more they are a NaN whose payload no arithmetic produces. For float8 they
+ * are a NaN that arithmetic may produce too. For integers they are random. A result may equal them
+ * by chance, but hardly in two calls with different patterns. For bool they are neither 0 nor 1. A
+ * workspace (DT_NONE) is filled with float32 NaNs.
  *
  * This file is in the common subset of C17 and C++17 and is also compiled into Hone's device code.
  */
@@ -29,8 +30,9 @@ POISON_FN uint64_t poison_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* `dtype` is a number of enum dtype; the element is in the low bytes. Bit 0 is set and bit 1 is
- * clear, so the payload differs from every canonical NaN (0x7fc00000, 0x7fffffff and similar). */
+/* `dtype` is a number of enum dtype; the element is in the low bytes. In floats of 16 bits or more
+ * bit 0 is set and bit 1 is clear, so the payload differs from every canonical NaN (0x7fc00000,
+ * 0x7fffffff and similar). */
 POISON_FN uint64_t poison_of_hash(uint8_t dtype, uint64_t h)
 {
     switch (dtype) {
@@ -59,8 +61,8 @@ POISON_FN uint64_t poison_bits(uint8_t dtype, uint64_t pattern, uint64_t i)
     return poison_of_hash(dtype, poison_mix(pattern ^ poison_mix(i)));
 }
 
-/* Whether the bits alone prove that the kernel did not write the element, even if NaN is the right
- * answer. */
+/* Whether an element that holds its poison proves that the kernel did not write it, even if NaN is
+ * the right answer. */
 POISON_FN int poison_is_proof(uint8_t dtype)
 {
     return (dtype >= 1 && dtype <= 4) || dtype == 15;

@@ -2,10 +2,10 @@
  * result.h - result.bin: the facts that a worker saw. Only `hone` judges them.
  *
  * The worker renames result.bin into place once, when it is complete. Until then it rewrites
- * `progress.bin` (the same format, with status RESULT_NOT_RUN) before every call that could hang or
- * kill it. If the worker dies, progress.bin still holds the facts so far and says which call of
- * which case was under way. A result is hostile input: the worker on another machine may be any
- * program.
+ * `progress.bin` (the same format, with status RESULT_NOT_RUN) before calls that could hang or kill
+ * it: before timed calls and in the emulator at most every 50 ms. If the worker dies, progress.bin
+ * still holds the facts so far and says which call of which case was under way. A result is hostile
+ * input: the worker on another machine may be any program.
  */
 #ifndef JOB_RESULT_H
 #define JOB_RESULT_H
@@ -129,7 +129,8 @@ struct result_call {
 };
 
 struct result_case {
-    uint32_t ncalls; /* the job's calls in order, then those of the timed rounds */
+    uint32_t ncalls; /* the job's calls in order, then those of the timed rounds, here and in timing
+                      * processes */
     struct result_call *calls;
 };
 
@@ -137,7 +138,8 @@ struct result_case {
  * on. */
 struct result_module {
     enum result_status status;
-    const char *message; /* why it failed, or what it is: "cuBLASLt 13.0, algorithm 3 of 8" */
+    const char *message; /* why it failed, or what it is: "PyTorch 2.9.1, compile"; "" if nothing is
+                          * known */
 };
 
 struct result {

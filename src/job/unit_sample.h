@@ -4,12 +4,15 @@
  * The units of the last phase lie in rows and columns, as the elements of the largest output do.
  * The sample consists of short runs of adjacent units of a row:
  *
- * - Every row has the same number of runs, at least one. If there are more rows than runs, we cut
- *   the rows into as many bands as there are runs, and each band has one run, in a random row.
+ * - If there are at least as many runs as rows, every row has the same number of runs. Otherwise we
+ *   cut the rows into as many bands as there are runs. Each band has one run, in a random row; the
+ *   first and the last run are in the first and the last row.
  * - The columns are cut into blocks. The runs in neighbouring rows lie in different blocks of
  *   columns: the rows take the blocks in random order until every block had its turn. So every
  *   block of columns has a run too, if there are enough runs.
  * - The place of a run in its block is random.
+ * - If there is only one column, we cut the units into as many stretches as there are runs, and put
+ *   a run at a random place in each.
  *
  * So if every row has a run, we certainly notice that a kernel leaves out or spoils a row. If every
  * block of columns has a run, we also certainly notice that a kernel spoils a whole block of
