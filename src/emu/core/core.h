@@ -30,10 +30,10 @@
  * A sink `_` decodes to a scratch register, so exec functions write it like any other register.
  *
  * Convergence. A warp is a set of fragments (lanes with the same pc and frame); the core merges
- * fragments that reach the same place. The core executes an instruction marked INSN_ALIGNED only
- * when all lanes of the warp that have not exited are in one fragment. The core waits for the
- * missing lanes, and reports barrier divergence when they cannot come. When such an instruction
- * executes, w->active holds all live lanes.
+ * fragments that reach the same place. An instruction marked INSN_ALIGNED needs all live lanes (the
+ * lanes of the warp that have not exited) in one fragment, so the core waits for missing lanes. If
+ * these cannot come, the core reports barrier divergence and executes the instruction without them.
+ * Otherwise w->active holds all live lanes for which the guard is true.
  *
  * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*;
  * the core calls it again after other warps have run. When every warp of the cluster waits and
@@ -381,15 +381,16 @@ enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
     MEM_ATOMIC = 4,  /* read-modify-write: with READ|WRITE */
-    MEM_STRONG = 8,  /* volatile, relaxed, acquire, release: two such accesses do not race */
+    MEM_STRONG = 8,  /* atomic, volatile, relaxed, acquire, release: two such accesses do not
+                      * race */
     MEM_ASYNC = 16,  /* made by the async proxy: TMA, cp.async.bulk, wgmma operands */
     MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own alignment) */
 };
 
 /* Returns a host pointer to n bytes at addr for one lane. Checks bounds and alignment (n is a power
- * of two) and tells the sanitizer. Returns NULL after emu_fault(): the caller returns EX_FAULT. A
- * small overrun (into a guard zone, or within shared memory) is only a finding: the caller may use
- * the pointer. `pc` tells the source line. */
+ * of two, except with MEM_NOALIGN) and tells the sanitizer. Returns NULL after emu_fault(): the
+ * caller returns EX_FAULT. An overrun of a buffer of global memory into its guard zone is only a
+ * finding: the caller may use the pointer. `pc` tells the source line. */
 void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
              uint32_t n, uint32_t access);
 /* Returns the block whose shared memory addr points to, or NULL if there is no such block in the
@@ -427,14 +428,15 @@ bool emu_sanitizing(const struct warp *w);
 
 /* ---- sanitizer hooks for asynchronous operations -------------------------------------------- */
 
-/* Happens-before. A release publishes, under a key, everything that the warp's active lanes did
- * before it. The key is the host address of an mbarrier, for example. After an acquire, the warp's
- * accesses are ordered after everything that was released under that key. */
+/* Happens-before. A release publishes, under a key, everything that the warp did before it. The key
+ * is the host address of an mbarrier, for example. After an acquire, the warp's accesses are
+ * ordered after everything that was released under that key. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
 /* Says that an asynchronous operation reads (write = false) or writes these bytes of shared memory
  * until san_async_end(). If another access conflicts with the operation before that, the sanitizer
- * reports FIND_ASYNC and calls the operation `what`. Returns an id > 0. */
+ * reports FIND_ASYNC and calls the operation `what`. Returns an id for san_async_end(), or 0 if
+ * there is nothing to watch. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);

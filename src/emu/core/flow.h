@@ -27,9 +27,10 @@ int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, stru
 
 /* Whether a thread that exited at instruction `exit` went past instruction `at` without executing
  * it. `since` is the last instruction of the same kind (enum exits_kind) that the thread executed,
- * or FLOW_START. The answer is true in two cases: `at` comes after `since` and the thread executed
- * code that comes after `at`; or `since` comes after `at`. So a thread that returns early did not
- * go past `at`, nor did a thread that executed `at` in a loop and then left the loop. */
+ * or FLOW_START. The answer is true in two cases: `at` comes after `since`, and every path to
+ * `exit` does work that comes after `at`; or `since` comes after `at`, and no loop leads back. So a
+ * thread that returns early did not go past `at`, nor did a thread that executed `at` in a loop and
+ * then left the loop. */
 #define FLOW_START UINT32_MAX
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit);

@@ -19,7 +19,8 @@
 /* A sample of more than SAMPLE_LEAST clusters ends when it has cost this much host work, in the
  * units of count_cost(). If the call has a time limit, the sample also ends when its cost reaches
  * SAMPLE_COST_PER_NS times the limit in nanoseconds. Even a slow or busy host does that much work
- * within the limit. */
+ * within the limit. If the launch has a limit of instructions, a quarter of it limits the cost
+ * too. */
 #define SAMPLE_COST 2e8
 #define SAMPLE_COST_PER_NS 0.01
 #define REUSE_BUCKETS 28u
@@ -79,7 +80,7 @@ struct emu_mem {
     struct alloc *last;
     uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
     uint8_t *touched;          /* one byte for each 128 bytes: set if a counted launch used them */
-    uint32_t *writer, *reader; /* shadow of each cell, usually 4 bytes: see global.c */
+    uint32_t *writer, *reader; /* shadow of each cell; a cell has 1 to 4 bytes: see global.c */
     uint16_t *wtick, *rtick;   /* warp and clock of that writer and that reader */
     uint32_t cell_shift;       /* a cell had 1 << cell_shift bytes in the last checked launch */
 };
@@ -169,8 +170,8 @@ enum result_status code_prepare(struct code *c, struct code_func *f, struct err 
 struct code_func *code_find(struct code *c, const char *name);
 /* Places dynamic shared memory. Call it before an entry is decoded. */
 void code_place_dynamic(struct code *c, struct code_func *entry);
-/* Size of the heap for malloc() in kernels. We allocate the heap before a launch that may need
- * it. */
+/* Size of the heap for malloc() in kernels. code_load() allocates the heap if the module uses
+ * malloc(). */
 #define HEAP_BYTES (8u << 20)
 /* In device code, a function's address is a number above FUNC_BASE. Returns NULL if addr is not the
  * address of a function. */
@@ -480,27 +481,27 @@ void undef_exchange(struct warp *w, const struct insn *pc, const uint32_t from[W
 bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const char *text);
 
 /* A matrix instruction moves rows of memory to and from the registers of many lanes. It accesses
- * each row in chunks of at most 64 bytes. While it does, warp.matrix says which chunk the warp
- * accesses, and undefined.c notes the undefined bytes of each chunk. */
+ * each row in segments of at most 64 bytes. While it does, warp.matrix says which segment the warp
+ * accesses, and undefined.c notes the undefined bytes of each segment. */
 struct matrix_access {
-    uint32_t chunk;
-    uint64_t undefined; /* bit p: chunk p has undefined bytes, and at[p] is valid */
-    struct matrix_chunk {
+    uint32_t segment;
+    uint64_t undefined; /* bit p: segment p has undefined bytes, and at[p] is valid */
+    struct matrix_segment {
         uint64_t bytes;   /* bit k: byte k is undefined */
         uint32_t origins; /* bit i: undef.read[i] (undefined.c) made some of them */
     } at[64];
 };
 /* undefined.c, for a warp with marked registers. undef_bits() returns the undefined bits of a
  * lane's register and adds their origins to *origins. undef_mark() replaces the undefined bits of a
- * lane's register. Both ignore operands that are not registers. undef_store_chunk() takes the
- * undefined bytes of the chunk that warp.matrix names. It notes them, or reports them if this
+ * lane's register. Both ignore operands that are not registers. undef_store_segment() takes the
+ * undefined bytes of the segment that warp.matrix names. It notes them, or reports them if this
  * memory must not hold undefined bytes. */
 uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
                     uint32_t *origins);
 void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
                 uint32_t origins);
-void undef_store_chunk(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
-                       uint32_t origins);
+void undef_store_segment(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
+                         uint32_t origins);
 /* Call it when the lanes of a mask synchronise in one instruction. */
 void san_warp_sync(struct warp *w, uint32_t mask);
 /* Call it when the warp executes a fence. Scope 0 is the block, 1 the cluster, 2 the device. */

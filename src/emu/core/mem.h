@@ -48,8 +48,8 @@ int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_st
                  enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
 
-/* The sanitizer checks an access. The warp-wide functions return false when there is something to
- * report. The caller then checks lane by lane, and san_lane reports. */
+/* The sanitizer checks an access. The warp-wide functions return false when there may be something
+ * to report. The caller then checks lane by lane, and san_lane reports. */
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access);
 bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uint32_t n,

@@ -6,12 +6,15 @@
  *  2. Only the fragment w->cur runs. Its pc is a local variable of run(), which writes it back to
  *     the fragment when it stops.
  *  3. A fragment that is alone does not stop at the borders of basic blocks. If there are several,
- *     run() stops there, merges fragments with equal (pc, frame) and picks the one of least rank.
+ *     run() stops there, picks the next fragment (pick_fragment) and merges into it all fragments
+ *     with the same pc and frame.
  *  4. A fragment that has arrived at a barrier does not merge until the barrier lets it go.
  */
 #include "base/util.h"
 #include "emu/core/machine.h"
 
+/* A warp that jumps after more strong accesses than this may be waiting for another lane, warp or
+ * block, so its slice ends. */
 #define SPIN_STRONG 2u
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -346,7 +349,7 @@ static inline __attribute__((always_inline)) enum slice_rc run(struct warp *w, u
         }
         switch (rc) {
         case EX_JUMP:
-            if (w->strong > SPIN_STRONG) { /* it may be waiting for another lane, warp or block */
+            if (w->strong > SPIN_STRONG) {
                 w->strong = 0;
                 w->frags[w->cur].ran = ++w->slices;
                 w->unfair = w->nfrags > 1;

@@ -9,7 +9,7 @@
  * would be resident on the GPU. In a cooperative launch they may hold all clusters.
  *
  * The warps of a cluster take turns. Their order and the length of a slice depend on the seed and
- * the block, not on the number of host threads.
+ * the cluster, not on the number of host threads.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -17,15 +17,15 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-#define SLICE 4000u       /* warp instructions */
-#define TURN 400000u      /* warp instructions before a thread takes another cluster */
-#define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
-#define STUCK_ROUNDS 64u
-#define LOOK_AT_CLOCK 50000u
-#define LOOK_EVERY_NS 20000000u
-#define STUCK_POLLS 4096u
-#define PROBE_EVERY 400000u /* warp instructions of a cluster between searches for a cycle */
-#define PROBE_ROUNDS 8u
+#define SLICE 4000u             /* warp instructions */
+#define TURN 400000u            /* warp instructions before a thread takes another cluster */
+#define SHORT_TURN 20000u       /* the same for a thread that holds several clusters */
+#define STUCK_ROUNDS 64u        /* rounds in which no warp can go on, before we report a deadlock */
+#define STUCK_POLLS 4096u       /* such rounds in which waits returned false: see polls_in_vain() */
+#define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
+#define LOOK_EVERY_NS 20000000u /* time between two reads of the CPU clock */
+#define PROBE_EVERY 400000u     /* warp instructions of a cluster between searches for a cycle */
+#define PROBE_ROUNDS 8u         /* rounds of all warps in which a search compares states */
 
 static uint64_t mix(uint64_t x)
 {

@@ -305,16 +305,16 @@ static bool can_follow(const struct warp *w, const struct ptx_insn *p, const cha
     return str_eq(p->op, op) && p->nops && w->frame == w->frame0;
 }
 
-/* Notes undefined bytes of the chunk (at most 64 bytes of a matrix row) that the warp accesses
+/* Notes undefined bytes of the segment (at most 64 bytes of a matrix row) that the warp accesses
  * now. */
 static void add_undefined(struct matrix_access *a, uint64_t bytes, uint32_t origins)
 {
-    uint64_t bit = UINT64_C(1) << a->chunk;
+    uint64_t bit = UINT64_C(1) << a->segment;
     if (!(a->undefined & bit))
-        a->at[a->chunk] = (struct matrix_chunk){0};
+        a->at[a->segment] = (struct matrix_segment){0};
     a->undefined |= bit;
-    a->at[a->chunk].bytes |= bytes;
-    a->at[a->chunk].origins |= origins;
+    a->at[a->segment].bytes |= bytes;
+    a->at[a->segment].origins |= origins;
 }
 
 static bool follow_load(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n,
@@ -387,9 +387,9 @@ static uint64_t bytes_stored(const struct warp *w, const struct insn *pc, uint32
     const struct undef *u = w->undef;
     uint64_t bytes = u && u->store == pc ? u->store_bad[lane] : 0;
     uint32_t origins = bytes ? u->store_origins[lane] : 0;
-    if (w->matrix && w->matrix->undefined >> w->matrix->chunk & 1) {
-        bytes = w->matrix->at[w->matrix->chunk].bytes;
-        origins = w->matrix->at[w->matrix->chunk].origins;
+    if (w->matrix && w->matrix->undefined >> w->matrix->segment & 1) {
+        bytes = w->matrix->at[w->matrix->segment].bytes;
+        origins = w->matrix->at[w->matrix->segment].origins;
     }
     *origin = bytes && origins && u ? &u->read[__builtin_ctz(origins)] : NULL;
     return *origin ? bytes : 0;
@@ -742,8 +742,8 @@ void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_
         report(w->undef, origins);
 }
 
-void undef_store_chunk(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
-                       uint32_t origins)
+void undef_store_segment(struct warp *w, enum ptx_space sp, uint64_t addr, uint64_t bytes,
+                         uint32_t origins)
 {
     if (sp == SP_GENERIC)
         sp = generic_space(addr);

@@ -19,11 +19,11 @@ static uint64_t low_bits(unsigned n)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* The part of an element that lies in one byte of memory: its bits in the register, the chunk of
- * memory, the byte in that chunk. */
+/* The part of an element that lies in one byte of memory: its bits in the register, the segment of
+ * memory, the byte in that segment. */
 struct part {
     uint64_t bits;
-    uint32_t chunk, byte;
+    uint32_t segment, byte;
 };
 
 static uint32_t parts_of(const struct insn *in, const struct fragment_move *f, unsigned lane,
@@ -33,8 +33,8 @@ static uint32_t parts_of(const struct insn *in, const struct fragment_move *f, u
     f->place(in, lane, r, e, &line, &bit);
     for (unsigned i = 0; i < n; i++) {
         out[i].bits = low_bits(MIN(f->bits, 8u)) << (e * f->bits + 8 * i);
-        out[i].chunk = fragment_chunk(line, bit / 8 + i);
-        out[i].byte = (bit / 8 + i) % FRAGMENT_CHUNK;
+        out[i].segment = fragment_segment(line, bit / 8 + i);
+        out[i].byte = (bit / 8 + i) % FRAGMENT_SEGMENT;
     }
     return n;
 }
@@ -51,10 +51,10 @@ void fragment_loaded(struct warp *w, const struct insn *in, const struct fragmen
                 struct part p[8];
                 uint32_t n = parts_of(in, f, lane, r, e, p);
                 for (uint32_t i = 0; i < n; i++)
-                    if ((a->undefined >> p[i].chunk & 1) &&
-                        (a->at[p[i].chunk].bytes >> p[i].byte & 1)) {
+                    if ((a->undefined >> p[i].segment & 1) &&
+                        (a->at[p[i].segment].bytes >> p[i].byte & 1)) {
                         bits |= p[i].bits;
-                        origins |= a->at[p[i].chunk].origins;
+                        origins |= a->at[p[i].segment].origins;
                     }
             }
             undef_mark(w, reg_of(to, r), lane, bits, origins);
@@ -64,7 +64,7 @@ void fragment_loaded(struct warp *w, const struct insn *in, const struct fragmen
 void fragment_stores(struct warp *w, const struct insn *in, const struct fragment_move *f,
                      enum ptx_space sp, const uint64_t *addr)
 {
-    struct matrix_chunk at[ARRAY_LEN(w->matrix->at)] = {{0}};
+    struct matrix_segment at[ARRAY_LEN(w->matrix->at)] = {{0}};
     const struct ptx_opnd *from = &insn_src(w, in)->ops[f->operand];
     for (unsigned r = 0; r < regs_of(from); r++)
         for (unsigned lane = 0; lane < WARP; lane++) {
@@ -75,16 +75,16 @@ void fragment_stores(struct warp *w, const struct insn *in, const struct fragmen
                 uint32_t n = parts_of(in, f, lane, r, e, p);
                 for (uint32_t i = 0; i < n; i++)
                     if (bits & p[i].bits) {
-                        at[p[i].chunk].bytes |= UINT64_C(1) << p[i].byte;
-                        at[p[i].chunk].origins |= origins;
+                        at[p[i].segment].bytes |= UINT64_C(1) << p[i].byte;
+                        at[p[i].segment].origins |= origins;
                     }
             }
         }
     for (uint32_t k = 0; k < ARRAY_LEN(at); k++)
         if (at[k].bytes) {
-            w->matrix->chunk = k;
-            undef_store_chunk(w, sp, addr[k / 2] + k % 2 * FRAGMENT_CHUNK, at[k].bytes,
-                              at[k].origins);
+            w->matrix->segment = k;
+            undef_store_segment(w, sp, addr[k / 2] + k % 2 * FRAGMENT_SEGMENT, at[k].bytes,
+                                at[k].origins);
         }
 }
 

@@ -1,8 +1,9 @@
 /*
  * fragments.h - passes undefined bits through the matrix instructions of a warp.
  *
- * A fragment is the part of a matrix that a lane holds in its registers. sanitizer/undefined.c
- * marks the undefined bits of registers. These functions say where the bits go.
+ * A matrix fragment is the part of a matrix that a lane holds in its registers (not a fragment of a
+ * warp, core.h). sanitizer/undefined.c marks the undefined bits of registers. These functions say
+ * where the bits go.
  */
 #ifndef EMU_TENSOR_FRAGMENTS_H
 #define EMU_TENSOR_FRAGMENTS_H
@@ -20,12 +21,12 @@ struct fragment_move {
                   unsigned *bit);
 };
 
-/* A line is accessed in chunks of FRAGMENT_CHUNK bytes; fragment_chunk() numbers them for
- * matrix_access.chunk. A line has at most two chunks. */
-enum { FRAGMENT_CHUNK = 64 };
-static inline uint32_t fragment_chunk(uint32_t line, uint32_t byte)
+/* A line is accessed in segments of FRAGMENT_SEGMENT bytes; fragment_segment() numbers them for
+ * matrix_access.segment. A line has at most two segments. */
+enum { FRAGMENT_SEGMENT = 64 };
+static inline uint32_t fragment_segment(uint32_t line, uint32_t byte)
 {
-    return line * 2 + byte / FRAGMENT_CHUNK;
+    return line * 2 + byte / FRAGMENT_SEGMENT;
 }
 
 /* Call it after a load whose memory had undefined bytes (w->matrix->undefined). */

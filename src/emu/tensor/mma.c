@@ -295,7 +295,8 @@ void mma_layout(const struct mma_op *op, enum mma_operand which, unsigned lane, 
 
 /* ---- sparsity ------------------------------------------------------------------------------- */
 
-/* Returns the 4 bits of metadata for one chunk of `row` in a slab of 16 rows. */
+/* Returns the 4 bits of metadata for one chunk of `row` in a slab of 16 rows. A chunk is the
+ * logical elements that these 4 bits describe. */
 static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, unsigned chunks,
                             unsigned row, unsigned chunk)
 {

@@ -12,7 +12,7 @@
  * ascending order, in float with fused multiply-add. With f16 accumulators the sums are also in
  * float, and are rounded to f16 once. f64 is a chain of IEEE fma. Integer sums wrap, or clamp with
  * .satfinite. A GPU adds aligned and truncated products; docs/emulator-tensor.md bounds the
- * difference. NaN results are the canonical NaN.
+ * difference. NaN results of f16 and f32 are the canonical NaN.
  */
 #ifndef EMU_TENSOR_MMA_H
 #define EMU_TENSOR_MMA_H

@@ -165,10 +165,10 @@ static uint8_t *wmma_line(struct warp *w, const struct insn *in, uint32_t lane, 
 {
     const struct wmma_insn *m = in->aux;
     uint8_t *first = NULL;
-    for (uint32_t k = 0; k < n; k += FRAGMENT_CHUNK) {
-        w->matrix->chunk = fragment_chunk(line, k);
+    for (uint32_t k = 0; k < n; k += FRAGMENT_SEGMENT) {
+        w->matrix->segment = fragment_segment(line, k);
         uint8_t *at =
-            mem_at(w, in, lane, m->space, addr + k, MIN(n - k, (uint32_t)FRAGMENT_CHUNK), access);
+            mem_at(w, in, lane, m->space, addr + k, MIN(n - k, (uint32_t)FRAGMENT_SEGMENT), access);
         if (!at)
             return NULL;
         first = k ? first : at;
@@ -359,7 +359,7 @@ static int find_rows(struct warp *w, const struct insn *in, uint8_t **row, uint3
     if ((access & MEM_WRITE) && w->undef)
         fragment_stores(w, in, &move, in->sub[2], addr);
     for (uint32_t i = 0; i < nmat * 8; i++) {
-        w->matrix->chunk = fragment_chunk(i, 0);
+        w->matrix->segment = fragment_segment(i, 0);
         row[i] = in->sub[2] == SP_SHARED ? smem_at(w, in, i, (uint32_t)addr[i], 16, access)
                                          : mem_at(w, in, i, SP_GENERIC, addr[i], 16, access);
         if (!row[i])

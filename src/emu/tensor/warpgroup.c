@@ -9,9 +9,13 @@
  * same for all four warps, so we decode it once. The cache finds B by the number of the product in
  * the warpgroup's sequence.
  *
- * warp->watch marks the accumulators of products in flight. If the code copies such a register, we
- * complete the products first, because ptxas would have removed the copy. Any other access sees old
- * data, and we report it.
+ * warp->watch marks the accumulators and the registers with A of products in flight. If the code
+ * copies an accumulator, we complete the warp's own rows of the products first (complete_early),
+ * because ptxas would have removed the copy. Any other use of an accumulator sees old data, and we
+ * report it. We also report a write to a register with A.
+ *
+ * We also complete a product early if it is in a called function, whose frame may be gone before
+ * the wait, and sometimes at random (async_eager).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -461,7 +465,7 @@ static int exec_wgmma(struct warp *w, const struct insn *in)
         return rc;
     a->wg_clock[p->seq % WG_CLOCKS] = san_product(w);
     if (w->frame->depth > 0 || async_eager(w))
-        complete_early(w); /* the frame of a called function may be gone before the wait */
+        complete_early(w);
     else
         watch_add(w, p);
     return EX_NEXT;
