@@ -185,9 +185,10 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    work for the cost model: the counted sample. If blocks do not depend on each other, we split
  *    the grid into equal parts and draw one cluster from each, so that a block cannot know whether
  *    it is in the sample. If blocks may wait for earlier blocks, the sample is the first clusters
- *    of the grid. If blocks depend on each other in a loop and all fit on the GPU, they may divide
- *    the work among themselves at run time. Then a sample of the blocks would do the work of all,
- *    so all blocks run.
+ *    of the grid, or all if there are at most 2 * SAMPLE_CLUSTERS. If blocks depend on each other
+ *    in a loop and there are at most two clusters for each SM, they may divide the work among
+ *    themselves at run time. Then a sample of the blocks would do the work of all, so all blocks
+ *    run. In a cooperative launch all blocks run too.
  * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
  *    budget allows it, all other clusters run. If not, one cluster of each part of the grid runs,
  *    and the clusters at the grid's edges. If blocks depend on each other, either all other
@@ -200,8 +201,8 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  * not on the speed of this machine.
  */
 /* If step 2 cannot run all clusters, it stops when VERIFY_CLUSTERS clusters have run, the counted
- * sample included. If 1% of the blocks are bad, 500 blocks hold a bad one with a probability of
- * 99.3%. */
+ * sample included, the clusters at the edges not. If 1% of the blocks are bad, 500 blocks hold a
+ * bad one with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
 /* If a kernel is heavy, step 2 may exceed VERIFY_COST. It may then cost half as much as the counted
  * sample, but at most VERIFY_COST_MOST. */

@@ -287,8 +287,8 @@ static int op_globals_intact(struct device *d, struct device_module *m, bool *ok
                              const char **which, struct err *err)
 {
     const struct emu *e = emu_of(d);
-    /* If some blocks did not run, the block that resets a counter may be among them. So we do not
-     * check the variables. */
+    /* If atomics changed the variables and some blocks did not run, the block that resets a counter
+     * may be among them. Then we do not check the variables. */
     *ok = true;
     if (e->sampling && e->ran_in_part && m->code->globals && m->code->globals->atomics)
         return 0;

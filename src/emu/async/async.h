@@ -7,9 +7,10 @@
  *     the cluster is stuck (async_idle);
  *   - in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
  *   - a bulk store that no thread waits for: when the block ends.
- * So a kernel that forgets a wait reads old data. While the operation is in flight, the sanitizer
- * knows which bytes it reads or writes. If the sanitizer is off and the launch has a seed, some
- * operations complete at once, at random.
+ * A cp.async or a wgmma that no thread waits for never completes. So a kernel that forgets a wait
+ * reads old data. While the operation is in flight, the sanitizer knows which bytes it reads or
+ * writes. If the sanitizer is off and the launch has a seed, some operations other than bulk stores
+ * complete at once, at random.
  *
  * The host thread that runs the cluster owns these structures, so they need no locks.
  */
@@ -122,7 +123,7 @@ struct async_op *async_new(struct warp *w, const struct insn *pc, uint32_t lane,
 struct async_run *async_add_run(struct async_op *op);
 void async_free(struct async_op *op);
 /* Starts the operation: adds it to the list of the mbarrier's block, or to the warp's bulk group.
- */
+ * If async_eager(), completes it at once instead, unless it is a store. */
 void async_start(struct async_op *op);
 /* Completes all operations that complete on this mbarrier; returns how many there were. */
 int async_settle(struct block *b, uint32_t mbar_off);

@@ -1,6 +1,8 @@
 /*
- * mbarrier_insn.c - the mbarrier instructions. A wait that cannot succeed yet first completes the
- * copies in flight that complete on this mbarrier. If the phase is still not over, the warp waits.
+ * mbarrier_insn.c - the mbarrier instructions. A try_wait whose phase is not over first completes
+ * the copies in flight that complete on this mbarrier. If the phase is still not over, the warp
+ * waits. A test_wait never waits. Only every fourth test_wait of a warp that would fail completes
+ * such copies.
  */
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * hot.c - counts which words the atomics of a launch change. The L2 performs atomics on one word
  * one after the other. Atomics on neighbouring words go to the same part of the L2 and wait for
  * each other too. So the model needs to know how many atomics meet on a word and on a piece of 512
- * bytes.
+ * bytes. (These are not the pieces of 1024 bytes in which a sampled call fills its buffers.)
  */
 #include <stdlib.h>
 
@@ -17,9 +17,10 @@
  * those that have no slot, so for these we count only the total (hot_table.all). */
 struct place {
     uint64_t at, n;   /* the place; how many atomics changed it */
-    double own;       /* the sum over blocks of the squared number of the block's atomics */
+    double own;       /* the atomics come in runs of one block each; the sum of the squared lengths
+                       * of the runs */
     uint32_t block;   /* the block whose atomic came last */
-    uint32_t of_last; /* how many atomics of this block came in a row */
+    uint32_t of_last; /* the length of the run so far */
 };
 struct hot_table {
     struct place slots[SLOTS]; /* a hash table with open addressing */

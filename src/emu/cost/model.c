@@ -2,10 +2,11 @@
  * model.c - estimates the time of a launch on a GPU, from counters and occupancy.
  *
  * The model computes how long the work of each unit takes: DRAM, L2, L1, issue slots and pipes,
- * shared memory, tensor cores, the starting of blocks. It also computes how long the blocks live:
- * an SM has places for a few blocks, and in each place blocks run one after the other. The modelled
- * time is the p-norm of all these times. So the longest time counts in full and the others count in
- * part, because they overlap with the longest only in part.
+ * shared memory, tensor cores, atomics, the starting of blocks. It also computes how long the
+ * blocks live: an SM has places for a few blocks, and in each place blocks run one after the other.
+ * The modelled time is the p-norm of all these times, plus the time of an empty launch. So the
+ * longest time counts in full and the others count in part, because they overlap with the longest
+ * only in part.
  *
  * A block's life has two parts: the waits of one of its warps, and the work of all its warps, which
  * compete for the SM between barriers. The block's place becomes free when its last warp is done.
