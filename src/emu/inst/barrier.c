@@ -4,11 +4,11 @@
  * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
  * barrier's phase has changed. A barrier without a count is complete when all threads of the block
  * that have not exited have arrived, as on GPUs from sm_70 on. Threads that have exited count as
- * arrived: their accesses are ordered before the barrier. A note tells the author that they exited.
- * We look for such threads when the phase is complete. Before that, the set of threads that have
- * exited depends on the order in which the emulator runs the warps. A barrier with a count is
- * complete when that many threads have arrived; a warp counts as 32 threads even if it has fewer
- * lanes.
+ * arrived: their accesses are ordered before the barrier. A note, or a finding, tells the author
+ * that they exited (check_exited). We look for such threads when the phase is complete. Before
+ * that, the set of threads that have exited depends on the order in which the emulator runs the
+ * warps. A barrier with a count is complete when that many threads have arrived; a warp
+ * whose live lanes arrive together counts as 32 threads, even if it has fewer lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

@@ -3,8 +3,9 @@
  *
  * The rounding mode .rn is the host's default. For the others we call fesetround() around the loop.
  * Operands and results in the loop are volatile variables, so the compiler cannot move the
- * arithmetic before or after these calls. Approximate functions use the host's libm and are right
- * to within an ulp, which is well inside the bounds of the PTX manual.
+ * arithmetic before or after these calls. Most approximate functions use the host's libm and are
+ * right to within an ulp, which is well inside the bounds of the PTX manual. The comments at
+ * tanh.approx, and at rcp and rsqrt in double precision, say how many bits those have.
  */
 #include <fenv.h>
 #include <float.h>
@@ -199,7 +200,8 @@ static int general_minmax(struct warp *w, const struct insn *in)
 
 /* ---- approximate functions ------------------------------------------------------------------ */
 
-/* Flushes the operand, computes in double, rounds once, and flushes the result. */
+/* The plain form computes in double and rounds once. The form with .ftz also flushes the operand
+ * and the result. */
 #define APPROX(name, expr)                                  \
     UNARY(name##_f32, float, float, canon32((float)(expr))) \
     UNARY(name##_f32_ftz, float, float, approx_##name(a))

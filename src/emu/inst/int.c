@@ -1,8 +1,8 @@
 /*
  * int.c - integer arithmetic: add, sub, mul, mad, div, min, max, shifts and the carry chain.
  *
- * All arithmetic wraps, because it uses unsigned types. Division by zero gives all ones, as on the
- * hardware.
+ * Arithmetic wraps, except in .sat forms, because it uses unsigned types. Quotient and remainder of
+ * a division by zero are all ones, as on the hardware.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
