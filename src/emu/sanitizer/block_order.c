@@ -3,17 +3,18 @@
  * before an access of this block.
  *
  * A block's clock starts at 1 and counts the fences of cluster or device scope that its threads
- * execute; a release counts as such a fence. The shadow (global.c) stamps a write
- * with the block's clock at that time. It keeps no stamp for a read: a read counts as stamped 0.
+ * execute; a release counts as such a fence. The shadow (global.c) stamps a write with the block's
+ * clock at that time. It keeps no stamp for a read: a read counts as stamped 0.
  *
  * Publishing: a strong write (a volatile, relaxed, release or atomic access that writes) after a
  * fence makes the written address an object. The object keeps one entry for each block that wrote
- * it so: the highest clock that the block had just before its last fence. So entry (b, c) says that
- * the accesses of block b with stamps up to c come before b's strong write.
+ * it so. The entry is the clock that the block had before its last fence, at its latest such write.
+ * So entry (b, c) says that the accesses of block b with stamps up to c come before b's strong
+ * write.
  *
  * Observing: if a thread of this block makes a strong read of an object, the block depends on the
- * object from the next fence of any of its threads on. If the read is an acquire, it depends on the
- * object at once.
+ * object from the next fence of any of its threads on. If the read is an acquire, the block depends
+ * on the object at once.
  *
  * An access of block b with stamp c is ordered before an access of this block if an object on which
  * this block depends has an entry of b with a clock of at least c. It is also ordered if such an
@@ -23,8 +24,8 @@
  *
  * Two limits keep the search short. It follows chains through at most MAX_CHAIN other blocks; if
  * only a longer chain orders the accesses, the answer is "not ordered", and the race that is
- * reported is false. After MAX_LOOKS objects the search ends with the answer "ordered": it gives
- * up, and a missed race is better than a false one.
+ * reported is false. After MAX_LOOKS looks at objects the search gives up with the answer
+ * "ordered", because a missed race is better than a false one.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"

@@ -67,8 +67,8 @@ static uint32_t cell_clock(uint32_t v)
 }
 
 /* Whether the accesses that a cell notes are ordered before an access of this block. If several
- * blocks made these accesses, we answer yes as soon as this block depends on any other block: a
- * missed race is better than a false one. */
+ * blocks made these accesses, we answer yes as soon as this block depends on any object of
+ * block_order.c: a missed race is better than a false one. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
     return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
@@ -290,8 +290,9 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     if (write && a->shadowed)
         note_store(a, pc);
     bool whole = span == lanes * n, parallel = w->launch->parallel;
-    /* The lanes touch as many bytes as they access together, as if the accesses were side by side,
-     * or fewer, because some lanes access the same bytes. */
+    /* `span` runs from the first to the last byte that the lanes access. If it is as long as all
+     * accesses together, we take them to lie side by side (`whole`). If it is shorter, some lanes
+     * access the same bytes. */
     if (whole || (span < lanes * n && !(write && parallel))) {
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
         lock_cells(w->launch, c, k, true);

@@ -12,11 +12,10 @@
 
 #include "base/util.h"
 
-#define MAX_OBJS                                                                        \
-    16384u /* When a block has more hb_obj entries than this, strong accesses to global \
-            * memory add no further ones, and we no longer look for races between its   \
-            * warps in global memory (block_san.g_many). Barriers and shared memory may \
-            * still add entries. */
+/* When a block has more hb_obj entries than this, strong accesses to global memory add no further
+ * ones, and we no longer look for races between its warps in global memory (block_san.g_many).
+ * Barriers and shared memory may still add entries. */
+#define MAX_OBJS 16384u
 
 /* ---- clocks --------------------------------------------------------------------------------- */
 

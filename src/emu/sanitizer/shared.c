@@ -227,7 +227,8 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
 }
 
 /* Called when a thread of the owning block reads an unwritten cell. If the same thread writes the
- * cell later, it read too early, no matter what other threads do. */
+ * cell later, it read too early, no matter what other threads do. Then check_blank() notes that the
+ * read is a finding of its own, even if there is a race too. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -279,7 +280,7 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
         uint32_t at = MAX(c << s->shift, off);
         if (s->wclock[c] < s->base) {
             const char *var = variable_at(w, at);
-            if (at < SMEM_BASE) /* the system clears this part */
+            if (at < SMEM_BASE) /* block_start() clears the bytes below SMEM_BASE */
                 continue;
             if (pending(s, at, 1)) /* check_inflight() reports this read */
                 return;

@@ -87,7 +87,7 @@ struct block_san {
     uint8_t *copies; /* for each byte: 1 + index in `origins` of the undefined value in it, or 0 */
     struct undef_read *origins;
     uint32_t norigins;
-    bool copying;         /* this block has copied undefined bytes */
+    bool copying;         /* undefined bytes were stored to this block's shared memory */
     struct vclock exited; /* covers all accesses of the threads that have exited */
     bool any_exited;
     uint32_t *g_pending, n_pending, cap_pending; /* objects of block_order.c that a thread read; the
@@ -98,7 +98,8 @@ struct warp_san {
     struct vclock vc;
     struct vclock rel; /* vc at the last fence, if has_rel */
     struct vclock acq; /* if has_acq: the clocks that strong reads found since the last fence */
-    uint32_t min;      /* the least of vc's entries for the other warps */
+    uint32_t min;      /* the least of vc's entries for the other warps and for asynchronous
+                        * copies */
     bool has_acq, has_rel;
     uint16_t phase;      /* barriers of the whole block that the warp has left, plus one */
     struct undef *undef; /* state of undefined.c; allocated when first needed */

@@ -613,7 +613,7 @@ static bool is_plain(const struct ptx_insn *p)
         "prmt", "bfe",  "bfi",   "lop3", "popc", "clz", "sad", "brev", "copysign", "cvta"};
     for (size_t i = 0; i < ARRAY_LEN(ops); i++)
         if (str_eq(p->op, ops[i]))
-            return !ptx_has(p, "cc") && p->nops <= UNDEF_OPERANDS; /* marks ignore the carry */
+            return !ptx_has(p, "cc") && p->nops <= UNDEF_OPERANDS; /* the carry flag has no marks */
     return false;
 }
 
@@ -822,8 +822,7 @@ void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[W
     struct undef *u = w->undef;
     const struct ptx_insn *p = insn_src(w, in);
     const struct ptx_opnd *src = &p->ops[1], *dst = &p->ops[0];
-    bool moves = str_eq(p->op, "shfl"); /* vote, match and redux combine the values of several
-                                         * lanes */
+    bool moves = str_eq(p->op, "shfl"); /* the other instructions combine values of lanes */
     uint64_t bits[WARP] = {0};
     uint32_t origins[WARP] = {0}, marked = src->kind == PO_REG ? lanes_of(u, src->var) : 0;
     if (w->frame != w->frame0) {
