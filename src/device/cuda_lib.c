@@ -14,8 +14,8 @@
  * then the bias [N] if there is one. The matrices of a batch lie one after another. The library
  * works in column-major order, so we give it the transposed problem: D^T[N,M] = B^T A^T.
  *
- * The first untimed call of a shape tries the algorithms that the library proposes and
- * keeps the fastest.
+ * The first untimed call of a shape tries the algorithms that the library proposes and keeps the
+ * fastest. Timed calls before that use the library's first proposal.
  */
 #include <dlfcn.h>
 #include <math.h>

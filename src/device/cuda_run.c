@@ -301,8 +301,8 @@ static int find_function(struct cuda *d, struct device_module *m, const char *na
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Refuses a launch that the driver would refuse, and explains why. The driver would only say
- * "invalid value". */
+/* Refuses a launch whose grid, block, cluster or shared memory the driver would refuse, and
+ * explains why. The driver would only say "invalid value". */
 static enum result_status check_shape(struct cuda *d, const struct device_module *m, int fn,
                                       const struct job_launch *l, struct err *err)
 {

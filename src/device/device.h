@@ -11,8 +11,9 @@
  *     d->ops->close(d);
  *
  * There are two kinds of return values. An operation of Hone's own returns int 0 or -1; if it
- * fails, Hone or the machine is the cause. If the candidate's code can make an operation fail, the
- * operation returns enum result_status, with the explanation in err->msg.
+ * fails, Hone or the machine is the cause (or a plan that asks `alloc` for too much workspace). If
+ * the candidate's code can make an operation fail, the operation returns enum result_status, with
+ * the explanation in err->msg.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H

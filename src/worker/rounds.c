@@ -1,8 +1,9 @@
 /*
- * Times the programs of a case in rounds. A round calls every program once. The order is reversed
- * from round to round (A B C, C B A, ...), so that drift of the clocks affects all programs alike.
- * Every call gets new data, poison and addresses. Rounds go on until the medians are known well
- * enough, or the time or the number of rounds is used up.
+ * Times the programs of a case in rounds. A round calls every program once; slow baselines
+ * (SLOW_NS) take part in the first round only. The order is reversed from round to round (A B C, C
+ * B A, ...), so that drift of the clocks affects all programs alike. Every call gets new data,
+ * poison and addresses. Rounds go on until the medians are known well enough, or the time or the
+ * number of rounds is used up.
  *
  * The address of the code matters too. A cold start fetches instructions from memory. This takes up
  * to 100 ns longer from one address than from another, in every call alike. So the modules change
@@ -15,11 +16,11 @@
  * (time_in_processes.c).
  *
  * The worker decides after each call of the candidate whether to verify this call. It takes the
- * first calls until it has as many as the job asks for. From then on it lets a call replace an
- * earlier one only if the call is no slower than the median so far, and draws which ones at random
- * (reservoir sampling). Neither the candidate nor the job knows the choice in advance. So if a
- * kernel computes correctly only in some calls, the worker verifies its fast calls, which are the
- * ones that determine its time.
+ * first calls until it has as many as the job asks for. From then on, only a call that is no slower
+ * than the median so far can replace one of these: first one that is now 10% slower than the
+ * median, else one that a random draw names (reservoir sampling). Neither the candidate nor the job
+ * knows the choice in advance. So if a kernel computes correctly only in some calls, the worker
+ * verifies its fast calls, which are the ones that determine its time.
  */
 #include <stdlib.h>
 

@@ -458,8 +458,8 @@ void async_block_begin(struct block *b);
  * waited for, and frees the state. */
 void async_block_end(struct block *b);
 void async_warp_exit(struct warp *w);
-/* Call it when every warp of the cluster waits. It completes operations in flight and returns how
- * many. */
+/* Call it when every warp of the cluster waits. For each block it completes the oldest operation in
+ * flight that completes on an mbarrier. Returns how many it completed. */
 int async_idle(struct cluster *c);
 /* Called before each instruction while warp->watch is set. */
 void async_touch(struct warp *w, const struct insn *in);
@@ -470,8 +470,8 @@ enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, u
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-/* Counts the bytes that an operation other than a plain load or store moves (bulk copies,
- * ldmatrix). */
+/* Counts the bytes that a bulk copy or st.async moves. So far it counts only bytes of global
+ * memory. */
 enum count_bytes { CB_GLOBAL_LD, CB_GLOBAL_ST, CB_SHARED_LD, CB_SHARED_ST, CB_DSMEM, CB_COUNT };
 void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, uint64_t bytes);
 

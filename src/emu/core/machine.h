@@ -2,9 +2,9 @@
  * machine.h - the state of the emulated machine: the device, loaded code, a launch, host threads.
  *
  * While a launch runs, all host threads may write three parts of `struct emu`: global memory, its
- * shadow, and the findings, counters and printf text, which emu->lock guards. The rest of `struct
- * emu` and the loaded code are read-only then. Each `struct worker_state` belongs to one host
- * thread.
+ * shadow, and the findings and printf text, which emu->lock guards. The rest of `struct emu` and
+ * the loaded code are read-only then, apart from flags and sums that host threads change
+ * atomically. Each `struct worker_state` belongs to one host thread.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -36,7 +36,7 @@
 /* ---- memory --------------------------------------------------------------------------------- */
 
 /* Reads of one allocation. `fresh` counts the sectors that were new to the block that read them,
- * `again` those that the block had read before. `waits` counts how often a warp waited for fresh
+ * `again` those that the block had used before. `waits` counts how often a warp waited for fresh
  * sectors. */
 struct alloc_reads {
     uint64_t fresh, again, waits;
@@ -154,7 +154,8 @@ struct code {
     struct alloc *grid_ws; /* the grid barrier of cooperative launches, or NULL */
     struct alloc *globals; /* all .global variables, or NULL */
     uint32_t ninsns;       /* instructions decoded so far; the next count_base */
-    uint32_t smem_most;    /* the largest static shared memory of any entry */
+    uint32_t smem_most;    /* the highest address at which the static shared memory of an entry
+                            * ends */
     uint32_t smem_first;   /* the first valid shared address: SMEM_BASE, or SMEM_SCRATCH */
 };
 
@@ -273,8 +274,8 @@ struct launch {
     struct code_func *entry;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t nblocks, nthreads, nwarps, cluster_size, nclusters;
-    uint32_t smem_static; /* bytes of static shared memory */
-    uint32_t smem_bytes;  /* bytes of static and dynamic shared memory */
+    uint32_t smem_static; /* bytes of static shared memory, and the SMEM_BASE bytes before it */
+    uint32_t smem_bytes;  /* the same with dynamic shared memory */
     uint32_t regs;        /* per thread, as the compiler reports; 0 = unknown */
     uint32_t spills;      /* bytes that one thread spills and reloads, as the compiler reports */
     uint8_t *params;
@@ -298,7 +299,7 @@ struct launch {
         uint32_t confirmed; /* how many of these have repeated it once more since `epoch` changed */
         uint32_t epoch;     /* changes with `held` and `cycling` */
     } spin;
-    int stop;       /* atomic: a fault was recorded */
+    int stop;       /* atomic: the launch must end, because of a fault, a limit or `redo` */
     bool parallel;  /* several host threads run it, and the sanitizer watches for conflicts */
     bool serial;    /* only one host thread may run it: the order of blocks matters */
     int over_limit; /* atomic: it used up its time or instructions; clusters may be missing */
@@ -390,7 +391,8 @@ struct emu {
     const struct job *job;
     struct emu_mem mem;
     struct arena strings; /* findings, counters: live until close */
-    pthread_mutex_t lock; /* guards findings, counters, printf_text and the heap */
+    pthread_mutex_t lock; /* guards findings, `seen`, `unwritten_lines`, printf_text, and the fields
+                           * of struct launch that say so */
     struct finding_vec findings;
     /* source lines whose reads of unwritten memory we report even beside a race */
     uint32_t unwritten_lines[16];
@@ -398,7 +400,8 @@ struct emu {
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;
-    uint64_t clock; /* warp instructions of all launches before: the time that kernels see */
+    uint64_t clock; /* the time that kernels see: the warp instructions of all launches before, and
+                     * 1000 for each launch */
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing, turned;
