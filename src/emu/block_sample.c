@@ -194,7 +194,7 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    and the clusters at the grid's edges. If blocks depend on each other, either all other
  *    clusters run or none.
  * 3. From what the clusters wrote, we estimate whether the whole grid would write every output
- *    fully. If the estimate says no, that is no proof. So all clusters run, or as many as a larger
+ *    fully. If the estimate says no, it may be wrong. So all clusters run, or as many as a larger
  *    budget allows.
  *
  * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,

@@ -3,7 +3,7 @@
  *
  * All global variables share one allocation. Shared memory begins with SMEM_BASE reserved bytes, as
  * on the hardware. The shared variables of the module and of device functions (.func) follow, then
- * those of the entry (.entry, the kernel), then dynamic shared memory, aligned as its declaration
+ * those of the kernel (.entry), then dynamic shared memory, aligned as its declaration
  * asks.
  */
 #include "base/util.h"
@@ -108,9 +108,9 @@ static int place_all_shared(struct code *c, struct err *err)
     return common ? 0 : -1;
 }
 
-/* Whether v is dynamic shared memory: `extern .shared x[]`. Each entry could have its own address
- * for x. But the decoder decodes each device function (.func) once for all entries. So if such a
- * function uses x, all entries get the same address for x. */
+/* Whether v is dynamic shared memory: `extern .shared x[]`. Each kernel could have its own address
+ * for x. But the decoder decodes each device function (.func) once for all kernels. So if such a
+ * function uses x, all kernels get the same address for x. */
 static bool is_dynamic(const struct ptx_var *v)
 {
     return v->space == SP_SHARED && (v->is_extern || !v->bytes);

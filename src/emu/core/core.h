@@ -251,7 +251,7 @@ struct warp {
     const struct insn *pc;     /* being executed */
     struct insn_count *counts; /* the host thread's counts, or NULL */
     struct pending *pending;   /* set if `counts` is set: loads under way */
-    struct frame *frame0;      /* the frame of the entry */
+    struct frame *frame0;      /* the frame of the kernel itself */
     uint32_t slices;
     uint32_t diverged;        /* branches that split a fragment */
     uint32_t cluster_arrived; /* lanes between arrive and wait of barrier.cluster */

@@ -585,7 +585,7 @@ static bool calls_pointer(const struct ptx_insn *p)
     return false;
 }
 
-/* Decodes the entry, all functions that it names, and all functions that these name in turn. If a
+/* Decodes the kernel, all functions that it names, and all functions that these name in turn. If a
  * call goes through a pointer, decodes all functions of the module, because the pointer may come
  * from a variable. */
 enum result_status code_prepare(struct code *c, struct code_func *entry, struct err *err)

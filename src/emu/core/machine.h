@@ -31,7 +31,7 @@
 #define MAX_FRAME_BYTES (16u << 20)
 #define SMEM_BASE 1024u   /* a kernel's first shared address; the system owns the addresses below */
 #define SMEM_SCRATCH 512u /* cooperative groups use the addresses from here to SMEM_BASE */
-#define LOCAL_STACK_BYTES 8192u /* local memory for calls, beyond the entry's own */
+#define LOCAL_STACK_BYTES 8192u /* local memory for calls, beyond the kernel's own */
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -130,7 +130,7 @@ struct code_func {
     uint32_t param_bytes; /* .func: parameters, results, and .param variables, per lane */
     uint32_t regs_live;   /* the most 32-bit registers alive at once: an estimate of the registers
                              that a GPU needs */
-    uint32_t smem_static; /* entries: where dynamic shared memory begins */
+    uint32_t smem_static; /* kernels: where dynamic shared memory begins */
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
     uint8_t smem_bytes_min, gmem_bytes_min; /* smallest access, 1..4 */
     bool decoded, has_calls;
@@ -154,7 +154,7 @@ struct code {
     struct alloc *grid_ws; /* the grid barrier of cooperative launches, or NULL */
     struct alloc *globals; /* all .global variables, or NULL */
     uint32_t ninsns;       /* instructions decoded so far; the next count_base */
-    uint32_t smem_most;    /* the highest address at which the static shared memory of an entry
+    uint32_t smem_most;    /* the highest address at which the static shared memory of a kernel
                             * ends */
     uint32_t smem_first;   /* the first valid shared address: SMEM_BASE, or SMEM_SCRATCH */
 };
@@ -169,7 +169,7 @@ int code_globals_intact(struct code *c, bool *ok, const char **which, struct err
 /* Decodes a function and all functions that it may call. */
 enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err);
 struct code_func *code_find(struct code *c, const char *name);
-/* Places dynamic shared memory. Call it before an entry is decoded. */
+/* Places dynamic shared memory. Call it before a kernel is decoded. */
 void code_place_dynamic(struct code *c, struct code_func *entry);
 /* Size of the heap for malloc() in kernels. code_load() allocates the heap if the module uses
  * malloc(). */

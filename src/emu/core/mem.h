@@ -15,7 +15,8 @@ struct lanes {
     uint64_t lo, hi; /* the warp touches addresses in [lo, hi) */
 };
 
-/* A host thread holds this lock while it moves 16 bytes in one atomic access. */
+/* A host thread holds this lock while it moves 16 bytes or more as a whole (strong accesses,
+ * atomics). */
 extern pthread_mutex_t mem_wide_lock;
 
 /* The value of o[4] in ld.nc. No store changes the data of ld.nc, so this load may move before

@@ -141,7 +141,7 @@ int warp_call(struct warp *w, uint32_t lanes, struct frame *callee)
 
 static void frame_free(struct warp *w, struct frame *f)
 {
-    if (f->depth == 0) /* the entry's frame belongs to the block */
+    if (f->depth == 0) /* the kernel's own frame belongs to the block */
         return;
     w->call_bytes -= f->func->frame_bytes + (size_t)f->func->param_bytes * WARP;
     free(f);

@@ -161,9 +161,9 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Finds the memory of a strong access. The caller moves each element in one atomic access (elements
- * of 16 bytes under a lock). So if one element holds a flag and a value, a reader sees both or
- * neither. */
+/* Finds the memory of a strong access. The caller moves each element in one atomic access. It moves
+ * an access of 16 bytes or more under a lock, as a whole. So if one element, or one such access,
+ * holds a flag and a value, a reader sees both or neither. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;
@@ -355,7 +355,8 @@ enum ptx_space mem_space(const struct ptx_insn *p)
     return sp;
 }
 
-/* Modifiers that the emulator ignores: cache operators, eviction priorities, prefetch sizes. */
+/* Modifiers that change no result: cache operators, eviction priorities, prefetch sizes.
+ * (decode_ldst() notes .nc for the sanitizer and the counters.) */
 static bool is_hint(const char *m)
 {
     static const char *const t[] = {"ca",

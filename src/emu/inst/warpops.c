@@ -4,11 +4,12 @@
  *
  * The mask of each instruction names the lanes that take part. The instruction executes when all of
  * these lanes have reached it; fragments at the same instruction merge while they wait. It does not
- * wait for lanes that have exited.
+ * wait for lanes that have exited. If the other lanes cannot come, it executes without them and we
+ * report them.
  *
  * A lane takes no part if it has exited, if it does not execute the instruction, or if the reading
- * lane's mask does not name it. Votes, matches and reductions leave such lanes out. A
- * shuffle that reads such a lane gets an undefined value, which is a finding if the kernel uses it.
+ * lane's mask does not name it. Votes, matches and reductions leave such lanes out. A shuffle that
+ * reads such a lane gets an undefined value, which is a finding if the kernel uses it.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -70,7 +71,8 @@ static void check_lanes(struct warp *w, const struct insn *in, const uint32_t *m
         check_exited(w, in, gone, in->flags & INSN_COMBINES);
 }
 
-/* Returns EX_WAIT if some lanes that the mask operand names have not arrived yet, else 0. */
+/* Returns EX_WAIT if some lanes that the mask operand names have not arrived and may still come,
+ * else 0. */
 static int gather(struct warp *w, const struct insn *in, uint32_t mask_code)
 {
     const uint32_t *m = opnd(w, mask_code);

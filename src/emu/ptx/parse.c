@@ -332,7 +332,8 @@ static void parse_func_attrs(struct parser *ps, struct ptx_func *f)
     }
 }
 
-/* Gives the parameters of a function their offsets; for an entry, as the driver lays them out. */
+/* Gives the parameters of a function their offsets; for a kernel (.entry), as the driver lays them
+ * out. */
 static void place_params(struct ptx_func *f)
 {
     uint64_t off = 0;

@@ -115,7 +115,7 @@ struct ptx_var {
     struct ptx_reloc *relocs;
     uint32_t nrelocs;
     /* The loader sets this: a global address, or an offset in the const bank, in the local frame,
-     * in the parameter block or in the entry's shared memory. */
+     * in the parameter block or in the kernel's shared memory. */
     uint64_t addr;
     bool placed;
 };
@@ -187,7 +187,7 @@ struct ptx_func {
     VEC(struct ptx_var *) regs;   /* index is ptx_var.index */
     VEC(struct ptx_var *) locals; /* .local, .shared, .param declared inside */
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3], maxclusterrank;
-    uint32_t param_bytes; /* entries: size of the parameter block */
+    uint32_t param_bytes; /* kernels (.entry): size of the parameter block */
 };
 
 struct ptx_string {
