@@ -3,8 +3,9 @@
  * before an access of this block.
  *
  * A block's clock starts at 1 and counts the fences of cluster or device scope that its threads
- * execute; a release counts as such a fence. The shadow (global.c) stamps a write with the block's
- * clock at that time. It keeps no stamp for a read: a read counts as stamped 0.
+ * execute; a store or atomic with .release counts as such a fence. The shadow (global.c) stamps a
+ * write with the block's clock at that time. It keeps no stamp for a read: a read counts as stamped
+ * 0.
  *
  * Publishing: a strong write (a volatile, relaxed, release or atomic access that writes) after a
  * fence makes the written address an object. The object keeps one entry for each block that wrote
