@@ -86,8 +86,10 @@ const Hone = { views: {} };
     const id = "s-" + title.toLowerCase().replace(/[^a-z]+/g, "-");
     return el("section", { "aria-labelledby": id }, el("h2", { id }, title), children);
   };
-  /* A table that scrolls by itself if it is wider than the page. */
+  /* A table that scrolls by itself if it is wider than the page. On a narrow page a table with the
+   * class "cards" becomes a list, and each cell shows the head of its column. */
   function table(caption, heads, rows, name) {
+    for (const r of rows) [...r.cells].forEach((c, i) => c.setAttribute("data-label", (heads[i] || "").replace(/^#/, "")));
     return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
       el("table", { class: name },
         el("thead", {}, el("tr", {}, heads.map((h) =>

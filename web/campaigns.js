@@ -28,7 +28,7 @@
   };
 
   /* ---- one campaign ---- */
-  const heads = ["#", "Task", "State", "Kind", "#Ours", "#Baseline", "#Ratio", "#Roofline", "#Candidates", "#Tokens", "Notes"];
+  const heads = ["#No.", "Task", "State", "Kind", "#Ours", "#Baseline", "#Ratio", "#Roofline", "#Candidates", "#Tokens", "Notes"];
   const against = (r) => r.against && { mid: r.against.ratio, lo: r.against.lo, hi: r.against.hi };
   const baseline = (r) => r.against && r.baselines.find((b) => b.who === r.against.who);
   const notes = (r) => [r.standing, r.ours_ns > 0 && r.model && "modelled", r.degenerate && "degenerate",
@@ -63,8 +63,8 @@
           "Ratios are modelled on the emulator, against each task's first baseline. They say nothing about PyTorch."),
         el("p", { class: "quiet" }, c.unfinished ? c.unfinished + " tasks are not done. " : "",
           c.degenerate ? c.degenerate + " degenerate tasks are left out of the means. " : "", "A failure counts 1.00\u00d7 in the mean."),
-        Hone.section("Means", Hone.table("Means", ["Kind", "#Passed", "#Failed", "#Mean", "#Mean of passes", "#Wins / losses / ties"], scores)),
-        Hone.section("Tasks", Hone.table("Tasks", heads, c.rows.map(row))));
+        Hone.section("Means", Hone.table("Means", ["Kind", "#Passed", "#Failed", "#Mean", "#Mean of passes", "#Wins / losses / ties"], scores, "cards")),
+        Hone.section("Tasks", Hone.table("Tasks", heads, c.rows.map(row), "cards")));
     };
     await load();
     return load;
