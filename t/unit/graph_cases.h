@@ -400,6 +400,31 @@ static void norms(void **state)
     check(&m);
 }
 
+/* x over the norm of its rows */
+static const struct value *unit_rows(struct maker *m, const struct value *x)
+{
+    const struct value *n = op(m, OP_NORM, ARGS(x), ATTRS(attr_real(2), AXES(1), attr_bool(true)));
+    return op2(m, OP_DIV, x, op2(m, OP_MAXIMUM, n, number(m, 1e-12)));
+}
+
+/* One unit computes two sums. The error of x's norm is in the terms of both, the errors of the
+ * other norms are each in the terms of one. */
+static void sums_with_common_errors(void **state)
+{
+    struct maker m;
+    maker_open(&m);
+    const struct value *rows[3];
+    static const char *const name[] = {"w", "x", "y"};
+    for (size_t i = 0; i < 3; i++)
+        rows[i] = unit_rows(&m, in(&m, name[i], DT_F32, "B,C"));
+    const struct value *far[2];
+    for (size_t i = 0; i < 2; i++)
+        far[i] = op(&m, OP_SUM, ARGS(op1(&m, OP_SQUARE, op2(&m, OP_SUB, rows[i + 1], rows[0]))),
+                    ATTRS(AXES(1)));
+    out(&m, op2(&m, OP_SUB, op2(&m, OP_ADD, far[0], number(&m, 3)), far[1]));
+    check(&m);
+}
+
 static void softmaxes(void **state)
 {
     struct maker m;
@@ -728,6 +753,7 @@ static void losses(void **state)
         cmocka_unit_test(products), cmocka_unit_test(chains), cmocka_unit_test(convolutions),      \
         cmocka_unit_test(attentions), cmocka_unit_test(indices), cmocka_unit_test(views),          \
         cmocka_unit_test(losses), cmocka_unit_test(transposed_convolutions),                       \
-        cmocka_unit_test(windows_and_joins), cmocka_unit_test(recurrent_layers),
+        cmocka_unit_test(windows_and_joins), cmocka_unit_test(recurrent_layers),                   \
+        cmocka_unit_test(sums_with_common_errors),
 
 #endif

@@ -359,7 +359,8 @@ static struct term emit_on_path(struct emit *e, const struct value *v, struct pl
     struct index i = place_number(&e->u, p);
     int k = source_number(e->shared, v);
     struct term t;
-    const char *key = arena_printf(e->u.arena, "%u@%s#%d", v->id, i.text, e->shared->off);
+    const char *key =
+        arena_printf(e->u.arena, "%u@%s#%u#%d", v->id, i.text, e->shared->number, e->shared->off);
     if (unit_recall(&e->u, key, &t))
         return t;
     struct scope *was = unit_enter(&e->u, MAX(i.depth, e->least_depth));

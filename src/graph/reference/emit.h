@@ -55,6 +55,7 @@ struct shared_error {
     const struct value *source[EMIT_SOURCES];
     struct index at[EMIT_SOURCES]; /* where the last term read the source */
     uint32_t n;
+    unsigned number;     /* of this sum: another sum can have other sources */
     int off;             /* the source that is off by 4 sigma; -1 = none */
     bool too_many;       /* there are more sources; their errors count as independent */
     const uint8_t *path; /* one per value: is it between the sum and a source? */
@@ -73,6 +74,7 @@ struct emit {
     const struct store *store; /* one per value */
     const uint8_t *notes;      /* one per value: enum lowered_note */
     struct shared_error *shared;
+    unsigned sums;                      /* with shared errors, so far */
     const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
     unsigned least_depth; /* where no statement may go further out: it depends on the sample */

@@ -51,7 +51,7 @@ static void find_all(struct emit *e, const struct value *const *v, uint32_t n, s
                      struct shared_error *s)
 {
     uint8_t *path = arena_alloc(a, e->g->values.n + 1);
-    *s = (struct shared_error){.off = -1, .path = path};
+    *s = (struct shared_error){.number = ++e->sums, .off = -1, .path = path};
     for (uint32_t k = 0; k < n; k++)
         find_sources(e, s, path, v[k], false);
     for (size_t i = 0; i < e->g->values.n; i++)
