@@ -26,13 +26,13 @@ import re
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 import sympy
 import torch
 import torch.fx
-from torch._decomp import core_aten_decompositions
+from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._dispatch.python import enable_python_dispatcher
 from torch._dynamo.source import ConstantSource
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -51,6 +51,17 @@ NAMED_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 RECORD_LINES: dict[str, Any] = (
     {"record_stack_traces": True} if "record_stack_traces" in inspect.signature(make_fx).parameters
     else {})  # fmt: skip
+
+
+# PyTorch keeps these operations whole, and also knows how to write them with others.
+DECOMPOSITIONS = {
+    **core_aten_decompositions(),
+    **get_decompositions([
+        torch.ops.aten.grid_sampler_2d, torch.ops.aten.repeat, torch.ops.aten.slice_scatter, torch.ops.aten.upsample_bilinear2d,
+        torch.ops.aten.upsample_bicubic2d, torch.ops.aten.upsample_nearest2d,
+        torch.ops.aten.upsample_trilinear3d,
+    ]),
+}  # fmt: skip
 
 
 class Refused(Exception):
@@ -423,10 +434,17 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch
     return made if bias is None else made + bias
 
 
+def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    """PyTorch's own looks at the data, to check it."""
+    if isinstance(num_classes, int) and num_classes < 0:
+        raise Refused("one_hot without num_classes: the size of the result depends on data")
+    return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
+
+
 @contextlib.contextmanager
 def replaced_layers(model: Any) -> Iterator[None]:
     """Replaces the layers that PyTorch's own code would unroll, or whose sizes it would fix."""
-    plain_linear = torch.nn.functional.linear
+    plain_linear, plain_one_hot = torch.nn.functional.linear, torch.nn.functional.one_hot
     kinds = ("lstm", "gru", "rnn_tanh", "rnn_relu")
     saved = {k: getattr(torch._VF, k) for k in kinds}
     parts = model.modules() if isinstance(model, torch.nn.Module) else []
@@ -434,11 +452,13 @@ def replaced_layers(model: Any) -> Iterator[None]:
              if isinstance(p, torch.nn.RNNBase)]  # fmt: skip
     try:
         torch.nn.functional.linear = linear
+        torch.nn.functional.one_hot = one_hot
         for k in kinds:
             setattr(torch._VF, k, recurrent(k))
         yield
     finally:
         torch.nn.functional.linear = plain_linear
+        torch.nn.functional.one_hot = plain_one_hot
         for k in kinds:
             setattr(torch._VF, k, saved[k])
         for hook in hooks:
@@ -638,6 +658,14 @@ def task_name(path: str) -> str:
     return name if re.match(r"[A-Za-z_]", name) else "p_" + name
 
 
+def own_name(name: str, taken: set[str]) -> str:
+    """A name that nothing has yet: a task whose output has the name of an input works in place."""
+    while name in taken:
+        name += "_out"
+    taken.add(name)
+    return name
+
+
 def forward(function: Callable[..., Any], *args: Any) -> Any:
     """Older versions of PyTorch record lines only below a function of this name."""
     return function(*args)
@@ -679,6 +707,9 @@ def capture(
             drawn: list[tuple[torch.Tensor, Any, Any]] = []
             with noted_ranges(drawn):
                 given = target.arguments(space)
+    for name, a in zip(target.names, given):
+        if isinstance(a, (list, tuple, dict)):
+            raise Refused(f"argument {name} is a {type(a).__name__}: give each tensor its own parameter")
     tensors = [a for a in given if isinstance(a, torch.Tensor)]
     names = [n for n, a in zip(target.names, given) if isinstance(a, torch.Tensor)]
     if len(names) < len(tensors):
@@ -711,7 +742,8 @@ def capture(
         flat = flatten(result)
         if not flat:
             raise Refused("forward returns no tensor")
-        outputs[:] = [n for n, _ in flat]
+        taken = {*names, *map(task_name, held)}
+        outputs[:] = [own_name(task_name(n), taken) for n, _ in flat]
         shape[0] = is_plain(result)
         # All of the state: the graph shows which of it forward has changed.
         return [t for _, t in flat] + [bound.get(n, old) for n, old in zip(held, state)]
@@ -719,7 +751,7 @@ def capture(
     def record() -> torch.fx.GraphModule:
         return make_fx(
             torch.func.functionalize(run, remove="mutations"),
-            decomposition_table=core_aten_decompositions(),
+            decomposition_table=DECOMPOSITIONS,
             tracing_mode="real",
             _allow_non_fake_inputs=True,
             **RECORD_LINES,
@@ -953,6 +985,9 @@ normal normal_functional uniform native_dropout rrelu_with_noise exponential geo
 dropout poisson""".split()
 
 
+LARGEST_CONSTANT = 32  # elements of a tensor of constants
+
+
 class Translation:
     """Writes the recorded operations as operations of src/graph/ops.def."""
 
@@ -1101,7 +1136,19 @@ class Translation:
         if isinstance(t, torch.Tensor) and t.numel() == 1 and not is_fake(t):
             self.of[node] = self.full(t.item(), t) if t.dim() else self.number(t.item())
             return
+        if isinstance(t, torch.Tensor) and not is_fake(t) and t.numel() <= LARGEST_CONSTANT:
+            self.of[node] = self.constants(t)
+            return
         raise self.refuse("forward makes a tensor of constants: register it as a buffer")
+
+    def constants(self, t: torch.Tensor) -> str:
+        """A few constants: each is chosen by its index."""
+        at = self.add("iota", shape=[t.numel()])
+        flat = t.flatten().tolist()
+        made: Operand = self.full(self.number(flat[-1]), t.flatten())
+        for i in range(len(flat) - 2, -1, -1):
+            made = self.add("where", self.add("eq", at, i), self.number(flat[i]), made)
+        return self.add("reshape", made, shape=list(t.shape))
 
     def translate(self, node: torch.fx.Node) -> None:
         name = str(node.target).removeprefix("aten.").split(".")[0].rstrip("_")
@@ -1175,6 +1222,14 @@ class Translation:
 
     def op_rsub(self, node: Any, input: Any, other: Any, alpha: Any = 1) -> str:
         return self.binary("sub", other, input, alpha)
+
+    def op_lshift(self, node: Any, input: Any, other: Any) -> str:
+        return self.binary("shift_left", input, other)
+
+    def op_rshift(self, node: Any, input: Any, other: Any) -> str:
+        return self.binary("shift_right", input, other)
+
+    op_bitwise_left_shift, op_bitwise_right_shift = op_lshift, op_rshift
 
     def op_div(self, node: Any, input: Any, other: Any, rounding_mode: Any = None) -> str:
         if rounding_mode == "floor":
@@ -1510,10 +1565,52 @@ class Translation:
     def op_cumprod(self, node: Any, input: Any, dim: int, dtype: Any = None) -> str:
         return self.along("cumprod", input, dim)
 
+    def op_cummax(self, node: Any, input: Any, dim: int) -> list[Operand]:
+        return [self.along("cummax", input, dim), None]
+
+    def op_cummin(self, node: Any, input: Any, dim: int) -> list[Operand]:
+        return [self.along("cummin", input, dim), None]
+
+    def op_logcumsumexp(self, node: Any, input: Any, dim: int) -> str:
+        """The running maximum would be another scan: the maximum of all serves as well in double."""
+        x = self.operand(input)
+        axis = dim % len(self.shape(input))
+        high = self.add("amax", x, dim=[axis], keepdim=True)
+        sums = self.add("cumsum", self.add("exp", self.add("sub", x, high)), dim=[axis])
+        return self.add("add", self.add("log", sums), high)
+
     # -- products
 
     def op_mm(self, node: Any, input: Any, mat2: Any) -> str:
         return self.add("matmul", self.operand(input), self.operand(mat2))
+
+    def op_trilinear(self, node: Any, i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any,
+                     expand3: Any, sumdim: Any, **rest: Any) -> str:  # fmt: skip
+        """The sum over some axes of a product of three tensors."""
+        made: Operand = None
+        for t, axes in ((i1, expand1), (i2, expand2), (i3, expand3)):
+            shape = self.dims(self.shape(t))
+            for d in sorted(axes):
+                shape.insert(d, 1)
+            part = self.add("reshape", self.operand(t), shape=shape)
+            made = part if made is None else self.add("mul", made, part)
+        return self.add("sum", made, dim=list(sumdim), keepdim=False)
+
+    def op_cdist_forward(self, node: Any, x1: Any, x2: Any, p: float, compute_mode: Any) -> str:
+        """The norm of the difference of every pair of rows."""
+        a, b = self.shape(x1), self.shape(x2)
+        left = self.add("reshape", self.operand(x1), shape=self.dims([*a[:-1], 1, a[-1]]))
+        right = self.add("reshape", self.operand(x2), shape=self.dims([*b[:-2], 1, *b[-2:]]))
+        diff, axis = self.add("sub", left, right), [len(a)]
+        if p == 2:
+            return self.add("sqrt", self.add("sum", self.add("square", diff), dim=axis, keepdim=False))
+        size = self.add("abs", diff)
+        if p == math.inf:
+            return self.add("amax", size, dim=axis, keepdim=False)
+        if p == 1:
+            return self.add("sum", size, dim=axis, keepdim=False)
+        total = self.add("sum", self.add("pow", size, p), dim=axis, keepdim=False)
+        return self.add("pow", total, 1 / p)
 
     def op_bmm(self, node: Any, input: Any, mat2: Any) -> str:
         made = self.attention(node, input, mat2)
@@ -1883,19 +1980,54 @@ class Translation:
 
     # -- by index
 
+    def hold_below(self, index: Any, size: Any) -> None:
+        """Fixes the size if the index is an input whose bound does not follow the size."""
+        at = index
+        while isinstance(at, torch.fx.Node) and at.op == "call_function" and at.args:
+            name = str(at.target).split(".")[1] if "." in str(at.target) else ""
+            if name not in ("view", "reshape", "unsqueeze", "squeeze", "expand", "clone", "_to_copy"):
+                return
+            at = at.args[0]
+        if not isinstance(at, torch.fx.Node) or at.op != "placeholder":
+            return
+        high = self.captured.ranges.get(str(self.of[at]), (None, None))[1]
+        if isinstance(size, torch.SymInt) and not isinstance(high, torch.SymInt):
+            free = {n for n in self.names_in(size) if self.sizes.is_free(self.captured.axes[n])}
+            if free:
+                raise NotFree(free, "an index must stay below it")
+
     def rows(self, input: Any, dim: int, index: Any, node: Any) -> str:
         """input[..., index, ...] for an index tensor of any rank."""
+        self.hold_below(index, self.shape(input)[dim])
         made = self.operand(index)
         if len(self.shape(index)) != 1:
-            n: Any = 1
-            for s in self.shape(index):
-                n = n * s
-            made = self.add("reshape", made, shape=self.dims([n]))
+            made = self.add("reshape", made, shape=self.dims([product(self.shape(index))]))
         made = self.add("index_select", self.operand(input), made, dim=[dim])
         return self.add("reshape", made, shape=self.dims(node.meta["val"].shape))
 
     def op_embedding(self, node: Any, weight: Any, indices: Any, **rest: Any) -> str:
         return self.rows(weight, 0, indices, node)
+
+    def op_embedding_bag(self, node: Any, weight: Any, indices: Any, offsets: Any,
+                         mode: int = 0, per_sample_weights: Any = None,
+                         include_last_offset: bool = False, padding_idx: int = -1,
+                         **rest: Any) -> list[Operand]:  # fmt: skip
+        if per_sample_weights is not None or padding_idx >= 0:
+            raise self.refuse("Hone knows embedding_bag without per_sample_weights and padding_idx")
+        if isinstance(offsets, torch.fx.Node) and offsets.op == "placeholder":
+            raise self.refuse("offsets of embedding_bag are an input: Hone cannot draw such data; "
+                              "take indices of two axes")  # fmt: skip
+        self.hold_below(indices, self.shape(weight)[0])
+        at = self.operand(offsets)
+        if not include_last_offset:
+            t = self.value_of(offsets)
+            end = self.full(self.number(self.shape(indices)[0]), t.new_empty([1]))
+            at = self.add("cat", at, end, dim=[0])
+        mode_name = ("sum", "mean", "max")[mode]
+        made = self.add("embedding_bag", self.operand(indices), self.operand(weight), at, mode=mode_name)
+        return [made, None, None, None]
+
+    op_embedding_bag_forward_only = op_embedding_bag
 
     def op_index_select(self, node: Any, input: Any, dim: int, index: Any) -> str:
         return self.rows(input, dim % len(self.shape(input)), index, node)
@@ -1914,22 +2046,10 @@ class Translation:
         axes = [d for d, _ in used]
         rest = [d for d in range(rank) if d not in axes]
         x = self.add("permute", self.operand(input), dims=axes + rest)
-        n: Any = 1
-        for d in axes:
-            n = n * shape[d]
+        n = product(shape[d] for d in axes)
         x = self.add("reshape", x, shape=self.dims([n, *[shape[d] for d in rest]]))
-        at: Operand = None
-        for d, i in used:
-            here = self.operand(i)
-            size = self.number(shape[d])
-            here = self.add("where", self.add("lt", here, 0), self.add("add", here, size), here)
-            at = here if at is None else self.add("add", self.add("mul", at, size), here)
         index_shape = list(torch.broadcast_shapes(*[self.value_of(i).shape for _, i in used]))
-        count: Any = 1
-        for s in index_shape:
-            count = count * s
-        flat = self.add("reshape", self.add("expand", at, shape=self.dims(index_shape)),
-                        shape=self.dims([count]))  # fmt: skip
+        flat = self.flat_index(used, shape, index_shape)
         made = self.add("index_select", x, flat, dim=[0])
         made = self.add("reshape", made, shape=self.dims([*index_shape, *[shape[d] for d in rest]]))
         if axes != list(range(axes[0], axes[0] + len(axes))) or axes[0] == 0:
@@ -1938,9 +2058,139 @@ class Translation:
         order = [*range(k, k + axes[0]), *range(k), *range(k + axes[0], k + len(rest))]
         return self.add("permute", made, dims=order)
 
+    # -- writing by an index
+
+    def op_index_put(self, node: Any, input: Any, indices: Any, values: Any,
+                     accumulate: bool = False) -> str:  # fmt: skip
+        used = [(d, i) for d, i in enumerate(indices) if i is not None]
+        masks = [self.value_of(i).dtype == torch.bool for _, i in used]
+        if len(used) == 1 and masks[0] and used[0][0] == 0 and not accumulate:
+            return self.masked_put(input, used[0][1], values)
+        if any(masks):
+            raise self.refuse("writing by a bool tensor: how many elements depends on data")
+        if not accumulate:
+            raise self.refuse("writing by an index: if it names an element twice, either may win")
+        shape, rank = self.shape(input), len(self.shape(input))
+        first, last = used[0][0], used[-1][0] + 1
+        if last - first != len(used):
+            raise self.refuse("writing by indices of axes that are not side by side")
+        index_shape = list(torch.broadcast_shapes(*[self.value_of(i).shape for _, i in used]))
+        at = self.flat_index(used, shape, index_shape)
+        before, within, after = shape[:first], shape[first:last], shape[last:rank]
+        x = self.add("reshape", self.operand(input), shape=self.dims([*before, product(within), *after]))
+        v = self.add("expand", self.operand(values), shape=self.dims([*before, *index_shape, *after]))
+        v = self.add("reshape", v, shape=self.dims([*before, product(index_shape), *after]))
+        made = self.add("index_add", x, at, v, dim=[first])
+        return self.add("reshape", made, shape=self.dims(shape))
+
+    op_unsafe_index_put = op_index_put
+
+    def masked_put(self, input: Any, mask: Any, values: Any) -> str:
+        """x[mask] = v for one value v."""
+        if product(self.value_of(values).shape) != 1:
+            raise self.refuse("writing several values by a bool tensor: where they go depends on data")
+        shape, m = self.shape(input), self.operand(mask)
+        ranks = len(shape) - len(self.shape(mask))
+        if ranks:
+            m = self.add("reshape", m, shape=self.dims([*self.shape(mask), *[1] * ranks]))
+        v = self.add("reshape", self.operand(values), shape=[1] * len(shape))
+        return self.add("where", m, v, self.operand(input))
+
+    def flat_index(self, used: list[tuple[int, Any]], shape: list[Any],
+                   index_shape: list[Any]) -> str:  # fmt: skip
+        """Several indices as one index into the indexed axes, as a vector."""
+        at: Operand = None
+        for d, i in used:
+            self.hold_below(i, shape[d])
+            here, size = self.operand(i), self.number(shape[d])
+            here = self.add("where", self.add("lt", here, 0), self.add("add", here, size), here)
+            at = here if at is None else self.add("add", self.add("mul", at, size), here)
+        made = self.add("expand", at, shape=self.dims(index_shape))
+        return self.add("reshape", made, shape=self.dims([product(index_shape)]))
+
+    def op_index_add(self, node: Any, input: Any, dim: int, index: Any, source: Any,
+                     alpha: Any = 1) -> str:  # fmt: skip
+        v = self.operand(source)
+        if alpha != 1:
+            v = self.add("mul", v, self.number(alpha))
+        at = dim % len(self.shape(input))
+        self.hold_below(index, self.shape(input)[at])
+        return self.add("index_add", self.operand(input), self.operand(index), v, dim=[at])
+
+    def op_scatter_add(self, node: Any, input: Any, dim: int, index: Any, src: Any) -> str:
+        """The elements of the input become one axis, and the index one index into it."""
+        shape, at = self.shape(input), self.shape(index)
+        self.hold_below(index, shape[dim % len(shape)])
+        v = self.operand(src)
+        for d, (have, want) in enumerate(zip(self.shape(src), at)):
+            self.at_least(have, want)
+            if d != dim % len(shape):
+                self.at_least(shape[d], want)
+            if self.dims([have]) != self.dims([want]):
+                v = self.add("slice", v, dim=[d], start=0, length=self.dims([want])[0], step=1)
+        flat: Operand = 0
+        for d, size in enumerate(shape):
+            if d == dim % len(shape):
+                here = self.operand(index)
+            else:
+                here = self.add("iota", shape=self.dims([at[d]]))
+                here = self.add("reshape", here,
+                                shape=[*[1] * d, *self.dims([at[d]]), *[1] * (len(shape) - d - 1)])  # fmt: skip
+            flat = here if d == 0 else self.add("add", self.add("mul", flat, self.number(size)), here)
+        n = product(at)
+        made = self.add("index_add", self.add("reshape", self.operand(input), shape=self.dims([product(shape)])),
+                        self.add("reshape", flat, shape=self.dims([n])),
+                        self.add("reshape", v, shape=self.dims([n])), dim=[0])  # fmt: skip
+        return self.add("reshape", made, shape=self.dims(shape))
+
+    def op_scatter_reduce(self, node: Any, input: Any, dim: int, index: Any, src: Any, reduce: str,
+                          include_self: bool = True) -> str:  # fmt: skip
+        if reduce != "sum" or not include_self:
+            raise self.refuse(f"Hone knows scatter_reduce only with 'sum' and include_self, not {reduce!r}")
+        return self.op_scatter_add(node, input, dim, index, src)
+
+    def op_scatter(self, node: Any, input: Any, dim: int, index: Any, src: Any = None,
+                   value: Any = None, reduce: Any = None) -> str:  # fmt: skip
+        """With one index in each row, it writes no element twice."""
+        shape, at = self.shape(input), self.shape(index)
+        d = dim % len(shape)
+        self.hold_below(index, shape[d])
+        if reduce is not None:
+            raise self.refuse("Hone does not know scatter with a reduction: use scatter_add")
+        same = all(self.dims([a]) == self.dims([b]) for i, (a, b) in enumerate(zip(at, shape)) if i != d)
+        if self.dims([at[d]]) != [1] or not same:
+            raise self.refuse("scatter with several indices in a row: if two are equal, either may win")
+        iota = self.add("iota", shape=self.dims([shape[d]]))
+        here = self.add("reshape", iota,
+                        shape=[*[1] * d, *self.dims([shape[d]]), *[1] * (len(shape) - d - 1)])  # fmt: skip
+        v = self.operand(src if value is None else value)
+        return self.add("where", self.add("eq", here, self.operand(index)), v, self.operand(input))
+
+    def op_diagonal(self, node: Any, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> str:
+        """The two axes become one, and the elements of the diagonal are chosen by an index."""
+        shape, rank = self.shape(input), len(self.shape(input))
+        a, b = dim1 % rank, dim2 % rank
+        rest = [d for d in range(rank) if d not in (a, b)]
+        x = self.add("permute", self.operand(input), dims=[*rest, a, b])
+        x = self.add("reshape", x, shape=self.dims([*[shape[d] for d in rest], shape[a] * shape[b]]))
+        at: Operand = self.add("iota", shape=self.dims([node.meta["val"].shape[-1]]))
+        at = self.add("mul", at, self.number(shape[b] + 1))
+        begin = offset if offset >= 0 else -offset * shape[b]
+        at = self.add("add", at, self.number(begin))
+        return self.add("index_select", x, at, dim=[len(rest)])
+
     def op_gather(self, node: Any, input: Any, dim: int, index: Any, **rest: Any) -> str:
         rank = len(self.shape(input))
+        self.hold_below(index, self.shape(input)[dim % rank])
         return self.add("gather", self.operand(input), self.operand(index), dim=[dim % rank])
+
+
+def product(sizes: Iterable[Any]) -> Any:
+    """The product of sizes, which may be symbols."""
+    n: Any = 1
+    for s in sizes:
+        n = n * s
+    return n
 
 
 def is_fake(t: torch.Tensor) -> bool:

@@ -38,12 +38,10 @@ class View:
             "shape": (nbytes,), "typestr": "|u1", "data": (ptr, False), "version": 3}
 
 
+@contextlib.contextmanager
 def keeping_double():
-    """A scope in which casts to narrower floats, x.float() or x.to(torch.bfloat16), give float64."""
-    try:
-        from torch.utils._python_dispatch import TorchDispatchMode
-    except ImportError:
-        return contextlib.nullcontext()
+    """A scope in which new tensors are float64, and casts to narrower floats give float64."""
+    from torch.utils._python_dispatch import TorchDispatchMode
     narrow = (torch.float16, torch.bfloat16, torch.float32)
 
     class KeepingDouble(TorchDispatchMode):
@@ -53,7 +51,13 @@ def keeping_double():
                 kwargs["dtype"] = torch.float64
             return func(*args, **kwargs)
 
-    return KeepingDouble()
+    plain = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with KeepingDouble():
+            yield
+    finally:
+        torch.set_default_dtype(plain)
 
 
 class Sidecar:
