@@ -17,7 +17,8 @@
 
 enum { MAX_SOURCE = 8 << 20 }; /* as TASK_MAX_REFERENCE */
 
-/* Regions of one size lie side by side, so that there are few different places in scratch. */
+/* A region is the part of scratch that holds one value. Regions of one size lie side by side, so
+ * that few expressions say where they begin. */
 struct region_class {
     const struct dim *size;
     size_t n;
