@@ -18,7 +18,7 @@
  *    line of elements.
  *  - Reductions over all or several axes, and products with a vector or a matrix of one row or
  *    column, have two phases, unless it is known that each result adds up at most EMIT_CHUNK
- * elements.
+ *    elements.
  *  - The last phases write the outputs. Units are numbered in the order of the elements they make.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H
