@@ -19,7 +19,7 @@
 
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
 /* A temporary file older than STALE_S belongs to a process that was killed. A precompiled header
- * that was not used for HEADER_STALE_S belongs to another build of Hone. */
+ * that was not used for HEADER_STALE_S probably belongs to another build of Hone. */
 enum { STALE_S = 3600, HEADER_STALE_S = 3 * 24 * 3600 };
 
 static const char magic[8] = "HONEOBJ1";
