@@ -623,7 +623,7 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
     return begin_baselines(e, a, err);
 }
 
-/* Advances evaluations, or waits up to 10 ms for something to do. */
+/* Advances evaluations, or waits up to 10 ms in each scheduler for something to do. */
 static int pump(struct evaluator *e, struct err *err)
 {
     const uint64_t slice_ns = 10000000;

@@ -261,7 +261,7 @@ static int read_axis(struct reader *r, const json_t *j)
 
 static const char *const scalar_keys[] = {"name", "dtype"};
 
-/* Sizes may mention integer scalars, so graph_init() needs the names of those scalars. */
+/* Sizes may mention scalars that are not floats, so graph_init() needs the names of those. */
 static int read_scalar_name(struct reader *r, const json_t *j)
 {
     const char *name;
