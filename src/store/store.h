@@ -99,8 +99,9 @@ bool store_run_is_locked(struct store *s, int64_t run);
 /* The state for people: "killed" if the run has the state "running", but no process works on it. */
 const char *store_run_state(struct store *s, const struct run_rec *r);
 /* Removes the run and all its records, and then every blob that no run uses any more. Fails if a
- * process works on the run, or if a campaign has it. While a process works on any other run, the
- * blobs stay, because that process may be about to use one; the next removal deletes them. */
+ * process works on the run, or if a campaign has it. While a process works on any other run or
+ * campaign, the blobs stay, because that process may be about to use one; the next removal deletes
+ * them. */
 int store_run_remove(struct store *s, int64_t run, struct err *err);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
