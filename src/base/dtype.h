@@ -1,10 +1,11 @@
 /*
  * dtype.h - the element types of tensors, and conversion between them and double.
  *
- * The types have the same names as in FlashInfer-Bench. Conversion to double is exact. Conversion
- * from double rounds once, to nearest even. A value too large for the type becomes infinity.
- * float8_e4m3fn has no infinity: there such a value becomes NaN, or, with `satfinite`, the largest
- * finite value.
+ * The types have the same names as in FlashInfer-Bench. Conversion to double is exact, except for
+ * 64-bit integers beyond 2^53. Conversion from double rounds once, to nearest even. A value too
+ * large for a float type becomes infinity (in float8_e4m3fn, which has no infinity: NaN). With
+ * `satfinite` it becomes the largest finite value. A value out of the range of an integer type
+ * becomes the nearest one in the range, and NaN becomes 0.
  */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H

@@ -3,7 +3,7 @@
  *
  * A function that can fail takes a `struct err *` last and returns 0 or -1:
  *
- *     if (file_read(path, &buf, err) < 0)
+ *     if (file_read(path, max, &buf, err) < 0)
  *         return err_prefix(err, "reading task '%s'", name);
  *
  * A NULL err is allowed everywhere, for callers that need only the return value. A candidate that
@@ -18,9 +18,9 @@ enum err_kind {
     ERR_UNSUPPORTED, /* the input uses something that Hone does not know: exit 1 */
     ERR_USAGE,       /* the command line asks for something that does not exist: exit 2 */
     ERR_ENV,         /* this machine lacks something: exit 3 */
-    ERR_LIMIT,       /* a cap on size, time or memory was reached */
-    ERR_SYSTEM,      /* a system call failed */
-    ERR_INTERNAL     /* a defect of Hone */
+    ERR_LIMIT,       /* a cap on size, time or memory was reached: exit 3 */
+    ERR_SYSTEM,      /* a system call failed, or the user interrupted: exit 3 */
+    ERR_INTERNAL     /* a defect of Hone: exit 3 */
 };
 
 struct err {

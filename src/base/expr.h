@@ -8,10 +8,11 @@
  *     int64_t v;
  *     if (expr_eval(e, &(struct expr_env){.values = axes}, &v, err) < 0) ...
  *
- * Division truncates as in C. cdiv and align round up and need a positive second argument. min and
- * max take two or more arguments. && || ?: evaluate only the operands they need. Comparisons do not
- * chain. Overflow, division by zero and an unknown name are errors that name the column. Depth and
- * length are capped: 10,000 parentheses are an error, not a crash.
+ * Division truncates as in C. cdiv(a,b) is a/b rounded up; align(a,b) is the least multiple of b
+ * that is not below a; both need b > 0. pow2ceil(a) is the least power of 2 that is not below a.
+ * min and max take 2 to 16 arguments. && || ?: evaluate only the operands they need. Comparisons do
+ * not chain. Overflow, division by zero and an unknown name are errors that name the column. Depth
+ * and length are capped: 10,000 parentheses are an error, not a crash.
  */
 #ifndef BASE_EXPR_H
 #define BASE_EXPR_H

@@ -6,8 +6,8 @@
  *     ...
  *     gpu_unlock(fd);                the end of the process unlocks too
  *
- * Each GPU has a lock file in /tmp. If gpu_lock cannot open the file (because /tmp is missing, or
- * another user owns the file), it returns GPU_NO_LOCK, and the caller goes on without a lock.
+ * Each GPU has a lock file in /tmp. If gpu_lock cannot open or lock the file (for example because
+ * /tmp is missing), it returns GPU_NO_LOCK, and the caller goes on without a lock.
  */
 #ifndef BASE_GPULOCK_H
 #define BASE_GPULOCK_H

@@ -17,7 +17,7 @@
 #define GEN_FN static inline __attribute__((unused))
 #endif
 
-/* The values of enum dtype (base/dtype.h); gen.c checks that the two agree. */
+/* The values of enum dtype (base/dtype.h); job/gen.c checks that the two agree. */
 enum gen_type {
     GEN_T_F64 = 1,
     GEN_T_F32,
@@ -149,7 +149,7 @@ GEN_FN uint64_t gen_round(double d, int mant, int emin, int emax)
     return out < past ? out : past;
 }
 
-/* Rounds to nearest even and clamps. */
+/* Rounds to nearest even and clamps to lo..hi; NaN gives 0. */
 GEN_FN int64_t gen_to_int(double v, double lo, double hi)
 {
     if (!(v > lo))
@@ -165,7 +165,8 @@ GEN_FN int64_t gen_to_int(double v, double lo, double hi)
     return t;
 }
 
-/* The bits of v (finite) in type t. */
+/* The bits of v (finite) in type t. A value too large for a float type becomes infinity, or NaN in
+ * float8_e4m3fn. Integers are clamped, uint64 to 2^63 - 1. */
 GEN_FN uint64_t gen_encode(int t, double v)
 {
     uint64_t sign = gen_f64_bits(v) >> 63, r;

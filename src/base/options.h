@@ -16,9 +16,10 @@
  *     };
  *     switch (options_parse(&spec, &argc, argv, err)) ...
  *
- * The parser understands --name VALUE, --name=VALUE, -nVALUE, bundled short flags and --no-FLAG.
- * "--" ends the options. Options and operands may be mixed. For an unknown option, the error
- * suggests the nearest one.
+ * The parser understands --name VALUE, --name=VALUE, -nVALUE, bundled short flags, --no-FLAG, and
+ * --help and -h, which are in no table. "--" ends the options. Options and operands may be mixed,
+ * unless stop_at_operand is set. For an unknown option, the error suggests the nearest one, if one
+ * is near.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
@@ -41,8 +42,8 @@ enum option_type {
     OPTION_INT,   /* int64_t */
     OPTION_UINT,  /* uint64_t */
     OPTION_REAL,  /* double, finite */
-    OPTION_BYTES, /* uint64_t: 512, 64K, 2M, 6G (powers of 1024) */
-    OPTION_TIME   /* uint64_t in ns: 10ms, 2s (also bare 2), 5m, 1h */
+    OPTION_BYTES, /* uint64_t: 512, 64K, 2M, 6G, 1T (powers of 1024; 64KiB is 64K) */
+    OPTION_TIME   /* uint64_t in ns: 500ns, 20us, 10ms, 2s (also bare 2), 5m (or 5min), 1h, 1d */
 };
 
 VEC_DECL(str_vec, const char *);

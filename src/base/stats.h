@@ -4,8 +4,9 @@
  *     struct stats s = stats_summary(times, n, seed);
  *     printf("%.1f us, 95%% in [%.1f, %.1f]\n", s.median, s.lo, s.hi);
  *
- * Intervals are bootstrap percentile intervals of the median. Equal times and equal seeds give
- * equal intervals. With fewer than 3 values the interval is the range of the values.
+ * [lo, hi] is the 95% interval of the median, by the bootstrap: it holds the middle 95% of the
+ * medians of random resamples. Equal times and equal seeds give equal intervals. With fewer than 3
+ * values the interval is the range of the values.
  */
 #ifndef BASE_STATS_H
 #define BASE_STATS_H
@@ -15,8 +16,8 @@
 
 struct stats {
     size_t n;
-    double median, mad, lo, hi, min, max;
-    double rel; /* (hi - lo) / median */
+    double median, mad, lo, hi, min, max; /* mad: the median of |value - median| */
+    double rel;                           /* (hi - lo) / |median| */
 };
 
 double stats_median(double *v, size_t n); /* reorders v; 0 for n == 0 */
@@ -25,8 +26,9 @@ struct stats stats_summary(const double *v, size_t n, uint64_t seed);
  * change it. Unlike the median, it can lie between two ticks of the clock (32 ns apart on some
  * GPUs). Reorders v. */
 double stats_midmean(double *v, size_t n);
-/* Statistics of midmean(a) / midmean(b), by resampling pairs. Pass the values in the order in which
- * they were measured. */
+/* The ratio midmean(a) / midmean(b), as `median`, `min` and `max`, and its interval [lo, hi], by
+ * resampling pairs. With fewer than 3 pairs, lo and hi are the ratio too; mad is 0. a[i] and b[i]
+ * must have been measured one after the other. */
 struct stats stats_ratio(const double *a, const double *b, size_t n, uint64_t seed);
 
 #endif

@@ -32,7 +32,7 @@ extern char strbuf_empty[1];
 
 void strbuf_init(struct strbuf *sb, size_t max_bytes);
 void strbuf_release(struct strbuf *sb);                  /* frees; usable again as empty */
-void strbuf_clear(struct strbuf *sb);                    /* empties, keeps memory */
+void strbuf_clear(struct strbuf *sb);                    /* keeps the memory */
 char *strbuf_detach(struct strbuf *sb, size_t *len_out); /* caller frees */
 
 void strbuf_add(struct strbuf *sb, const void *data, size_t n);

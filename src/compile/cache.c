@@ -19,7 +19,7 @@
 
 enum { ENTRY_MAX = 512 << 20, PUTS_PER_LOOK = 32 };
 /* A temporary file older than STALE_S belongs to a process that was killed. A precompiled header
- * that was not used for HEADER_STALE_S belongs to another build of Hone. */
+ * that was not used for HEADER_STALE_S probably belongs to another build of Hone. */
 enum { STALE_S = 3600, HEADER_STALE_S = 3 * 24 * 3600 };
 
 static const char magic[8] = "HONEOBJ1";
@@ -69,8 +69,8 @@ static void entry_path(const struct cache *c, const char *key, struct strbuf *ou
     strbuf_addf(out, "%s/obj/%.2s/%s", c->dir, key, key + 2);
 }
 
-/* Whether the checksum is right. An entry is the magic, the bytes, and their SHA-256 as 64 hex
- * digits. */
+/* Whether the checksum is right. An entry is the magic, the bytes, and the SHA-256 of both as 64
+ * hex digits. */
 static bool entry_sound(const char *buf, size_t len)
 {
     char sum[HASH_HEX];

@@ -1,7 +1,8 @@
 /*
- * cache.h - compile results on disk. The key of a result is the hash of everything it depends on.
+ * cache.h - compile results, and other results that are costly to get, on disk. The key of a result
+ * is the hash of everything it depends on.
  *
- *     DIR/obj/ab/cdef...   one result: a magic word, the result's bytes, their SHA-256
+ *     DIR/obj/ab/cdef...   one entry: a magic word, the result's bytes, the SHA-256 of both
  *     DIR/pch/...          precompiled headers (pch.h)
  *     DIR/tmp/...          the compilers' temporary files
  *
@@ -50,11 +51,12 @@ struct cache_stat {
 };
 /* With `verify`, reads every entry and header and removes damaged ones. */
 int cache_stat(struct cache *c, bool verify, struct cache_stat *out, struct err *err);
-/* Removes temporary files of killed processes and headers of other builds. Removes the oldest
- * entries and headers until at most max_bytes are left. */
+/* Removes temporary files that are older than an hour, because they belong to killed processes, and
+ * headers that were not used for three days. Then removes the oldest entries and headers until at
+ * most max_bytes are left. */
 int cache_prune(struct cache *c, uint64_t max_bytes, struct cache_stat *out, struct err *err);
-/* Prunes the cache to its maximal size. cache_put() calls it now and then; call it after adding a
- * large file. */
+/* Prunes the cache to its maximal size. cache_put() calls it once for every 32 entries; call it
+ * after adding a large file. */
 void cache_trim(struct cache *c);
 
 #endif

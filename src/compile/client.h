@@ -44,7 +44,8 @@ int client_submit(struct client *c, const struct compile_job_spec *spec,
                   const struct compile_job_request *rq, struct client_job *job, struct err *err);
 /* Sends the same job once more, after the service died. */
 int client_resubmit(struct client *c, struct client_job *job, struct err *err);
-/* Waits for the job's end. Returns 1 with a reply, 0 if the service died first, -1 on an error. */
+/* Waits for the job's end. Returns 1 with a reply, 0 if the service died first, -1 on an error or
+ * if the user interrupts Hone. */
 int client_wait(struct client_job *job, struct compile_job_reply *reply, struct err *err);
 /* The result of a job that ended as COMPILE_JOB_DONE; strings live in the arena. */
 int client_result(struct client_job *job, struct compile_job_result *out, struct arena *a,

@@ -12,7 +12,7 @@
 #include "compile/trailer.h"
 
 /*
- * Only ptxas knows a kernel's stack, spills and shared memory. Its log says:
+ * Only ptxas knows a kernel's spills and its own shared memory. Its log says:
  *     ptxas info    : Function properties for NAME
  *     ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
  *     ptxas info    : Used 10 registers, used 1 barriers, 1024 bytes smem

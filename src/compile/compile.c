@@ -251,8 +251,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "%s", *x);
 }
 
-/* Finds the headers that Hone's own code includes, among the embedded assets, by their file
- * names. */
+/* Collects the headers that a source can include by their file names: the shims, unless nvcc
+ * compiles, and for Hone's own code (`trusted`) the headers among the embedded assets. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {
@@ -341,8 +341,8 @@ static void family_remember(struct compile_ticket *t, const struct compiled *out
     strbuf_release(&sb);
 }
 
-/* Reads the parent's record and starts to build its header. If there is no usable record, the state
- * is FAMILY_USELESS. */
+/* Reads the parent's record and starts to build its header. If that is not possible (no usable
+ * record, too small a cache), the state is FAMILY_USELESS. */
 static struct family *family_new(struct compiler *c, const char *parent,
                                  struct compile_job_request *job, const struct option_list *o)
 {

@@ -7,9 +7,9 @@
  *     if (!c.ok) print(c.diags);                      the candidate does not compile
  *     compiled_release(&c);
  *
- * Open one `struct compiler` per run. It runs NVRTC, in a service process that owns the precompiled
- * headers, or nvcc. Every result names its compiler, because another compiler makes other code. If
- * the cache has the result, Hone does not compile again.
+ * Open one `struct compiler` per run. It runs NVRTC or nvcc in children of a service process, which
+ * also owns NVRTC's precompiled headers. Every result names its compiler, because another compiler
+ * makes other code. If the cache has the result, Hone does not compile again.
  */
 #ifndef COMPILE_COMPILE_H
 #define COMPILE_COMPILE_H
@@ -24,20 +24,21 @@
 struct compiler;
 
 struct compiler_config {
-    const char *kind;       /* "nvrtc", "nvcc", or NULL = NVRTC if it is there, else nvcc */
-    const char *cache_dir;  /* NULL = the user's cache directory */
-    uint64_t child_ns;      /* limit on the processor time of a compile; 0 = 120 s */
-    uint64_t child_bytes;   /* memory limit per compile; 0 = 6 GiB */
-    uint64_t family_min_ns; /* slower compiles get a family header; 0 = 4 s */
-    unsigned jobs;          /* parallel children; 0 = one per core */
+    const char *kind;      /* "nvrtc", "nvcc", or NULL = NVRTC if it is there, else nvcc */
+    const char *cache_dir; /* NULL = the user's cache directory */
+    uint64_t child_ns;     /* limit on the processor time of a compile; 0 = 120 s */
+    uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
+    /* A compile that takes this much processor time gets a family header (family.h); 0 = 4 s. */
+    uint64_t family_min_ns;
+    unsigned jobs; /* parallel children; 0 = one per core */
     bool no_cache, no_pch;
 };
 
 struct compile_request {
     const char *source;
     size_t len;
-    const char *name; /* for diagnostics: "kernel.cu" */
-    const char *arch; /* "sm_90a" */
+    const char *name; /* for diagnostics; NULL = "kernel.cu" */
+    const char *arch; /* NULL = "sm_90a" */
     /* The kernels whose signatures the trailer exports: those of the plan. */
     const char *const *kernels;
     size_t nkernels; /* 0 = every extern "C" __global__ function in the source */
@@ -58,7 +59,8 @@ void compile_key(struct compiler *c, const struct compile_request *rq, char key[
 /* Waits until the compile has ended. */
 int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
                 struct err *err);
-/* Refuses an architecture that no CUDA compiler has, such as "sm_12". */
+/* Accepts sm_75 to sm_200, also with the suffix a or f. The compiler itself may still refuse the
+ * architecture. */
 int compile_check_arch(const char *arch, struct err *err);
 /* For several compiles at once: compile_start returns a ticket with an fd that becomes readable
  * when the compile is done. */

@@ -443,7 +443,7 @@ static void cancel(struct slot *s)
 
 /* ---- the loop --------------------------------------------------------------------------------*/
 
-/* Takes one request. Returns false if the client has closed the socket. */
+/* Takes one request. Returns false if the client has closed the socket, or sent anything else. */
 static bool receive(int control)
 {
     struct compile_job_spec spec;

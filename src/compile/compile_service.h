@@ -8,9 +8,10 @@
  *     ticket's fd  <─compile_job_reply  waitpid, classify
  *
  * Invariants:
- *  1. The service never compiles, and allocates nothing after its start. ASLR is off. So all
- *  children begin with the same address space, whatever came before. This matters because NVRTC
- *  silently ignores a precompiled header at another address.
+ *  1. The service never compiles, and allocates nothing after its start. ASLR is off if the service
+ *     runs as a program of its own (client_program()). So all children begin with the same address
+ *     space, whatever came before. This matters because NVRTC silently ignores a precompiled header
+ *     at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
  *  3. A child holds no lock except on files. The kernel releases those when the child ends.
@@ -39,7 +40,8 @@ enum compile_job_kind { COMPILE_JOB_NVRTC, COMPILE_JOB_NVCC, COMPILE_JOB_PCH };
 struct compile_job_spec {
     uint32_t magic;
     uint32_t kind;
-    uint64_t limit_ns, limit_bytes;
+    uint64_t limit_ns; /* of processor time; the child may run for four times as long */
+    uint64_t limit_bytes;
     uint64_t heap_bytes; /* NVRTC's PCH heap */
     /* Path of the header to use, which is built first if it does not exist; "" = none. */
     char pch[PCH_PATH_MAX];
@@ -50,14 +52,14 @@ struct compile_job_spec {
 enum compile_job_end {
     COMPILE_JOB_DONE,    /* the child wrote a result */
     COMPILE_JOB_TIMEOUT, /* ran longer than limit_ns allows */
-    COMPILE_JOB_MEMORY,  /* took more than limit_bytes */
+    COMPILE_JOB_MEMORY,  /* ran out of memory, or crashed with over half of limit_bytes in use */
     COMPILE_JOB_CRASHED, /* ended by a signal, or without a result */
-    COMPILE_JOB_LOST     /* the service could not run it */
+    COMPILE_JOB_LOST     /* the service could not start it, or another process killed it twice */
 };
 
 struct compile_job_reply {
-    uint32_t end; /* enum compile_job_end */
-    int32_t status;
+    uint32_t end;   /* enum compile_job_end */
+    int32_t status; /* of the child, as from waitpid(); COMPILE_JOB_LOST: it may be an errno */
     uint64_t wall_ns, cpu_ns;
 };
 
@@ -114,17 +116,19 @@ int compile_job_result_read(const void *data, size_t len, struct compile_job_res
  */
 int compile_service_main(const char *nvrtc, unsigned jobs);
 
-/* Runs in a child. Compiles with the header `pch` ("" = none) and fills the result. */
+/* The service calls it once, before it starts children. */
+int nvrtc_load(const char *path, struct err *err);
+/* The following functions run in a child. nvrtc_compile() uses the header spec->pch ("" = none).
+ * Both compilers fill the result, also if they fail. */
 void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                    struct compile_job_result *out, struct arena *a);
-int nvrtc_load(const char *path, struct err *err);
-int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                   struct compile_job_result *out, struct arena *a);
+int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 
-/* From now on this process can read only below `roots` and write only below `rw`, if the kernel
- * has Landlock. Without Landlock, only the scan of the source (scan.h) keeps the compiler from
- * reading other files. */
+/* From now on this process can read only below `roots` and `rw`, and write only below `rw`, if the
+ * Linux kernel has Landlock. Without Landlock, only the scan of the source (scan.h) keeps the
+ * compiler from reading other files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

@@ -51,7 +51,8 @@ static const char *short_path(const char *path, struct arena *a)
     return arena_strdup(a, slash ? slash + 1 : path);
 }
 
-/* Shortens template argument lists, because they do not help a reader. */
+/* Leaves out what does not help a reader: "cute::", "cutlass::", template arguments that nest more
+ * than two deep, and everything from " [with " on. Cuts the rest to `max` bytes. */
 static char *squeeze(const char *s, size_t n, size_t max, struct arena *a)
 {
     struct strbuf sb = STRBUF_INIT(max);

@@ -5,10 +5,11 @@
  * edited version needs nearly the same instances. So Hone puts the parent's source into a
  * precompiled header, changed so that its names cannot clash with the child's:
  *
- *     #include <cute/tensor.hpp>              the parent's includes
- *     namespace hone_family { ... }           the parent's text, with kernels as static __device__
- *     functions
- *     #undef ...                              the parent's macros
+ *     #include <cute/tensor.hpp>       the parent's includes
+ *     namespace hone_family { ... }    the parent's text
+ *     #undef ...                       the parent's macros
+ *
+ * In the parent's text, kernels become static __device__ functions.
  *
  * The compile service builds this header in the background, once per parent. Hone uses it for a
  * child whose includes cover the parent's. If the child's compile takes longer than the parent's

@@ -8,11 +8,14 @@
  *  1. Every #include names a literal header below the include path: relative, without "..". There
  *     is no #include_next, #import, #embed, #line or computed include. __has_include obeys the same
  *     rule.
- *  2. No pragma but `unroll` and `nounroll` reaches the compiler. Harmless pragmas are blanked;
- *     pragmas that change macros, names or diagnostics are rejected.
+ *  2. No pragma but `unroll` and `nounroll` reaches the compiler. The scan rejects pragmas that
+ *     have effects beyond the candidate's own code, such as push_macro, and blanks all others.
  *  3. Comments, strings and #if groups are closed at the end, so the trailer is compiled.
- *  4. The source is rejected where compilers disagree about the end of a line
- *     (backslash-blank-newline, lone CR, NUL).
+ *  4. The source has none of the bytes about which compilers disagree or which deceive a reader:
+ *     NUL, control characters, a lone CR, blanks between a backslash and a newline, characters that
+ *     reverse the direction of text.
+ *  5. __DATE__, __TIME__ and __TIMESTAMP__ do not occur.
+ * A source of more than SOURCE_MAX_BYTES is rejected. Trusted source must only satisfy 3 and 4.
  */
 #ifndef COMPILE_SCAN_H
 #define COMPILE_SCAN_H
@@ -31,7 +34,7 @@ struct source_scan {
     struct strbuf text; /* the text to compile: the source with some pragmas blanked */
     VEC(const char *) includes;
     VEC(const char *) kernels; /* extern "C" __global__ functions, in order */
-    /* The source includes cute/tensor.hpp and defines no macro before that. */
+    /* The source includes cute/tensor.hpp outside of any #if, and defines no macro before that. */
     bool pch_ok;
     /* When rejected: */
     const char *failure; /* NULL = accepted; "forbidden include", "forbidden directive", ... */

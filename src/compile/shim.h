@@ -12,8 +12,8 @@ struct shim {
     const char *name;
     const char *text; /* NULL: a file of headers/; use shim_text() */
 };
-/* Hone includes this header before every source. It declares the functions that nvcc gets by
- * including the CUDA runtime's headers. */
+/* Hone includes this header before every candidate's source that NVRTC compiles. It declares names
+ * that nvcc gets by including the CUDA runtime's headers. */
 #define SHIM_BASE "hone-base.hpp"
 extern const struct shim shims[];
 extern const size_t nshims;

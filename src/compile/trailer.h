@@ -3,7 +3,7 @@
  *
  * Invariants (a candidate is hostile and shares a translation unit with the trailer):
  *  1. Every name that the trailer defines contains a random nonce. So the candidate can neither
- *  define nor specialise such a name.
+ *     define nor specialise such a name.
  *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change
  *     it. scan.h rejects the pragmas that would survive an #undef.
  *  3. The trailer redeclares each kernel as extern "C" __global__ with the type decltype(::kernel).

@@ -10,15 +10,14 @@
 
 /*
  * Fills v->baselines. First come the baselines that were rejected before the run. If the candidate
- * passes, the baselines of the job follow.
- * A baseline that is a kernel was judged in an evaluation of its own. PyTorch and libraries were
- * not, so this function compares their outputs at the timed shapes with the truth. Sets left_out[p]
+ * passes, the baselines of the job follow, judged by the calls that the worker verified. (A
+ * baseline that is a kernel was also judged before, in an evaluation of its own.) Sets left_out[p]
  * for each program of the job that is wrong or failed; left_out has JOB_MAX_PROGRAMS entries.
  */
 void baseline_states(struct verdict *v, const struct check_input *in,
                      const struct rejected_baseline_vec *rejected, bool *left_out);
 
-/* If a baseline failed and thereby ended the job, returns the number of its module, else 0. */
+/* If a fault or a hang of a baseline ended the job, returns the number of its module, else 0. */
 uint32_t baseline_that_broke_the_job(const struct result *r, const struct job *j);
 
 #endif

@@ -9,7 +9,7 @@
  *
  *     struct baseline_verdicts b;
  *     baseline_verdicts_open(&b, NULL);
- *     baseline_key(&where, task, source, key);
+ *     baseline_key(&b, &where, task, source, key);
  *     const struct verdict *v = baseline_verdict_get(&b, key);         if NULL, judge it and then
  *     baseline_verdict_put(&b, key, &verdict);
  *     baseline_verdicts_close(&b);
@@ -23,7 +23,7 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* Where and with which tools a baseline is judged; all strings are part of the key. */
+/* Where and with which tools a baseline is judged; all members are part of the key. */
 struct baseline_place {
     const char *device; /* "emu", "cuda" */
     const char *gpu, *gpu_name, *driver, *arch, *compiler, *on;
@@ -53,7 +53,8 @@ uint64_t baseline_seed(const struct task *t, const char *source);
 
 /* The verdict, borrowed until close; NULL if it is not known yet. */
 const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const char *key);
-/* Takes ownership of the contents of *v. A verdict `unjudged` is kept for this process only. */
+/* Takes ownership of the contents of *v, and drops its counters. A verdict `unjudged` is kept for
+ * this process only. */
 void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct verdict *v);
 
 /* The line of the source that a verdict names first: a compile error, a finding. 0 = none. */

@@ -2,9 +2,10 @@
  * bundle_files.h - collects the files of a bundle other than the candidate: baselines, oracle,
  * service code.
  *
- * Each file is compiled once; later evaluations find it in the compile cache. A baseline that does
- * not fit the task is left out with a note. A baseline that is wrong is left out too, and listed in
- * `rejected`. If no library baseline is left, the verdict says so.
+ * Each device file is compiled once; later evaluations find it in the compile cache. A baseline
+ * that Hone cannot make for the task (no PyTorch form, not a plain matrix product) is left out with
+ * a note. A kernel baseline that is wrong, does not compile or failed before is left out and listed
+ * in `rejected`. On the emulator there are only kernel baselines.
  */
 #ifndef EVAL_BUNDLE_FILES_H
 #define EVAL_BUNDLE_FILES_H

@@ -8,8 +8,8 @@
 #include "eval/library.h"
 #include "eval/precision.h"
 
-/* The emulator runs this much work in about a second. If a held-out shape needs more, a smaller one
- * is drawn instead. */
+/* The emulator runs this much work in about a second. If a held-out shape needs more, draw() draws
+ * another. */
 static const double emu_max_flops = 4e7, emu_max_bytes = 8e6;
 /* The memory that a timed case may take on the emulator. */
 static const double emu_max_time_bytes = 6e9;
@@ -22,7 +22,8 @@ static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
     return z ^ z >> 31;
 }
 
-/* The shape as text, with offset and alignment if the workload sets them. */
+/* The shape as text, with the workload's regime, or else with the offsets and the alignment that
+ * the workload sets. */
 static const char *describe(const struct shape *s, struct arena *a)
 {
     const char *text = shape_text(s, a);
@@ -159,7 +160,8 @@ static bool wanted(const struct case_options *o, enum workload_role r, unsigned 
                                : o->time;
 }
 
-/* Draws a held-out shape. For the emulator it draws one that runs in about a second. */
+/* Finds the shape of a workload. For the emulator, draws a held-out shape up to 24 times, until one
+ * runs in about a second; if none does, takes the cheapest. */
 static int draw(struct shape *s, const struct task *t, const struct task_workload *w,
                 const struct case_options *o, uint64_t seed, struct arena *a, struct err *err)
 {

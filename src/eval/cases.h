@@ -2,14 +2,15 @@
  * cases.h - chooses the workloads that a candidate runs, and the calls it makes on each.
  *
  * Smoke and check workloads are run as written; held-out shapes are drawn afresh from the
- * evaluation's seed; time workloads are timed. A case makes one call if it has precision data, or
- * if Hone added its workload. Any other checked case makes four calls:
- *   1. some data: verified;
- *   2. other data, without reloading the module: verified, since no data may be carried from call
- *   to call;
- *   3. the data of call 2 in a fresh module: verified, and the result must be bit-identical;
- *   4. the data of call 1 with one element of a float input changed: verified, and the output must
- *   follow.
+ * evaluation's seed; time workloads are timed. A checked case makes one call if Hone added its
+ * workload (task/regimes.h), or if it has precision data (precision.h). Any other checked case
+ * makes four calls, and the worker verifies each:
+ *   1. some data;
+ *   2. other data, without reloading the module, since no data may be carried from call to call;
+ *   3. the data of call 2 in a fresh module; the result must be bit-identical;
+ *   4. the data of call 1 with one element of a float input changed; the output must follow. This
+ *      call is left out if no input is float.
+ * On the emulator the first smoke workload also gets four short timed calls.
  */
 #ifndef EVAL_CASES_H
 #define EVAL_CASES_H

@@ -4,9 +4,10 @@
  *     struct ceilings c;
  *     ceilings_get(&c, &(struct ceilings_query){...});     zeros where a rate is unknown
  *
- * `hone-worker --ceilings` measures copy and read bandwidth, multiply-add and tensor rates. The
- * cache directory keeps the answer under ceilings/, one file per GPU and driver. A roofline is a
- * share of these rates. If a time is better than these rates allow, the verdict warns about it.
+ * `hone-worker --ceilings` measures copy and read bandwidth, multiply-add and tensor rates, and the
+ * time of an empty launch. The cache directory keeps the answer under ceilings/, one file per GPU,
+ * driver and architecture. A roofline is a share of these rates. If a time is better than these
+ * rates allow, the verdict warns about it.
  */
 #ifndef EVAL_CEILINGS_H
 #define EVAL_CEILINGS_H

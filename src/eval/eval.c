@@ -1,18 +1,18 @@
 /*
  * eval.c - evaluates each candidate, from its source to its verdict, as a small state machine.
  *
- *     COMPILE ──ok──> FILTER (emulator, smoke, sanitizer; only where the device is a GPU)
- *        │               │ ok
- *        │               v
- *        └──emu──────> MAIN (check, held-out, timing on the device) ──> PROFILE ──> DONE
+ *     COMPILING ──ok──> FILTERING (emulator, smoke, sanitizer; only where the device is a GPU)
+ *        │                 │ ok
+ *        │                 v
+ *        └──emu────────> RUNNING (all workloads, on the device) ──> PROFILING ──> DONE
  *
  * Any stage may end the evaluation with a verdict. Several evaluations go on at once: while one
  * runs, the next compiles. All memory of an evaluation is freed with it; the evaluator owns the
  * compiler and the schedulers.
  *
  * A kernel baseline (naive.cu, a file of --against) is judged as a candidate is, in an evaluation
- * of its own that no caller sees (`of_baseline`). A candidate's MAIN stage waits for the verdicts
- * of its baselines. The evaluator keeps these verdicts (baseline_verdict.h).
+ * of its own that no caller sees (`of_baseline`). A candidate's stage RUNNING waits for the
+ * verdicts of its baselines. The evaluator keeps these verdicts (baseline_verdict.h).
  */
 #include "eval/eval.h"
 
@@ -623,7 +623,7 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
     return begin_baselines(e, a, err);
 }
 
-/* Advances evaluations, or waits up to 10 ms for something to do. */
+/* Advances evaluations, or waits up to 10 ms in each scheduler for something to do. */
 static int pump(struct evaluator *e, struct err *err)
 {
     const uint64_t slice_ns = 10000000;

@@ -3,8 +3,9 @@
  * nothing else.
  *
  *     cand.cubin cand.ptx cand.cu     the candidate (module 0)
- *     base.N.cubin base.N.ptx         kernel baselines
- *     oracle.so | oracle.cubin        loaded after the candidate ran
+ *     base.N.cubin, .ptx, .cu         kernel baselines (module N)
+ *     oracle.so | oracle.cubin        the compiled reference; on a GPU loaded after the candidate
+ *     ran
  *     service.cubin                   cuda only
  *     job.bin                         written last, so a bundle that has it is complete
  */

@@ -3,9 +3,8 @@
  *
  * A sum of many terms hides rounding errors of its terms. So on ordinary data, a product in TF32
  * can be as close to the truth as one in float32. On the data made here, each element of a product
- * is a sum with at most GEN_FEW terms that are not zero, and the terms use whole mantissas. Where
- * possible, one operand is multiplied by 2^20 and the other operand by 2^-20, beyond the range of
- * float16 (docs/regimes.md).
+ * is a sum with at most GEN_FEW (4) terms that are not zero. Where possible, one operand is
+ * multiplied by 2^20 and the other by 2^-20, beyond the range of float16 (docs/regimes.md).
  */
 #ifndef EVAL_PRECISION_H
 #define EVAL_PRECISION_H
@@ -18,8 +17,8 @@ struct precision_data;
 
 /* Finds the inputs to change. Returns NULL if the task does not compute in float32, has no graph,
  * or has neither a product nor a sum whose inputs can be made thin: zero at all but a few places
- * (struct gen_spec). Sums count only if `code` could compute less precisely than float32. The
- * result lives in the arena. */
+ * (graph/thin.h). Sums count only if `code` could compute less precisely than float32. The result
+ * lives in the arena. */
 const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
                                                  struct arena *a);
 /* Changes the generators of the case's inputs. */

@@ -1,10 +1,11 @@
 /*
- * profile.h - the last stage of a candidate that passed: counters, facts about the code, and the
- * bottleneck they show.
+ * profile.h - the optional last part of an evaluation: counters of a candidate that passed, and
+ * facts about its code.
  *
- * On a GPU, Nsight Compute (ncu) runs the worker on the profile bundle (one call per timed
+ * On a GPU, Nsight Compute (ncu) runs the worker on a bundle of its own (one call per timed
  * workload), and the worker tells ncu which launches to count. Without ncu, the emulator counts a
- * sample of blocks. A profile that fails is a warning and does not lower the verdict.
+ * sample of blocks. A profile that fails is a warning and does not lower the verdict. prof/prof.h
+ * finds the bottleneck from the counters.
  */
 #ifndef EVAL_PROFILE_H
 #define EVAL_PROFILE_H
@@ -13,15 +14,17 @@
 #include "job/job.h"
 #include "verdict/verdict.h"
 
-/* The command line of this machine's ncu that makes it write DIR/ncu.csv, NULL-terminated. NULL if
- * there is no ncu. */
+/* The path of this machine's ncu and the options with which it writes DIR/ncu.csv, NULL-terminated.
+ * They go before the worker's own command. Returns NULL if there is no ncu. */
 const char *const *profile_ncu(const char *dir, struct arena *a);
 
-/* Reads DIR/ncu.csv. Its launches must be the launches of the job, case by case. */
+/* Adds the counters in DIR/ncu.csv to the verdict. The file must have as many rows as the job's
+ * cases have launches of the candidate. The rows are taken in the order of the cases; their kernel
+ * names are not compared. */
 int profile_read_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err);
 
-/* Adds registers, spills, shared memory and counts of machine code by kind, with the role
- * "static". */
+/* Adds registers, stack, spills, shared memory and counts of machine instructions by kind. These
+ * counters belong to no workload: their workload is "code" and their role "static". */
 void profile_static(struct verdict *v, const struct compiled *code);
 
 #endif

@@ -1,14 +1,18 @@
 /*
- * cost.h - what kind of work a graph does, and how much of that work no implementation can avoid.
+ * cost.h - what kind of work a graph does, how many flops it takes, and how many bytes it must
+ * move.
  *
  *     graph_class(&g)                   CLASS_GEMM
  *     graph_flops(&g)->text             "2*K*M*N+M*N"
- *     graph_bytes(&g)->text             every input read once, every output written once
+ *     graph_bytes(&g)->text             every used input read once, every output written once
  *
- * Only values that an output needs count. If the graph has exactly one product, convolution,
- * attention, norm, softmax, scan, gather or loss, that operation gives the class; elementwise
- * operations around it do not matter. A graph with several such operations is a chain. A reduction
- * whose result is broadcast back to larger values counts as a norm.
+ * Only values that an output needs count. If the graph has exactly one matrix product, convolution,
+ * attention, recurrent layer, norm, softmax, scan, gather or loss, that operation gives the class
+ * (a recurrent layer is a scan, a loss is a reduction). Elementwise operations and views around it
+ * do not matter. A graph with several such operations is a chain; so is a product, convolution,
+ * attention or recurrent layer with a reduction. A graph that has only reductions is a norm if the
+ * result of one is broadcast back to larger values, else a reduction. All other graphs are
+ * elementwise, or a transpose if they permute axes and compute nothing.
  */
 #ifndef GRAPH_COST_H
 #define GRAPH_COST_H

@@ -2,10 +2,11 @@
  * dim.c - sizes in canonical form.
  *
  * A size is a sum of terms; a term is an integer factor times atoms; an atom is a name, an
- * operation that could not be worked out ("/", "%", "min", ...), or a whole expression kept as
- * text. Atoms of a term and terms of a sum are sorted by their text, so equal sizes have equal
- * keys. If a sum or product would have too many terms or atoms, or if a factor would not fit in 64
- * bits, the operation becomes an atom.
+ * operation that could not be worked out ("/", "%", "min", ...), an exact division, or a whole
+ * expression kept as text. A size's key is its text in canonical form. Atoms of a term are sorted
+ * by their keys. Terms of a sum are sorted by their number of atoms, then by the atoms' keys. So
+ * sizes with the same terms have the same key. If a sum or product would have too many terms or
+ * atoms, or if a factor would not fit in 64 bits, the operation becomes an atom.
  */
 #include "graph/dim.h"
 
@@ -193,7 +194,7 @@ static bool same_atoms(const struct dim_term *a, const struct dim_term *b)
     return by_atoms(a, b) == 0;
 }
 
-/* Adds factor * t to the sum; false if a limit is reached. */
+/* Adds factor * t to the sum; false if the sum would have too many terms or a number overflows. */
 static bool sum_add(struct sum *s, const struct dim_term *t, int64_t factor)
 {
     int64_t f;

@@ -6,12 +6,13 @@
  *     const struct dim *d = dim_parse(&p, "2*D", err);  the expression language of base/expr.h
  *     dim_div(&p, d, dim_number(&p, 2)) == dim_parse(&p, "D", err)
  *
- * A size is a sum of products of axes with integer factors. A division, remainder or minimum that
- * cannot be worked out is kept as one factor. The pool keeps one struct dim for each size, so two
- * sizes with the same canonical form are the same pointer. The same pointer always means equal
- * sizes. Different pointers do not mean different sizes: "min(M,N)" and "M" are equal where M < N.
- * No size is negative, so divisions round down, and (H - 1)/2 + 1 becomes (H + 1)/2. A size whose
- * form would take thousands of characters is equal only to itself, and has no text.
+ * A size is a sum of products of axes with integer factors. An operation that cannot be worked out,
+ * such as a division, remainder or minimum, is kept as one factor. The pool keeps one struct dim
+ * for each size, so two sizes with the same canonical form are the same pointer. The same pointer
+ * always means equal sizes. Different pointers do not mean different sizes: "min(M,N)" and "M" are
+ * equal where M < N. Hone assumes that no size is negative, so divisions round down, and (H - 1)/2
+ * + 1 becomes (H + 1)/2. A size whose form would take thousands of characters is equal only to
+ * itself, and has no text.
  */
 #ifndef GRAPH_DIM_H
 #define GRAPH_DIM_H
@@ -25,7 +26,8 @@
 #include "base/vec.h"
 
 struct dim {
-    /* The size as a plan writes it: as the task spells it if dim_parse() made it, else the key. */
+    /* The size as a plan writes it: as the task spells it if dim_parse() was the first to make this
+     * size, else the key. */
     const char *text;
     bool is_number;
     int64_t value;   /* if is_number */
@@ -51,12 +53,13 @@ void dim_pool_release(struct dim_pool *p);
  * constraint computes from other axes. Existing sizes keep the name in their form, but dim_same()
  * uses the definition. False if the name is defined already, or if d contains the name itself. */
 bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
-/* Defines the axis of a constraint "NAME == SIZE". False for a constraint of any other form. */
+/* Defines the axis of a constraint "NAME == SIZE". False for a constraint of any other form, or if
+ * dim_define() refuses the definition. */
 bool dim_define_by(struct dim_pool *p, const char *constraint);
 
-/* Uses a constraint "SIZE % NUMBER == 0" in which SIZE is a name, or a name plus a number. From
- * then on dim_same() knows, for "C % 8 == 0", that 8*(C/8) is C. False for a constraint of any
- * other form. */
+/* Uses a constraint "SIZE % NUMBER == 0" in which SIZE is a name, or a name plus a number, and
+ * NUMBER is at least 2. From then on dim_same() knows, for "C % 8 == 0", that 8*(C/8) is C. False
+ * for a constraint of any other form, or if the name is defined already. */
 bool dim_divide_by(struct dim_pool *p, const char *constraint);
 /* Copies the definitions of all names from `from`, a pool with the same names. */
 void dim_take_values(struct dim_pool *to, const struct dim_pool *from);
@@ -69,8 +72,9 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
 const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_sub(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct dim *b);
-/* Divides as expressions in plans do. Divides each term of `a` that is a multiple of `b` at once;
- * only the other terms stay in a division: (2*D + 1)/2 is D + 1/2, and 1/2 is 0. */
+/* Divides as expressions in plans do. If `b` has one term, it divides each term of `a` that is a
+ * multiple of `b` at once, and only the other terms stay in a division: (2*D + 1)/2 is D + 1/2, and
+ * 1/2 is 0. */
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct dim *b);

@@ -1,4 +1,5 @@
-/* graph.c - makes values. The same operation on the same operands is always the same value. */
+/* graph.c - makes values. The same operation with the same operands and attributes is always the
+ * same value. */
 #include "graph/graph.h"
 
 #include <math.h>

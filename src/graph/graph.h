@@ -3,9 +3,11 @@
  *
  * Invariants:
  *  1. Values are in SSA form. A value never changes, and its arguments have smaller ids.
- *  2. Operations come from one closed table (ops.def). Every value has the dtype and the shape that
- *     its operation's rule infers from its arguments; graph_add() refuses anything else.
- *  3. The same operation on the same arguments is the same value, so values compare by pointer.
+ *  2. Operations come from one closed table (ops.def). The caller gives the dtype and the shape of
+ * a leaf (an input, scalar, number or size). Every other value has the dtype and shape that its
+ *     operation's rule infers; graph_add() refuses operands that do not fit the rule.
+ *  3. The same operation with the same arguments and attributes is the same value, so values
+ * compare by pointer.
  *  4. Sizes are expressions over the task's axes (dim.h).
  *
  *     struct graph g;
@@ -51,7 +53,7 @@ struct graph {
     VEC(const struct value *) inputs; /* OP_INPUT, in the task's order */
     VEC(const struct value *) scalars;
     VEC(struct graph_output) outputs;
-    const char *const *guards; /* conditions on the sizes; only imported graphs have them */
+    const char *const *guards; /* conditions on the sizes; only graphs from JSON have them */
     size_t nguards;
 };
 
@@ -63,7 +65,7 @@ void graph_release(struct graph *g);
 
 const struct value *graph_input(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                                 const struct dim *const *shape);
-/* A scalar of the task: a Python number whose value the caller gives. */
+/* A scalar of the task: a Python number that the kernel gets as an argument. */
 const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t);
 /* A scalar that the task does not have. In a graph that Hone compares with a task's graph, it
  * stands for any number or scalar (normal/compare.h).
@@ -74,20 +76,25 @@ const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int *
 /* Makes a value from a size, so that operations can compute with it. A size that is a plain number
  * becomes graph_integer(). */
 const struct value *graph_size(struct graph *g, const struct dim *d);
-const struct value *graph_find(const struct graph *g, const char *name); /* input or scalar */
+/* The input or scalar of that name; NULL if there is none. */
+const struct value *graph_find(const struct graph *g, const char *name);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /*
  * Adds one operation. `args` and `attrs` have as many entries as the operation's row names. An
- * absent operand is NULL. An absent attribute is ATTR_NONE and gets the row's default. Axes may be
- * negative; ATTR_NONE for the axes of a reduction means all axes. Returns NULL with err set if the
- * operation's rule refuses the operands: shapes do not broadcast, an axis does not exist, or the
- * operation takes floats and an operand has integers.
+ * absent operand is NULL. An absent attribute is ATTR_NONE and gets the row's default; if `attrs`
+ * is NULL, all of them do. Axes may be negative; ATTR_NONE for the axes of a reduction means all
+ * axes. Returns NULL with err set if an operand is missing, an attribute has the wrong kind, the
+ * graph is full, or the operation's rule refuses the operands (for example because shapes do not
+ * broadcast).
  */
 const struct value *graph_add(struct graph *g, enum graph_op op, const struct value *const *args,
                               const struct attr *attrs, struct err *err);
-/* Shorthands: all attributes have their defaults. */
+/* Shorthands. If an operand is NULL they return NULL and leave err unchanged, so calls can be
+ * nested. graph_add1() to graph_add3() give all attributes their defaults. graph_cast() and
+ * graph_reshape() return `a` itself if it has the dtype or shape already; a Python number is always
+ * cast. */
 const struct value *graph_add1(struct graph *g, enum graph_op op, const struct value *a,
                                struct err *err);
 const struct value *graph_add2(struct graph *g, enum graph_op op, const struct value *a,
@@ -100,7 +107,7 @@ const struct value *graph_reshape(struct graph *g, const struct value *a, uint32
                                   const struct dim *const *shape, struct err *err);
 const struct value *graph_permute(struct graph *g, const struct value *a, const int64_t *axes,
                                   struct err *err);
-/* The same operation with the same attributes on other arguments. */
+/* The same operation with the same attributes on other arguments. A leaf is returned as it is. */
 const struct value *graph_rebuild(struct graph *g, const struct value *v,
                                   const struct value *const *args, struct err *err);
 
@@ -111,8 +118,9 @@ const struct value *graph_rebuild(struct graph *g, const struct value *v,
 void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                       const struct dim *const *shape, const struct value *v);
 /* Checks the whole graph. Every output must have its declared shape; extra or missing axes of size
- * 1 are allowed. No output may store floats as integers. Every size must have a text, and every
- * value must come after its operands. Returns -1 if something is wrong; err says what and where. */
+ * 1 are allowed. No output may store floats as integers, or numbers as bool. Every size must have a
+ * text, every value must come after its operands, and there must be an output. Returns -1 if
+ * something is wrong; err says what and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
 /* How often each value is used, by other values or as an output: one count per id. Only values that

@@ -1,9 +1,10 @@
 /*
  * infer.h - finds the dtype and shape of a value from its operation, operands and attributes.
  *
- * graph_add() calls it once the value has its operands and attributes. It sets dtype, weak, rank
- * and shape, and brings the attributes into one form: axes count from 0, the axes of a reduction
- * are in ascending order, and strides and sizes that were left out are filled in.
+ * graph_add() calls infer_value() once the value has its operands and attributes. infer_value()
+ * sets dtype, weak, rank and shape, and brings the attributes into one form: axes count from 0 and,
+ * except in a permute, ascend; a reduction lists all axes that it reduces; strides, paddings,
+ * dilations and groups of a convolution that were left out are filled in.
  */
 #ifndef GRAPH_INFER_H
 #define GRAPH_INFER_H

@@ -2,13 +2,14 @@
  * json.h - a graph as JSON, and back. schema/graph.json describes the form, docs/graph.md shows it.
  *
  *     json_t *j = graph_to_json(&g);
- *     struct graph again;
- *     if (graph_from_json(&again, j, err) < 0) ...     "/values/3/attrs/dim: ..."
- *     graph_release(&again);
+ *     struct graph copy;
+ *     if (graph_from_json(&copy, j, err) < 0) ...     "/values/3/attrs/dim: ..."
+ *     graph_release(&copy);
  *
- * Reading trusts nothing. Every list and text has a limit. graph_add() makes every value again, and
- * infers its dtype and shape, which must equal those that the file declares. Every error begins
- * with the JSON pointer of the entry that is wrong.
+ * The reader treats the JSON as hostile. Every list and text has a cap. graph_add() makes every
+ * value anew and infers its dtype and shape; if the file declares them, they must be equal. An
+ * error about an entry begins with the entry's JSON pointer. Errors of graph_verify(), which checks
+ * the finished graph, name the output instead.
  */
 #ifndef GRAPH_JSON_H
 #define GRAPH_JSON_H

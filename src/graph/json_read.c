@@ -1,8 +1,8 @@
 /*
  * json_read.c - reads a graph from JSON.
  *
- * `path` holds the JSON pointer of the entry being read, and every error message begins with it.
- * The keys that an object may have are listed next to the function that reads it.
+ * `path` holds the JSON pointer of the entry being read, and error messages begin with it. The keys
+ * that an object may have are listed in the function that reads it, or just before that function.
  */
 #include "graph/json.h"
 
@@ -261,7 +261,7 @@ static int read_axis(struct reader *r, const json_t *j)
 
 static const char *const scalar_keys[] = {"name", "dtype"};
 
-/* Sizes may mention integer scalars, so graph_init() needs the names of those scalars. */
+/* Sizes may mention scalars that are not floats, so graph_init() needs the names of those. */
 static int read_scalar_name(struct reader *r, const json_t *j)
 {
     const char *name;
@@ -323,7 +323,9 @@ static int read_guard(struct reader *r, const json_t *j, const char **out)
     return 0;
 }
 
-/* A guard "AXIS == SIZE" also defines the axis, so that shapes with either spelling are equal. */
+/* A guard "AXIS == SIZE" defines the axis, so that shapes with either spelling are equal; it is not
+ * kept as a guard. A guard "AXIS % NUMBER == 0" is kept, and also tells the pool of sizes about the
+ * multiple. */
 static int read_guards(struct reader *r, const json_t *j)
 {
     if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)

@@ -34,22 +34,23 @@ enum op_kind {
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
     OPK_SOFTMAX,     /* along one axis, keeps the shape */
     OPK_SCAN,        /* along one axis, keeps the shape */
-    OPK_NORM,        /* along the last axes, keeps the shape */
+    OPK_NORM,        /* along the last axes (normalize: along one axis), keeps the shape */
     OPK_PRODUCT,     /* matrix products */
     OPK_CONV,
     OPK_ATTENTION,
     OPK_RECURRENT, /* steps along the first axis, each from the step before */
-    OPK_GATHER,    /* reads or adds rows by an index tensor */
-    OPK_VIEW,      /* moves elements, computes nothing */
+    OPK_GATHER,    /* reads or adds elements or rows that an index tensor names */
+    OPK_VIEW,      /* moves elements and computes nothing; also iota, which has no operand */
     OPK_LOSS
 };
 
+/* Each comment names the members of struct attr that hold the attribute. */
 enum attr_kind {
-    ATTR_NONE, /* not given, or Python's None */
+    ATTR_NONE, /* no member: not given, or Python's None */
     ATTR_BOOL, /* i */
     ATTR_INT,  /* i */
     ATTR_REAL, /* real */
-    ATTR_AXES, /* ints, n: numbers from 0; ascending, except for permutations */
+    ATTR_AXES, /* ints, n: in a value they count from 0 and ascend, except in a permute */
     ATTR_INTS, /* ints, n: strides, paddings */
     ATTR_DIMS, /* dims, n */
     ATTR_DIM,  /* dims[0] */
@@ -72,7 +73,9 @@ struct value {
     uint32_t id, hash;
     enum graph_op op;
     enum dtype dtype;
-    bool weak; /* a Python number, which takes the dtype of the tensor that it is combined with */
+    /* A Python number, or computed from Python numbers only. Combined with a tensor, it takes the
+     * tensor's dtype, unless its kind is higher in the order bool, integer, float. */
+    bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
     uint32_t nargs, nattrs;                   /* as many as the operation's row lists */
@@ -106,7 +109,9 @@ struct op_param {
 uint32_t op_args(enum graph_op op, const struct op_param **out); /* returns how many there are */
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
 enum graph_op op_named(const char *name); /* OP_COUNT if there is no such operation */
-bool op_is_commutative(enum graph_op op); /* add, mul, maximum, minimum, and, or, xor, eq, ne */
+/* Can its two operands change places? True for add, mul, maximum, minimum, eq, ne, and for the
+ * bitwise and the logical and, or and xor. */
+bool op_is_commutative(enum graph_op op);
 /* The index of the attribute of that name; -1 if the row has no such attribute. */
 int op_attr_place(enum graph_op op, const char *name);
 
@@ -119,7 +124,7 @@ bool value_same_shape(const struct value *a, const struct value *b);
 bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 
-/* Make attributes to pass to graph_add(). */
+/* Make attributes to pass to graph_add(). Lists keep at most GRAPH_MAX_RANK entries. */
 struct attr attr_none(void);
 struct attr attr_bool(bool v);
 struct attr attr_int(int64_t v);

@@ -2,16 +2,17 @@
  * print.h - a graph as text, for people and models.
  *
  *     C = 128                                       an axis that is constant
+ *     OH = (H+1)/2                                  an axis that other axes determine
  *     x: float32[R, C]                              an input
  *     eps: float32                                  a scalar
  *     %1 = mean(x, dim=-1, keepdim): float32[R, 1]  a value and its type
  *     y: float32[R, C] = div(x, %1)                 an output
  *
- * Every constant axis, input and scalar has a line, then every value that an output needs, in
- * order, then every output. Numbers and sizes are written where they are used. An attribute is left
- * out if it has its default, or if the type of the result shows it: the dtype of a cast, the shape
- * of a reshape. A reduction without "dim" is over all axes. An operand that follows an absent
- * operand is written with its name.
+ * First come the lines of these axes, then every input and scalar (with "(not used)" if no output
+ * needs it), then the values that an output needs, then every output. Numbers and sizes are written
+ * where they are used. An attribute is left out if it has its default, or if the type of the result
+ * shows it: the dtype of a cast, the shape of a reshape or expand. A reduction without "dim" is
+ * over all axes. An operand that follows an absent operand is written with its name.
  *
  * On the right of "=" a name always means the input or scalar, even if an output with the same name
  * overwrites that input.
@@ -27,11 +28,12 @@
 
 void graph_print(struct strbuf *out, const struct graph *g);
 
-/* "float32[R, C]"; a scalar or a number has no brackets. */
+/* "float32[R, C]", or "float32[]" for rank 0. */
 void graph_print_type(struct strbuf *out, enum dtype t, uint32_t rank,
                       const struct dim *const *shape);
-/* Prints the shortest text that reads back as the same number. A float always has a point, an
- * exponent or letters, so that 1.0 differs from the integer 1. */
+/* Prints a number so that it reads back as the same number: a float with at most 15 significant
+ * digits if these are enough, else with 16 or 17. A float always has a point, an exponent or
+ * letters, so that 1.0 differs from the integer 1. */
 void graph_print_number(struct strbuf *out, const struct value *v);
 
 /*

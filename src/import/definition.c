@@ -281,15 +281,15 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-#define MOST_READ (UINT64_C(1) << 22) /* elements of one tensor that are looked at */
+#define MOST_READ (UINT64_C(1) << 22) /* elements of one tensor that are looked at, at most */
 
-/* The properties that the files of all workloads share, for one input. */
+/* What is known of one input from the files of all workloads. */
 struct input_facts {
-    double least, most, sum, squares;
-    uint64_t n;
-    bool is_csr;  /* row pointers: see is_row_pointers() */
-    bool is_perm; /* each number below the length occurs once */
-    size_t total; /* is_csr: the axis whose size is the last element */
+    double least, most, sum, squares; /* of the finite elements that were looked at */
+    uint64_t n;                       /* their number */
+    bool is_csr;                      /* all are row pointers: see is_row_pointers() */
+    bool is_perm;                     /* in all, each number below the length occurs once */
+    size_t total;                     /* is_csr: the axis whose size is the last element */
 };
 
 static bool is_permutation(const struct safetensor *t, size_t size)
@@ -389,8 +389,8 @@ static int look_at_file(const struct definition *d, const struct definition_work
     return rc;
 }
 
-/* The `init` of an input that is random in FlashInfer-Bench: normal floats, or integers that are
- * not meant as indices. */
+/* The `init` of an input that no workload has in a file: normal floats, or integers of both signs,
+ * since FlashInfer-Bench gives indices in files. */
 static json_t *random_init(enum dtype t)
 {
     if (t == DT_BOOL)

@@ -1,14 +1,15 @@
 /*
- * definition.h - a definition of FlashInfer-Bench, with the workloads of its data set.
+ * definition.h - a definition of FlashInfer-Bench (its name for a task), with the workloads of its
+ * data set.
  *
  *     struct definition d;
  *     if (definition_open(&d, "set/definitions/rmsnorm/rmsnorm_h4096.json", NULL, err) < 0) ...
  *     d.task->tensors, d.workloads.items[0].axes
  *     definition_close(&d);
  *
- * A data set is a folder with definitions/, workloads/ and blob/. workloads/.../NAME.jsonl has one
- * workload in each line. The inputs of a workload are random, a scalar with its value, or a tensor
- * in a safetensors file. All of these files are hostile input.
+ * A data set is a folder with definitions/, workloads/ and files of tensors.
+ * workloads/.../NAME.jsonl has one workload in each line. An input of a workload is random, a
+ * scalar with its value, or a tensor in a safetensors file. All of these files are hostile input.
  */
 #ifndef IMPORT_DEFINITION_H
 #define IMPORT_DEFINITION_H
@@ -22,17 +23,17 @@
 #include "task/task.h"
 
 struct definition_workload {
-    int64_t *axes; /* one for each axis of the task */
-    const json_t *inputs;
-    double size; /* the product of the axes: large workloads take long */
-    json_t *document;
+    int64_t *axes;        /* one for each axis of the task, const axes too */
+    const json_t *inputs; /* in `document` */
+    double size;          /* the product of the variable axes */
+    json_t *document;     /* the JSON of its line */
 };
 
 struct definition {
     struct task *task; /* the definition as Hone's loader reads it */
     json_t *document;
     char *path;  /* of the definition, for messages */
-    char *root;  /* the folder of the data set; NULL = none */
+    char *root;  /* the folder of the data set; NULL if `path` has no folder definitions/ */
     char *lines; /* the file of workloads; NULL = none */
     VEC(struct definition_workload) workloads;
     struct arena arena;
@@ -47,10 +48,10 @@ int definition_read_workloads(struct definition *d, const char *text, size_t len
 
 /* The largest workload; NULL if there is none. */
 const struct definition_workload *definition_largest(const struct definition *d);
-/* The value of each scalar, in the order of the task's scalars: as `given` has it ("eps=1e-5"),
- * else as the largest workload has it, else 1. A task has one value for each scalar, so workloads
- * with other values are dropped. Adds a note for each scalar that drops workloads, or that is 1
- * because no workload gives it a value. */
+/* Sets out[i] to the value of scalar i of the task: as `given` has it ("eps=1e-5"), else as the
+ * largest workload has it, else 1. A task has one value for each scalar, so the workloads without
+ * this value are dropped, unless that would drop all. Adds a note for each scalar that drops
+ * workloads, or that is 1 because neither gives it a value. */
 int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
                        json_t *notes, struct err *err);
 /* How to draw inputs like those of the workloads: the `init` of a task (docs/data.md). Reads the

@@ -16,7 +16,8 @@
 #define MAX_TRACES 4
 #define MAX_SHAPES 3 /* at which rounding is tried */
 #define MAX_FLOPS 20000000
-/* If the model of rounding errors is too loose, the smallest variances get so many elements. */
+/* If the model of rounding errors is too loose, every variance must be of at least 16 elements. If
+ * it still is, of at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
 /* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
@@ -48,8 +49,8 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the oracle with random rounding, at shapes that take little time: the errors must be within
- * the tolerance, and not far below it. */
+/* Runs the oracle with random rounding, at the first shape and at two more that take little time:
+ * the errors must be within the tolerance, and the largest not far below it. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {
@@ -87,7 +88,8 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
     return rc;
 }
 
-/* Checks the task as `hone task check` does, and compares its oracle with PyTorch in double. */
+/* Checks the task as `hone task check` does; with_torch: compares its oracle with PyTorch. Then
+ * checks the tolerance. */
 static int prove(struct importer *im, const char *dir, bool with_torch, struct import_report *r,
                  struct err *err)
 {
@@ -191,9 +193,10 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
     return found;
 }
 
-/* Writes and proves the task. A module may refuse sizes of 1 (batch statistics of one value). Then
- * the task is written again, without sizes of 1. If a wrong answer would pass, the task is marked
- * as degenerate. */
+/* Writes and proves the task. If that fails, makes one of these changes and tries again:
+ *  1. If PyTorch refuses a shape: no sizes of 1 (batch statistics of one value are an error).
+ *  2. If the model of rounding errors is too loose: more elements in each variance.
+ *  3. If a wrong answer would pass: the mark "degenerate". */
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {

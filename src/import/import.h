@@ -4,15 +4,18 @@
  *     struct importer im;
  *     importer_open(&im, PRECISION_TORCH);
  *     struct import_report r;
- *     if (import_module(&im, &request, "tasks", &r, err) < 0) ...    refused: what, and which line
+ *     if (import_module(&im, &request, "tasks", &r, err) < 0) ...    why the module is refused
  *     printf("%s: largest difference %g\n", r.dir, r.largest);
  *     import_report_release(&r);
  *     importer_close(&im);
  *
  * The steps: trace.py records the module's operations as a graph. Hone writes the graph's reference
- * and chooses sizes (task_text.h). Then Hone checks the task as `hone task check` does, and runs
- * the module in PyTorch, in double, at the smoke shapes and at two drawn shapes: its results must
- * be the oracle's. The task needs PyTorch no more, except as a baseline.
+ * and chooses sizes (task_text.h). Then Hone checks the task as `hone task check` does. Unless the
+ * trace is recorded, this also runs the module in PyTorch, at the smoke shapes and at two shapes of
+ * the held-out ranges. Its results must be within the task's tolerance of the oracle's; in double,
+ * within a thousandth of it. Last, Hone runs the oracle with random rounding, to see that the
+ * tolerance is neither too narrow nor too wide (graph/tolerance/prove.h). From then on the task
+ * needs PyTorch only as a baseline.
  */
 #ifndef IMPORT_IMPORT_H
 #define IMPORT_IMPORT_H
@@ -31,23 +34,25 @@ struct importer {
 
 struct import_report {
     char *name, *dir; /* the task's name, and its folder */
-    bool compared;    /* PyTorch ran; false for a recorded trace */
-    double largest;   /* difference from PyTorch in double, divided by the magnitude */
-    double rounding;  /* the largest error of random rounding, divided by the tolerance */
-    double seconds;
-    size_t axes;        /* sizes that may vary */
+    bool compared;    /* the oracle was compared with PyTorch; false for a recorded trace */
+    /* The largest |PyTorch - oracle| / max(|oracle|, rms) of an element, with PyTorch in double;
+     * rms is that of the oracle's output. 0 if they were not compared. */
+    double largest;
+    double rounding;    /* the largest error of random rounding, divided by the tolerance */
+    double seconds;     /* that the import took */
+    size_t axes;        /* the number of sizes that may vary */
     bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
     bool is_ill;   /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
     bool is_loose; /* the model of rounding errors allows far larger errors than there are */
-    uint64_t few_runs; /* with random rounding, if there were fewer than usual; else 0 */
-    json_t *notes;     /* texts: sizes that were fixed, and why; a proof that was shortened */
+    uint64_t few_runs; /* the runs with random rounding at a shape, if fewer than usual; else 0 */
+    json_t *notes;     /* texts: which sizes are fixed and why, what else the user should know */
     json_t *files;     /* paths: the user's file and those that it imports from its folder */
 };
 
 void importer_open(struct importer *im, enum import_precision precision);
 void importer_close(struct importer *im);
 
-/* Writes the task's folder into the folder `out`. If the task cannot be proven, removes the folder,
+/* Writes the task's folder into the folder `out`. If a check fails, removes the task's folder,
  * unless it existed before. The caller releases the report, also after an error. */
 int import_module(struct importer *im, const struct trace_request *rq, const char *out,
                   struct import_report *r, struct err *err);

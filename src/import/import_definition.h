@@ -6,7 +6,7 @@
  *
  * The definition's `reference` is traced like any other PyTorch function. Its outputs are cast to
  * the dtypes that the definition declares. The task keeps the whole definition in its key
- * "definition", so that a Solution can be exported for it.
+ * "definition", so that Hone can export a kernel as a Solution, FlashInfer-Bench's file for one.
  */
 #ifndef IMPORT_IMPORT_DEFINITION_H
 #define IMPORT_IMPORT_DEFINITION_H
@@ -18,7 +18,7 @@ struct definition_request {
     const char *workloads;      /* a file of workloads; NULL = that of the data set */
     const char *const *scalars; /* "eps=1e-5" */
     size_t nscalars;
-    const char *const *sizes; /* "batch_size=64", if there are no workloads */
+    const char *const *sizes; /* "batch_size=64"; used only if there are no workloads */
     size_t nsizes;
     const char *recorded, *record; /* a trace to read or to write: trace.h */
 };

@@ -21,8 +21,8 @@
 
 /* ---- the key of a request -------------------------------------------------------------------- */
 
-/* Asks Python for the version of PyTorch without loading PyTorch, which would take seconds. Leaves
- * `out` empty if there is no PyTorch; the import itself then says so. */
+/* Asks Python for its version and that of PyTorch without loading PyTorch, which would take
+ * seconds. Leaves `out` empty if there is no PyTorch; the import itself then says so. */
 static int torch_version(struct strbuf *out, struct err *err)
 {
     const char *python = getenv("HONE_PYTHON");
@@ -50,8 +50,8 @@ static int add_file(struct hash *h, const char *path, struct err *err)
     return rc;
 }
 
-/* If there is a recorded trace, the key depends on the trace instead of the user's file and
- * PyTorch's version. */
+/* If there is a recorded trace, the key depends on the trace instead of the text of the user's file
+ * and the versions of Python and PyTorch. */
 static int add_source(struct hash *h, const struct trace_request *rq, struct err *err)
 {
     struct strbuf version = STRBUF_INIT(256);
@@ -179,8 +179,8 @@ static int write_report(const char *dir, const struct import_report *r, struct e
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-/* Moves the finished folder to its name. Another process may have finished the same import first:
- * then its folder stays, because it holds the same task. */
+/* Moves the finished folder to its name, in place of an old one. If another process puts its folder
+ * there in between, that folder stays, because it holds the same task. */
 static int move_in_place(const char *from, const char *to, struct err *err)
 {
     dir_remove(to, NULL);

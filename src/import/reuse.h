@@ -6,10 +6,11 @@
  *     if (import_or_reuse(&im, &rq, "hone-out/imported", &report, &reused, err) < 0) ...
  *     report.dir                                        "hone-out/imported/1a2b3c4d5e6f/model"
  *
- * The folder 1a2b3c4d5e6f is named by a hash of the request: the text of the user's file, the name
- * of the module in that file, the options, the version of PyTorch and this version of the importer.
- * Its file import.json has the report, and the hash of every file that the user's file imports from
- * its own folder. If one of these has changed, the module is imported again.
+ * The folder 1a2b3c4d5e6f is named by a hash of the request: the path and the text of the user's
+ * file, the name of the module in that file, the options, the versions of Python and PyTorch, and
+ * this version of the importer. Its file import.json has the report, and the hash of every file
+ * that the user's file imports from its own folder. If one of these has changed, the module is
+ * imported again.
  */
 #ifndef IMPORT_REUSE_H
 #define IMPORT_REUSE_H
@@ -18,8 +19,9 @@
 
 #include "import/import.h"
 
-/* Renames the folder to its final name only when the task is complete and proven. The caller
- * releases the report, also after an error. */
+/* Renames the folder to its final name only when the task is complete and proven. In the report of
+ * a reused task, `seconds`, `is_loose`, `few_runs` and `files` are not set. The caller releases the
+ * report, also after an error. */
 int import_or_reuse(struct importer *im, const struct trace_request *rq, const char *root,
                     struct import_report *r, bool *reused, struct err *err);
 

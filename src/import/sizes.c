@@ -35,7 +35,7 @@ struct search {
     struct size_limits limits;
     int64_t *multiple, *least;
     VEC(struct expr *) guards;
-    VEC(const struct dim *) positive; /* sizes that could vanish */
+    VEC(const struct dim *) positive; /* sizes that could be 0 or less */
     VEC(const struct dim *) flops;
     VEC(const struct value *) values; /* that an output needs */
     VEC(struct least_size) statistics;
@@ -116,7 +116,8 @@ static double cost_of(const struct search *s, const int64_t *axes)
 /* ---- steps ----------------------------------------------------------------------------------- */
 
 /* The least step by which axis i can change alone. For example, it is 8 if the number of channels
- * must be a multiple of 8. Returns the original value if no smaller step fits. */
+ * must be a multiple of 8. Tries 1 to 8 and the divisors of the original value up to 4096, each at
+ * up to four values below the original. Returns the original value if no step fits. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;
@@ -164,7 +165,8 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
     return MIN(v, top);
 }
 
-/* How well a shape tells kernels apart: unusual sizes, and none that is 1. */
+/* How well a shape shows errors of kernels: better with odd sizes, with sizes above 8, and with
+ * none that is 1. */
 static double merit(const struct search *s, const int64_t *axes)
 {
     double sum = 0;
@@ -182,10 +184,11 @@ static bool is_among(const struct size_points *p, const int64_t *axes, size_t n)
 }
 
 struct wish {
-    double most_cost, most_elems, least_cost;
+    double most_cost, most_elems; /* most_elems: of the largest input or output */
+    double least_cost;            /* shapes that cost less are worse, but allowed */
 };
 
-/* Adds the best of the shapes that were drawn; false if none fits. */
+/* Draws shapes and adds the best one; returns false if none fits. */
 static bool add_best(struct size_choice *c, struct size_points *out, const struct search *s,
                      struct wish w, uint32_t stream)
 {
@@ -401,7 +404,8 @@ int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original
         note_statistics(&s, c);
         rc = find_steps(&s, c, err);
     }
-    /* Most shapes that are drawn from the least sizes up would have too few elements. */
+    /* So far s.least has each axis at its least while the others are at their original sizes. Most
+     * shapes drawn from there up would have variances of too few elements. */
     if (rc == 0 && s.statistics.n)
         s.least = least_together(c, &s);
     if (rc == 0)

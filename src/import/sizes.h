@@ -2,13 +2,16 @@
  * sizes.h - chooses the sizes of an imported task's workloads.
  *
  *     struct size_choice c;
- *     if (sizes_choose(&c, &graph, original, 1, reference.work, err) < 0) ...
+ *     struct size_limits limits = {.floor = 1, .statistics = 1, .work = reference.work};
+ *     if (sizes_choose(&c, &graph, original, limits, err) < 0) ...
  *     c.smoke.items[0].axes[i]                 the value of axis i
  *     sizes_release(&c);
  *
  * A size may depend on others in ways that only the graph shows: channels are a multiple of the
  * groups, and a pooled image must not vanish. So every size of every value must be at least 1, and
- * the graph's guards must hold. A search starts at the original sizes, which satisfy all of that.
+ * the graph's guards (conditions on sizes that the trace found) must hold. The original sizes, at
+ * which the module was traced, satisfy all of that. The search draws shapes between the least sizes
+ * that do and the original ones.
  */
 #ifndef IMPORT_SIZES_H
 #define IMPORT_SIZES_H
@@ -22,7 +25,7 @@
 
 struct size_point {
     int64_t *axes; /* one per axis of the graph */
-    double cost;   /* operations and elements of everything that the graph computes */
+    double cost;   /* flops plus elements, of all values that an output needs */
 };
 VEC_DECL(size_points, struct size_point);
 
@@ -35,14 +38,14 @@ struct size_choice {
     struct size_points smoke, check;
     struct size_range *heldout;    /* one per axis */
     VEC(const char *) constraints; /* what every shape must satisfy */
-    bool no_small_shape;           /* every shape has a tensor that is too large for a smoke test */
+    bool no_small_shape; /* no shape small enough for a smoke test was found; smoke has the least */
 };
 
-/* The conditions that every shape must satisfy beside the graph's guards. */
+/* What every shape must satisfy beside the graph's guards, and what it costs. */
 struct size_limits {
-    int64_t floor;      /* of every axis: 1, or 2 if the module refuses a size of 1 */
-    int64_t statistics; /* a variance is over so many elements at least, if it originally is */
-    double work;        /* of the oracle, for one operation of the graph */
+    int64_t floor;      /* no axis is below this or its original size, whichever is less */
+    int64_t statistics; /* no variance is of fewer elements than this, unless it originally is */
+    double work;        /* how often the oracle computes a value: graph_reference.work */
 };
 
 /* `original` has one value per axis. */

@@ -199,15 +199,15 @@ static int64_t *point_of(const struct writer *w, const json_t *axes)
     return out;
 }
 
-/* May the oracle compute this shape at every evaluation? */
+/* Is the shape cheap enough for the oracle to compute it at every evaluation? */
 static bool is_cheap(struct writer *w, const int64_t *point)
 {
     int64_t flops;
     return dim_eval(graph_flops(&w->g), point, &flops) && flops < MAX_CHECK_FLOPS;
 }
 
-/* Adds the workloads that trace.py's answer lists, unless they are there already or cost too
- * much. */
+/* Adds the workloads that `found` lists under `key`, unless they are there already, lack an axis,
+ * or are to be checked and cost too much. */
 static void put_listed(struct writer *w, json_t *all, const char *key, const char *role)
 {
     size_t i, k;

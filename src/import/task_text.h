@@ -23,16 +23,17 @@ struct import_files {
         STRBUF_INIT(TASK_MAX_TEXT + 1), STRBUF_INIT(TASK_MAX_REFERENCE + 1) \
     }
 
+/* What a kernel may compute in TF32 if the inputs are float32. */
 enum import_precision {
-    PRECISION_TORCH, /* as PyTorch: float32 products are exact, float32 convolutions are in TF32 */
-    PRECISION_FP32,
-    PRECISION_TF32
+    PRECISION_TORCH, /* as in PyTorch: convolutions, but not matrix products */
+    PRECISION_FP32,  /* nothing */
+    PRECISION_TF32   /* convolutions and matrix products */
 };
 
 struct import_choice {
     enum import_precision precision;
-    int64_t floor; /* no size of a workload is less: 1, or 2 if the module refuses sizes of 1 */
-    int64_t statistics; /* no workload takes a variance of fewer elements; 1 = any number will do */
+    int64_t floor;      /* as in struct size_limits: 1, or 2 if the module refuses sizes of 1 */
+    int64_t statistics; /* as in struct size_limits; 1 = a variance may be of any number */
     bool degenerate;    /* the outputs hardly depend on the inputs */
 };
 

@@ -7,7 +7,7 @@
  *     json_decref(found);
  *
  * The program runs in the user's own Python, $HONE_PYTHON or python3, which must have PyTorch. It
- * executes the user's file, in a process with limits on time and memory.
+ * executes the user's file, in a process that may take 5 minutes and 16 GiB.
  */
 #ifndef IMPORT_TRACE_H
 #define IMPORT_TRACE_H
@@ -19,19 +19,21 @@
 #include "base/err.h"
 
 struct trace_request {
-    const char *file, *name;   /* name: the module or function; "" = the only one */
+    const char *file;
+    const char *name; /* of the module or function; "" or NULL = "Model", else the only module, else
+                         the only function */
     const char *shown;         /* the file's name in messages; NULL = file */
     const char *task;          /* the task's name; NULL = from the file or the name */
     const char *const *inputs; /* "x=float16[B,128]", for a file without get_inputs() */
     size_t ninputs;
-    const char *const *sizes; /* "B=64": the size at which the task is timed */
+    const char *const *sizes; /* "B=64": the size at which the module is traced and timed */
     size_t nsizes;
     const json_t *fixed;  /* names of sizes that must not vary; NULL = none */
     const char *recorded; /* a file with trace.py's answer: PyTorch does not run; NULL = none */
     const char *record;   /* a file to write the answer to; NULL = none */
     bool only_declared;   /* only names in `inputs` are sizes; integers in the file are not */
-    /* Adds to trace.py's answer facts that the file does not have, or refuses the answer; NULL =
-     * none. */
+    /* Adds to trace.py's answer, also to a recorded one, facts that the file does not have, or
+     * refuses the answer; NULL = none. */
     int (*add_facts)(json_t *found, void *ctx, struct err *err);
     void *ctx;
 };
@@ -39,8 +41,8 @@ struct trace_request {
 /* The name of the user's file in messages. */
 const char *trace_shown(const struct trace_request *rq);
 
-/* A new reference to trace.py's answer, or NULL. An error of kind ERR_INPUT means that the module
- * was refused; it names the line. */
+/* A new reference to trace.py's answer, or NULL. If trace.py refuses the module, that is an error
+ * of kind ERR_INPUT, which names the line if trace.py knows it. */
 json_t *trace_run(const struct trace_request *rq, struct err *err);
 
 #endif

@@ -2,15 +2,16 @@
 
 Hone runs this program in the user's own Python, in a child process with limits:
 
-    python trace.py '{"file": "model.py", "name": "Model", "inputs": {}, "sizes": {}}'
+    python3 - '{"file": "model.py", "name": "Model", "inputs": {}, "sizes": {}}' < trace.py
 
 The program executes the user's file. It prints one JSON object: the graph in the form of
 schema/graph.json, and facts that a task needs (how inputs and parameters are filled, the original
-sizes). If it refuses the module, the object is {"refused": {"why": ..., "line": ..., "file": ...}}.
+sizes). If it refuses the module, the object is {"refused": {"why": ..., "line": ...}}.
 
 The steps: `Source` finds the integers of the file that are sizes. `capture` runs the module on fake
 tensors whose sizes are symbols, and records core-ATen operations. `Translation` writes each of them
-as operations of src/graph/ops.def. If a size cannot be a symbol, `main` fixes it and starts again.
+as operations of src/graph/ops.def. A size that cannot be a symbol is fixed to its original value:
+by `trace`, which then captures again, or by `translated`, which then translates again.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Refused(Exception):
 
 
 class NotFree(Exception):
-    """These sizes cannot be symbols: the caller fixes them and traces again."""
+    """These sizes cannot be symbols: translated() fixes them and translates again."""
 
     def __init__(self, names: set[str], why: str) -> None:
         super().__init__(why)
@@ -95,7 +96,7 @@ def literal(node: ast.expr) -> int:
 
 
 class Source:
-    """The user's file, and the module-level integers in it that may be sizes."""
+    """The user's file, and the integers in it that may be sizes."""
 
     FIXED = re.compile(
         r"kernel|stride|pad|dilat|group|layers|heads|factor|ratio|scale|dim\d?$|axis|depth_mult"
@@ -133,7 +134,8 @@ class Source:
 
     @classmethod
     def places(cls, tree: ast.Module) -> dict[str, ast.expr]:
-        """The integer literals that may be sizes: of module-level assignments and of get_inputs()."""
+        """The integer literals that may be sizes: of module-level assignments and of get_inputs().
+        Leaves out a name that has several literals."""
         found: dict[str, list[ast.expr]] = {}
 
         def note(name: str, node: ast.expr) -> None:
@@ -256,7 +258,7 @@ class Captured(NamedTuple):
     changed: list[str]  # parameters and buffers that forward changes, which are outputs too
     is_recurrent: bool  # the module has an nn.LSTM, nn.GRU or nn.RNN
     ranges: dict[str, tuple[Any, Any]]  # input -> the bounds that get_inputs gave torch.randint
-    is_plain: bool  # the result is a tensor, or a tuple of tensors
+    is_plain: bool  # the result is a tensor, or a tuple or list of tensors
     hints: dict[sympy.Symbol, int]  # the original value of each symbol
     pins: dict[sympy.Symbol, int]  # sizes that are fixed after all, with their values
 
@@ -270,7 +272,8 @@ class IntOrSize(type):
 
 @contextlib.contextmanager
 def without_init() -> Iterator[None]:
-    """Makes the functions of nn.init do nothing: they would fix sizes, and take time."""
+    """Makes the functions of nn.init do nothing: they would fix sizes, and take time. Also lets
+    recurrent layers take symbols as sizes."""
     torch.nn.modules.rnn.int = IntOrSize("int", (), {})  # type: ignore[attr-defined]
     saved = {n: f for n, f in vars(torch.nn.init).items() if n.endswith("_") and callable(f)}
     fans = "_calculate_fan_in_and_fan_out"
@@ -403,7 +406,7 @@ def _(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: Any) -> 
 
 def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:  # fmt: skip
-    """F.scaled_dot_product_attention as one operation."""
+    """F.scaled_dot_product_attention as one operation, unless the mask has more axes than q."""
     if dropout_p > 0:
         raise Refused("forward draws random numbers (dropout): no two calls agree")
     if attn_mask is not None and attn_mask.dim() > query.dim():
@@ -423,7 +426,8 @@ def repeated(t: torch.Tensor, n: Any) -> torch.Tensor:
     return wide.reshape(*shape[:-3], shape[-3] * n, *shape[-2:])
 
 
-# The user's file may take the name from the module before forward runs.
+# Replaced for the whole program, not only in replaced_layers(): the user's file may say "from
+# torch.nn.functional import scaled_dot_product_attention", which keeps the function of that time.
 PLAIN_ATTENTION = torch.nn.functional.scaled_dot_product_attention
 torch.nn.functional.scaled_dot_product_attention = attention
 
@@ -494,7 +498,7 @@ class Target(NamedTuple):
     construction: str  # Python code that makes the module
     make: Callable[[dict[str, Any]], Callable[..., Any]]
     arguments: Callable[[dict[str, Any]], list[Any]]
-    names: list[str]
+    names: list[str]  # of the arguments of forward
 
 
 def find_target(source: Source, name: str, declared: dict[str, str]) -> Target:
@@ -558,7 +562,8 @@ def find_target(source: Source, name: str, declared: dict[str, str]) -> Target:
 
 
 def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, Any]) -> list[Any]:
-    """Tensors for --input x=float16[B,128]; the names of sizes are in ns['__hone_values__']."""
+    """Tensors for --input x=float16[B,128], plain values for --input n=3. The values of names such
+    as B are in ns['__hone_values__']."""
     made = []
     for name in params:
         if name not in declared:
@@ -592,7 +597,8 @@ def refuse_state(before: dict[str, Any], model: Any, source: Source) -> None:
 
 
 def plain_state(model: Any) -> dict[str, Any]:
-    """The attributes of the module and its parts that are neither tensors nor modules."""
+    """The numbers, texts and None among the attributes of the module and its parts, and the lengths
+    of lists, tuples and dicts. Leaves out names that begin with '_'."""
     if not isinstance(model, torch.nn.Module):
         return {}
     found = {}
@@ -689,7 +695,8 @@ def capture(
         values[name] = env.create_symintnode(symbol, hint=value, source=origin)
     mode = FakeTensorMode(shape_env=env, allow_non_fake_inputs=True)
     PythonKeyTracer.record_stack_traces = True
-    # Newer versions of PyTorch record only the lines of functions with the name forward.
+    # Newer versions of PyTorch record only the lines of functions with the name forward. Keep all
+    # lines of the user's file instead.
     PythonKeyTracer._filter_traceback_frames = lambda tracer, frames: traceback.StackSummary.from_list(
         [f for f in frames if f.filename == source.path])  # fmt: skip
     if real:
@@ -801,7 +808,8 @@ class Sizes:
         return self.simplified(node.expr)
 
     def pin_equations(self) -> set[str]:
-        """Fixes the sizes in equations like 16*(H//4)*(W//4) == 400: few other sizes satisfy them."""
+        """Fixes the sizes in equations like 16*(H//4)*(W//4) == 400, which few other sizes satisfy.
+        Returns their names."""
         found: set[str] = set()
         for guard in self.env.guards:
             if not isinstance(guard.expr, sympy.Eq):
@@ -911,7 +919,8 @@ class Sizes:
 
     def multiples(self) -> dict[sympy.Symbol, int]:
         """Sizes for which the equations hold at multiples of a number: H of 16, if H is halved four
-        times. Hone's shape rules know such a condition, but not 2*(H//16) == H//8."""
+        times. Hone's shape rules know such a condition, but not 2*(H//16) == H//8. Also fixes a size
+        that is itself a divisor in an equation, if multiples do not make that equation true."""
         equations = [g.expr for g in self.env.guards if isinstance(g.expr, sympy.Eq)]
         for e in equations:  # a divisor that is a size itself: fix it, if multiples do not help
             own: dict[sympy.Symbol, int] = {}
@@ -1621,7 +1630,8 @@ class Translation:
     VIEWS = "view reshape _unsafe_view expand clone alias detach contiguous".split()
 
     def base(self, node: Any, views: Sequence[str] = VIEWS) -> Any:
-        """The value that a chain of views shows, if nobody else reads what lies between."""
+        """The value that a chain of views shows. None if anything else reads this value or one of
+        the views."""
         while isinstance(node, torch.fx.Node) and self.name_of(node) in views:
             if len(node.users) > 1:
                 return None
@@ -1663,7 +1673,8 @@ class Translation:
         return self.add("reshape", made, shape=self.dims(self.shape(node)))
 
     def scores(self, node: Any, rank: int) -> tuple[Any, Operand, list[Operand]] | None:
-        """The product q k that the scores come from, the number that it is scaled by, masks."""
+        """The product q k that the scores come from, the number that it is scaled by, and at most
+        one mask. None if something else is done to the product."""
         scale: float = 1.0
         masks: list[Operand] = []
         while True:
@@ -1770,7 +1781,7 @@ class Translation:
         return [made, None, None]
 
     def normalized(self, x: Operand, axes: list[int], eps: Any) -> tuple[str, str, str]:
-        """(x - mean) / sqrt(var + eps); also the mean and the variance, with axes of size 1."""
+        """(x - mean) / sqrt(var + eps); also the mean and the variance, where `axes` have size 1."""
         mean = self.add("mean", x, dim=axes, keepdim=True)
         var = self.add("var", x, dim=axes, correction=0, keepdim=True)
         scale = self.add("rsqrt", self.add("add", var, self.number(eps)))
@@ -2224,7 +2235,7 @@ def describe(t: torch.Tensor) -> dict[str, Any]:
 
 
 def snap(low: float, high: float) -> tuple[float, float]:
-    """0.00003 and 0.99998 come from [0, 1)."""
+    """The range that the numbers were probably drawn from: [0, 1] for 0.00003 and 0.99998."""
     for a, b in ((0.0, 1.0), (-1.0, 1.0)):
         if abs(low - a) < 0.02 and abs(high - b) < 0.02:
             return a, b
@@ -2255,11 +2266,11 @@ def fill_inputs(source: Source, target: Target, sizes: dict[str, int]) -> dict[s
 # ---- the program -----------------------------------------------------------------------------
 
 
-LARGEST_FILL = 1 << 26  # elements of the tensors that are made for real
+LARGEST_FILL = 1 << 26  # if the tensors have more elements, they are made for real at small() sizes
 
 
 def small(sizes: dict[str, int]) -> dict[str, int]:
-    """Sizes that take little memory, and keep what they are multiples of."""
+    """Sizes that take little memory: none is above 64."""
     return {n: v if v < 64 else 64 * math.gcd(v // 64, 1) for n, v in sizes.items()}
 
 
@@ -2275,7 +2286,7 @@ def hint(size: Any) -> int:
 def translated(
     captured: Captured, source: Source, outputs: list[str], notes: list[str]
 ) -> dict[str, Any]:
-    """Writes the graph. A size that cannot be free is fixed to its original value."""
+    """Writes the graph. A size that cannot be a symbol is fixed to its original value."""
     sizes = Sizes(captured)
     equal = sizes.pin_equations()
     sizes.multiples()

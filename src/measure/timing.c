@@ -254,9 +254,9 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
     return out->share < in->least_arithmetic ? worst : -1;
 }
 
-/* A kernel must touch, at least once, every byte that the task reads or writes. `enough` is below
- * 1, because a sample of blocks stands for all blocks. A cache line that is touched in part counts
- * whole. */
+/* A kernel must touch, at least once, every byte that the task reads or writes, and must do most of
+ * its arithmetic. `enough` is below 1, because a sample of blocks stands for all blocks. A cache
+ * line that is touched in part counts whole. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;

@@ -1,10 +1,11 @@
 /*
  * timing.h - turns the raw times of a job into medians, intervals and ratios.
  *
- * Every case with timing gets one verdict_time per program. A ratio is the baseline's time over the
- * candidate's. Calls of both alternate and are compared in pairs, so that slow changes of the
- * machine cancel out. measure_below_floor reports a candidate that is faster than physics allows;
- * the caller decides which verdict follows.
+ * Every case with timing gets one verdict_time per program (the candidate or a baseline). A ratio
+ * is the baseline's time over the candidate's. Calls of both alternate and are compared in pairs,
+ * so that slow changes of the machine cancel out. A baseline with fewer than three calls is
+ * compared with all calls of the candidate. measure_below_floor() reports a candidate that is
+ * faster than physics allows; the caller decides which verdict follows.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
@@ -43,19 +44,21 @@ struct tensor_use {
     double tf32, narrow; /* TF32 products, products of narrower types; both 0 = none */
     double share; /* products done / products that the task needs, in its declared precision */
 };
-/* Uses the emulator's counters. Returns the case in which the candidate did too few products for
- * the declared precision, or -1. If the task declares float32, each product needs three TF32
- * products, or six of a 16-bit type. If the task allows TF32, each product needs one TF32 product,
- * or six of a 16-bit type. */
+/* Uses the emulator's counters. Returns the case in which the candidate did the smallest share of
+ * the products for the declared precision, if that share is below least_arithmetic, else -1. If the
+ * task declares float32, each product needs three TF32 products, or six of a 16-bit type. If the
+ * task allows TF32, each product needs one TF32 product, or six of a 16-bit type. Looks only at
+ * cases in which tensor cores worked, and only if all float inputs are float32. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
 
-/* Returns the case in which the candidate was faster than the floor, or -1 if there is none. Sets
- * *floor_ns to the floor of that case, and *got_ns to the candidate's time. */
+/* Returns the first case in which the candidate was faster than the floor, or -1 if there is none.
+ * Sets *floor_ns to the floor of that case (for a modelled time, 80% of it), and *got_ns to the
+ * candidate's time. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
-/* For the emulator, where not every timed call can be verified. Returns the case in which the
- * candidate touched far less memory or did far less arithmetic than the task needs, or -1.
- * *share is the share of the memory or the arithmetic that the candidate did. Cases with a call
- * that was cut off do not count. */
+/* For the emulator, where not every timed call can be verified. Returns the first case in which the
+ * candidate touched less than 75% of the memory that the task needs, or did less than
+ * least_arithmetic of its arithmetic, or -1. *share is the share of the memory or the arithmetic
+ * that the candidate did. Cases with a call that was cut off do not count. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

@@ -165,7 +165,7 @@ static const char *stall(const struct prof_kernel *k)
 
 static void say_latency(struct strbuf *sb, const struct prof_kernel *k, const struct share *s)
 {
-    strbuf_addf(sb, "no unit is busy (the most is %.0f%% %s)", s->pct, s->what);
+    strbuf_addf(sb, "no unit is busy: at most %.0f%% %s", s->pct, s->what);
     if (!isnan(k->occupancy_pct))
         strbuf_addf(sb, "; %.0f%% of the warps that fit are active", k->occupancy_pct);
     if (stall(k))
@@ -189,9 +189,7 @@ static void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size
     struct share s = busiest(top);
     strbuf_addf(sb, "%s: ", prof_bound_name(b));
     if (b == BOUND_LAUNCH)
-        strbuf_addf(sb,
-                    "%.2f us a launch, an empty one costs %.2f us; the busiest unit is at "
-                    "%.0f%% %s",
+        strbuf_addf(sb, "a launch takes %.2f us, an empty one %.2f us; at most %.0f%% %s",
                     launch_time(top) / 1e3, launch_ns / 1e3, s.pct, s.what);
     else if (b == BOUND_LATENCY)
         say_latency(sb, top, &s);

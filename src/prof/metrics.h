@@ -17,10 +17,10 @@ struct prof_metric {
 extern const struct prof_metric prof_metrics[];
 extern const size_t prof_nmetrics;
 
-bool prof_is_metric(const char *name); /* one of the ncu metrics that Hone asks for */
+bool prof_is_metric(const char *name); /* is it one of the ncu metrics that Hone asks for? */
 
-/* Returns the factor that converts a value to its base unit (ns, bytes, percent), or 0 if the unit
- * is unknown. */
+/* Returns the factor that converts a value to its base unit (ns, bytes, percent, or a plain count),
+ * or 0 if the unit is unknown. */
 double prof_unit_factor(const char *unit);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * Lines of ncu itself (==PROF== ...) and of the profiled program may come before the header. The
  * header is the first line with the column "Kernel Name". The line after it has the units. Every
- * column whose name looks like a metric is kept, with its unit as printed. With --print-units base,
- * ncu always prints ns, byte and %, however large the value is.
+ * column that prof_metrics lists is kept, with its unit as printed. With --print-units base, ncu
+ * always prints ns, byte and %, however large the value is.
  */
 #include <math.h>
 #include <stdlib.h>

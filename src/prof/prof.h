@@ -31,7 +31,8 @@ enum prof_bound {
     BOUND_ISSUE, /* issue slots, or the pipe of one kind of arithmetic */
     BOUND_TENSOR,
     BOUND_LATENCY, /* no unit is busy: too few requests in flight, or too few threads */
-    BOUND_LAUNCH   /* the kernel takes little more time than an empty launch */
+    BOUND_LAUNCH   /* a launch takes less than 1.5 times (in the model: twice) as long as an empty
+                      launch */
 };
 
 struct prof_kernel {
@@ -42,10 +43,10 @@ struct prof_kernel {
     /* Percent of the peak, over the kernel's whole time. */
     double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct;
     double fma_pct, alu_pct, sfu_pct, fp64_pct; /* arithmetic pipes */
-    /* Only if source is "model": the share of the time in which the kernel only waits for
-     * latency. */
+    /* Only if source is "model": the time that latency alone would take, in percent of the kernel's
+     * time. */
     double latency_pct;
-    double occupancy_pct;              /* achieved */
+    double occupancy_pct;              /* active warps, in percent of the most that an SM holds */
     double registers, smem_bytes;      /* per thread, per block */
     double dram_bytes, bank_conflicts; /* absolute */
     double l2_hit_pct;
@@ -75,15 +76,15 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
 
 /* ---- from counters to words ---- */
 
-/* Fills `out` with the kernels that were counted at `workload`, from ncu's counters if there are
- * any, else from the emulator's. Returns how many there are. */
+/* Fills `out` with the kernels that were counted at `workload` and have a time, from ncu's counters
+ * if there are any, else from the emulator's. Returns how many there are, at most `max`. */
 size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
                           size_t max);
 
 const char *prof_bound_name(enum prof_bound b);
 enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns);
-/* Writes a line for each timed workload with counters. If there is only one such workload, the line
- * does not name it. */
+/* Writes a line for each timed workload with counters. If the verdict has only one timed workload,
+ * the line does not name it. `launch_ns` is the time of an empty launch; 0 = unknown. */
 void prof_verdict_text(struct strbuf *sb, const struct verdict *v, double launch_ns);
 
 #endif

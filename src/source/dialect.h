@@ -1,10 +1,10 @@
 /*
  * dialect.h - tells whether a kernel uses CuTe, and which parts of it.
  *
- * It looks at the source without comments and strings. In the cute dialect a kernel must use
- * tensors with CuTe layouts for the data that it reads and writes. It must move data or compute
- * through copy, MMA or partitioning of such tensors. A kernel that only does raw pointer arithmetic
- * is not in the dialect.
+ * It counts CuTe's names in the source, without comments and strings. A source is in the cute
+ * dialect if it includes a header of CuTe or CUTLASS, makes tensors, tiles or partitions them, and
+ * uses copy, a copy atom or an MMA atom. A kernel that only does raw pointer arithmetic is not in
+ * the dialect.
  */
 #ifndef SOURCE_DIALECT_H
 #define SOURCE_DIALECT_H
@@ -22,7 +22,8 @@ struct dialect_use {
 void dialect_scan(const char *source, size_t len, struct dialect_use *out);
 /* True if the kernel is in the cute dialect; else `why` (may be NULL) says what is missing. */
 bool dialect_is_cute(const char *source, size_t len, struct strbuf *why);
-/* "CuTe: 4 layouts, 6 tensors, ..., 2 copy atoms, 1 MMA atoms": for verdicts and reports. */
+/* "CuTe: 4 layouts, 6 tensors, ..., 2 copy atoms, 1 MMA atoms", or "no CuTe": for verdicts and
+ * reports. Calls of gemm count as copies. */
 void dialect_describe(const struct dialect_use *u, struct strbuf *out);
 
 #endif

@@ -23,8 +23,9 @@ struct source_setting {
     size_t start, len;                  /* where the current value is in the source */
 };
 
-/* Finds the settings of a source and returns how many there are, at most SETTING_MAX. A line that
- * does not have the form above is no setting. */
+/* Finds the settings of a source and returns how many there are, at most SETTING_MAX. A line is not
+ * a setting if it does not have the form above, if it lists fewer than two values or more than
+ * SETTING_MAX_VALUES, or if an earlier setting has the same name. */
 size_t source_settings(const char *source, size_t len, struct source_setting out[SETTING_MAX]);
 /* Adds the source with other values: setting i takes its values[at[i]]. */
 void source_settings_apply(const char *source, size_t len, const struct source_setting *s, size_t n,

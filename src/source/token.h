@@ -16,15 +16,15 @@ enum token_kind { TOK_END, TOK_NEWLINE, TOK_WORD, TOK_NUMBER, TOK_STRING, TOK_CH
 struct token {
     enum token_kind kind;
     size_t start;
-    char text[256]; /* a word, a string without quotes (both cut to fit), or one character */
-    size_t len;     /* before the cut */
+    /* A word, a number, a string without quotes (all cut to fit), or one character of punctuation;
+     * "" for a raw string. */
+    char text[256];
+    size_t len; /* before the cut */
 };
 
-/* `pos` is the offset of the current character. Backslash-newlines belong to the text of a raw
- * string, so the reader copies a raw string byte by byte. */
 struct token_reader {
     const char *src;
-    size_t len, pos;
+    size_t len, pos;   /* `pos` is the offset of the current character */
     bool in_directive; /* the caller sets it: a directive must not hold a raw string */
     /* Called for source that no compiler should see, such as a comment that never ends; may be
      * NULL. The reader goes on afterwards. */

@@ -52,9 +52,9 @@ int sql_write(struct stmt *q); /* runs a statement without rows, and calls the t
 
 /* Whatever the file holds, these functions return values that JSON can hold: finite numbers (others
  * become 0) and valid UTF-8 (bad bytes become '?'). */
-int64_t sql_get_int(struct stmt *q, int col);
+int64_t sql_get_int(struct stmt *q, int col); /* -1 for an SQL NULL */
 double sql_get_real(struct stmt *q, int col);
-const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* never NULL */
+const char *sql_get_text(struct stmt *q, int col, struct arena *a); /* "" for an SQL NULL */
 
 int sql_exec(struct store *s, const char *sql, struct err *err);
 int64_t unix_time_ms(void);

@@ -498,8 +498,9 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
     return sql_write(&q);
 }
 
-/* All runs and campaigns share one lock file. A run locks the byte at its number until its process
- * ends; campaigns lock the bytes from CAMPAIGN_LOCKS on. */
+/* All runs and campaigns share one lock file. A process that works on a run locks the byte at the
+ * run's number, until store_run_unlock() or its end; campaigns lock the bytes from CAMPAIGN_LOCKS
+ * on. */
 #define CAMPAIGN_LOCKS (INT64_C(1) << 48)
 
 static int lock_byte(struct store *s, int64_t at, const char *what, struct err *err)
@@ -560,8 +561,8 @@ const char *store_run_state(struct store *s, const struct run_rec *r)
 
 /* ---- removing a run ------------------------------------------------------------------------- */
 
-/* Whether another process works on any run. The lock of this process does not count, because the
- * kernel does not report locks of the same open file. */
+/* Whether another process works on any run or campaign. The lock of this process does not count,
+ * because the kernel does not report locks of the same open file. */
 static bool any_run_is_locked(struct store *s)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};

@@ -4,15 +4,17 @@
  *     struct store *s;
  *     store_open(&s, "hone-out/hone.db", err);
  *     int64_t run;
- *     store_run_create(s, "softmax", "refine", config_json, &run, err);
+ *     store_run_create(s, "softmax", "refine", config_json, "mailbox:box", &run, err);
  *     store_call_begin(s, run, &call, err);     before the author is asked
  *     store_call_end(s, run, &call, err);       before Hone uses the reply
  *
  * Invariants:
- *  1. A record is written before the next step begins. Each write is one synced transaction.
+ *  1. A record is written before the next step begins. Each write is one synced transaction, or
+ *     part of the one between store_begin() and store_end().
  *  2. Keys of records do not depend on time: a call is (run, role, index), a verdict and a node
- *     (run, index), an event (run, key). Writing the same record again changes nothing. So a run
- *     that is resumed after kill -9 can repeat the steps that it already did.
+ *     (run, index), an event (run, key). Writing an equal record again changes nothing. So a run
+ *     that is resumed after kill -9 can repeat the steps that it already did. Only a node, an idea
+ *     and a call that has not ended can be written again with other contents.
  *  3. Texts (prompts, replies, sources, verdicts) are blobs named by their SHA-256 and stored once.
  *  4. Several processes may open the store; only one of them works on a run (store_run_lock).
  *  5. The store never holds a provider's key.
@@ -30,7 +32,7 @@
 #include "base/vec.h"
 
 #define STORE_SCHEMA 2
-#define STORE_SHA 65
+#define STORE_SHA 65 /* a SHA-256 in 64 hex digits, and the NUL */
 
 struct store;
 
@@ -97,8 +99,9 @@ bool store_run_is_locked(struct store *s, int64_t run);
 /* The state for people: "killed" if the run has the state "running", but no process works on it. */
 const char *store_run_state(struct store *s, const struct run_rec *r);
 /* Removes the run and all its records, and then every blob that no run uses any more. Fails if a
- * process works on the run, or if a campaign has it. While a process works on any other run, the
- * blobs stay, because that process may be about to use one; the next removal deletes them. */
+ * process works on the run, or if a campaign has it. While a process works on any other run or
+ * campaign, the blobs stay, because that process may be about to use one; the next removal deletes
+ * them. */
 int store_run_remove(struct store *s, int64_t run, struct err *err);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -121,6 +124,8 @@ struct call_rec {
 VEC_DECL(call_rec_vec, struct call_rec);
 
 int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
+/* Notes the handle of a call that runs: with it, a resumed run gets the reply to this call instead
+ * of asking again (author_call_handle). */
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
 /* If the call failed but the author can be asked again, set ended = false. A resumed run then asks
@@ -166,7 +171,7 @@ struct node_rec {
     const char *role;  /* who wrote it: "code", "debug", "port", "given" */
     const char *stage; /* structure, movement, pipelining, tuning, repair, ... */
     const char *move;  /* the idea in a few words */
-    const char *fate;  /* "best", "kept", "rejected", "failed", "pruned", ... */
+    const char *fate;  /* "best", "kept", "regression", "failed", "pruned", ... */
     const char *kind;  /* kind of its verdict */
     double time_ns, speedup, roofline_pct;
     bool is_model;
@@ -265,9 +270,10 @@ int store_entry_task(struct store *s, int64_t campaign, uint64_t index, const ch
  * a new one will begin. */
 int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t run,
                     const char *hone, struct err *err);
-/* Both or neither of two steps: sql that follows until store_end belongs together. */
+/* Begins a transaction: what is written until store_end() is kept as a whole or not at all. */
 int store_begin(struct store *s, struct err *err);
-/* Keeps what was written since store_begin, or drops it. Returns -1 if it was dropped. */
+/* Ends the transaction. Keeps what was written since store_begin() if `keep` and if SQLite can
+ * write it; then returns 0. Otherwise drops it and returns -1. */
 int store_end(struct store *s, bool keep, struct err *err);
 
 /* For torture tests: the hook is called before and after every write, with the number of the

@@ -8,9 +8,9 @@ enum child_end {
     CHILD_RUNNING,
     CHILD_EXITED,   /* code is its exit status */
     CHILD_SIGNALED, /* code is the signal */
-    CHILD_TIMEOUT,
-    CHILD_MEMORY,
-    CHILD_KILLED /* child_release killed it */
+    CHILD_TIMEOUT,  /* Hone ended it at its time limit */
+    CHILD_MEMORY,   /* Hone killed it over its memory limit */
+    CHILD_KILLED    /* child_terminate or child_release ended it */
 };
 
 #endif

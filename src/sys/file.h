@@ -21,7 +21,7 @@
 int file_read(const char *path, size_t max, struct strbuf *out, struct err *err);
 
 /* Writes a temporary file in the same directory, syncs it and renames it to `path`. So readers see
- * the whole new file, or the state before. */
+ * the whole new file, or what was there before. */
 int file_write(const char *path, const void *data, size_t len, struct err *err);
 /* Like file_write, with a mode (0755, 0600). */
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
@@ -54,13 +54,13 @@ struct temp_dir {
     }
 int temp_dir_make(struct temp_dir *t, struct err *err); /* under TMPDIR or /tmp */
 void temp_dir_release(struct temp_dir *t);
-void temp_dir_sweep(void);
+void temp_dir_sweep(void); /* removes the temporary directories of processes that were killed */
 
-/* Returns the user's cache directory and creates it if needed: HONE_CACHE_DIR, else
+/* Sets *out to the user's cache directory and creates it if needed: HONE_CACHE_DIR, else
  * XDG_CACHE_HOME/hone, else ~/.cache/hone. */
 int user_cache_dir(struct strbuf *out, struct err *err);
 
-/* Returns the directory of the running binary. */
+/* Sets *out to the directory of the running binary. */
 int self_dir(struct strbuf *out, struct err *err);
 /* Looks a program up on PATH. A name with a slash is a path already. Returns false if there is no
  * such program. */

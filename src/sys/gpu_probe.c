@@ -74,7 +74,8 @@ static void probe_devices(const struct driver *d, struct gpu_probe *out)
     }
 }
 
-/* sm_90 and its successors have instructions that need the suffix "a". */
+/* sm_90 and its successors have instructions that need the suffix "a". For sm_120 Hone does without
+ * them. */
 void gpu_arch(unsigned sm, char out[16])
 {
     snprintf(out, 16, "sm_%u%s", sm, sm >= 90 && sm != 120 ? "a" : "");

@@ -33,7 +33,8 @@ struct gpu_probe {
  * reason if Hone cannot use any GPU. */
 int gpu_probe(struct gpu_probe *out, struct err *err);
 
-/* The architecture to compile for: 90 gives "sm_90a", 89 gives "sm_89". */
+/* The architecture to compile for: 89 gives "sm_89", 90 and more give "sm_90a" and so on, but 120
+ * gives "sm_120". */
 void gpu_arch(unsigned sm, char out[16]);
 
 #endif

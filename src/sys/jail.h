@@ -6,9 +6,12 @@
  *     struct jail j = {.read = read, .write = write, .net = JAIL_NET_NONE};
  *     c.jail = &j;                                    a field of struct child_process
  *
- * Files are limited with Landlock, sockets with seccomp. A child inherits the limits of its parent
- * and cannot take them off. If the kernel cannot do what a jail asks for, the program does not
- * start, unless the jail is optional.
+ * Files are limited with Landlock, sockets with seccomp (on x86_64 and aarch64). A child inherits
+ * the limits of its parent and cannot take them off. If the kernel cannot limit what a jail asks
+ * for, the program does not start, unless the jail is optional. An old kernel limits less: before
+ * Landlock 3 (Linux 6.2), the program may truncate a file that it may not write; before Landlock 6
+ * (Linux 6.12), it may send signals to processes outside the jail and connect to their abstract
+ * Unix sockets.
  */
 #ifndef SYS_JAIL_H
 #define SYS_JAIL_H
@@ -24,14 +27,14 @@ enum jail_net {
 };
 
 struct jail {
-    const char *const *read;  /* files and trees that it may read and run; NULL = no limit */
-    const char *const *write; /* files and trees that it may also change; may be NULL */
+    const char *const *read;  /* files and trees that it may read and run; NULL = it may use all
+                                 files, also change them */
+    const char *const *write; /* files and trees that it may also change; NULL = none */
     enum jail_net net;
-    bool optional; /* if the kernel cannot limit the process, run it without limits */
+    bool optional; /* leave out the limits that the kernel does not have, and run the program */
 };
 
-/* True if this kernel can limit which files a jailed process uses and which processes it may
- * signal. */
+/* True if this kernel has Landlock, of any version. */
 bool jail_can_limit_files(void);
 
 /* ---- for proc.c, supervise.c and code that forks by itself ----------------------------------- */

@@ -10,14 +10,15 @@
  *     child_release(&c);
  *
  * A small process, the supervisor, runs between Hone and the program. Hone forks it. It
- *   1. reaps all descendants of the program, also daemons, and leaves none alive;
+ *   1. reaps all descendants of the program, also daemons, and leaves none alive (for one that the
+ *      kernel does not end, it waits 10 s and gives up);
  *   2. ends them when the program ends, at the time limit, over the memory limit, on child_release,
  *      and when Hone itself dies, even by SIGKILL (it notices that Hone's end of a socket closes);
  *   3. reports once how the program ended.
- * Every 20 ms the supervisor measures the memory of all descendants (resident anonymous and shared
- * pages). It does not limit the address space, because CUDA and the sanitizers reserve terabytes
- * that they never touch. Hone reads output beyond the cap and drops it, so a program that prints
- * much neither fills memory nor hangs.
+ * With a memory limit, the supervisor measures the memory of all descendants every 20 ms (resident
+ * anonymous and shared pages). It does not limit the address space, because CUDA and the sanitizers
+ * reserve terabytes that they never touch. Hone reads output beyond the cap and drops it, so a
+ * program that prints much neither fills memory nor hangs.
  */
 #ifndef SYS_PROC_H
 #define SYS_PROC_H
@@ -59,8 +60,9 @@ struct child_process {
     enum child_end end;
     int code;
     struct strbuf out, err; /* its output, capped */
-    uint64_t wall_ns, cpu_ns, peak_bytes;
-    pid_t pid; /* the program's process id */
+    uint64_t wall_ns, cpu_ns;
+    uint64_t peak_bytes; /* of all descendants together; without limit_bytes, of the largest one */
+    pid_t pid;           /* the program's process id */
 
     /* ---- private ---- */
     struct loop *loop;
@@ -82,7 +84,8 @@ struct child_process {
 int child_start(struct child_process *c, struct loop *l, struct err *err);
 /* Starts the program and waits for its end. Also returns -1 if the user interrupts. */
 int child_run(struct child_process *c, struct err *err);
-/* Asks the program to end: sends SIGTERM now and SIGKILL after grace_ns. on_end is called later. */
+/* Asks the program to end: sends SIGTERM now and SIGKILL after grace_ns (if that is 0, SIGKILL
+ * now). on_end is called later. */
 void child_terminate(struct child_process *c);
 /* Frees everything. If the program still runs, kills it first and does not call on_end. */
 void child_release(struct child_process *c);

@@ -1,15 +1,15 @@
 /*
  * supervise.c - the process that runs a program, and ends with it. No descendant of the program
- * outlives this process.
+ * outlives this process, except one that the kernel does not end within 10 s of SIGKILL.
  *
  * Invariants:
  *   1. After STARTED, the supervisor sends ENDED exactly once, when every descendant that it can
- *   kill is gone.
+ *      kill is gone.
  *   2. The supervisor kills a process by number only while nobody can have reaped that process. So
- *   it kills only its own children. It kills the program's process group only before it has waited
- *   for the group's leader.
+ *      it kills only its own children. It kills the program's process group only before it has
+ *      waited for the group's leader.
  *   3. The supervisor uses no allocation, no stdio and no locks, because Hone may have had several
- *   threads when it forked.
+ *      threads when it forked.
  */
 #include "sys/supervise.h"
 

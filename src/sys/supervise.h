@@ -6,7 +6,7 @@
  * over a SOCK_SEQPACKET socket:
  *
  *     supervisor -> Hone   SUPER_STARTED | SUPER_FAILED, then (after STARTED) SUPER_ENDED, once
- *     Hone -> supervisor   a byte = ask the program to end, closed = end it now
+ *     Hone -> supervisor   a byte = end the program after its grace time, closed = end it now
  *
  * Private to proc.c.
  */
@@ -24,8 +24,8 @@ struct super_spec {
     char *const *argv;
     char *const *envp;
     const char *dir;
-    int fds[4]; /* to become 0..3 of the program, all >= 10; fds[3] may be -1 */
-    int control;
+    int fds[4];  /* to become 0..3 of the program, all >= 10; fds[3] may be -1 */
+    int control; /* the socket to Hone */
     uint64_t limit_ns, grace_ns, limit_bytes, limit_file_bytes;
     bool no_aslr;
     int jail; /* the descriptor from jail_prepare(), >= 10; -1 = none */

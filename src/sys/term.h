@@ -1,6 +1,5 @@
 /*
- * term.h - one line of progress on stderr, rewritten in place; plain lines if stderr is no
- * terminal.
+ * term.h - one line of progress on stderr, rewritten in place.
  *
  *     struct progress p;
  *     progress_init(&p, stderr);
@@ -8,7 +7,8 @@
  *     progress_say(&p, "kernel 3 fails to compile"); a line that stays above the progress line
  *     progress_end(&p);
  *
- * If stderr is not a terminal, progress is a plain line, at most one every ten seconds.
+ * If stderr is not a terminal (or a dumb one), progress is a new line each time, at most one every
+ * ten seconds.
  */
 #ifndef SYS_TERM_H
 #define SYS_TERM_H

@@ -109,8 +109,8 @@ OBJECT_BUILDER(build_numel);
 /* x[index]: slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
-/* Returns the tensor under any casts to a wider integer. As an index, it names the same rows as
- * with the casts. */
+/* Returns the tensor under any casts from integers to integers that are at least as wide. As an
+ * index, it names the same rows as with the casts. */
 const struct value *index_source(const struct value *v);
 
 #endif

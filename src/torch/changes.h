@@ -2,7 +2,9 @@
  * changes.h - checks whether changes in place, such as x.add_(1), can be treated as new values.
  *
  * The result of x.add_(1) is x + 1, but the call also changes x for every later read of x. So a
- * tensor that is changed in place must be read nowhere else in the expression.
+ * tensor that is changed in place must be read nowhere else in the expression, and must not be a
+ * view of another tensor. A call changes its tensor in place if its name ends in "_", or if it has
+ * inplace=True.
  */
 #ifndef TORCH_CHANGES_H
 #define TORCH_CHANGES_H

@@ -24,8 +24,9 @@
 /* Two ways to compute a value in double may differ by this factor times the magnitude. */
 static const double SAME = 1e-9;
 /* PyTorch rounds after every operation. So a result that it computes in the task's own dtypes may
- * exceed the tolerance by this factor. */
+ * exceed a tolerance that someone wrote by this factor. */
 static const double NARROW_SLACK = 64;
+/* A result that PyTorch computes in double must be within this part of a derived tolerance. */
 static const double DERIVED_SLACK = 1e-3;
 
 struct expression_check {
@@ -290,7 +291,8 @@ static bool is_missing_kernel(const struct err *err)
 }
 
 /* Runs the expression in double and compares. Then runs it in the task's own dtypes, as the
- * baseline does, because PyTorch must accept these dtypes too. */
+ * baseline does, because PyTorch must accept these dtypes too. Compares this result only if the
+ * task is imported, or if the expression did not run in double. */
 static int run_at(const struct expression_check *e, const struct shape *s, const char *where,
                   struct err *err)
 {
@@ -317,7 +319,8 @@ static int run_at(const struct expression_check *e, const struct shape *s, const
     return rc;
 }
 
-/* Runs the expression at one shape. A shape that takes long is left out. */
+/* Runs the expression at one shape. A shape that takes long is left out, unless it is a smoke
+ * shape. */
 static int run_workload(const struct expression_check *e, const struct task_workload *w,
                         uint64_t seed)
 {

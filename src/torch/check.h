@@ -3,16 +3,21 @@
  *
  *     struct torch_check c = TORCH_CHECK_INIT;
  *     torch_check_task(&c, task, &result);            for each task of a command
- *     if (c.why_not) ...                              PyTorch ran nothing, and why
+ *     if (c.why_not) ...                              says why there is no PyTorch to run tasks
  *     torch_check_release(&c);
  *
- * torch_check_task() takes three steps:
- *  1. It reads the expression into a graph. An expression that is wrong is a problem. An expression
- *  with a function that Hone does not know is only a note.
- *  2. It writes the reference of the graph and compares the task's oracle with it.
- *  3. If there is a python3 with PyTorch, it runs the expression on the CPU, at the smoke shapes
- *  and a few held-out ones, and compares the result with the oracle. The caller must check the
- *  oracle first, with task_check().
+ * torch_check_task() does nothing for a task without the key "torch". Otherwise it takes three
+ * steps. It skips steps 2 and 3 if `result` already has problems, so the caller first checks the
+ * oracle with task_check(). It skips step 3 if an earlier step finds a problem.
+ *  1. It reads the expression into a graph. If an imported task has the graph as JSON, it reads
+ *     that. An expression that is wrong is a problem. An expression with a function or with syntax
+ *     that only Python knows is a note.
+ *  2. It writes the reference of the graph and compares the task's oracle with it on the smoke
+ *     shapes. It skips this step if the task is imported and PyTorch can run, because step 3 then
+ *     proves more.
+ *  3. If there is a python3 with PyTorch, it runs the expression on the CPU and compares the result
+ *     with the oracle. It takes the smoke shapes and two shapes of each held-out workload, except
+ *     large ones.
  */
 #ifndef TORCH_CHECK_H
 #define TORCH_CHECK_H
@@ -28,9 +33,9 @@ struct torch_check {
     bool tried;
     char *version;  /* "PyTorch 2.9.1"; NULL = none */
     bool raised;    /* PyTorch refused a shape that the task's constraints allow */
-    double largest; /* the largest difference between oracle and PyTorch in double, relative to
-                     * the element or to its output's rms, whichever is larger; over all outputs
-                     * compared since the caller set it to 0 */
+    double largest; /* the largest |PyTorch - oracle| / max(|oracle|, rms), with PyTorch in double;
+                     * rms is that of the oracle's output. Covers all elements compared since the
+                     * caller set it to 0 */
     char *
         why_not; /* the reason why there is no PyTorch; NULL if there is, or if it was not needed */
 };

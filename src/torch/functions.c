@@ -366,8 +366,8 @@ static bool is_key(const struct param *p, const char *key)
     return false;
 }
 
-/* Makes one tuple of the integers from argument number `from` on, as in x.permute(0, 2, 1). Returns
- * how many arguments there are then. */
+/* If all arguments from number `from` on are integers without a key, as in x.permute(0, 2, 1),
+ * makes one tuple of them. Returns how many arguments there are then. */
 static size_t gather_integers(struct build *b, struct argument *args, size_t n, size_t from)
 {
     struct object all[TORCH_MAX_PARAMS + GRAPH_MAX_RANK];

@@ -13,7 +13,7 @@
 enum function_scope {
     IN_TORCH = 1,   /* torch.name(), F.name() and so on, or name() */
     IN_METHODS = 2, /* x.name() */
-    IN_LINALG = 4
+    IN_LINALG = 4   /* torch.linalg.name() */
 };
 
 struct function {
@@ -23,7 +23,7 @@ struct function {
     VALUE_BUILDER((*value));
     OBJECT_BUILDER((*object)); /* either this or `value` is set */
     unsigned scopes;
-    bool many;  /* the second parameter is a tuple that may be given as separate integers */
+    bool many;  /* the last parameter is a tuple that may be given as separate integers */
     bool views; /* the result may share memory with the input */
 };
 

@@ -4,8 +4,8 @@
 
 #include "graph/ops.h"
 
-/* Such a name hides an input of the same name. A value made by graph_integer() may be used as an
- * axis number. */
+/* Such a name hides an input of the same name. If its value is made by graph_integer(), the
+ * expression may use the name as an axis number. */
 struct torch_name {
     const char *name; /* may start with "$" */
     const struct value *value;

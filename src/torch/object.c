@@ -296,7 +296,6 @@ const struct value *cast_to(struct build *b, const struct value *a, enum dtype t
     return a ? graph_cast(b->g, a, t, &b->err) : NULL;
 }
 
-/* A reshape of a reshape becomes one reshape. */
 const struct value *reshape_to(struct build *b, const struct value *a, const struct dim *const *d,
                                size_t n)
 {

@@ -2,9 +2,9 @@
  * object.h - the Python objects that occur while Hone reads an expression (tensors, numbers, sizes,
  * tuples, dtypes and so on), and functions with which the builders use them.
  *
- * A number that is known when the expression is read is OBJ_INT or OBJ_FLOAT; Hone computes with it
- * by Python's rules. OBJ_INT is a size (graph/dim.h), so x.shape[1] // 2 stays exact. A number that
- * is known only when a kernel is called is OBJ_VALUE, like every tensor.
+ * A number that is known when the expression is read is OBJ_BOOL, OBJ_INT or OBJ_FLOAT; Hone
+ * computes with it by Python's rules. OBJ_INT is a size (graph/dim.h), so x.shape[1] // 2 stays
+ * exact. A number that is known only when a kernel is called is OBJ_VALUE, like every tensor.
  *
  * Every function that fails says why in build.err. evaluate.c adds the column.
  */
@@ -108,9 +108,11 @@ const struct dim *need_dim(struct build *b, const struct object *o, const char *
 bool need_whole(struct build *b, const struct object *o, const char *name, int64_t *out);
 bool need_bool(struct build *b, const struct object *o, const char *name, bool *out);
 bool need_dtype(struct build *b, const struct object *o, const char *name, enum dtype *out);
-/* Reads an axis of a tensor with `rank` axes; *out counts from 0. */
+/* Reads an axis of a tensor with `rank` axes; *out counts from 0. As in PyTorch, a tensor without
+ * axes accepts 0 and -1. */
 bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *out);
-/* Reads one axis or a tuple of axes. None gives ATTR_NONE. */
+/* Reads one axis or a tuple of axes. None, an empty tuple, or a tensor without axes gives
+ * ATTR_NONE. */
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out);
 /* Reads one size or a tuple of at most GRAPH_MAX_RANK sizes. */
 bool need_dims(struct build *b, const struct object *o, const char *name, const struct dim **out,
@@ -128,6 +130,8 @@ const struct value *op3(struct build *b, enum graph_op op, const struct value *a
 #define NO_MORE ((const char *)NULL)
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args,
                             ...);
+/* These return `a` itself if nothing changes. A reshape of a reshape becomes one reshape; a permute
+ * of a permute becomes one permute. */
 const struct value *cast_to(struct build *b, const struct value *a, enum dtype t);
 const struct value *reshape_to(struct build *b, const struct value *a, const struct dim *const *d,
                                size_t n);

@@ -7,6 +7,9 @@
 
 enum { MAX_BOUND = 64, MAX_HEIGHT = 1000 };
 
+static const char too_deep[] = "the expression nests too deeply: more than 31 brackets inside each "
+                               "other, or fewer with signs, '**' or ':=' between them";
+
 struct parser {
     struct arena *mem;
     const char *text, *s;
@@ -137,7 +140,9 @@ static bool parts(struct parser *p, const char *close, struct tree *(*part)(stru
     *comma = false;
     while (!take(p, close)) {
         if (*n == TORCH_MAX_PARTS)
-            return fail(p, p->s, "there are more than 32 parts between these brackets") != NULL;
+            return fail(p, p->s,
+                        "there are too many parts between these brackets: a tuple or an index has "
+                        "at most 32, a call at most 31") != NULL;
         if (!(out[(*n)++] = part(p)))
             return false;
         *comma = take(p, ",");
@@ -261,7 +266,7 @@ static struct tree *unary(struct parser *p)
     skip_blanks(p);
     const char *at = p->s;
     if (++p->depth > TORCH_MAX_NESTING)
-        return fail(p, at, "the expression nests deeper than 64 levels");
+        return fail(p, at, too_deep);
     struct tree *t = NULL, *of;
     bool sign = false;
     for (size_t i = 0; i < ARRAY_LEN(signs) && !sign; i++)
@@ -273,8 +278,9 @@ static struct tree *unary(struct parser *p)
     return t;
 }
 
-/* Python's binary operators. Those that bind least come first; on one level, longer tokens come
- * before shorter ones. ** and the signs bind more tightly; power() and unary() read them. */
+/* Binary operators that PyTorch's tensors have; those that bind least come first. On one level, an
+ * operator comes before its prefixes: "//" before "/". ** and the signs bind more tightly than all
+ * of these; power() and unary() read them. */
 enum { LEVELS = 7, COMPARISONS = 0 };
 static const char *const levels[LEVELS][7] = {{"<=", ">=", "==", "!=", "<", ">", NULL},
                                               {"|", NULL},
@@ -319,7 +325,7 @@ static struct tree *expression(struct parser *p)
     skip_blanks(p);
     const char *before = p->s;
     if (++p->depth > TORCH_MAX_NESTING)
-        return fail(p, before, "the expression nests deeper than 64 levels");
+        return fail(p, before, too_deep);
     const char *name = word(p);
     struct tree *t;
     if (name && take(p, ":=")) {

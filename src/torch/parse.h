@@ -21,8 +21,8 @@
 #include "base/util.h"
 
 #define TORCH_MAX_TEXT 8192
-#define TORCH_MAX_NESTING 64
-#define TORCH_MAX_PARTS 32
+#define TORCH_MAX_NESTING 64 /* a bracket counts 2; a sign, ** or := counts 1 */
+#define TORCH_MAX_PARTS 32   /* of a tuple or an index, or of a call and its callee */
 #define TREE_MAX_NODES 8192
 
 enum tree_kind {

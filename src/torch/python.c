@@ -86,8 +86,8 @@ static int no_answer(const struct python *p, struct err *err)
                    *said ? ": " : "", said);
 }
 
-/* Requests are far smaller than a pipe's buffer and sent one at a time, so write() does not block.
- */
+/* Requests are sent one at a time. If one is larger than the pipe's buffer, write() waits until
+ * Python has read enough of it. */
 static int send_line(struct python *p, const char *text, struct err *err)
 {
     char *line = xasprintf("%s\n", text);

@@ -56,8 +56,9 @@ struct torch_task {
 int torch_read(struct graph *g, const char *text, const struct torch_task *t, struct err *err);
 
 /* Reads the values of an expression over g's inputs and `names`. A name hides an input with the
- * same name. sum(), max() and so on are PyTorch's functions here, with or without a module in
- * front. Returns how many values there are, at most `max`, or -1 with err set. */
+ * same name. With a tensor as argument, sum(), max() and so on are PyTorch's functions here, with
+ * or without a module in front. Returns how many values there are, or -1 with err set; more than
+ * `max` values are an error. */
 int torch_read_values(struct graph *g, const char *text, const struct torch_names *names,
                       const struct value **out, size_t max, struct err *err);
 /* Reads one value. On an error returns NULL with err set. */

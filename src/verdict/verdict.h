@@ -1,9 +1,9 @@
 /*
  * verdict.h - the graded judgement of one candidate, and its JSON (schema/verdict.json).
  *
- * Kinds are ordered: the further a candidate got, the more its verdict is worth. `unjudged` is
- * outside the order. It means that Hone or the machine failed, so it never counts against a
- * candidate, and the evaluation is tried again.
+ * Kinds are ordered from worst to best: the further a candidate got, the more its verdict is worth.
+ * `unjudged` is outside the order. It means that Hone or the machine failed, so it never counts
+ * against a candidate.
  */
 #ifndef VERDICT_VERDICT_H
 #define VERDICT_VERDICT_H
@@ -128,7 +128,7 @@ struct verdict {
     /* The precision that the task declares ("float32", "TF32"), and the tensor-core products with
      * which the kernel reaches it; "" = unknown. */
     const char *precision;
-    const char *bottleneck; /* "dram-bound: 91% of measured copy bandwidth"; "" = unknown */
+    const char *bottleneck; /* "dram-bound: 91% of peak DRAM throughput (...)"; "" = unknown */
     const char *device, *gpu, *driver, *arch, *compiler;
     const char *source_sha, *task;
     const char *task_sha; /* the task's hash (task/snapshot.h); "" = unknown */
@@ -163,8 +163,8 @@ struct verdict_ratio {
 bool verdict_ratio(const struct verdict *v, struct verdict_ratio *out);
 /* Sets `score` from the kind, then from the error or the time. */
 void verdict_set_score(struct verdict *v);
-/* Replaces control characters by '?' in texts that a candidate can influence (names, source
- * lines, its output). Otherwise a candidate could make a terminal show another verdict. */
+/* Replaces control characters in texts that a candidate can influence (names, source lines, its
+ * output). Otherwise a candidate could make a terminal show another verdict. */
 void verdict_plain_text(struct verdict *v);
 /* Puts the user's own file name in place of "kernel.cu", the name that candidates have in Hone, in
  * front of the lines of problems. */

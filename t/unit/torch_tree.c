@@ -142,13 +142,13 @@ static void refuse_long(const char *head, const char *part, size_t times, const 
 
 static void test_limits(void **state)
 {
-    refuse_long("", "(", 3000, "nests deeper");
-    refuse_long("", "-", 3000, "nests deeper");
-    refuse_long("x", " ** x", 1000, "nests deeper");
+    refuse_long("", "(", 3000, "nests too deeply");
+    refuse_long("", "-", 3000, "nests too deeply");
+    refuse_long("x", " ** x", 1000, "nests too deeply");
     refuse_long("x", ".T", 1500, "chains too many");
     refuse_long("x", " + x", 1500, "chains too many");
     refuse_long("x", "         ", 1000, "longer than 8192");
-    refuse_long("f(x", ", x", 40, "more than 32 parts");
+    refuse_long("f(x", ", x", 40, "a call at most 31");
     refuse_long("x", ", x", 40, "more than 32 results");
     refuse_long("(a := x", ", a := a", 30, "ends too early");
 }

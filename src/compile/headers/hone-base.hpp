@@ -1,4 +1,5 @@
-/* Is included before every source: nvcc gets these by including the CUDA runtime's headers. */
+/* Hone includes this file before every candidate's source. nvcc gets these names by including the
+ * CUDA runtime's headers. */
 #pragma once
 #include <math.h>
 #include <stddef.h>

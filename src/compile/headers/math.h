@@ -1,4 +1,4 @@
-/* NVRTC has the functions of <math.h> built in. */
+/* NVRTC has the functions of <math.h> built in, but not its macros, which are here. */
 #pragma once
 #ifndef INFINITY
 #define INFINITY (__builtin_bit_cast(float, 0x7f800000))

@@ -1,4 +1,5 @@
-/* size_t and ptrdiff_t are built in. Code written for nvcc expects them in std without an include. */
+/* NVRTC has size_t and ptrdiff_t built in. They are also put into std here, because code written
+ * for nvcc uses std::size_t without an include. */
 #pragma once
 #ifndef NULL
 #define NULL 0

@@ -1,3 +1,3 @@
-/* printf is built in. */
+/* NVRTC has printf built in. */
 #pragma once
 #include <stddef.h>

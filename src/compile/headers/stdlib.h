@@ -1,4 +1,4 @@
-/* abs, malloc and free are built in. */
+/* NVRTC has abs, malloc and free built in. */
 #pragma once
 #include <stddef.h>
 #ifndef EXIT_SUCCESS

@@ -1,4 +1,4 @@
-/* memcpy and memset are built in. */
+/* NVRTC has memcpy and memset built in. */
 #pragma once
 #include <stddef.h>
 template <int = 0> __device__ inline size_t strlen(const char *s)

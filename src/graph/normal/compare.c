@@ -3,8 +3,8 @@
 
 #include "base/util.h"
 
-/* SAME_STEPS is the cap on comparisons for one pair of values, GRAPH_STEPS the cap for all outputs
- * of two graphs. */
+/* Caps on the comparisons of two values: SAME_STEPS in graph_same_value(), GRAPH_STEPS in a match
+ * and for each output of graph_same(). */
 enum { MAX_OPERANDS = 12, SAME_STEPS = 2000, GRAPH_STEPS = 200000 };
 
 static bool same_dim(const struct dim *a, const struct dim *b)

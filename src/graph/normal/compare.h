@@ -3,14 +3,14 @@
  *
  *     graph_same_value(a, b)      x + y + z is z + (y + x); 2 is 2.0
  *
- * Operands of sums and products match in any order and grouping, operands of other commutative
- * operations in both orders. Two leaves are the same if they have the same name, dtype and shape.
- * Numbers compare by value, sizes by their canonical form. So the two values may belong to
- * different graphs. The work is bounded: two large values that take too long to compare count as
- * different.
+ * Operands of sums and products match in any order and grouping, if there are at most 12. Operands
+ * of other commutative operations match in both orders. Two inputs or scalars are the same if they
+ * have the same name, dtype and shape. Numbers compare by value, sizes by their canonical form. So
+ * the two values may belong to different graphs. The work is bounded: two large values that take
+ * too long to compare count as different.
  *
- * In a match, some scalars of the first value are variables: each stands for a number or a scalar
- * of the second value.
+ * In a match, some leaves of the first value are variables. Each stands for one value of the second
+ * graph, which must be a number or a scalar unless the caller's accept() allows other values.
  *
  *     struct value_match m = {.variables = &eps, .n = 1};
  *     if (value_matches(&m, form, task_value))
@@ -37,7 +37,7 @@ struct value_match {
     /* Only the matcher uses the following members. */
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
-    unsigned steps;            /* comparisons left */
+    unsigned steps;            /* comparisons left; value_matches() replaces 0 by its own cap */
     const struct value **same; /* for each id of a value under the first value: a value under the
                                   second that is known to be the same */
 };
@@ -46,8 +46,8 @@ struct value_match {
 bool value_matches(struct value_match *m, const struct value *a, const struct value *b);
 
 bool graph_same_value(const struct value *a, const struct value *b);
-/* Do both graphs have the same inputs, scalars and outputs, by name and declaration, and do the
- * outputs compute the same? */
+/* Do both graphs have the same inputs and scalars, in any order, and the same outputs, in the same
+ * order, by name and declaration, and do the outputs compute the same? */
 bool graph_same(const struct graph *a, const struct graph *b);
 /* Compares sizes by canonical form, so the attributes may belong to different graphs. */
 bool attr_equal(const struct attr *a, const struct attr *b);

@@ -1,4 +1,5 @@
-/* normal.c - rewrites values from the leaves up, each until nothing changes. */
+/* normal.c - rewrites values from the leaves up, each until nothing changes (at most MAX_ROUNDS
+ * times). */
 #include "graph/normal/normal.h"
 
 #include <string.h>

@@ -6,9 +6,10 @@
  *     exp(x) / sum(exp(x), 1, true)      softmax(x, 1)
  *     reshape(sum(x, 1), [R, 1])         sum(x, 1, true)
  *
- * Hone rewrites the operands first, then the value itself, until nothing changes. A rewritten value
- * has the same dtype and shape as before. The rules are in rules.c, the steps about shapes in
- * views.c. A value that is in normal form already is returned as the same pointer.
+ * Hone rewrites the operands first, then the value itself, until nothing changes (or 32 times). In
+ * the normal form a value has the same dtype and shape as before. The rules are in rules.c, the
+ * steps about shapes in views.c. A value that is in normal form already is returned as the same
+ * pointer.
  *
  * Functions that return a value return NULL if the graph has no room for more values or if the
  * rewriting takes too many steps.
@@ -23,9 +24,10 @@ int graph_normalise(struct graph *g, struct err *err);
 const struct value *graph_normal(struct graph *g, const struct value *v);
 
 /*
- * Writes operations along axes as sums and extremes: mean(x, 1) becomes sum(x, 1) / C. This covers
- * mean, var, std, norm, logsumexp, softmax, log_softmax, layer_norm, rms_norm and normalize. v must
- * be in normal form; the result is not in normal form.
+ * Writes operations along axes as sums and extremes: mean(x, 1) becomes sum(x, 1) / C. There are
+ * rules (`unfoldings` in rules.c) for the usual attributes of mean, var, std, norm, logsumexp,
+ * softmax, log_softmax, layer_norm, rms_norm and normalize, for example for a layer_norm over one
+ * axis. Other values stay as they are. v must be in normal form; the result is not in normal form.
  */
 const struct value *graph_unfolded(struct graph *g, const struct value *v);
 
@@ -33,9 +35,10 @@ const struct value *graph_unfolded(struct graph *g, const struct value *v);
  * (compare.h) only. */
 const struct value *graph_reduced(struct graph *g, const struct value *v);
 /*
- * Removes casts to floats of two bytes or more, and casts of integer inputs to int32 and int64. For
- * comparisons only, because dtypes may change; call it before graph_reduced(). A cast stays if the
- * operation that uses it would refuse its operand.
+ * Removes casts to floats of two bytes or more, and casts to int32 and int64 of inputs and scalars
+ * that are integers or bools. For comparisons only, because dtypes may change; call it before
+ * graph_reduced(). The operands of an operation keep their casts if the operation would refuse the
+ * operands without them.
  */
 const struct value *graph_without_casts(struct graph *g, const struct value *v);
 

@@ -317,7 +317,7 @@ static struct attr build_attr(const struct pattern *p, enum attr_kind kind,
     BUG("a rule's right side has an attribute of the wrong kind");
 }
 
-/* A number without a fraction becomes a Python int, any other a float. */
+/* A number without a fraction, below 1e9, becomes a Python int, any other a float. */
 static const struct value *build_number(struct graph *g, double number)
 {
     bool whole = number == floor(number) && fabs(number) < 1e9;

@@ -1,9 +1,9 @@
 /*
- * rules.h - applies the rewrite rules of the graph to one value.
+ * rules.h - applies rewrite rules to one value of a graph.
  *
- * Each function tries its list on a value whose arguments are already rewritten. It returns the
- * value that replaces this value, or NULL if no rule applies. The result has the same dtype and
- * shape. normal.h rewrites the result further.
+ * rules.c has three lists of rules, one for each function. A function tries its list on a value
+ * whose operands are already rewritten. It returns the value that replaces this value, or NULL if
+ * no rule applies. The result has the same dtype and shape. normal.c rewrites the result further.
  */
 #ifndef GRAPH_NORMAL_RULES_H
 #define GRAPH_NORMAL_RULES_H
@@ -17,7 +17,8 @@ const struct value *rules_apply_comparisons(struct graph *g, const struct value 
 /* Writes operations along axes as sums and extremes: mean(x) becomes sum(x) / n. */
 const struct value *rules_apply_unfoldings(struct graph *g, const struct value *v);
 
-/* Does `made` have v's dtype and shape, so that it can take v's place? */
+/* Does `made` have v's dtype and shape, and is it a Python number only if v is one, so that it can
+ * take v's place? False if `made` is NULL. */
 bool value_fits(const struct value *made, const struct value *v);
 /* How many elements of the operand does the reduction v combine into one? */
 const struct dim *reduced_count(struct graph *g, const struct value *v);

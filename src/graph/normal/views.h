@@ -16,12 +16,13 @@ const struct value *views_merge(struct graph *g, const struct value *v);
 /* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes: changes
  * the reduction's keepdim instead. */
 const struct value *views_keepdim(struct graph *g, const struct value *v);
-/* Drops a reshape under a reduction over all axes. */
+/* Drops a reshape of the operand of a reduction over all axes, if the reduction keeps no axes. */
 const struct value *views_under_reduction(struct graph *g, const struct value *v);
 /* Removes the expand of an operand, because elementwise operations broadcast. Expands the result
  * instead if its shape would change. */
 const struct value *views_hoist_expand(struct graph *g, const struct value *v);
-/* Works out integer arithmetic of sizes and numbers: (2*D) // 2 is D. */
+/* Works out +, -, * and // of sizes and integers: (2*D) // 2 is D. Also makes the negation of a
+ * number a number. */
 const struct value *views_fold_sizes(struct graph *g, const struct value *v);
 /* For the value of an output. An output with one element may have any shape, so this removes its
  * reshape and its kept axes. */

@@ -312,7 +312,8 @@ static int source_number(const struct shared_error *s, const struct value *v)
     return -1;
 }
 
-/* The value of a source, without its error. */
+/* A source as the terms see it: without a variance, and moved by 4 sigma if it is the source that
+ * is off. Notes its place. */
 static struct term emit_source(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -326,7 +327,7 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Whether scratch holds v with each of the sources off that the sum looks at. */
+/* Whether scratch holds v with sources off, all of which are sources of this sum too. */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;

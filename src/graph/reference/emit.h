@@ -1,8 +1,10 @@
 /*
  * emit.h - writes elements of a lowered graph (lower.h) as statements of a unit (unit_text.h).
  *
- * emit_value() writes the statements that compute one element of a value, from inputs and from
- * values that an earlier phase has stored in scratch. stores.c decides which values are stored
+ * A reference has several functions, its phases. A unit is one call of such a function and computes
+ * one or more elements. All units of a phase run before the next phase; phases pass values on in an
+ * array of doubles, scratch. emit_value() writes the statements that compute one element of a
+ * value, from inputs and from values in scratch. stores.c decides which values are stored there
  * (struct store).
  *
  * Names in the text: VAL3(i) is element i of stored value 3, and MAG3(i) its magnitude. PART3(i)
@@ -19,13 +21,16 @@
  *   a + b, a - b           mag(a) + mag(b)
  *   a * b                  mag(a) * mag(b)
  *   a / b                  mag(a) / |b|
- *   a^2, |p| >= 1: a^p     |f| + |p * f / a| * (mag(a) - |a|)
+ *   a^p, number p >= 1     |f| + |p * f / a| * (mag(a) - |a|)
+ *   -a, |a|, remainder     mag(a)
  *   maximum, where, amax   the magnitude of the element chosen
- *   sum, scan, mean        sum of the magnitudes
+ *   sum, cumsum            sum of the magnitudes
+ *   prod, cumprod          product of the magnitudes
  *   products, attention    sum of |a * b|; the magnitudes of the operands do not count
- *   gelu                   mag(a), since 1 + tanh cancels
+ *   gelu                   mag(a), since 1 + erf cancels
  *   slope at most s        |f| + s * (mag(a) - |a|): sigmoid, silu, tanh, relu, clamp, sin, ...
- *   other functions        |f|
+ *   most other functions   |f|
+ * emit_element.c has the rules of single operations, such as lerp and logaddexp.
  */
 #ifndef GRAPH_REFERENCE_EMIT_H
 #define GRAPH_REFERENCE_EMIT_H
@@ -77,7 +82,8 @@ struct emit {
     unsigned sums;                      /* with shared errors, so far */
     const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
-    unsigned least_depth; /* where no statement may go further out: it depends on the sample */
+    unsigned least_depth; /* inside the loop over samples of drawn errors: the depth of that loop,
+                             which no statement may leave; else 0 */
     /* Kernels: may a group of threads ("lanes") share the loop of a reduction? */
     bool in_lanes;
     const char *guard; /* kernels: "if (writes) " before a store, or "" */
@@ -129,8 +135,10 @@ double chain_rounding(const struct value *v);
  * numbers. For float32 and bfloat16 it may be the smallest normal number, because arithmetic in
  * float32 may flush subnormal numbers to zero. 0 for float64. */
 double least_error(enum dtype t);
-/* The same for an operand of the product v in TF32; 0 if v is not computed in TF32. */
+/* The variance of rounding an operand of the product v to TF32, divided by the square of the
+ * operand; 0 if v is not computed in TF32. */
 double tf32_rounding(const struct emit *e, const struct value *v);
+/* The variance of a * b, as an expression. `tf32` is the result of tf32_rounding(). */
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
 /* The expression `text` with a random error: uniform in +-spread, then a random rounding to t. */
 const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
@@ -139,8 +147,9 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The C type in which a kernel computes a value: float for floats, double for float64 and for
- * integers (exact up to 2^53, as in the reference). A bool is 0 or 1. */
+/* The C type in which a kernel computes a value: double for float64, for integers (exact up to
+ * 2^53, as in the reference), and for floor_divide, remainder and fmod; float for other floats. A
+ * bool is 0 or 1, and double if an operand is float64 or an integer. */
 const char *kernel_type(const struct value *v);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
@@ -170,8 +179,8 @@ void emit_line(struct emit *e, const struct value *v, bool with_mag);
 /* The place in `operand` that is read for place p of a result to which the operand broadcasts. The
  * last axes correspond. */
 struct place place_broadcast(struct emit *e, struct place *p, const struct value *operand);
-/* An index that was read from a tensor, clamped to n elements, because the tensor may hold any
- * number. */
+/* An index that was read from a tensor, made valid for n elements, because the tensor may hold any
+ * number. A negative index counts from the end; an index out of range becomes 0. */
 struct index emit_at(struct emit *e, struct term t, const struct dim *n);
 
 #endif

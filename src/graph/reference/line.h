@@ -1,8 +1,9 @@
 /*
- * line.h - values of which one unit makes many elements: how the units are numbered, and where
- * their elements are.
+ * line.h - values of which one unit (one call of a phase, emit.h) makes many elements: how the
+ * units are numbered, and where their elements are.
  *
- * Units are numbered in the order of the elements that they make, without the line's axis.
+ * A line is all elements along one axis. Units are numbered in the order of their lines, which is
+ * the row-major order of the axes other than the line's.
  */
 #ifndef GRAPH_REFERENCE_LINE_H
 #define GRAPH_REFERENCE_LINE_H
@@ -14,7 +15,9 @@
 bool op_makes_lines(enum graph_op op);
 /* How many units there are. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
-/* The axis along which a unit makes its elements; recurrent operations have none. */
+/* The axis along which a unit of a scan or attention makes its elements. For index_add it is the
+ * axis of `dim`; a unit makes all elements with one index along it. Not for recurrent operations.
+ */
 uint32_t line_axis(const struct value *v);
 /* The place of the unit's elements along the axes that number the units. The other axes are not
  * set. */

@@ -1,7 +1,8 @@
 /*
  * lower.h - rewrites a graph with fewer kinds of operations, for the reference.
  *
- * Softmaxes, norms, means, variances and losses become sums, maxima and elementwise operations. The
+ * Softmaxes, norms, means, variances, logsumexp, any, all and losses become sums, extremes and
+ * elementwise operations. The
  * lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,
  * scans, matmul, convolutions, attention, recurrent operations, the operations by index, and views.
  */

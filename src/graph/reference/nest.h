@@ -3,12 +3,13 @@
  *
  *     struct nest n = nest_start(e, collector);
  *     i = nest_loop(&n, columns);
- *     nest_add(&n, term, "");
+ *     collect_add(e, nest_sum(&n), term, "");
  *     struct collector c = nest_end(&n);
  *
- * In a reference all terms go to one collector. In a kernel a sum of floats would lose digits that
- * way: there, each chain of at most COLLECT_CHAIN terms has a collector of its own, which is added
- * to the one around it.
+ * In a reference all terms go to one collector (collect.h). In a kernel a sum of floats would lose
+ * digits that way: there, each chain of at most COLLECT_CHAIN terms has a collector of its own,
+ * whose result is added to the collector around it. A kernel can also let a group of threads, the
+ * lanes, share a loop.
  */
 #ifndef GRAPH_REFERENCE_NEST_H
 #define GRAPH_REFERENCE_NEST_H
@@ -23,7 +24,7 @@ struct nest {
     uint32_t sums;
     struct scope *opened[NEST_MAX]; /* NULL: here a chain began */
     uint32_t n;
-    int64_t terms; /* of the innermost chain so far; 0: unknown */
+    int64_t terms; /* how many terms the innermost chain has so far; 0: unknown */
     bool shared;   /* lanes share the loop: their results must be combined */
 };
 

@@ -17,7 +17,8 @@
 
 enum { MAX_SOURCE = 8 << 20 }; /* as TASK_MAX_REFERENCE */
 
-/* Regions of one size lie side by side, so that there are few different places in scratch. */
+/* A region is the part of scratch that holds one value. Regions of one size lie side by side, so
+ * that few expressions say where they begin. */
 struct region_class {
     const struct dim *size;
     size_t n;
@@ -87,7 +88,8 @@ static void write_output(struct emit *e, const struct sink *s)
         unit_do(&e->u, "OUT_MAG(%s, unit, %s, fmax(%s, fabs(%s)))", s->output->name, t.v, t.m, t.v);
 }
 
-/* Stores the value without its shared errors, and with each of their sources off. */
+/* Stores the variance of v without its shared errors (OWN), and v with each of their sources off
+ * (OFF). */
 static void write_offs(struct emit *e, const struct value *v)
 {
     struct shared_error errors = *e->store[v->id].offs;
@@ -138,8 +140,8 @@ static void write_sink(struct emit *e, const struct sink *s)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Consecutive sinks with the same level and the same number of units make one phase. Returns the
- * first sink of the phase that ends before `end`. */
+/* Consecutive sinks with the same level, the same number of units and the same `each` make one
+ * phase. Returns the first sink of the phase that ends before `end`. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;

@@ -7,16 +7,18 @@
  *         puts(r.source.buf);
  *     graph_reference_release(&r);
  *
- * The reference computes everything in double. It rounds nothing between operations, except a NOISY
- * reference (reference_mode.h). Magnitudes follow the rules in emit.h, variances those of
- * docs/tolerance.md. Phases:
+ * The reference computes everything in double; integers wrap around as their dtype does. It rounds
+ * nothing between operations, except in a NOISY reference (reference_mode.h). Magnitudes follow the
+ * rules in emit.h, variances those of docs/tolerance.md. A phase is one function of the reference,
+ * and a unit one call of it; scratch is the memory in which phases leave values for later phases:
  *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
- *  its own, which stores the value in scratch. An elementwise value that is read often and is not
- *  cheap has one too. Other values are computed where they are read.
+ *    its own, which stores the value in scratch. An elementwise value that is read often and is not
+ *    cheap has one too. Other values are computed where they are read.
  *  - Scans, attention, recurrent operations and index_add have a phase in which each unit makes a
  *    line of elements.
- *  - Reductions over all or several axes and products with a vector have two phases, unless each
- *  result adds up at most EMIT_CHUNK elements.
+ *  - Reductions over all or several axes, and products with a vector or a matrix of one row or
+ *    column, have two phases, unless it is known that each result adds up at most EMIT_CHUNK
+ *    elements.
  *  - The last phases write the outputs. Units are numbered in the order of the elements they make.
  */
 #ifndef GRAPH_REFERENCE_REFERENCE_H
@@ -38,8 +40,8 @@ struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
     const struct dim *scratch; /* doubles; NULL if none */
-    double work;               /* about how many times the oracle computes a value */
-    struct graph *lowered;     /* owns the names and sizes above */
+    double work; /* how often the oracle computes most values: 1, or more with samples (drawn.h) */
+    struct graph *lowered; /* owns the names and sizes above */
 };
 
 /* Only the names of g's axes must outlive the result. After an error there is nothing to release.

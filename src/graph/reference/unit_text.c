@@ -275,8 +275,9 @@ static void mark_used(const char *text, bool *used, unsigned n)
     }
 }
 
-/* Decides which lines stay. From the last line to the first, it keeps a line if a later line that
- * is kept reads the name that the line defines. Loops that become empty are dropped too. */
+/* Decides which lines stay. From the last line to the first, it keeps every LINE_DO, and any other
+ * line if a later line that is kept reads the name that the line sets. Blocks that become empty are
+ * dropped too. */
 static void drop_unused(const struct unit_text *u, bool *stays)
 {
     const struct line_vec *v = &u->body->lines;

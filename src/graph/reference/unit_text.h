@@ -1,5 +1,6 @@
 /*
- * unit_text.h - the text of one unit of a reference: statements, loops and index arithmetic.
+ * unit_text.h - the text of one unit of a reference (one call of one of its functions, emit.h):
+ * statements, loops and index arithmetic.
  *
  * A unit is a tree of scopes: the body, and a scope for each loop or condition inside it. A
  * statement goes to the outermost scope that has everything it depends on. So an expression that
@@ -32,7 +33,7 @@ struct index {
     unsigned depth;
 };
 
-/* A double in the unit's text, and its magnitude (emit.h). */
+/* A double in the unit's text, and its magnitude or variance (emit.h). */
 struct term {
     const char *v, *m;
     unsigned depth;

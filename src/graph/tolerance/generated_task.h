@@ -1,5 +1,6 @@
 /*
- * generated_task.h - a task whose reference.c comes from a graph, to run at the task's shapes.
+ * generated_task.h - a copy of a task with another reference.c, which was written from a graph. The
+ * copy can be built and run on the shapes of the task.
  *
  *     struct task copy;
  *     if (generated_task_init(&copy, task, &reference, &arena, err) == 0 &&

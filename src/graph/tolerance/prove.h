@@ -1,12 +1,15 @@
 /*
- * prove.h - proves the tolerance that a SIGMA reference gives (docs/tolerance.md).
+ * prove.h - tests the tolerance that a SIGMA reference gives (docs/tolerance.md).
  *
  *     struct tolerance_report r;
  *     if (tolerance_prove(&g, mode, task, NULL, shapes, nshapes, &r, err) < 0 ||
  *         tolerance_accept(&r, err) < 0) ...
  *
- * At each shape, tolerance_prove() runs the graph's SIGMA reference once, and its NOISY reference,
- * which rounds at random, eight times or more. It needs a C compiler and no GPU.
+ * A SIGMA reference gives for each element the true value and sigma, the modelled standard
+ * deviation of a good kernel's rounding error. The *allowance* of an element is TASK_SIGMAS times
+ * sigma plus half an ulp of the output's dtype. At each shape, tolerance_prove() runs the graph's
+ * SIGMA reference and, several times, its NOISY reference, which rounds at random. It compares the
+ * errors of the noisy values with the allowances. It needs a C compiler and no GPU.
  */
 #ifndef GRAPH_TOLERANCE_PROVE_H
 #define GRAPH_TOLERANCE_PROVE_H
@@ -15,17 +18,18 @@
 #include "graph/reference/reference_mode.h"
 #include "task/task.h"
 
+/* Noisy runs at each shape. The largest error divided by its allowance should reach
+ * TOLERANCE_LEAST; if it does not, there are up to TOLERANCE_MORE_RUNS. */
 #define TOLERANCE_RUNS 8
-/* The largest error, divided by the allowance, must reach this. If it does not in eight runs, there
- * are up to TOLERANCE_MORE_RUNS at each shape. */
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
 /* If the runs at a shape would need more operations than this, there are fewer, but at least
  * TOLERANCE_FEW_RUNS. */
 #define TOLERANCE_OPERATIONS 4e9
 #define TOLERANCE_FEW_RUNS 2
-/* Shares of undecided elements. t/unit/tolerance.c allows the first for the tasks that it tries; if
- * the share is over the second, tolerance_accept() refuses the task. */
+/* An element is undecided if rounding may change a comparison on which it depends, so that its
+ * sigma is more than twice what it would be otherwise. t/unit/tolerance.c allows the first share of
+ * such elements for the tasks that it tries; tolerance_accept() refuses a task over the second. */
 #define TOLERANCE_UNDECIDED_SAY 0.001
 #define TOLERANCE_UNDECIDED_MOST 0.01
 /* A task is ill-conditioned if rms sigma divided by the rms of the output is above this. */
@@ -33,9 +37,9 @@
 
 struct tolerance_output {
     const char *name; /* borrowed from the task */
-    double worst;     /* the largest error divided by the allowance; 0: nothing was rounded */
+    double worst;     /* the largest error divided by its allowance; 0: no error was seen */
     uint64_t samples; /* how many errors were seen: one per run and element with sigma > 0 */
-    double undecided; /* share of elements that a comparison within 4 sigma may change */
+    double undecided; /* share of undecided elements */
     double noise;     /* rms sigma divided by the rms of the output, over all shapes */
     uint64_t worst_elem;
     const char *worst_at; /* the shape, in the report's arena */
@@ -44,7 +48,7 @@ struct tolerance_output {
 struct tolerance_report {
     struct arena arena;
     uint64_t runs;   /* with random rounding, at all shapes together */
-    uint64_t fewest; /* at one shape */
+    uint64_t fewest; /* the least number of planned runs at a shape: TOLERANCE_RUNS or fewer */
     size_t n;
     struct tolerance_output *outputs; /* in the order of the task's outputs; in the arena */
 };
@@ -57,8 +61,8 @@ int tolerance_prove(const struct graph *g, struct reference_mode mode, const str
                     struct tolerance_report *out, struct err *err);
 void tolerance_report_release(struct tolerance_report *r);
 
-/* Returns 0 if the model holds. Otherwise returns -1, and err says what is wrong with which
- * output. */
+/* Returns 0 if no error is over its allowance, the allowance is not far too wide, and few elements
+ * are undecided. Otherwise returns -1, and err says what is wrong with which output. */
 int tolerance_accept(const struct tolerance_report *r, struct err *err);
 /* The least that `worst` must be: TOLERANCE_LEAST, or less if there are few independent samples. */
 double tolerance_least(uint64_t samples);

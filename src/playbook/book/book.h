@@ -4,9 +4,9 @@
  * A playbook is a folder with playbook.json (which tasks it fits, its settings) and kernel.cu (the
  * template). docs/playbooks.md describes both. playbook/playbook.h says how Hone uses a playbook.
  *
- * A point is one choice for all settings. The code of a point, such as "[softmax 1.0.2]", gives for
- * each setting the index in its list of values. A candidate's move ends with the code, so a later
- * author call can read from the run which points were tried.
+ * A point is one choice for all settings. The label of a point, such as "[softmax 1.0.2]", gives
+ * for each setting the index in its list of values. A candidate's move ends with the label, so a
+ * later author call can read from the run which points were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H
@@ -29,13 +29,13 @@
 
 struct pb_setting {
     const char *name, *kind, *why;
-    int stage; /* 0 structure, 1 movement, 2 pipelining, 3 tuning */
-    int64_t values[PB_MAX_VALUES];
-    uint32_t n, start;
+    int stage;                     /* 0 structure, 1 movement, 2 pipelining, 3 tuning */
+    int64_t values[PB_MAX_VALUES]; /* ascending */
+    uint32_t n, start;             /* how many values; the index of the value to begin with */
 };
 
 struct pb_tensor {
-    const char *role;
+    const char *role; /* the template's own name for the tensor */
     bool in, out;
     bool repeat;    /* the role takes one or more inputs; only the first role may have this */
     bool broadcast; /* repeated inputs may differ in dtype, and their shapes broadcast */
@@ -54,22 +54,22 @@ struct pb_signature {
 };
 
 struct pb_op {
-    const char *name;    /* a task's name or op_type; "*" = any */
-    const json_t *texts; /* the texts for the template's placeholders */
+    const char *name;    /* one of its names in "ops", such as "sum"; "*" = any */
+    const json_t *texts; /* its object in "ops": texts for placeholders, "torch", "from", ... */
     const struct pb_signature *sig;
 };
 
 struct playbook {
     const char *name, *about, *class, *template;
     json_t *root;
-    uint32_t arch;  /* the least architecture that it needs: 80, 90 */
+    uint32_t arch;  /* the least architecture on which it runs: 80, 90 */
     bool unordered; /* the kernel adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
     bool last;      /* only for tasks that no other playbook fits */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
-    /* Conditions over the settings and "elem", the bytes of an element. */
+    /* Conditions over the settings and "elem" (struct pb_binding). */
     VEC(struct expr *) require;
 };
 
@@ -104,20 +104,21 @@ void pb_binding_release(struct pb_binding *b);
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
-/* The point with every setting at its start. If the elements are so wide that the requirements
- * forbid this point, lowers the first setting that helps. */
+/* The point with every setting at its start. If the requirements forbid this point, because the
+ * elements are too wide, lowers one setting: the first for which that is enough. If no single
+ * setting helps, returns the forbidden point. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
                      const struct pb_point *p);
+/* Writes the label "[NAME 0.1.2]" of a point. */
 void playbook_code(const struct playbook *pb, const struct pb_point *p, struct strbuf *out);
-/* Finds the code "[NAME 0.1.2]" of a point in a text. Returns false if the text has no code of this
- * playbook. */
+/* Finds the label of a point in a text. Returns false if the text has no label of this playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
 /* 0 structure, 1 movement, 2 pipelining, 3 tuning; -1 for any other name. */
 int playbook_stage(const char *name);
-/* A text in the facts of a request; "" if there is none. */
+/* The text that a JSON object has under the key; "" if it has none. */
 const char *facts_text(const json_t *j, const char *key);
 
 /* The outcome of a point that was tried. */
@@ -128,13 +129,14 @@ struct pb_trial {
 VEC_DECL(pb_trial_vec, struct pb_trial);
 
 /*
- * Finds the k-th point to try next (k from 0): a point that was not tried and differs from `base`
- * in one setting. Settings of the given move stage come first, then the others in order. Among the
- * values of a setting the nearest come first, upwards before downwards. A value is dominated if it
- * failed, or was clearly slower than the value of `base`, with all other settings equal. A
- * dominated value is left out, and so are all values beyond it. Changes of two settings come after
- * all changes of one. Returns false when nothing is left. *changed is the setting that differs, or
- * the first of the two that differ.
+ * Finds the k-th point to try next (k from 0): a point that the requirements allow, that was not
+ * tried, and that differs from `base` in one setting or, after all such points, in two. Settings of
+ * the given move stage come first, then the others in order. Among the values of a setting the
+ * nearest come first, upwards before downwards. A value is dominated if two tried points differ
+ * only in this setting, the point with base's value passed, and the point with this value failed or
+ * was more than 5% slower. A dominated value is left out, and so are all values beyond it. Returns
+ * false when nothing is left. *changed is the setting that differs, or the first of the two that
+ * differ.
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,

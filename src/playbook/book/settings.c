@@ -6,8 +6,8 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* A value is clearly slower if its point takes more than this factor of the time, with all other
- * settings equal. */
+/* A value is clearly slower than another if its point takes more than this factor times the other's
+ * time, with all other settings equal. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)

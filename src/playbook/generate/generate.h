@@ -9,7 +9,8 @@
  * The same steps that write the reference of a graph (graph/reference/) cut it into stored values:
  * graph_lower_for_kernel() reduces it to few kinds of operations, stores_plan() decides which
  * values are stored, and emit_value() writes the statements for one element. A launch computes one
- * stored value, or an output. Elementwise work is done where its result is read.
+ * stored value, or up to four outputs or values that need no loop. Elementwise work is done where
+ * its result is read, unless that would repeat much work.
  *
  * Stored values are in workspaces. Values whose lives do not overlap share one if they have the
  * same size. The texts have the placeholders @{threads}, @{items} and @{lanes} of

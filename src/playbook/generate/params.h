@@ -55,7 +55,8 @@ void params_done(struct params *p, const struct sink *sinks, size_t n);
 void params_declare(const struct params *p, const char *index, struct strbuf *out);
 void params_names(const struct params *p, struct strbuf *out);
 void params_args(const struct params *p, struct strbuf *out);
-/* Do the indices of the launch fit an int? If that depends on the axes, *when is the condition. */
+/* Do the indices of the launch fit an int, because no array has more than 2^30 elements? If that
+ * depends on the axes, *when is the condition, an expression of the plan. */
 enum params_fit { FITS_ALWAYS, FITS_SOMETIMES, FITS_NEVER };
 enum params_fit params_fit_int(const struct params *p, const struct dim *units, const char **when);
 

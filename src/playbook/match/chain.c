@@ -1,8 +1,7 @@
 /*
  * chain.c - matches expressions that need sums or extremes of each row, such as norms.
  *
- *     x / x.abs().amax(-1, keepdim=True)     one pass finds the greatest |x| of a row; then x is
- *     divided by that
+ *     x / x.abs().amax(-1, keepdim=True)     a pass finds the greatest |x| of a row, m; then x / m
  *
  * Operations along the last axis are rewritten as sums and extremes (graph/normal/normal.h). Each
  * sum or extreme is one pass over the row. Later passes and the result may use the value of a pass.

@@ -14,7 +14,7 @@
 struct epilogue {
     /* The product or convolution, which the template's expression calls `v`. */
     const struct value *product;
-    int operands[2]; /* inputs that the expression need not mention */
+    int operands[2]; /* the inputs of the product, which the expression itself need not use */
     /* If true, n is the last axis of the result, else the second one. */
     bool rows;
     int bias; /* an input with one value for each n that is added to the product; the expression

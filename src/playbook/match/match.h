@@ -4,7 +4,8 @@
  * A playbook whose ops have {"*": {"from": WAY}} names one of the ways below to find the op. Each
  * way looks at the value of the task's only output. If the value fits, the way returns the op,
  * binds the texts that the template needs, and may set `seen` to a copy of the task whose tensors
- * have the shapes of the op's roles. If the value does not fit, the way returns NULL and says why.
+ * have the shapes of the op's roles (the template's names for tensors). If the value does not fit,
+ * the way returns NULL and says why.
  */
 #ifndef PLAYBOOK_MATCH_MATCH_H
 #define PLAYBOOK_MATCH_MATCH_H
@@ -49,10 +50,9 @@ const struct pb_op *match_chain(struct match *x);
  * input. */
 const struct pb_op *match_halves(struct match *x);
 
-/* Finds an op that lists the task's expression among its `torch` forms; NULL if there is none.
- * Sets *seen to a new reference: the task with its tensors and scalars in the order of the op's
- * roles.
- */
+/* Finds an op that lists the task's expression among its `torch` forms; NULL if there is none. If
+ * there is one, sets *seen to a new reference: the task with its tensors and scalars in the order
+ * of the op's roles. */
 const struct pb_op *match_form(const struct playbook *pb, struct meaning *m, json_t **seen);
 
 #endif

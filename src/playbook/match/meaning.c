@@ -147,8 +147,8 @@ static bool same_but_ones(const struct value *a, const struct value *b)
     }
 }
 
-/* If every use reads the input through the same reshape, returns this reshape. Otherwise returns
- * the input. */
+/* If every use reads the input through the same reshape, and this reshape only adds or removes
+ * sizes of 1, returns the reshape. Otherwise returns the input. */
 static const struct value *how_seen(const struct meaning *m, const uint32_t *uses,
                                     const struct value *input)
 {

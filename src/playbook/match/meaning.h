@@ -31,8 +31,9 @@ struct meaning {
         *seen[PB_MAX_TENSORS]; /* the input, or the reshape through which it is used */
 };
 
-/* Returns false if Hone cannot read the task's expression; m->why says why. For a task without an
- * expression, returns true and `readable` is false. */
+/* Returns false if Hone cannot read the task's expression, or if the task has more tensors or axes
+ * than playbooks take; m->why says why. For a task without an expression, returns true and
+ * `readable` is false. The caller releases m in all cases. */
 bool meaning_read(struct meaning *m, const json_t *facts);
 void meaning_release(struct meaning *m);
 
