@@ -40,6 +40,7 @@ static const struct {
     {"misaligned_vector", RESULT_FAULT, FIND_MISALIGNED},
     {"uninit_workspace", RESULT_OK, FIND_UNINIT},
     {"uninit_output", RESULT_OK, FIND_UNINIT},
+    {"uninit_hole", RESULT_OK, FIND_UNINIT},
     {"unwritten", RESULT_OK, FIND_UNWRITTEN},
     {"barrier_in_branch", RESULT_OK, FIND_BARRIER},
     {"barrier_odd_lanes", RESULT_OK, FIND_BARRIER},

@@ -274,6 +274,23 @@ static bool is_read_only(const struct insn *pc)
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
 }
 
+/* Whether the lanes access n bytes each (a power of two), and together every byte from `lo` on for
+ * as many bytes as all of them access. */
+static bool side_by_side(const struct warp *w, const uint64_t *addr, uint64_t lo, uint32_t n)
+{
+    uint32_t shift = (uint32_t)__builtin_ctz(n), seen = 0;
+    if (w->active == UINT32_MAX) { /* the usual case, which the compiler vectorises */
+        for (uint32_t i = 0; i < 32; i++)
+            seen |= 1u << ((addr[i] - lo) >> shift & 31);
+    } else {
+        FOR_LANES(i, w)
+        {
+            seen |= 1u << ((addr[i] - lo) >> shift & 31);
+        }
+    }
+    return seen == UINT32_MAX >> (32 - __builtin_popcount(w->active));
+}
+
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access)
 {
@@ -289,10 +306,9 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint64_t span = hi - lo + n, lanes = (uint64_t)__builtin_popcount(w->active);
     if (write && a->shadowed)
         note_store(a, pc);
-    bool whole = span == lanes * n, parallel = w->launch->parallel;
-    /* `span` runs from the first to the last byte that the lanes access. If it is as long as all
-     * accesses together, we take them to lie side by side (`whole`). If it is shorter, some lanes
-     * access the same bytes. */
+    /* `span` runs from the first to the last byte that the lanes access. If it is shorter than all
+     * accesses together, some lanes access the same bytes. */
+    bool whole = span == lanes * n && side_by_side(w, addr, lo, n), parallel = w->launch->parallel;
     if (whole || (span < lanes * n && !(write && parallel))) {
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;
         lock_cells(w->launch, c, k, true);

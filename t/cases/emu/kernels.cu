@@ -66,3 +66,4 @@ K good_block_flag ARGS { volatile unsigned *f = cnt + 32 + blockIdx.x; ws[I] = x
 K hang_shared_flag ARGS { __shared__ volatile int f; if (T == 0) f = 0; __syncthreads(); if (T == 33) while (f == 0); __syncthreads(); y[I] = x[I]; }
 K hang_chain ARGS { volatile unsigned *f = cnt + 48; if (T == 0 && blockIdx.x > 0) while (f[blockIdx.x - 1] == 0); __syncthreads(); y[I] = x[I]; if (T == 0 && blockIdx.x != 1) f[blockIdx.x] = 1; }
 K good_long_wait ARGS { volatile unsigned *f = cnt + 56; float a = x[I]; if (blockIdx.x == 0) for (int k = 0; k < 30000; k++) a = a * 0.5f + 1; if (blockIdx.x == 0 && T == 0) *f = 1; if (T == 0) while (*f == 0); __syncthreads(); y[I] = a; }
+K uninit_hole ARGS { ws[T % 32 == 1 ? I - 1 : I] = 1; y[I] = ws[I]; }
