@@ -52,7 +52,7 @@ static void print_options(const struct options *spec)
 /* Prints the names of every placeholder in the usage, and asks for file names if one is a file. */
 static void print_operands(const char *usage)
 {
-    static const char *const known[] = {"TASK", "RUN", "AUTHOR"};
+    static const char *const known[] = {"TASK", "RUN"};
     static const char *const files[] = {"FILE", "DIR", "KERNEL", ".cu", ".py", ".json", "TASK"};
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strstr(usage, known[i]))

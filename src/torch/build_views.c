@@ -409,7 +409,7 @@ static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
         return lacks(b, "'%s' is perhaps no multiple of '%s': the pieces have no certain sizes",
                      size->text, each->text);
     size_t n = (size_t)count->value + !exact;
-    if (count->value < 1 || count->value >= MAX_PIECES)
+    if (n < 1 || n > MAX_PIECES)
         return refuse(b, "a tensor splits into at least 1 and at most %d pieces", MAX_PIECES);
     for (size_t i = 0; i < n; i++)
         sizes[i] = each;
