@@ -143,12 +143,23 @@ __device__ void mma_gemm(float *smem, const float *A, const float *B, float *out
     cp_async_wait<0>();
 
     int64_t first = first_of_block(M, N);
-    each([&](int x, int y, int c) {
+    SumSet<S::kFragsM * S::kFragsN * 4> bad;
+    auto put = [&](int x, int y, int c, auto &&value) {
         int m = tile.x * S::kBM + m0 + 16 * x + g + c / 2 * 8;
         int n = tile.y * S::kBN + n0 + 8 * y + 2 * t + c % 2;
-        float v = sum[x][y][c] + part[x][y][c];
-        if (m < M && n < N)
+        if (m < M && n < N) {
+            float v = value(m, n);
             out[first + int64_t(m) * N + n] = kWhole ? finish(v, extra, first, m, n, M, N) : v;
+        }
+    };
+    each([&](int x, int y, int c) {
+        float v = sum[x][y][c] + part[x][y][c];
+        bad.add((x * S::kFragsN + y) * 4 + c, kWhole && !is_finite(v));
+        put(x, y, c, [&](int, int) { return v; });
+    });
+    bad.each([&](int i) {
+        put(i / 4 / S::kFragsN, i / 4 % S::kFragsN, i % 4,
+            [&](int m, int n) { return plain_product(A, B, m, n, M, N, K); });
     });
 }
 
