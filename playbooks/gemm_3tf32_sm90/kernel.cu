@@ -330,6 +330,10 @@ __device__ void consume(Smem &smem, const float *A, const float *B, float *out, 
                       lo_bits(i));
             if (k0 == 0)
                 ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
+            // The compiler may not move the splits below the fence of warpgroup_arrive().
+            warpgroup_fence_operand(hi);
+            if constexpr (kProducts == 3)
+                warpgroup_fence_operand(lo);
             warpgroup_fence_operand(part);
             warpgroup_arrive();
             // The small products come first, while the sum is small too and loses little.
