@@ -447,8 +447,8 @@ void call_return_values(struct warp *w, struct frame *callee, uint32_t lanes);
 /* barrier.c: call it when these lanes have exited. Barriers that waited for them may be complete
  * now. */
 void barrier_exited(struct warp *w, uint32_t lanes);
-/* register_pool.c: setmaxnreg. register_pool_at_start() computes launch->pool_regs. If a warp of the
- * block waits for registers, register_pool_waits() returns the warp and says in `why` how many
+/* register_pool.c: setmaxnreg. register_pool_at_start() computes launch->pool_regs. If a warp of
+ * the block waits for registers, register_pool_waits() returns the warp and says in `why` how many
  * registers there are; else it returns NULL. */
 int decode_setmaxnreg(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 uint32_t register_pool_at_start(const struct launch *l);

@@ -300,8 +300,8 @@ static int deadlock(struct cluster *c, const char *why)
         for (uint32_t i = 0; i < c->blocks[b].nwarps; i++) {
             struct warp *w = &c->blocks[b].warps[i];
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
-                if (!first || (!first->regs_wanted && first->frags[at].waiting &&
-                               !w->frags[k].waiting)) {
+                if (!first ||
+                    (!first->regs_wanted && first->frags[at].waiting && !w->frags[k].waiting)) {
                     first = w; /* report a spinning fragment rather than one that waits for it */
                     at = k;
                 }
