@@ -47,6 +47,9 @@ rest gemm_3tf32_sm80 linear_f32
 rest gemm_3tf32_sm80 tall_product split=2
 rest gemm_3tf32_sm90 linear_f32 flip=1
 rest gemm_3tf32_sm90 tall_product split=4
+rest gemm_3tf32_sm80 infinite_product split=2
+rest gemm_3tf32_sm90 infinite_product
+rest gemm_3tf32_sm90 infinite_product flip=1 groups=3 cols=64
 rest permute heads_first vec=8
 rest transpose channels_last swizzle=1 vec=4
 rest cumsum suffix_sum cluster=4 threads=128

@@ -14,7 +14,7 @@
       "args": ["@{A}", "@{B}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "sum_parts", "when": "@{K} >= 32 && @{split} > 1",
       "grid": ["cdiv(@{Z}*@{M}*@{N}, 256)"], "block": [256],
-      "args": ["parts", "@{C}", @{extra}"@{M}", "@{N}", "@{Z}"] },
+      "args": ["parts", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
     { "kernel": "gemm_few", "when": "@{K} < 32",
       "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)", "@{Z}"], "block": [16, 16],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],

@@ -3,22 +3,22 @@
     { "kernel": "gemm", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 0 && @{split} == 1",
       "grid": ["cdiv(@{M}, 64*@{groups})*cdiv(@{N}, @{cols})", "@{Z}"],
       "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["regA", "smemB", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
+      "args": ["regA", "smemB", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 1 && @{split} == 1",
       "grid": ["cdiv(@{N}, 64*@{groups})*cdiv(@{M}, @{cols})", "@{Z}"],
       "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["regB", "smemA", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
+      "args": ["regB", "smemA", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 0 && @{split} > 1",
       "grid": ["cdiv(@{M}, 64*@{groups})*cdiv(@{N}, @{cols})", "@{Z}", "@{split}"],
       "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["regA", "smemB", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
+      "args": ["regA", "smemB", "@{A}", "@{B}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 1 && @{split} > 1",
       "grid": ["cdiv(@{N}, 64*@{groups})*cdiv(@{M}, @{cols})", "@{Z}", "@{split}"],
       "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["regB", "smemA", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
+      "args": ["regB", "smemA", "@{A}", "@{B}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "sum_parts", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{split} > 1",
       "grid": ["cdiv(@{Z}*@{M}*@{N}, 256)"], "block": [256],
-      "args": ["parts", "@{C}", @{extra}"@{M}", "@{N}", "@{Z}"] },
+      "args": ["parts", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
     { "kernel": "gemm_vec", "when": "32 <= @{K} && @{K} < 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
@@ -246,9 +246,11 @@ __device__ float element_of_r(const float *r, int row, int k)
 
 // Writes this thread's part of a tile. `sums` has pairs of neighbours along S, for two rows of R.
 template <class Sums>
-__device__ void store(float *out, Sums &sums, const Extra &extra, int r0, int s0, int M, int N)
+__device__ void store(const float *A, const float *B, float *out, Sums &sums, const Extra &extra, int r0,
+                      int s0, int M, int N, int K)
 {
     int64_t first = first_of_block(M, N);
+    SumSet<decltype(size(sums))::value> bad;
     int row[2] = {row_of_r(0), row_of_r(1)};
     bool pairs = N % 2 == 0 && reinterpret_cast<size_t>(out) % 8 == 0;
     if constexpr (kByKR && kSwapped) {
@@ -262,18 +264,23 @@ __device__ void store(float *out, Sums &sums, const Extra &extra, int r0, int s0
         row[1] = row[0] + (upper ? 4 : 16);
         row[0] -= upper ? 12 : 0;
     }
+    auto place = [&](int i) -> int2 { // (m, n)
+        int r = r0 + (i / 2 % 2 ? row[1] : row[0]), s = s0 + i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+        return kSwapped ? int2{s, r} : int2{r, s};
+    };
     CUTE_UNROLL
     for (int i = 0; i < size(sums); i += 2) {
-        int r = r0 + row[i / 2 % 2], s = s0 + i / 4 * 8 + threadIdx.x % 4 * 2;
         bool inside[2];
         float *to[2];
         CUTE_UNROLL
         for (int j = 0; j < 2; j++) {
-            int m = kSwapped ? s + j : r, n = kSwapped ? r : s + j;
+            auto [m, n] = place(i + j);
             inside[j] = m < M && n < N;
             to[j] = out + first + int64_t(m) * N + n;
-            if constexpr (kSplit == 1)
+            if constexpr (kSplit == 1) {
+                bad.add(i + j, inside[j] && !is_finite(sums(i + j)));
                 sums(i + j) = finish(sums(i + j), extra, first, m, n, M, N);
+            }
         }
         if (!kSwapped && pairs && inside[0])
             *reinterpret_cast<float2 *>(to[0]) = {sums(i), sums(i + 1)};
@@ -282,9 +289,17 @@ __device__ void store(float *out, Sums &sums, const Extra &extra, int r0, int s0
             if ((kSwapped || !pairs) && inside[j])
                 *to[j] = sums(i + j);
     }
+    A += int64_t(blockIdx.y) * M * K;
+    B += int64_t(blockIdx.y) * N * K;
+    bad.each([&](int i) {
+        auto [m, n] = place(i);
+        out[first + int64_t(m) * N + n] =
+            finish(plain_product(A, B, m, n, M, N, K), extra, first, m, n, M, N);
+    });
 }
 
-__device__ void consume(Smem &smem, float *out, const Extra &extra, int2 tile, int2 share, int M, int N)
+__device__ void consume(Smem &smem, const float *A, const float *B, float *out, const Extra &extra,
+                        int2 tile, int2 share, int M, int N, int K)
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
     Mma mma;
@@ -315,6 +330,10 @@ __device__ void consume(Smem &smem, float *out, const Extra &extra, int2 tile, i
                       lo_bits(i));
             if (k0 == 0)
                 ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
+            // The compiler may not move the splits below the fence of warpgroup_arrive().
+            warpgroup_fence_operand(hi);
+            if constexpr (kProducts == 3)
+                warpgroup_fence_operand(lo);
             warpgroup_fence_operand(part);
             warpgroup_arrive();
             // The small products come first, while the sum is small too and loses little.
@@ -342,12 +361,18 @@ __device__ void consume(Smem &smem, float *out, const Extra &extra, int2 tile, i
     CUTE_UNROLL
     for (int i = 0; i < size(sum); i++)
         sum(i) += part(i);
-    store(out, sum, extra, tile.x * kRows + group * 64, tile.y * kCols, M, N);
+    store(A, B, out, sum, extra, tile.x * kRows + group * 64, tile.y * kCols, M, N, K);
 }
+
+// The first warpgroup gives registers to the consumers. They never get more than a block of the launch
+// bounds has: a consumer that asks for more waits for ever.
+constexpr int kRegsAtLaunch = 65536 / (128 + 128 * kGroups) / 8 * 8; // of each thread
+constexpr int kRegsFirst = kGroups == 2 ? 40 : 56, kRegsConsumer = kGroups == 2 ? 232 : 152;
+static_assert(kGroups == 1 || kRegsFirst + kGroups * kRegsConsumer <= (1 + kGroups) * kRegsAtLaunch);
 
 extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
     gemm(const __grid_constant__ TmaDescriptor mapR, const __grid_constant__ TmaDescriptor mapS,
-         float *out, @{params}int M, int N, int K)
+         const float *A, const float *B, float *out, @{params}int M, int N, int K)
 {
     auto &smem = *reinterpret_cast<Smem *>(bytes);
     int2 tile = tile_of_block(kSwapped ? N : M, kSwapped ? M : N, kRows, kCols);
@@ -364,20 +389,16 @@ extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
     __syncthreads();
 
     if (threadIdx.x < 128) {
-        if constexpr (kGroups == 2)
-            cutlass::arch::warpgroup_reg_dealloc<32>();
-        if constexpr (kGroups == 3)
-            cutlass::arch::warpgroup_reg_dealloc<32>();
+        if constexpr (kGroups > 1)
+            cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
         if (threadIdx.x == 0)
             produce(smem, mapR, mapS, tile, share);
         if (threadIdx.x >= 32)
             split_all(smem, share);
     } else {
-        if constexpr (kGroups == 2)
-            cutlass::arch::warpgroup_reg_alloc<240>();
-        if constexpr (kGroups == 3)
-            cutlass::arch::warpgroup_reg_alloc<160>();
-        consume(smem, out, Extra{@{data}}, tile, share, M, N);
+        if constexpr (kGroups > 1)
+            cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
+        consume(smem, A, B, out, Extra{@{data}}, tile, share, M, N, K);
     }
 }
 

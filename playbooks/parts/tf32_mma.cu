@@ -73,14 +73,26 @@ struct MmaFragments {
             }
     }
 
-    // Adds one product: the parts pa and pb, 0 for hi and 1 for lo.
-    __device__ void multiply(float (&part)[S::kFragsM][S::kFragsN][4], int pa, int pb)
+    // Adds the products. The three products of 8 elements of K have a sum of their own, the small ones
+    // first: a tensor core loses less of a small sum than of the long one.
+    __device__ void multiply(float (&part)[S::kFragsM][S::kFragsN][4])
     {
         CUTE_UNROLL
         for (int i = 0; i < S::kFragsM; i++)
             CUTE_UNROLL
-            for (int j = 0; j < S::kFragsN; j++)
-                multiply_add(part[i][j], a[pa][i], b[pb][j]);
+            for (int j = 0; j < S::kFragsN; j++) {
+                if constexpr (kProducts == 3) {
+                    float three[4] = {};
+                    multiply_add(three, a[1][i], b[0][j]);
+                    multiply_add(three, a[0][i], b[1][j]);
+                    multiply_add(three, a[0][i], b[0][j]);
+                    CUTE_UNROLL
+                    for (int c = 0; c < 4; c++)
+                        part[i][j][c] += three[c];
+                } else {
+                    multiply_add(part[i][j], a[0][i], b[0][j]);
+                }
+            }
     }
 };
 
@@ -131,11 +143,7 @@ __device__ void mma_gemm(float *smem, const float *A, const float *B, float *out
         for (int k = 0; k < S::kBK; k += 8) {
             MmaFragments<S> f;
             f.load(a, b, m0, n0, k);
-            if constexpr (kProducts == 3) {
-                f.multiply(part, 1, 0);
-                f.multiply(part, 0, 1);
-            }
-            f.multiply(part, 0, 0);
+            f.multiply(part);
         }
         if ((i + 1) % (S::kPromote / S::kBK) == 0)
             each([&](int x, int y, int c) { fold(sum[x][y][c], part[x][y][c]); });
@@ -143,12 +151,23 @@ __device__ void mma_gemm(float *smem, const float *A, const float *B, float *out
     cp_async_wait<0>();
 
     int64_t first = first_of_block(M, N);
-    each([&](int x, int y, int c) {
+    SumSet<S::kFragsM * S::kFragsN * 4> bad;
+    auto put = [&](int x, int y, int c, auto &&value) {
         int m = tile.x * S::kBM + m0 + 16 * x + g + c / 2 * 8;
         int n = tile.y * S::kBN + n0 + 8 * y + 2 * t + c % 2;
-        float v = sum[x][y][c] + part[x][y][c];
-        if (m < M && n < N)
+        if (m < M && n < N) {
+            float v = value(m, n);
             out[first + int64_t(m) * N + n] = kWhole ? finish(v, extra, first, m, n, M, N) : v;
+        }
+    };
+    each([&](int x, int y, int c) {
+        float v = sum[x][y][c] + part[x][y][c];
+        bad.add((x * S::kFragsN + y) * 4 + c, kWhole && !is_finite(v));
+        put(x, y, c, [&](int, int) { return v; });
+    });
+    bad.each([&](int i) {
+        put(i / 4 / S::kFragsN, i / 4 % S::kFragsN, i % 4,
+            [&](int m, int n) { return plain_product(A, B, m, n, M, N, K); });
     });
 }
 

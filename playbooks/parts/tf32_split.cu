@@ -39,3 +39,44 @@ __device__ int64_t first_of_block(int M, int N)
 {
     return (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * M * N;
 }
+
+// The parts of an infinite or huge operand are infinite, and inf * 0 or inf - inf is NaN, where the
+// float32 product may be infinite or finite. NaN and infinity never give a finite sum. So a kernel
+// computes each element that is not finite once more, by plain_product().
+__device__ bool is_finite(float v)
+{
+    return (__float_as_uint(v) & 0x7f800000) != 0x7f800000;
+}
+
+// Element (m, n) of the product of two matrices of the batch, by float32 arithmetic.
+__device__ float plain_product(const float *A, const float *B, int64_t m, int64_t n, int M, int N, int K)
+{
+    float sum = 0;
+    for (int k0 = 0; k0 < K && sum == sum; k0 += 32) { // NaN stays NaN
+        float part = 0;
+        for (int64_t k = k0; k < min(K, k0 + 32); k++)
+            part += A[kTurnedA ? k * M + m : m * K + k] * B[kTurnedB ? n * K + k : k * N + n];
+        sum += part;
+    }
+    return sum;
+}
+
+// A set of a thread's sums.
+template <int kSize>
+struct SumSet {
+    uint32_t bits[(kSize + 31) / 32] = {};
+
+    __device__ void add(int i, bool yes)
+    {
+        bits[i / 32] |= uint32_t(yes) << i % 32;
+    }
+
+    template <class Act>
+    __device__ void each(Act &&act)
+    {
+        CUTE_UNROLL
+        for (int w = 0; w < (kSize + 31) / 32; w++)
+            for (uint32_t left = bits[w]; left; left &= left - 1)
+                act(32 * w + __ffs(left) - 1);
+    }
+};

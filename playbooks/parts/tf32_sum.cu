@@ -1,6 +1,7 @@
 // Adds up the matrices that kSplit blocks made of each tile, pairs of them first.
 extern "C" __global__ void __launch_bounds__(256)
-    sum_parts(const float *parts, float *C, @{params}int M, int N, int Z)
+    sum_parts(const float *parts, const float *A, const float *B, float *C, @{params}int M, int N, int K,
+              int Z)
 {
     int64_t i = int64_t(blockIdx.x) * 256 + threadIdx.x, size = int64_t(Z) * M * N;
     if (i >= size)
@@ -14,6 +15,9 @@ extern "C" __global__ void __launch_bounds__(256)
         CUTE_UNROLL
         for (int s = 0; s + step < kSplit; s += 2 * step)
             v[s] += v[s + step];
-    int64_t first = i / (int64_t(M) * N) * M * N;
-    C[i] = finish(v[0], Extra{@{data}}, first, int((i - first) / N), int(i % N), M, N);
+    int64_t z = i / (int64_t(M) * N), first = z * M * N;
+    int m = int((i - first) / N), n = int(i % N);
+    if (!is_finite(v[0]))
+        v[0] = plain_product(A + z * M * K, B + z * N * K, m, n, M, N, K);
+    C[i] = finish(v[0], Extra{@{data}}, first, m, n, M, N);
 }

@@ -443,6 +443,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
         .emu = e, .code = m->code, .entry = f, .regs = l->regs, .spills = l->spill_bytes};
     if ((st = check_shape(e, l, f, &run, err)) != RESULT_OK)
         return st;
+    run.pool_regs = register_pool_at_start(&run);
     if (f->src->param_bytes > 32768)
         return refuse(err, l, "more than 32 KB of parameters");
     run.param_bytes = f->src->param_bytes;

@@ -1,44 +1,73 @@
 #!/usr/bin/env bash
-# Products of fp32 matrices by the built-in author's templates, beside PyTorch: first the errors of
-# fp32, three TF32 products and one TF32 product side by side, then times of some settings.
-#   HONE=bin/hone OUT=results t/gpu/sgemm.sh [errors|CASE...]
-# In each case the first kernel is judged, the others are timed beside it. Starts nothing new after
-# LIMIT seconds (default 150). DRY=1 needs no GPU: the emulator judges the first kernels at small shapes,
-# and the errors are those that the emulator makes, which does not cut off sums as tensor cores do.
-# Exits 77 where there is no GPU.
+# Products of fp32 matrices by the built-in author's templates, beside PyTorch.
+#   HONE=bin/hone OUT=results t/gpu/sgemm.sh [tiny|errors|CASE...]
+# 1. tiny: small products by each number of consumer warpgroups, and products of infinite operands; each
+#    kernel is judged by itself.
+# 2. errors: of fp32, three TF32 products and one TF32 product, side by side. Each kernel runs in a
+#    process of its own, from the smallest size on.
+# 3. The cases, smallest first: the first kernel is judged, the others are timed beside it.
+# Each step prints a line when it begins or ends, and has a time limit: 180 s to compile a kernel, STEP
+# seconds (default 90) for anything that runs on the GPU. Starts nothing new after LIMIT seconds
+# (default 480). DRY=1 needs no GPU: the emulator judges the first kernels at small shapes, and the
+# errors are those that the emulator makes, which does not cut off sums as tensor cores do.
+# Exits 77 where there is no GPU, 1 if a step failed.
+#
+# On a machine with 16 cores and an H200 we expect, in seconds: to compile the kernels of tiny 20,
+# tiny itself 40, to compile those of errors 20, errors 70, to compile those of the cases 40, a case 20.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
-export HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} LIMIT=${LIMIT:-150}
+export HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} LIMIT=${LIMIT:-480} STEP=${STEP:-${DRY:+3}90}
+export ERRORS=$root/t/gpu/sgemm_errors.py INFINITE=$root/t/cases/playbooks/infinite_product
 [ -e /dev/nvidiactl ] || [ -n "${DRY-}" ] || { echo "no GPU"; exit 77; }
-exec python3 - "$@" <<'PY'
-import importlib.util, json, os, subprocess, sys, time
-from concurrent.futures import ThreadPoolExecutor
+exec python3 -u - "$@" <<'PY'
+import json, os, subprocess, sys, time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 hone, out, limit = os.environ["HONE"], Path(os.environ["OUT"]).resolve(), float(os.environ["LIMIT"])
-dry, only, began = os.environ.get("DRY"), sys.argv[1:], time.time()
+dry, only, began, step = os.environ.get("DRY"), sys.argv[1:], time.time(), float(os.environ["STEP"])
 H, L, F = "gemm_3tf32_sm90", "gemm_3tf32_sm80", "gemm_f32"
 f32 = f"{F} bm=128 bn=128 vec=4 bk=16 buffers=2 group=8"
-# name, layout of A and B (t: transposed), batch, M, N, K, kernels; the first is judged
+# name, layout of A and B (t: transposed), batch, M, N, K, kernels
 cases = [
-    ("square", "nn", 0, 4096, 4096, 4096,
-     [H, f"{H} stages=3", f"{H} promote=128", f"{H} depth=16", f"{H} cols=192 depth=16 stages=3", f"{H} group=16",
-      f"{H} flip=1 stages=3", f"{H} groups=1 cols=128", f"{L} bm=128 bn=128 warps=8", f32]),
-    ("wide", "nt", 0, 2048, 8192, 4096, [H, f"{H} flip=1", f"{H} promote=128", f32]),
-    ("turned", "tn", 0, 2048, 4096, 8192, [H, f"{H} flip=1", f"{L} bm=128 bn=128 warps=8", f32]),
-    ("batched", "nn", 128, 512, 2048, 1024, [H, f"{H} group=1", f32]),
+    ("tiny", "nn", 0, 128, 128, 256,
+     [f"{H} groups=1", H, f"{H} groups=3 cols=64", f"{H} flip=1", f"{H} split=2", L]),
     ("skinny", "nt", 0, 32, 8192, 8192,
      [f"{H} flip=1 groups=2 cols=32 split=2", f"{H} flip=1 groups=1 cols=32", f"{H} flip=1 groups=1 cols=32 split=4", f32]),
     ("long", "nn", 0, 256, 256, 524288, [f"{H} split=32", f"{H} split=16", f"{H} cols=64 split=16", f"{L} split=16"]),
+    ("square", "nn", 0, 4096, 4096, 4096,
+     [H, f"{H} stages=3", f"{H} promote=128", f"{H} depth=16", f"{H} group=16", f"{H} flip=1 stages=3",
+      f"{H} groups=1 cols=128", f"{L} bm=128 bn=128 warps=8", f32]),
+    ("wide", "nt", 0, 2048, 8192, 4096, [H, f"{H} flip=1", f"{H} promote=128", f32]),
+    ("turned", "tn", 0, 2048, 4096, 8192, [H, f"{H} flip=1", f"{L} bm=128 bn=128 warps=8", f32]),
+    ("batched", "nn", 128, 512, 2048, 1024, [H, f"{H} group=1", f32]),
     ("odd", "nn", 0, 8205, 5921, 2949, [H, f32]),
 ]
+failed = []
 
 
-def run(argv, seconds=200):
+def say(text):
+    print(f"# {time.time() - began:6.1f} s  {text}", flush=True)
+
+
+def fail(text):
+    failed.append(text)
+    say(f"FAILED: {text}")
+
+
+def run(argv, seconds=step, **more):
     try:
-        return subprocess.run(argv, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(argv, 124, "", "timeout")
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, text=True, timeout=seconds,
+                              **(more or {"capture_output": True}))
+    except subprocess.TimeoutExpired:  # the process was killed
+        return subprocess.CompletedProcess(argv, 124, "", f"it ran longer than {seconds:.0f} s")
+
+
+def in_time(what):
+    if time.time() - began > limit:
+        say(f"out of time before {what}")
+        return False
+    return True
 
 
 def write_task(name, layout, batch, m, n, k, tf32=False, dist="uniform"):
@@ -85,83 +114,92 @@ def write_kernel(task, words, name):
     return str(path)
 
 
-wanted = [c for c in cases if not only or c[0] in only]
-if not dry and only != ["errors"]:
-    kernels = {}  # case -> {file: words}
-    for name, layout, batch, m, n, k, words in wanted:
-        task = write_task(name, layout, batch, m, n, k)
-        kernels[name] = {write_kernel(task, w, f"{name}.{i}"): w for i, w in enumerate(words)}
-else:
-    kernels = {c[0]: {write_kernel(write_task(*c[:6]), c[6][0], f"{c[0]}.0"): c[6][0]} for c in wanted}
-error_kernels = {}
-if not only or "errors" in only:
+def compile_all(jobs):
+    """jobs: {label: argv}. Prints each when it is compiled, and returns the labels that did."""
+    good = set()
+    with ThreadPoolExecutor(2 if dry else 16) as pool:
+        began_at = time.time()
+        tasks = {pool.submit(run, argv, 180): label for label, argv in jobs.items()}
+        for t in as_completed(tasks):
+            r, label = t.result(), tasks[t]
+            if r.returncode:
+                fail(f"to compile {label}: {(r.stdout + r.stderr).strip()[:300]}")
+            else:
+                good.add(label)
+                say(f"compiled after {time.time() - began_at:.1f} s: {label}")
+    return good
+
+
+def kernels_of(case, all_of_them):
+    """{file: words} of a case's kernels that compile"""
+    name, words = case[0], case[6] if all_of_them else case[6][:1]
+    task = write_task(*case[:6])
+    files = {write_kernel(task, w, f"{name}.{i}"): w for i, w in enumerate(words)}
+    good = compile_all({f: [hone, "compile", f] for f in files})
+    return {f: w for f, w in files.items() if f in good}
+
+
+def judge_tiny(case):
+    jobs = [(str(out / case[0]), k, w) for k, w in kernels_of(case, not dry).items()]
+    if not dry:
+        infinite = os.environ["INFINITE"]
+        jobs += [(infinite, write_kernel(infinite, w, f"infinite.{i}"), f"infinite operands, {w}")
+                 for i, w in enumerate((H, f"{H} flip=1 groups=3 cols=64", L))]
+    for task, kernel, words in jobs:
+        if not in_time(words):
+            return
+        argv = [hone, "eval", "--json", "--skip-sanitizer", "--skip-time", "--skip-baselines", "--smoke", "--device",
+                "emu" if dry else "cuda", task, kernel]
+        say(f"judging {words}")
+        r = run(argv)
+        try:
+            v = json.loads(r.stdout)
+        except ValueError:
+            fail(f"{words}: {r.stderr.strip()[-300:]}")
+            continue
+        (say if v["kind"] == "pass" else fail)(f"{words}: {v['kind']}: {v['summary'][:200]}")
+
+
+def error_kernels():
     size = (64, 64, 4096) if dry else (4096, 4096, 4096)
     plain, tf32 = write_task("exact", "nn", 0, *size), write_task("tf32", "nn", 0, *size, tf32=True)
+    kernels = {}
     for label, task, words in (("gemm_f32", plain, f32), ("3 x TF32, WGMMA", plain, H),
                                ("3 x TF32, WGMMA, promote=128", plain, f"{H} promote=128"),
                                ("3 x TF32, mma.sync", plain, L), ("1 x TF32, WGMMA", tf32, H)):
-        error_kernels[label] = (task, write_kernel(task, words, f"error.{len(error_kernels)}"))
-
-
-def export(item):
-    label, (task, kernel) = item
-    r = run([hone, "export", task, kernel, "--as", "torch", "--unverified", "--out", kernel[:-3] + ".py"])
-    return label, kernel[:-3] + ".py", Path(task).name, r
-
-
-with ThreadPoolExecutor(2 if dry else 16) as pool:
-    compiled = pool.map(lambda p: run([hone, "compile", p], 200), [p for c in kernels.values() for p in c])
-    exported = [] if dry else list(pool.map(export, error_kernels.items()))
-    for p, r in zip([p for c in kernels.values() for p in c], compiled):
-        if r.returncode:
-            print(f"{p}: {r.stdout[:300]}{r.stderr[:300]}")
-print(f"# compiled after {time.time() - began:.0f} s", flush=True)
-for label, path, _, r in exported:
-    if r.returncode:
-        print(f"{label}: {r.stderr[:300]}")
+        kernels[label] = (task, write_kernel(task, words, f"error.{len(kernels)}"))
+    return kernels
 
 
 def print_errors():
-    import torch
-    ops = {"cuBLAS fp32": lambda a, b: a @ b}
-    for label, path, name, r in exported:
-        if r.returncode == 0:
-            spec = importlib.util.spec_from_file_location(Path(path).stem.replace(".", "_"), path)
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            ops[label] = getattr(module, name)
-
-    def cublas_tf32(a, b):
-        torch.backends.cuda.matmul.allow_tf32 = True
-        c = a @ b
-        torch.backends.cuda.matmul.allow_tf32 = False
-        return c
-    ops["cuBLAS TF32"] = cublas_tf32
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.manual_seed(1)
-    print(f"\n{'rms error in 2^-24 sum|ab|':32}" + "".join(f"{h:>22}" for h in
-          ("uniform K=4096", "normal K=4096", "uniform K=65536", "normal K=65536")))
-    cells = {label: [] for label in ops}
-    for n, k in ((4096, 4096), (512, 65536)):
-        for draw in (torch.rand, torch.randn):
-            a, b = draw(n, k, device="cuda"), draw(k, n, device="cuda")
-            truth, size = a.double() @ b.double(), a.double().abs() @ b.double().abs()
-            for label, op in ops.items():
-                try:
-                    e = (op(a, b).double() - truth) / size * 2.0**24
-                    cells[label].append(f"{e.square().mean().sqrt().item():12.3f} (max {e.abs().max().item():.3g})")
-                except Exception as x:
-                    cells[label].append("failed")
-                    print(f"{label}: {str(x)[:200]}")
-    for label, row in cells.items():
-        print(f"{label:32}" + "".join(f"{c:>22}" for c in row))
-    print(f"# errors after {time.time() - began:.0f} s", flush=True)
+    jobs, ops = {}, {"cuBLAS fp32": ("cublas", "fp32"), "cuBLAS TF32": ("cublas", "tf32")}
+    for label, (task, kernel) in error_kernels().items():
+        ops[label] = (kernel[:-3] + ".py", Path(task).name)
+        jobs[label] = [hone, "export", task, kernel, "--as", "torch", "--unverified", "--out", ops[label][0]]
+    good, rows = compile_all(jobs), {}
+    for i, (label, (path, op)) in enumerate(ops.items()):
+        if (label in jobs and label not in good) or not in_time(f"the errors of {label}"):
+            continue
+        result = out / f"errors.{i}.json"
+        result.unlink(missing_ok=True)
+        say(f"errors of {label}")
+        r = run([sys.executable, "-u", os.environ["ERRORS"], path, op, str(result)], capture_output=False)
+        if r.returncode:
+            fail(f"errors of {label}: {r.stderr or 'see above'}")
+        rows[label] = json.loads(result.read_text()) if result.exists() else {}
+    sizes = list(dict.fromkeys(s for row in rows.values() for s in row))
+    print("\nrms error (and the largest) in 2^-24 sum|ab|:")
+    for size in sizes:
+        print(f"  {size}")
+        for label, row in rows.items():
+            print(f"    {label:32}" + (f"{row[size][0]:10.3f} ({row[size][1]:.3g})" if size in row else "      none"))
+    sys.stdout.flush()
 
 
 def print_emulated_errors():
     print(f"\n{'rms error / sigma, K=4096':32}{'uniform':>12}{'normal':>12}")
     tasks = [write_task(f"exact_{d}", "nn", 0, 64, 64, 4096, dist=d) for d in ("uniform", "normal")]
-    for label, (_, kernel) in error_kernels.items():
+    for label, (_, kernel) in error_kernels().items():
         row = []
         for task in tasks:
             r = run([hone, "eval", "--json", "--skip-sanitizer", "--skip-time", "--skip-baselines", "--device", "emu",
@@ -169,39 +207,49 @@ def print_emulated_errors():
             try:
                 row.append(f"{json.loads(r.stdout)['workloads'][-1]['rms_ratio']:12.3f}")
             except (ValueError, KeyError, IndexError):
+                failed.append(label)
                 row.append(f"{'failed':>12}")
         print(f"{label:32}" + "".join(row), flush=True)
 
 
-if error_kernels and dry:
-    print_emulated_errors()
-elif error_kernels:
-    try:
-        print_errors()
-    except Exception as x:
-        print(f"no errors: {x}")
-
-for name, layout, batch, m, n, k, _ in wanted:
-    if time.time() - began > limit:
-        print(f"# out of time before {name}")
-        continue
-    files = list(kernels[name])
+def time_case(case):
+    name, layout, batch, m, n, k, _ = case
+    kernels = kernels_of(case, not dry)
+    files = list(kernels)
+    if not files or not in_time(name):
+        return
     argv = [hone, "eval", "--json", "--skip-sanitizer"]
     if dry:
         argv += ["--device", "emu", "--smoke"]
     else:
         argv += ["--device", "cuda", "--measure-time=300ms"] + [w for f in files[1:] for w in ("--against", f)]
+    say(f"judging and timing {name}")
     r = run([*argv, str(out / name), files[0]])
     (out / f"{name}.json").write_text(r.stdout)
     try:
         v = json.loads(r.stdout)
     except ValueError:
-        print(f"{name}: {r.stderr.strip()[:300]}")
-        continue
-    print(f"\n{name} ({layout} {f'{batch} x ' if batch else ''}{m} x {n} x {k}): {v['kind']}: {v['summary'][:200]}")
+        fail(f"{name}: {r.stderr.strip()[-300:]}")
+        return
+    (say if v["kind"] == "pass" else fail)(
+        f"{name} ({layout} {f'{batch} x ' if batch else ''}{m} x {n} x {k}): {v['kind']}: {v['summary'][:200]}")
     for t in v.get("times", []):
         who = files[0] if t["who"] == "candidate" else t["who"]
         rate = 2e-3 * max(batch, 1) * m * n * k / t["median_ns"]
-        print(f"  {t['median_ns'] / 1e3:10.1f} us {rate:7.1f} TFLOP/s  {kernels[name].get(who, who)}", flush=True)
-print(f"# done after {time.time() - began:.0f} s")
+        print(f"  {t['median_ns'] / 1e3:10.1f} us {rate:7.1f} TFLOP/s  {kernels.get(who, who)}", flush=True)
+
+
+unknown = [w for w in only if w != "errors" and w not in [c[0] for c in cases]]
+if unknown:
+    sys.exit(f"no case {unknown[0]}; there are: errors {' '.join(c[0] for c in cases)}")
+say(f"files go to {out}")
+if not only or "tiny" in only:
+    judge_tiny(cases[0])
+if not only or "errors" in only:
+    print_emulated_errors() if dry else print_errors()
+for case in cases[1:]:
+    if (not only or case[0] in only) and in_time(case[0]):
+        time_case(case)
+say(f"done, {len(failed)} failed")
+sys.exit(1 if failed else 0)
 PY

@@ -26,7 +26,7 @@ struct emu_run {
     struct err err;
     struct finding_vec found;
     struct counter_vec counted;
-    uint32_t smem, cluster, block_y, spill_bytes;
+    uint32_t smem, cluster, block_y, regs, spill_bytes;
     bool cooperative;
     char dir[64];
 };
@@ -108,6 +108,7 @@ static inline enum result_status emu_run_kernel(struct emu_run *r, const char *p
                            .block = {block, r->block_y, 1},
                            .cluster = {r->cluster, 1, 1},
                            .smem_bytes = r->smem,
+                           .regs = r->regs,
                            .spill_bytes = r->spill_bytes,
                            .cooperative = r->cooperative,
                            .nargs = nargs,

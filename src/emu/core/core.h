@@ -263,6 +263,8 @@ struct warp {
      * other threads */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
     bool unfair; /* the last slice ended while other fragments waited for their turn */
+    /* register_pool.c: registers of each thread; the count for which setmaxnreg.inc waits, or 0 */
+    uint32_t regs, regs_wanted;
 };
 
 struct barrier {
@@ -310,6 +312,7 @@ struct block {
     char *spec;                 /* special registers of the block */
     uint32_t nrunning;          /* warps that have not ended */
     uint32_t g_clock;           /* for the sanitizer: 1 + device-wide fences so far */
+    uint32_t regs_free;         /* registers that warps gave back by setmaxnreg.dec */
     struct sector_set *sectors; /* set if we count: the sectors that this block has read */
     bool started;
 };

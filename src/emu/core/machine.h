@@ -278,6 +278,8 @@ struct launch {
     uint32_t smem_bytes;  /* the same with dynamic shared memory */
     uint32_t regs;        /* per thread, as the compiler reports; 0 = unknown */
     uint32_t spills;      /* bytes that one thread spills and reloads, as the compiler reports */
+    uint32_t pool_regs;   /* registers of each thread at the start of a block; 0 if the kernel does
+                             not change them (register_pool.c) */
     uint8_t *params;
     uint32_t param_bytes;
     uint32_t local_bytes;
@@ -445,6 +447,12 @@ void call_return_values(struct warp *w, struct frame *callee, uint32_t lanes);
 /* barrier.c: call it when these lanes have exited. Barriers that waited for them may be complete
  * now. */
 void barrier_exited(struct warp *w, uint32_t lanes);
+/* register_pool.c: setmaxnreg. register_pool_at_start() computes launch->pool_regs. If a warp of
+ * the block waits for registers, register_pool_waits() returns the warp and says in `why` how many
+ * registers there are; else it returns NULL. */
+int decode_setmaxnreg(struct decoder *d, const struct ptx_insn *p, struct insn *in);
+uint32_t register_pool_at_start(const struct launch *l);
+struct warp *register_pool_waits(const struct block *b, char *why, size_t n);
 /* Returns a branch target: instruction number `index` of the function being decoded. */
 const struct insn *dec_target(struct decoder *d, uint32_t index);
 /* Splits the running fragment: the lanes in `taken` continue at `pc`, the others at the next

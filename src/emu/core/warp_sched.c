@@ -165,6 +165,8 @@ static void warp_start(struct warp *w, const struct launch *l)
     w->steps = 0;
     w->cluster_arrived = 0;
     exits_start(w);
+    w->regs = l->pool_regs;
+    w->regs_wanted = 0;
     w->call_bytes = 0;
     w->frame0->caller = NULL;
     w->frame0->mask = w->live;
@@ -201,6 +203,7 @@ static void block_start(struct block *b, uint32_t cluster_linear)
     set_block(b, BS_SMID, b->linear % l->sms);
     memset(b->bar, 0, sizeof b->bar);
     b->nlive = b->nthreads;
+    b->regs_free = 0;
     b->steps = 0;
     b->started = true;
     b->nrunning = b->nwarps;
@@ -289,11 +292,16 @@ static int deadlock(struct cluster *c, const char *why)
     struct strbuf sb = STRBUF_INIT(1600);
     struct warp *first = NULL;
     uint32_t at = 0;
+    char registers[256];
+    for (uint32_t b = 0; b < c->nblocks && !first; b++)
+        if ((first = register_pool_waits(&c->blocks[b], registers, sizeof registers)))
+            why = registers;
     for (uint32_t b = 0; b < c->nblocks; b++)
         for (uint32_t i = 0; i < c->blocks[b].nwarps; i++) {
             struct warp *w = &c->blocks[b].warps[i];
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
-                if (!first || (first->frags[at].waiting && !w->frags[k].waiting)) {
+                if (!first ||
+                    (!first->regs_wanted && first->frags[at].waiting && !w->frags[k].waiting)) {
                     first = w; /* report a spinning fragment rather than one that waits for it */
                     at = k;
                 }

@@ -132,17 +132,6 @@ static int decode_policy(struct decoder *d, const struct ptx_insn *p, struct ins
     return dec_dst(d, p, &p->ops[0], 64, &in->o[0]);
 }
 
-static int decode_setmaxnreg(struct decoder *d, const struct ptx_insn *p, struct insn *in)
-{
-    if (p->nops != 1 || p->ops[0].kind != PO_IMM)
-        return dec_bad(d, p, "a constant is expected");
-    in->kind = CK_OTHER;
-    in->exec = exec_nothing;
-    in->flags |= INSN_ALIGNED;
-    in->imm = p->ops[0].imm;
-    return 0;
-}
-
 const struct decode_entry decode_misc_ops[] = {{"cvta", decode_cvta},
                                                {"isspacep", decode_isspacep},
                                                {"prefetch", decode_hint},
