@@ -135,4 +135,5 @@ const struct author_ops author_openai = {
     .step = remote_step,
     .wait = remote_wait,
     .end = remote_end,
+    .reserves = true,
 };

@@ -28,7 +28,7 @@ enum { MAX_TABLE = 64 << 20 };
 struct bench {
     struct campaign_config config;
     struct str_vec operands;
-    const char *resume, *store, *out_dir, *known, *work;
+    const char *resume, *store, *out_dir, *known, *work, *pool;
     const char *markdown, *csv;
     uint64_t budget_time;
     bool json, quiet, import_only, retry, other_gpu, no_baselines, smoke;
@@ -441,6 +441,8 @@ static int run(int argc, const char **argv)
         OPT_GROUP("For Hone itself"),
         OPT_STR(0, "work", &b.work, "CAMPAIGN:N",
                 "work on one task of a campaign; a campaign starts this"),
+        OPT_STR(0, "budget-pool", &b.pool, "FILE",
+                "--work: what the tasks of the campaign have spent and reserved"),
         OPT_END(),
     };
     const struct options spec = {
@@ -477,6 +479,7 @@ static int run(int argc, const char **argv)
                                .device = c->device,
                                .on = c->on,
                                .budget = c->budget,
+                               .pool = b.pool,
                                .import_only = b.import_only};
         rc = bench_work(&w);
     } else if (b.resume ? argc > 0 : argc == 0) {
