@@ -27,13 +27,15 @@
 static int port;
 static int server_in = -1;
 static pid_t server;
+static struct temp_dir cache = TEMP_DIR_INIT;
 
 static int start_server(void **state)
 {
     int in[2], out[2];
     char line[32] = "";
-    if (pipe(in) < 0 || pipe(out) < 0)
+    if (temp_dir_make(&cache, NULL) < 0 || pipe(in) < 0 || pipe(out) < 0)
         return -1;
+    setenv("HONE_CACHE_DIR", cache.path, 1);
     server = fork();
     if (server == 0) {
         dup2(in[0], 0);
@@ -64,6 +66,7 @@ static int stop_server(void **state)
 {
     close(server_in);
     waitpid(server, NULL, 0);
+    temp_dir_release(&cache);
     return 0;
 }
 

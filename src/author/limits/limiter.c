@@ -23,6 +23,7 @@ enum {
     PARTS = 32, /* a window is divided into so many parts */
     RING = PARTS + 2,
     SALT = 32,
+    BURST = 8,     /* at once goes at most this fraction of a limit: an eighth */
     CREDIT = 8,    /* how many requests a run may lag behind and still make up for */
     OLD_DAYS = 30, /* state files that nobody changed for so long are removed */
 };
@@ -41,19 +42,22 @@ struct ticket {
 
 struct limit {
     double most; /* 0 = not known */
-    /* From the latest answer. It holds until `until_ns`. */
-    double remaining;
-    uint64_t told_ns, until_ns;
-    double used[RING]; /* what answered requests used, by parts of the window */
+    /* Spreads the requests over the window: refilled steadily, emptied by grants. */
+    double pace;
+    uint64_t closed_until_ns; /* nothing is left of a limit that holds for longer than a minute */
+    double used[RING];        /* what answered requests used, by parts of the window */
+    /* What the provider may count in addition: reserved tokens that were not used, and requests of
+     * other machines. */
+    double extra[RING];
 };
 
 struct member {
-    int64_t pid;
+    int64_t run;   /* 0 = no such member */
     double served; /* what its requests cost so far, in shares of the tightest limit */
 };
 
 struct state {
-    uint64_t seq, part, swept_ns, pause_until_ns;
+    uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
     uint32_t learnt;  /* an answer has come */
     uint32_t careful; /* after a pause: one request at a time until an answer is good */
     double clock;     /* `served` of the run that was granted last, before that request */
@@ -154,17 +158,35 @@ static void advance(struct state *s, uint64_t part)
         return;
     for (uint64_t p = MAX(s->part + 1, part > RING ? part - RING + 1 : 0); p <= part; p++)
         for (int k = 0; k < LIMIT_KINDS; k++)
-            s->limits[k].used[p % RING] = 0;
+            s->limits[k].used[p % RING] = s->limits[k].extra[p % RING] = 0;
     s->part = part;
 }
 
 /* The sum over at least one whole window. */
-static double used_of(const struct state *s, int k)
+static double sum_of(const struct state *s, const double log[RING])
 {
     double sum = 0;
-    for (uint64_t back = 0; back <= PARTS && back <= s->part; back++)
-        sum += s->limits[k].used[(s->part - back) % RING];
+    for (uint64_t p = s->part > PARTS ? s->part - PARTS : 0; p <= s->part; p++)
+        sum += log[p % RING];
     return sum;
+}
+
+/* What requests under way may still take. */
+static double coming_of(const struct state *s, int k)
+{
+    double sum = 0;
+    for (size_t i = 0; i < TICKETS; i++) {
+        const struct ticket *t = &s->tickets[i];
+        if (t->stage == GRANTED || t->stage == SENT || (t->stage == ANSWERED && k == LIMIT_OUTPUT))
+            sum += t->need[k];
+    }
+    return sum;
+}
+
+static double counted_of(const struct state *s, int k)
+{
+    const struct limit *m = &s->limits[k];
+    return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
 /* Adds what a request needs when the provider counts it: at its beginning, except the output. */
@@ -174,6 +196,22 @@ static void log_need(struct state *s, struct ticket *t)
     for (int k = 0; k < LIMIT_KINDS; k++)
         if (k != LIMIT_OUTPUT)
             s->limits[k].used[s->part % RING] += t->need[k];
+}
+
+static double burst_of(const struct limit *m, enum limit_kind k)
+{
+    return MAX(m->most / BURST, k == LIMIT_REQUESTS ? 1 : 0);
+}
+
+/* Refills what may be sent at once. */
+static void refill(struct limiter *l, struct state *s, uint64_t now)
+{
+    double windows = now > s->paced_ns ? (double)(now - s->paced_ns) / (double)l->window_ns : 0;
+    for (int k = 0; k < LIMIT_KINDS; k++) {
+        struct limit *m = &s->limits[k];
+        m->pace = MIN(m->pace + windows * m->most, burst_of(m, k));
+    }
+    s->paced_ns = MAX(s->paced_ns, now);
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -197,7 +235,7 @@ static void sweep(struct limiter *l, struct state *s, uint64_t now)
         return;
     s->swept_ns = now;
     for (unsigned m = 0; m < SHARED_STATE_MEMBERS; m++)
-        if (s->members[m].pid && !shared_state_is_alive(l->shared, m))
+        if (s->members[m].run && !shared_state_is_alive(l->shared, m))
             forget_member(s, m);
 }
 
@@ -206,6 +244,7 @@ static struct state *begin(struct limiter *l, uint64_t now)
     struct state *s = shared_state_begin(l->shared);
     advance(s, now / (l->window_ns / PARTS));
     sweep(l, s, now);
+    refill(l, s, now);
     return s;
 }
 
@@ -224,9 +263,9 @@ static double cost_of(const struct state *s, const struct ticket *t)
 /* A process with several authors is one run: their shares grow together. */
 static void charge(struct state *s, unsigned member, double cost)
 {
-    int64_t pid = s->members[member].pid;
+    int64_t run = s->members[member].run;
     for (unsigned m = 0; m < SHARED_STATE_MEMBERS; m++)
-        if (s->members[m].pid == pid)
+        if (s->members[m].run == run)
             s->members[m].served += cost;
 }
 
@@ -253,23 +292,11 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
 {
     for (int k = 0; k < LIMIT_KINDS; k++) {
         const struct limit *m = &s->limits[k];
-        double need = MIN(t->need[k], m->most), coming = 0;
-        if (!(m->most > 0))
-            continue;
-        for (size_t i = 0; i < TICKETS; i++) {
-            const struct ticket *o = &s->tickets[i];
-            if (o->stage == GRANTED || o->stage == SENT ||
-                (o->stage == ANSWERED && k == LIMIT_OUTPUT))
-                coming += o->need[k];
-        }
-        if (now < m->until_ns && m->remaining - coming < need) {
-            *until = m->until_ns;
+        double need = MIN(t->need[k], m->most);
+        *until = now < m->closed_until_ns ? m->closed_until_ns : 0;
+        if (m->most > 0 &&
+            (*until || m->most - counted_of(s, k) < need || m->pace < MIN(need, burst_of(m, k))))
             return k;
-        }
-        if (m->most - used_of(s, k) - coming < need) {
-            *until = 0;
-            return k;
-        }
     }
     return LIMIT_KINDS;
 }
@@ -297,6 +324,8 @@ static void schedule(struct state *s, uint64_t now)
         t->sent_ns = now;
         s->clock = MAX(s->clock, s->members[t->member].served);
         charge(s, t->member, cost_of(s, t));
+        for (int k = 0; k < LIMIT_KINDS; k++)
+            s->limits[k].pace -= t->need[k];
     }
 }
 
@@ -342,9 +371,10 @@ struct limiter *limiter_open(const struct limiter_config *cfg)
     struct state *s = begin(l, l->now());
     unsigned me = shared_state_member(l->shared);
     forget_member(s, me);
-    s->members[me] = (struct member){.pid = getpid(), .served = s->clock};
+    int64_t run = cfg->run ? cfg->run : getpid();
+    s->members[me] = (struct member){.run = run, .served = s->clock};
     for (unsigned m = 0; m < SHARED_STATE_MEMBERS; m++)
-        if (m != me && s->members[m].pid == getpid())
+        if (m != me && s->members[m].run == run)
             s->members[me].served = s->members[m].served;
     shared_state_end(l->shared, true);
     return l;
@@ -401,25 +431,41 @@ bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why)
     return granted;
 }
 
-/* An answer may raise what is left only if its request was sent after the previous one had come.
- * Otherwise the two may have reached the provider in the other order, and the lower number is the
- * safe one. */
-static void take_told(struct limit *m, const struct limit_told *told, const struct ticket *t,
+/* Lowers `extra` in the parts before `end` to what the provider may have counted there, if it has
+ * counted `taken` in all. We ascribe that number to the latest parts first, because they stay in
+ * the window for longest. */
+static void trim_extra(const struct state *s, struct limit *m, double taken, uint64_t end)
+{
+    uint64_t first = s->part > PARTS ? s->part - PARTS : 0;
+    for (uint64_t p = MIN(end, s->part + 1); p > first; p--) {
+        double *extra = &m->extra[(p - 1) % RING], used = m->used[(p - 1) % RING];
+        double keep = MIN(*extra, MAX(taken - used, 0));
+        m->pace += *extra - keep;
+        *extra = keep;
+        taken -= used + *extra;
+    }
+}
+
+/* Compares our own count with the provider's. The provider had counted everything that we logged
+ * before this request was sent; about later parts of the log its number says nothing. */
+static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {
+    struct limit *m = &s->limits[k];
+    if (!(m->most > 0))
+        m->pace = told->limit;
     m->most = told->limit;
     if (told->remaining < 0)
         return;
-    double reset_ns = told->reset_s >= 0 ? told->reset_s * 1e9 : (double)window_ns;
-    uint64_t until = now + (uint64_t)MIN(reset_ns, 1e17);
-    if (now >= m->until_ns || t->sent_ns >= m->told_ns) {
-        m->remaining = told->remaining;
-        m->told_ns = now;
-        m->until_ns = until;
-    } else if (told->remaining < m->remaining) {
-        m->remaining = told->remaining;
-        m->until_ns = MAX(m->until_ns, until);
+    double taken = MAX(told->limit - told->remaining, 0), ours = counted_of(s, k);
+    if (taken > ours) {
+        m->extra[s->part % RING] += taken - ours;
+    } else {
+        trim_extra(s, m, taken, sent_part);
     }
+    m->closed_until_ns = 0;
+    if (told->remaining < 1 && told->reset_s * 1e9 > 1.5 * (double)window_ns)
+        m->closed_until_ns = now + (uint64_t)MIN(told->reset_s * 1e9, 1e17);
 }
 
 void limiter_answered(struct limiter *l, int ticket, bool ok,
@@ -435,7 +481,7 @@ void limiter_answered(struct limiter *l, int ticket, bool ok,
         s->careful = ok ? 0 : s->careful;
         for (int k = 0; k < LIMIT_KINDS; k++)
             if (told[k].limit > 0)
-                take_told(&s->limits[k], &told[k], t, now, l->window_ns);
+                take_told(s, k, &told[k], t->sent_ns / (l->window_ns / PARTS), now, l->window_ns);
         schedule(s, now);
     }
     shared_state_end(l->shared, true);
@@ -444,11 +490,15 @@ void limiter_answered(struct limiter *l, int ticket, bool ok,
 static void settle(struct state *s, const struct ticket *t, const double used[LIMIT_KINDS])
 {
     for (int k = LIMIT_TOKENS; k < LIMIT_KINDS; k++) {
-        double *at = &s->limits[k].used[t->logged_at % RING];
-        if (k == LIMIT_OUTPUT)
-            s->limits[k].used[s->part % RING] += used[k];
-        else if (s->part - t->logged_at < RING)
-            *at = MAX(*at + used[k] - t->need[k], 0);
+        struct limit *m = &s->limits[k];
+        double spare = MAX(t->need[k] - used[k], 0);
+        if (k == LIMIT_OUTPUT) {
+            m->pace += spare;
+            m->used[s->part % RING] += used[k];
+        } else if (s->part - t->logged_at <= PARTS) {
+            m->used[t->logged_at % RING] += used[k] - t->need[k];
+            m->extra[t->logged_at % RING] += spare;
+        }
     }
     s->longest_output = MAX(used[LIMIT_OUTPUT], s->longest_output * 0.98);
 }

@@ -15,11 +15,14 @@
  *  - Limits come from the headers of answers alone. As long as no answer has come, one request is
  *    under way at a time, so that the others need not run into a limit. A provider that tells no
  *    limits is not limited.
- *  - For each limit two bounds hold. (A) In no minute do our own requests use more than the limit.
- *    That suits providers that count by the minute on the clock, by the last sixty seconds, or by a
- *    bucket that fills steadily. (B) The latest answer says how much is left; requests whose
- *    headers have not come yet are taken off that. So requests of other machines, and providers
- *    that count more than we do, are seen.
+ *  - In no minute do requests take more than the limit. That suits providers that count by the
+ *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. A request
+ *    counts with the prompt and the longest reply until it ends. Some providers go on counting the
+ *    longest reply, so we do too until a later answer says that more is left.
+ *  - Each answer says how much is left. If that is less than we think, other machines use the key
+ *    too, and we count what they took.
+ *  - Requests are spread over the minute: an eighth of a limit may go at once. Otherwise runs with
+ *    many calls would take the whole limit before a run that makes one call at a time comes back.
  *  - Among the waiting runs the one that got least so far is next. A run is a process.
  *  - After an answer such as 429 nobody sends until the pause is over, and then one at a time until
  *    an answer is good.
@@ -44,6 +47,7 @@ struct limiter_config {
     const char *provider, *model, *key;
     uint64_t window_ns;    /* the "minute" of the provider; 0 = 60 s */
     uint64_t (*now)(void); /* NULL = now_ns */
+    int64_t run;           /* callers with the same number share their turns; 0 = the process */
 };
 
 struct limiter_wait {
