@@ -18,6 +18,7 @@
 
 #define MAX_EMPTY 2
 #define MAX_ADAPT 6
+#define MAX_WITHOUT_CODE 2 /* how often to ask for the rest of a reply that holds no code yet */
 
 struct remote {
     const struct remote_protocol *p;
@@ -101,6 +102,7 @@ int remote_open(struct author *a, const char *model, const struct remote_protoco
     while (n && base[n - 1] == '/')
         n--;
     r->url = xasprintf("%.*s%s", (int)n, base, p->path);
+    r->quirks.legacy_max_tokens = p->legacy_elsewhere && !str_starts(base, p->default_base);
     a->priv = r;
     if (key_find(p->key_env, &r->key, err) < 0 || http_open(&r->http, err) < 0) {
         remote_close(a);
@@ -360,6 +362,12 @@ static void take_answer(struct author_call *c, bool keep_text)
 static void continue_reply(struct author_call *c, const char *why)
 {
     struct remote_call *rc = c->priv;
+    if (c->reply.continued >= MAX_WITHOUT_CODE && !strstr(c->reply.text.buf, "```")) {
+        author_fail(c, ERR_LIMIT,
+                    "the reply was cut off %u times (%s) and no part of it has opened a code block",
+                    c->reply.continued + 1, why);
+        return;
+    }
     if (c->reply.continued >= c->author->cfg.continues) {
         author_fail(c, ERR_LIMIT,
                     "the reply was cut off %u times (%s) and is still not complete; %zu bytes of "
@@ -615,6 +623,19 @@ static void judge_plain(struct author_call *c)
     pause_and_retry(c, why, -1);
 }
 
+/* Most servers send {"error": {...}}, those made with FastAPI {"detail": "..."}, others the message
+ * alone. */
+static void set_error_of_body(struct remote_answer *a, const json_t *j)
+{
+    const json_t *e = json_object_get(j, "error"), *detail = json_object_get(j, "detail");
+    if (json_is_array(detail)) /* FastAPI lists what is wrong with a request's fields */
+        detail = json_object_get(json_array_get(detail, 0), "msg");
+    if (e || detail)
+        remote_set_error(a, e ? e : detail);
+    else if (*remote_str(j, "message"))
+        remote_set_error(a, j);
+}
+
 static void judge_answer(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -630,9 +651,7 @@ static void judge_answer(struct author_call *c)
     } else if (status != 200) {
         const struct strbuf *body = http_body(rc->t);
         json_t *j = json_loadb(body->buf, body->len, 0, NULL);
-        const json_t *e = json_object_get(j, "error");
-        if (e)
-            remote_set_error(&rc->answer, e);
+        set_error_of_body(&rc->answer, j);
         json_decref(j);
         judge_status(c, status);
     } else if (o == HTTP_BAD_ENCODING) {
