@@ -137,7 +137,7 @@ static void on_event(void *ctx, const char *event, const char *data, size_t len)
     struct remote_answer *a = &rc->answer;
     if (len == 6 && memcmp(data, "[DONE]", 6) == 0)
         return;
-    json_t *j = json_loadb(data, len, 0, NULL);
+    json_t *j = json_loadb(data, len, JSON_ALLOW_NUL, NULL);
     if (!json_is_object(j))
         a->malformed++;
     else
@@ -329,6 +329,13 @@ static void append_continuation(struct strbuf *text, const char *more, size_t n)
     strbuf_add(text, more, n);
 }
 
+/* A model may write the character 0, which would end the text for most of Hone. */
+static void replace_nul(struct strbuf *text)
+{
+    for (char *p = text->buf; (p = memchr(p, '\0', text->len - (size_t)(p - text->buf)));)
+        *p = '?';
+}
+
 /* Adds the tokens of this answer to the call, and its text to the reply if keep_text. */
 static void take_answer(struct author_call *c, bool keep_text)
 {
@@ -349,6 +356,7 @@ static void take_answer(struct author_call *c, bool keep_text)
     }
     if (a->model[0])
         snprintf(r->model, sizeof r->model, "%s", a->model);
+    replace_nul(&a->text);
     if (keep_text) {
         struct remote *rem = c->author->priv;
         if (r->text.len)
@@ -605,8 +613,9 @@ static void judge_plain(struct author_call *c)
     struct remote_call *rc = c->priv;
     char why[256];
     const struct strbuf *body = http_body(rc->t);
-    json_t *j =
-        strstr(http_content_type(rc->t), "json") ? json_loadb(body->buf, body->len, 0, NULL) : NULL;
+    json_t *j = strstr(http_content_type(rc->t), "json")
+                    ? json_loadb(body->buf, body->len, JSON_ALLOW_NUL, NULL)
+                    : NULL;
     if (json_is_object(j)) {
         const json_t *e = json_object_get(j, "error");
         if (e && !json_is_null(e))

@@ -417,8 +417,9 @@ static int run(int argc, const char **argv)
                 "PyTorch's times, measured before: a column of the table"),
         OPT_GROUP("Budgets of the whole campaign; each task gets an equal share of what is left"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
-                     "tokens of prompts and replies together"),
-        OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD", "money (prices.json)"),
+                     "tokens of prompts and replies together; tasks side by side do\n"
+                     "not overdraw them"),
+        OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD", "money (prices.json), likewise"),
         OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N", "how many candidates are judged"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
                      "wall time of this call: 9m. Then Hone stops; --resume goes on"),
