@@ -23,7 +23,8 @@ serve() { # serve: starts the server on a free port and waits for it
 }
 end_server() { kill -9 $server 2>/dev/null; wait $server 2>/dev/null; }
 trap 'end_server; cd /; rm -rf "$T"' EXIT
-optimize() { "$HONE" optimize vector_add --device emu --skip-baselines --tries 1 "$@" >"$T/out" 2>"$T/err" </dev/null; }
+options=(vector_add --device emu --skip-baselines --tries 1)
+optimize() { "$HONE" optimize "${options[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null; }
 log() { "$HONE" log last >"$T/out" 2>"$T/err"; }
 
 text=("$ROOT"/prompts/*.md "$ROOT"/kernels/*.cu)
@@ -59,7 +60,7 @@ err_has "a prompt that is too long ends in the server's error" "index out of ran
 
 # ---- the server dies in the middle of a reply
 before=$(grep -c "models/endless" "$T/server")
-optimize --author "openai:$T/models/endless" --budget-time 100s &
+"$HONE" optimize "${options[@]}" --author "openai:$T/models/endless" >"$T/out" 2>"$T/err" </dev/null &
 run=$!
 for _ in $(seq 300); do
     [ "$(grep -c "models/endless" "$T/server")" -gt "$before" ] && break
@@ -72,7 +73,7 @@ for _ in $(seq 200); do
     sleep 0.1
 done
 err_has "the run says that the server is gone" "no connection"
-kill -INT $run
+kill -TERM $run
 wait $run
 is "it can be interrupted" $? 130
 serve

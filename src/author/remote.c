@@ -1,11 +1,8 @@
 #include "author/remote.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "author/key.h"
 #include "author/sse.h"
@@ -694,7 +691,7 @@ static int try_send(struct author_call *c, struct err *err)
     uint32_t most = remote_max_tokens(c, &r->quirks), wish = most;
     enum turn_answer a = turn_take(&rc->turn, &rules, rc->prompt_bound, &most, &why);
     set_queued(c, a == TURN_WAIT);
-    int rc2 = 0;
+    int sent = 0;
     if (most < wish) {
         author_note(c, "the budget pays for a reply of %u tokens", most);
         c->max_tokens = most;
@@ -702,7 +699,7 @@ static int try_send(struct author_call *c, struct err *err)
     if (a == TURN_GO) {
         c->waits_for[0] = '\0';
         rc->prompt_bound = 0;
-        rc2 = send_request(c, err);
+        sent = send_request(c, err);
     } else if (a == TURN_WAIT) {
         snprintf(c->waits_for, sizeof c->waits_for, "%s", why.buf);
     } else if (a == TURN_OVER) {
@@ -715,7 +712,7 @@ static int try_send(struct author_call *c, struct err *err)
                     why.buf, (double)rules.longest_wait_ns / 1e9);
     }
     strbuf_release(&why);
-    return rc2;
+    return sent;
 }
 
 int remote_start(struct author_call *c, struct err *err)

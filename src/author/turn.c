@@ -59,10 +59,8 @@ enum turn_answer turn_take(struct turn *t, const struct turn_rules *r, uint64_t 
         return a;
     if (t->limit_ticket < 0)
         queue(t, r, prompt, *most);
-    if (t->limit_ticket >= 0 && limiter_is_granted(r->limiter, t->limit_ticket, &wait)) {
-        t->sent = true;
+    if (t->limit_ticket >= 0 && limiter_is_granted(r->limiter, t->limit_ticket, &wait))
         return TURN_GO;
-    }
     strbuf_adds(why, wait.text);
     return wait.until_ns > now_ns() + r->longest_wait_ns ? TURN_TOO_LONG : TURN_WAIT;
 }

@@ -27,11 +27,11 @@ struct turn_rules {
 
 struct turn {
     int pool_ticket, limit_ticket; /* -1 = none */
-    bool sent, answered;
+    bool answered;
 };
-#define TURN_INIT            \
-    {                        \
-        -1, -1, false, false \
+#define TURN_INIT     \
+    {                 \
+        -1, -1, false \
     }
 
 /* The tokens of one answer. */

@@ -248,8 +248,7 @@ static struct state *begin(struct limiter *l, uint64_t now)
     return s;
 }
 
-/* ---- who is next ------------------------------------------------------------------------------
- */
+/* ---- who is next --------------------------------------------------------------------------- */
 
 static double cost_of(const struct state *s, const struct ticket *t)
 {
@@ -353,8 +352,7 @@ static void explain(const struct state *s, const struct ticket *t, uint64_t now,
     }
 }
 
-/* ---- the interface ----------------------------------------------------------------------------
- */
+/* ---- the interface ------------------------------------------------------------------------- */
 
 struct limiter *limiter_open(const struct limiter_config *cfg)
 {

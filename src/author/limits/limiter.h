@@ -16,9 +16,9 @@
  *    under way at a time, so that the others need not run into a limit. A provider that tells no
  *    limits is not limited.
  *  - In no minute do requests take more than the limit. That suits providers that count by the
- *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. A request
- *    counts with the prompt and the longest reply until it ends. Some providers go on counting the
- *    longest reply, so we do too until a later answer says that more is left.
+ *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. A
+ * request counts with the prompt and the longest reply until it ends. Some providers go on counting
+ * the longest reply, so we do too until a later answer says that more is left.
  *  - Each answer says how much is left. If that is less than we think, other machines use the key
  *    too, and we count what they took.
  *  - Requests are spread over the minute: an eighth of a limit may go at once. Otherwise runs with
