@@ -175,6 +175,7 @@ SOAK_SECONDS ?= 600
 test: setup ## install what is missing, build, test every area: 3 minutes once built
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check
 test-all: setup extras ## `make test` and the longer checks
+	@DEPS=$(DEPS) tools/setup model-server || true
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check-all
 extras: # without them, the checks that need them are skipped
 	@for part in browser mpi; do DEPS=$(DEPS) tools/setup $$part || true; done

@@ -232,7 +232,7 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
  * connection, a bad key) ends the run. The user can remove the cause and resume the run. */
 static bool is_unusable(const struct author_reply *r)
 {
-    return !r->ok && r->err.kind == ERR_LIMIT;
+    return !r->ok && r->err.kind == ERR_LIMIT && !r->over_budget;
 }
 
 static int end_call(struct agent *a, struct ask *q, const struct author_reply *r,
@@ -275,6 +275,8 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
     q->ok = r->ok;
     q->reply = xstrndup(r->ok ? r->text.buf : "", r->ok ? r->text.len : 0);
     snprintf(q->error, sizeof q->error, "%.399s", r->ok ? "" : r->err.msg);
+    if (r->over_budget)
+        return agent_stop(a, "%s", r->err.msg);
     if (!r->ok && !is_unusable(r)) {
         a->failed = true;
         return agent_stop(a, "author '%s': %s", author_spec(au), r->err.msg);

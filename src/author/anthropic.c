@@ -148,4 +148,5 @@ const struct author_ops author_anthropic = {
     .step = remote_step,
     .wait = remote_wait,
     .end = remote_end,
+    .reserves = true,
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "author/limits/pool.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/util.h"
@@ -32,6 +33,7 @@ static void set_defaults(struct author_config *c)
     DEFAULT(continues, 6);
     DEFAULT(max_tokens, 32000);
     DEFAULT(jitter_seed, now_ns() | 1);
+    DEFAULT(minute_ns, 60000000000ull);
 #undef DEFAULT
 }
 
@@ -96,6 +98,12 @@ const char *author_scheme(const struct author *a)
 const char *author_model(const struct author *a)
 {
     return a->model;
+}
+
+void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price)
+{
+    a->pool = pool;
+    a->price = *price;
 }
 
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
@@ -171,8 +179,14 @@ void author_call_free(struct author_call *c)
 static void finish(struct author_call *c)
 {
     struct author_reply *r = &c->reply;
+    const struct author *a = c->author;
     r->latency_ns = now_ns() - c->started_ns;
     c->done = true;
+    if (a->pool && !a->ops->reserves)
+        budget_pool_charge(
+            a->pool, &(struct pool_sum){.tokens = r->in_tokens + r->out_tokens,
+                                        .usd = price_of(&a->price, r->in_tokens, r->cached_tokens,
+                                                        r->cache_write_tokens, r->out_tokens)});
     log_info("author", "%s %s %llu: %s, %llu in, %llu out, %.1f s", c->author->spec, c->role,
              (unsigned long long)c->index, r->ok ? r->finish : r->err.msg,
              (unsigned long long)r->in_tokens, (unsigned long long)r->out_tokens,

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "author/budget.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 
@@ -31,6 +32,7 @@
 struct author;
 struct author_call;
 struct author_ops;
+struct budget_pool; /* author/limits/pool.h */
 
 /* Limits. Zero means the default, which stands in brackets. */
 struct author_config {
@@ -45,6 +47,7 @@ struct author_config {
     uint32_t continues;          /* how often to ask for the rest of a cut-off reply [6] */
     uint32_t max_tokens;         /* cap on one reply, if the request sets none [32000] */
     uint64_t jitter_seed;        /* 0 = from the clock */
+    uint64_t minute_ns;          /* the time for which providers state their limits [60 s] */
 };
 
 struct author_request {
@@ -65,6 +68,7 @@ struct author_reply {
     bool ok;
     struct strbuf text; /* always UTF-8 */
     struct err err;     /* when !ok; one line */
+    bool over_budget;   /* !ok because the budget of author_set_budget is used up */
     char model[128];    /* the name that the provider reports */
     char finish[32];    /* "stop", "cap", ... */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
@@ -85,6 +89,10 @@ const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
+/* From now on calls reserve what they may cost from the pool, and wait or fail if it is not there.
+ * Authors other than the HTTP ones cannot know that before; they only count what they used. The
+ * pool must outlive the author. */
+void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
@@ -108,6 +116,8 @@ struct author {
     char *spec;  /* "openai:gpt-5" */
     char *model; /* "gpt-5": the text after the scheme */
     struct author_config cfg;
+    struct budget_pool *pool; /* borrowed; NULL = no budget */
+    struct price price;
     void *priv;
 };
 
@@ -134,6 +144,7 @@ struct author_ops {
     void (*step)(struct author_call *c); /* ends the call with author_succeed or author_fail */
     void (*wait)(struct author *a, uint64_t timeout_ns);
     void (*end)(struct author_call *c); /* frees priv */
+    bool reserves;                      /* its calls reserve from the pool by themselves */
 };
 
 extern const struct author_ops author_openai, author_anthropic, author_exec, author_mailbox,

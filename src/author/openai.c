@@ -2,8 +2,10 @@
  * openai.c - the chat completions API of OpenAI and of the many servers compatible with it.
  *
  * Settings: OPENAI_BASE_URL (default https://api.openai.com/v1) and OPENAI_API_KEY. Reasoning
- * models take max_completion_tokens and no temperature; older servers know only max_tokens. We send
- * the newer form first. If a server refuses a parameter by name, we leave it out from then on.
+ * models take max_completion_tokens and no temperature. Some other servers (Ollama, transformers
+ * serve) ignore max_completion_tokens silently, and then a reply has no limit. So we send
+ * max_completion_tokens to OpenAI and max_tokens to other servers. If a server refuses a parameter
+ * by name, we send the other one, or leave it out, from then on.
  */
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +116,7 @@ const struct remote_protocol remote_openai = {
     .base_env = "OPENAI_BASE_URL",
     .default_base = "https://api.openai.com/v1",
     .path = "/chat/completions",
+    .legacy_elsewhere = true,
     .headers = headers,
     .body = body,
     .event = event,
@@ -135,4 +138,5 @@ const struct author_ops author_openai = {
     .step = remote_step,
     .wait = remote_wait,
     .end = remote_end,
+    .reserves = true,
 };

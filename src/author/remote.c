@@ -1,14 +1,12 @@
 #include "author/remote.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "author/key.h"
 #include "author/sse.h"
+#include "author/turn.h"
 #include "base/log.h"
 #include "base/tokens.h"
 #include "base/util.h"
@@ -17,6 +15,7 @@
 
 #define MAX_EMPTY 2
 #define MAX_ADAPT 6
+#define MAX_WITHOUT_CODE 2 /* how often to ask for the rest of a reply that holds no code yet */
 
 struct remote {
     const struct remote_protocol *p;
@@ -25,6 +24,8 @@ struct remote {
     struct strbuf key;
     struct remote_quirks quirks;
     uint64_t rng;
+    struct limiter *limiter;
+    unsigned queued; /* calls that wait for their turn */
 };
 
 struct remote_call {
@@ -36,6 +37,9 @@ struct remote_call {
     uint64_t resume_ns; /* when the pause ends; 0 = no pause */
     uint32_t failures;  /* failures in a row */
     uint32_t empties, adapted;
+    struct turn turn;
+    uint64_t prompt_bound; /* tokens of the next prompt, at most; 0 = not counted yet */
+    bool queued;
 };
 
 const char *remote_str(const json_t *obj, const char *key)
@@ -95,11 +99,14 @@ int remote_open(struct author *a, const char *model, const struct remote_protoco
     while (n && base[n - 1] == '/')
         n--;
     r->url = xasprintf("%.*s%s", (int)n, base, p->path);
+    r->quirks.legacy_max_tokens = p->legacy_elsewhere && !str_starts(base, p->default_base);
     a->priv = r;
     if (key_find(p->key_env, &r->key, err) < 0 || http_open(&r->http, err) < 0) {
         remote_close(a);
         return -1;
     }
+    r->limiter = limiter_open(&(struct limiter_config){
+        .provider = r->url, .model = model, .key = r->key.buf, .window_ns = a->cfg.minute_ns});
     return 0;
 }
 
@@ -109,6 +116,7 @@ void remote_close(struct author *a)
     if (!r)
         return;
     http_close(r->http);
+    limiter_close(r->limiter);
     explicit_bzero(r->key.buf, r->key.len);
     strbuf_release(&r->key);
     free(r->url);
@@ -126,7 +134,7 @@ static void on_event(void *ctx, const char *event, const char *data, size_t len)
     struct remote_answer *a = &rc->answer;
     if (len == 6 && memcmp(data, "[DONE]", 6) == 0)
         return;
-    json_t *j = json_loadb(data, len, 0, NULL);
+    json_t *j = json_loadb(data, len, JSON_ALLOW_NUL, NULL);
     if (!json_is_object(j))
         a->malformed++;
     else
@@ -192,26 +200,8 @@ static uint64_t next_random(struct remote *r)
     return r->rng;
 }
 
-/* Reads a number of seconds, or an HTTP date, and returns the seconds to wait; -1 if the text is
- * neither. */
-static double parse_retry_after(const char *s)
-{
-    if (!*s)
-        return -1;
-    char *end;
-    errno = 0;
-    double v = strtod(s, &end);
-    if (end != s && *end == '\0' && isfinite(v) && v >= 0)
-        return v;
-    struct tm tm = {0};
-    const char *rest = strptime(s, "%a, %d %b %Y %H:%M:%S GMT", &tm);
-    if (!rest || *rest)
-        return -1;
-    double d = difftime(timegm(&tm), time(NULL));
-    return d < 0 ? 0 : d;
-}
-
-static void pause_and_retry(struct author_call *c, const char *why, const char *retry_after)
+/* `asked`: the seconds that the server asks to wait; -1 = it does not say. */
+static void pause_and_retry(struct author_call *c, const char *why, double asked)
 {
     struct remote *r = c->author->priv;
     struct remote_call *rc = c->priv;
@@ -221,7 +211,6 @@ static void pause_and_retry(struct author_call *c, const char *why, const char *
                     rc->failures, why);
         return;
     }
-    double asked = parse_retry_after(retry_after);
     if (asked * 1e9 > (double)cfg->retry_after_max_ns) {
         author_fail(c, ERR_ENV,
                     "%s; the server asks to wait %.0f s, longer than the %.0f s allowed: run "
@@ -241,6 +230,73 @@ static void pause_and_retry(struct author_call *c, const char *why, const char *
     snprintf(c->waits_for, sizeof c->waits_for, "%.300s; trying again in %.0f s (%u of %u)", why,
              (double)pause / 1e9, rc->failures, cfg->retries);
     rc->resume_ns = now_ns() + pause;
+}
+
+/* The server has too much to do. All processes that use it wait, and not each of them finds out. */
+static void share_pause(struct author_call *c, double asked)
+{
+    struct remote *r = c->author->priv;
+    const struct remote_call *rc = c->priv;
+    uint64_t now = now_ns();
+    double ns = asked > 0 ? asked * 1e9 : 0;
+    if (!c->done && rc->resume_ns > now)
+        ns = MAX(ns, (double)(rc->resume_ns - now));
+    limiter_pause(r->limiter, (uint64_t)MIN(ns, (double)c->author->cfg.retry_after_max_ns));
+}
+
+/* ---- taking turns --------------------------------------------------------------------------- */
+
+static struct turn_rules rules_of(const struct author_call *c)
+{
+    const struct author *a = c->author;
+    const struct remote *r = a->priv;
+    return (struct turn_rules){.limiter = r->limiter,
+                               .pool = a->pool,
+                               .price = a->price,
+                               .longest_wait_ns = a->cfg.retry_after_max_ns};
+}
+
+static void set_queued(struct author_call *c, bool queued)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    if (queued != rc->queued)
+        r->queued += queued ? 1 : -1u;
+    rc->queued = queued;
+}
+
+/* The next prompt holds the reply as far as it has come. */
+static uint64_t bound_prompt(const struct author_call *c)
+{
+    const char *const parts[] = {c->stable, c->turn, c->reply.text.buf};
+    uint64_t estimate = 0, bytes = 0;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        size_t n = strlen(parts[i]);
+        estimate += estimate_tokens(parts[i], n);
+        bytes += n;
+    }
+    return turn_token_bound(estimate, bytes);
+}
+
+static struct turn_used tokens_of(const struct author_reply *r)
+{
+    return (struct turn_used){.in = r->in_tokens,
+                              .cached = r->cached_tokens,
+                              .cache_write = r->cache_write_tokens,
+                              .out = r->out_tokens};
+}
+
+/* Settles for what the answer added to the tokens of the reply. */
+static void give_turn_back(struct author_call *c, const struct turn_used *before)
+{
+    struct remote_call *rc = c->priv;
+    const struct turn_rules rules = rules_of(c);
+    struct turn_used used = tokens_of(&c->reply);
+    used.in -= before->in;
+    used.cached -= before->cached;
+    used.cache_write -= before->cache_write;
+    used.out -= before->out;
+    turn_end(&rc->turn, &rules, &used);
 }
 
 /* ---- judging an answer ---------------------------------------------------------------------- */
@@ -270,6 +326,13 @@ static void append_continuation(struct strbuf *text, const char *more, size_t n)
     strbuf_add(text, more, n);
 }
 
+/* A model may write the character 0, which would end the text for most of Hone. */
+static void replace_nul(struct strbuf *text)
+{
+    for (char *p = text->buf; (p = memchr(p, '\0', text->len - (size_t)(p - text->buf)));)
+        *p = '?';
+}
+
 /* Adds the tokens of this answer to the call, and its text to the reply if keep_text. */
 static void take_answer(struct author_call *c, bool keep_text)
 {
@@ -290,6 +353,7 @@ static void take_answer(struct author_call *c, bool keep_text)
     }
     if (a->model[0])
         snprintf(r->model, sizeof r->model, "%s", a->model);
+    replace_nul(&a->text);
     if (keep_text) {
         struct remote *rem = c->author->priv;
         if (r->text.len)
@@ -303,6 +367,12 @@ static void take_answer(struct author_call *c, bool keep_text)
 static void continue_reply(struct author_call *c, const char *why)
 {
     struct remote_call *rc = c->priv;
+    if (c->reply.continued >= MAX_WITHOUT_CODE && !strstr(c->reply.text.buf, "```")) {
+        author_fail(c, ERR_LIMIT,
+                    "the reply was cut off %u times (%s) and no part of it has opened a code block",
+                    c->reply.continued + 1, why);
+        return;
+    }
     if (c->reply.continued >= c->author->cfg.continues) {
         author_fail(c, ERR_LIMIT,
                     "the reply was cut off %u times (%s) and is still not complete; %zu bytes of "
@@ -427,7 +497,10 @@ static void judge_status(struct author_call *c, int status)
                     "%s; redirects are not followed with a key: set %s to the final address", why,
                     r->p->base_env);
     } else if (status == 408 || status == 409 || status == 425 || status == 429 || status >= 500) {
-        pause_and_retry(c, why, http_header_retry_after(rc->t));
+        double asked = turn_retry_after(rc->t);
+        pause_and_retry(c, why, asked);
+        if (status == 429 || status == 503 || status == 529)
+            share_pause(c, asked);
     } else {
         author_fail(c, ERR_ENV, "%s: Hone does not know such an answer", why);
     }
@@ -454,7 +527,7 @@ static void judge_error_event(struct author_call *c)
     else if (got)
         continue_reply(c, why);
     else
-        pause_and_retry(c, why, "");
+        pause_and_retry(c, why, -1);
 }
 
 static void judge_empty(struct author_call *c, const char *why)
@@ -466,7 +539,7 @@ static void judge_empty(struct author_call *c, const char *why)
     } else if (++rc->empties > MAX_EMPTY) {
         author_fail(c, ERR_LIMIT, "%s, %u times", why, rc->empties);
     } else {
-        pause_and_retry(c, why, "");
+        pause_and_retry(c, why, -1);
     }
 }
 
@@ -513,7 +586,7 @@ static void judge_stream(struct author_call *c)
         /* A piece of the text may be missing, so we keep none of it. */
         take_answer(c, false);
         snprintf(why, sizeof why, "%u events of the stream could not be read", damaged);
-        pause_and_retry(c, why, "");
+        pause_and_retry(c, why, -1);
     } else if (!a->text.len) {
         take_answer(c, false);
         if (o == HTTP_COMPLETE && a->finish[0]) {
@@ -523,7 +596,7 @@ static void judge_stream(struct author_call *c)
         } else {
             snprintf(why, sizeof why, "the stream ended before any text%s%s",
                      o == HTTP_COMPLETE ? "" : ": ", http_outcome_text(rc->t));
-            pause_and_retry(c, why, "");
+            pause_and_retry(c, why, -1);
         }
     } else {
         take_answer(c, true);
@@ -537,8 +610,9 @@ static void judge_plain(struct author_call *c)
     struct remote_call *rc = c->priv;
     char why[256];
     const struct strbuf *body = http_body(rc->t);
-    json_t *j =
-        strstr(http_content_type(rc->t), "json") ? json_loadb(body->buf, body->len, 0, NULL) : NULL;
+    json_t *j = strstr(http_content_type(rc->t), "json")
+                    ? json_loadb(body->buf, body->len, JSON_ALLOW_NUL, NULL)
+                    : NULL;
     if (json_is_object(j)) {
         const json_t *e = json_object_get(j, "error");
         if (e && !json_is_null(e))
@@ -552,7 +626,20 @@ static void judge_plain(struct author_call *c)
     json_decref(j);
     snprintf(why, sizeof why, "the answer is %s, not an event stream",
              http_content_type(rc->t)[0] ? http_content_type(rc->t) : "of no declared type");
-    pause_and_retry(c, why, "");
+    pause_and_retry(c, why, -1);
+}
+
+/* Most servers send {"error": {...}}, those made with FastAPI {"detail": "..."}, others the message
+ * alone. */
+static void set_error_of_body(struct remote_answer *a, const json_t *j)
+{
+    const json_t *e = json_object_get(j, "error"), *detail = json_object_get(j, "detail");
+    if (json_is_array(detail)) /* FastAPI lists what is wrong with a request's fields */
+        detail = json_object_get(json_array_get(detail, 0), "msg");
+    if (e || detail)
+        remote_set_error(a, e ? e : detail);
+    else if (*remote_str(j, "message"))
+        remote_set_error(a, j);
 }
 
 static void judge_answer(struct author_call *c)
@@ -561,50 +648,90 @@ static void judge_answer(struct author_call *c)
     int status = http_status(rc->t);
     enum http_outcome o = http_outcome(rc->t);
     char why[400];
+    struct turn_used before = tokens_of(&c->reply);
     if (rc->streaming)
         sse_end(&rc->sse);
     if (status == 0 || o == HTTP_CONNECT) {
         snprintf(why, sizeof why, "no connection: %s", http_outcome_text(rc->t));
-        pause_and_retry(c, why, "");
+        pause_and_retry(c, why, -1);
     } else if (status != 200) {
         const struct strbuf *body = http_body(rc->t);
         json_t *j = json_loadb(body->buf, body->len, 0, NULL);
-        const json_t *e = json_object_get(j, "error");
-        if (e)
-            remote_set_error(&rc->answer, e);
+        set_error_of_body(&rc->answer, j);
         json_decref(j);
         judge_status(c, status);
     } else if (o == HTTP_BAD_ENCODING) {
         take_answer(c, false);
         snprintf(why, sizeof why, "the answer's encoding is broken: %s", http_outcome_text(rc->t));
-        pause_and_retry(c, why, "");
+        pause_and_retry(c, why, -1);
     } else if (rc->streaming) {
         judge_stream(c);
     } else if (o == HTTP_COMPLETE) {
         judge_plain(c);
     } else {
         snprintf(why, sizeof why, "no usable answer: %s", http_outcome_text(rc->t));
-        pause_and_retry(c, why, "");
+        pause_and_retry(c, why, -1);
     }
     http_transfer_free(rc->t);
     rc->t = NULL;
+    give_turn_back(c, &before);
 }
 
 /* ---- the call ------------------------------------------------------------------------------- */
+
+/* Sends the next request if its turn has come. Returns -1 if it cannot be sent. */
+static int try_send(struct author_call *c, struct err *err)
+{
+    struct remote *r = c->author->priv;
+    struct remote_call *rc = c->priv;
+    struct strbuf why = STRBUF_INIT(sizeof c->waits_for - 1);
+    const struct turn_rules rules = rules_of(c);
+    if (!rc->prompt_bound)
+        rc->prompt_bound = bound_prompt(c);
+    uint32_t most = remote_max_tokens(c, &r->quirks), wish = most;
+    enum turn_answer a = turn_take(&rc->turn, &rules, rc->prompt_bound, &most, &why);
+    set_queued(c, a == TURN_WAIT);
+    int sent = 0;
+    if (most < wish) {
+        author_note(c, "the budget pays for a reply of %u tokens", most);
+        c->max_tokens = most;
+    }
+    if (a == TURN_GO) {
+        c->waits_for[0] = '\0';
+        rc->prompt_bound = 0;
+        sent = send_request(c, err);
+    } else if (a == TURN_WAIT) {
+        snprintf(c->waits_for, sizeof c->waits_for, "%s", why.buf);
+    } else if (a == TURN_OVER) {
+        c->reply.over_budget = true;
+        author_fail(c, ERR_LIMIT, "%s", why.buf);
+    } else {
+        author_fail(c, ERR_ENV,
+                    "the call waits for %s, for longer than %.0f s: run `hone resume` "
+                    "later",
+                    why.buf, (double)rules.longest_wait_ns / 1e9);
+    }
+    strbuf_release(&why);
+    return sent;
+}
 
 int remote_start(struct author_call *c, struct err *err)
 {
     struct remote_call *rc = xcalloc(1, sizeof *rc);
     strbuf_init(&rc->answer.text, AUTHOR_MAX_REPLY);
     sse_init(&rc->sse, on_event, c);
+    rc->turn = (struct turn)TURN_INIT;
     c->priv = rc;
-    return send_request(c, err);
+    return try_send(c, err);
 }
 
 static void feed(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
     const struct strbuf *body = http_body(rc->t);
+    const struct turn_rules rules = rules_of(c);
+    if (http_headers_done(rc->t))
+        turn_answered(&rc->turn, &rules, rc->t);
     if (http_status(rc->t) != 200)
         return;
     rc->streaming = str_starts(http_content_type(rc->t), "text/event-stream");
@@ -623,11 +750,10 @@ void remote_step(struct author_call *c)
     if (!rc->t) {
         if (now_ns() < rc->resume_ns)
             return;
-        c->waits_for[0] = '\0';
-        if (send_request(c, &err) < 0) {
+        if (try_send(c, &err) < 0)
             author_fail(c, err.kind, "%s", err.msg);
+        if (c->done || !rc->t)
             return;
-        }
     }
     http_wait(r->http, 0);
     feed(c);
@@ -638,13 +764,16 @@ void remote_step(struct author_call *c)
 void remote_wait(struct author *a, uint64_t timeout_ns)
 {
     struct remote *r = a->priv;
-    http_wait(r->http, MIN(timeout_ns, 50000000u));
+    http_wait(r->http, MIN(timeout_ns, r->queued ? 10000000u : 50000000u));
 }
 
 void remote_end(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
+    const struct turn_rules rules = rules_of(c);
     http_transfer_free(rc->t);
+    set_queued(c, false);
+    turn_end(&rc->turn, &rules, NULL);
     sse_release(&rc->sse);
     strbuf_release(&rc->answer.text);
     free(rc);

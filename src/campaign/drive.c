@@ -2,10 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "author/limits/pool.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/util.h"
 #include "campaign/campaign.h"
+#include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
@@ -37,6 +39,8 @@ struct drive {
     struct entry_rec_vec entries; /* those that are not done yet, in the order of work */
     size_t next;
     struct job jobs[MAX_JOBS];
+    struct temp_dir pool_dir; /* of the file that all processes reserve from */
+    char *pool_path;          /* NULL = no budget of tokens or money */
     char *program;
     bool stopping;
 };
@@ -167,6 +171,25 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
+/* Creates the pool from which the calls of all tasks reserve. The store knows what was spent in
+ * earlier calls of `hone bench`. */
+static int open_pool(struct drive *d, struct err *err)
+{
+    const struct budget *b = &d->r->budget;
+    struct amounts used;
+    struct budget_pool *p;
+    if ((!b->tokens && b->usd <= 0) || d->r->import_only)
+        return 0;
+    if (committed(d, &used, err) < 0 || temp_dir_make(&d->pool_dir, err) < 0)
+        return -1;
+    d->pool_path = xasprintf("%s/budget", d->pool_dir.path);
+    if (budget_pool_open(&p, d->pool_path, &(struct pool_sum){b->tokens, b->usd},
+                         &(struct pool_sum){(uint64_t)used.tokens, used.usd}, err) < 0)
+        return -1;
+    budget_pool_close(p);
+    return 0;
+}
+
 /* ---- starting -------------------------------------------------------------------------------- */
 
 static void on_end(struct child_process *c, void *ctx)
@@ -200,6 +223,8 @@ static void make_argv(const struct drive *d, struct job *j)
         add_arg(j, "--budget-usd", arena_printf(a, "%.6f", j->share.usd));
     if (j->share.steps)
         add_arg(j, "--budget-steps", arena_printf(a, "%llu", (unsigned long long)j->share.steps));
+    if (d->pool_path)
+        add_arg(j, "--budget-pool", d->pool_path);
     for (size_t i = 0; r->extra && r->extra[i]; i++)
         add_arg(j, r->extra[i], NULL);
     *vec_push(&j->argv) = NULL;
@@ -434,12 +459,17 @@ static int work(struct drive *d, struct err *err)
 
 int campaign_run(struct campaign_run *r, struct err *err)
 {
-    struct drive d = {.r = r, .loop = loop_new(), .program = realpath("/proc/self/exe", NULL)};
+    struct drive d = {.r = r,
+                      .loop = loop_new(),
+                      .program = realpath("/proc/self/exe", NULL),
+                      .pool_dir = TEMP_DIR_INIT};
     strbuf_init(&r->stop, 4096);
     int rc = d.program ? store_campaign_lock(r->store, r->campaign, err)
                        : err_errno(err, "cannot find this program");
     if (rc == 0)
         rc = list_entries(&d, err);
+    if (rc == 0)
+        rc = open_pool(&d, err);
     if (rc == 0)
         rc = work(&d, err);
     if (give_up(&d, err) < 0)
@@ -449,5 +479,7 @@ int campaign_run(struct campaign_run *r, struct err *err)
     arena_release(&d.mem);
     loop_free(d.loop);
     free(d.program);
+    free(d.pool_path);
+    temp_dir_release(&d.pool_dir);
     return rc;
 }

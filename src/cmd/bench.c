@@ -28,7 +28,7 @@ enum { MAX_TABLE = 64 << 20 };
 struct bench {
     struct campaign_config config;
     struct str_vec operands;
-    const char *resume, *store, *out_dir, *known, *work;
+    const char *resume, *store, *out_dir, *known, *work, *pool;
     const char *markdown, *csv;
     uint64_t budget_time;
     bool json, quiet, import_only, retry, other_gpu, no_baselines, smoke;
@@ -417,8 +417,9 @@ static int run(int argc, const char **argv)
                 "PyTorch's times, measured before: a column of the table"),
         OPT_GROUP("Budgets of the whole campaign; each task gets an equal share of what is left"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
-                     "tokens of prompts and replies together"),
-        OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD", "money (prices.json)"),
+                     "tokens of prompts and replies together; tasks side by side do\n"
+                     "not overdraw them"),
+        OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD", "money (prices.json), likewise"),
         OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N", "how many candidates are judged"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
                      "wall time of this call: 9m. Then Hone stops; --resume goes on"),
@@ -441,6 +442,8 @@ static int run(int argc, const char **argv)
         OPT_GROUP("For Hone itself"),
         OPT_STR(0, "work", &b.work, "CAMPAIGN:N",
                 "work on one task of a campaign; a campaign starts this"),
+        OPT_STR(0, "budget-pool", &b.pool, "FILE",
+                "--work: what the tasks of the campaign have spent and reserved"),
         OPT_END(),
     };
     const struct options spec = {
@@ -477,6 +480,7 @@ static int run(int argc, const char **argv)
                                .device = c->device,
                                .on = c->on,
                                .budget = c->budget,
+                               .pool = b.pool,
                                .import_only = b.import_only};
         rc = bench_work(&w);
     } else if (b.resume ? argc > 0 : argc == 0) {

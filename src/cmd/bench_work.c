@@ -207,8 +207,12 @@ int bench_work(const struct bench_work *w)
     struct place p = {.store = NULL};
     struct run_config c;
     struct task *t = NULL;
-    struct optimize_run s = {
-        .config = &c, .out_dir = w->out_dir, .json = true, .quiet = true, .hone = w->hone};
+    struct optimize_run s = {.config = &c,
+                             .out_dir = w->out_dir,
+                             .json = true,
+                             .quiet = true,
+                             .hone = w->hone,
+                             .pool = w->pool};
     int rc = cmd_open_store(&p.store, w->store, true, &err);
     if (rc == 0)
         rc = find_entry(&p, w->which, &err);

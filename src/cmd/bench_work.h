@@ -17,6 +17,7 @@ struct bench_work {
     const char *store, *out_dir, *hone;
     const char *device, *on; /* "" = as the campaign has it */
     struct budget budget;    /* what the run may spend in all */
+    const char *pool;        /* the file of the campaign's budget; NULL = none */
     bool import_only;
 };
 

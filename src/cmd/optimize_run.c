@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/record.h"
+#include "author/limits/pool.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/eval_command.h"
@@ -195,6 +196,7 @@ struct run_resources {
     struct replay *replay;
     struct judge *judge;
     struct prices *prices;
+    struct budget_pool *pool; /* NULL = no budget of tokens or money */
 };
 
 static void run_resources_close(struct run_resources *p)
@@ -205,6 +207,7 @@ static void run_resources_close(struct run_resources *p)
     evaluator_close(p->model);
     for (int i = 0; i < AUTHOR_ROLES; i++)
         author_close(p->authors[i]);
+    budget_pool_close(p->pool);
     prices_free(p->prices);
     task_free(p->task);
 }
@@ -230,6 +233,32 @@ static int open_authors(struct run_resources *p, const struct optimize_run *s, s
         if (author_open(&p->authors[i], spec, &s->author, err) < 0 ||
             check_price(p, p->authors[i], &s->config->budget, err) < 0)
             return -1;
+    }
+    return 0;
+}
+
+/* Calls reserve what they may cost from the pool of the campaign, or from one of the run's own. */
+static int open_pool(struct run_resources *p, const struct optimize_run *s, struct arena *mem,
+                     struct err *err)
+{
+    const struct budget *b = &s->config->budget;
+    struct run_rec r;
+    char number[32];
+    if (s->pool ? budget_pool_join(&p->pool, s->pool, err) < 0 : false)
+        return err_prefix(err, "the campaign's budget");
+    if (!s->pool && (b->tokens || b->usd > 0)) {
+        snprintf(number, sizeof number, "%lld", (long long)s->run);
+        if (store_run_find(s->store, number, &r, mem, err) < 0 ||
+            budget_pool_open(&p->pool, NULL, &(struct pool_sum){b->tokens, b->usd},
+                             &(struct pool_sum){r.in_tokens + r.out_tokens, r.usd}, err) < 0)
+            return -1;
+    }
+    for (int i = 0; i < AUTHOR_ROLES && p->pool; i++) {
+        struct price price;
+        if (!p->authors[i])
+            continue;
+        prices_find(p->prices, author_scheme(p->authors[i]), author_model(p->authors[i]), &price);
+        author_set_budget(p->authors[i], p->pool, &price);
     }
     return 0;
 }
@@ -523,6 +552,7 @@ int optimize_run_finish(struct optimize_run *s)
         store_run_lock(s->store, s->run, &err) < 0 ||
         (s->resumed && keep_config(s, p.task, &mem, &err) < 0) ||
         store_run_end(s->store, s->run, "running", "", &err) < 0 ||
+        open_pool(&p, s, &mem, &err) < 0 ||
         (note.len && store_event_put(s->store, s->run, "task", "task", note.buf, &err) < 0))
         goto out;
     if (note.len)

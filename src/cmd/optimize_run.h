@@ -40,6 +40,7 @@ struct optimize_run {
     int64_t campaign; /* 0 = none */
     uint64_t entry;
     const char *hone;
+    const char *pool; /* the file of the campaign's budget (author/limits/pool.h); NULL = none */
 };
 
 /* Sets how many moves a step of `refine` asks for, if the user did not. If candidates run on a GPU,

@@ -77,6 +77,8 @@ struct curl_api {
     struct curl_msg *(*multi_info_read)(void *, int *);
 };
 
+#define MAX_HEADERS (64u << 10)
+
 struct http {
     void *lib;
     struct curl_api c;
@@ -94,7 +96,8 @@ struct http_transfer {
     char text[320];
     char curl_error[256];
     char content_type[128];
-    char retry_after[64];
+    bool headers_done;
+    struct strbuf answer_headers; /* lines of the last answer, each ends with \n */
     char *request_body;
     struct strbuf body;
     size_t max_bytes;
@@ -185,12 +188,12 @@ static size_t on_data(char *data, size_t size, size_t n, void *ctx)
 }
 
 /* If the line is the header `name`, copies its value, trimmed. */
-static void take_header(const char *line, size_t n, const char *name, char *out, size_t size,
+static bool take_header(const char *line, size_t n, const char *name, char *out, size_t size,
                         bool lower)
 {
     size_t len = strlen(name);
     if (n <= len || strncasecmp(line, name, len) != 0 || line[len] != ':')
-        return;
+        return false;
     const char *p = line + len + 1, *end = line + n;
     while (p < end && isspace((unsigned char)*p))
         p++;
@@ -202,6 +205,7 @@ static void take_header(const char *line, size_t n, const char *name, char *out,
         out[i] = (char)(!isprint(ch) ? '?' : lower ? tolower(ch) : ch);
     }
     out[k] = '\0';
+    return true;
 }
 
 static size_t on_header(char *line, size_t size, size_t n, void *ctx)
@@ -209,10 +213,15 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
     struct http_transfer *t = ctx;
     size_t bytes = size * n;
     t->last_byte_ns = now_ns();
-    if (bytes > 5 && memcmp(line, "HTTP/", 5) == 0)
-        t->content_type[0] = t->retry_after[0] = '\0';
+    if (bytes > 5 && memcmp(line, "HTTP/", 5) == 0) {
+        t->content_type[0] = '\0';
+        strbuf_clear(&t->answer_headers);
+        t->headers_done = false;
+    }
+    if (*line == '\r' || *line == '\n')
+        t->headers_done = http_status(t) >= 200;
     take_header(line, bytes, "content-type", t->content_type, sizeof t->content_type, true);
-    take_header(line, bytes, "retry-after", t->retry_after, sizeof t->retry_after, false);
+    strbuf_add(&t->answer_headers, line, bytes);
     return bytes;
 }
 
@@ -230,6 +239,7 @@ int http_start(struct http *h, const struct http_request *rq, struct http_transf
     }
     t->max_bytes = rq->max_bytes ? rq->max_bytes : 64u << 20;
     strbuf_init(&t->body, t->max_bytes);
+    strbuf_init(&t->answer_headers, MAX_HEADERS);
     t->started_ns = t->last_byte_ns = now_ns();
     t->total_ns = rq->total_ns ? rq->total_ns : 900000000000ull;
     t->stall_ns = rq->stall_ns ? rq->stall_ns : 120000000000ull;
@@ -388,9 +398,18 @@ const char *http_content_type(const struct http_transfer *t)
     return t->content_type;
 }
 
-const char *http_header_retry_after(const struct http_transfer *t)
+bool http_headers_done(const struct http_transfer *t)
 {
-    return t->retry_after;
+    return t->headers_done;
+}
+
+bool http_header(const struct http_transfer *t, const char *name, char *out, size_t size)
+{
+    const char *line = t->answer_headers.buf, *end = line + t->answer_headers.len, *eol;
+    for (; line < end && (eol = memchr(line, '\n', (size_t)(end - line))); line = eol + 1)
+        if (take_header(line, (size_t)(eol - line), name, out, size, false))
+            return true;
+    return false;
 }
 
 const struct strbuf *http_body(const struct http_transfer *t)
@@ -413,6 +432,7 @@ void http_transfer_free(struct http_transfer *t)
     else
         t->h->first = t->next;
     strbuf_release(&t->body);
+    strbuf_release(&t->answer_headers);
     free(t->request_body);
     free(t);
 }

@@ -63,7 +63,9 @@ enum http_outcome http_outcome(const struct http_transfer *t);
 const char *http_outcome_text(const struct http_transfer *t); /* one sentence, without secrets */
 int http_status(const struct http_transfer *t);               /* 0 = no answer yet */
 const char *http_content_type(const struct http_transfer *t); /* lower case; "" = none */
-const char *http_header_retry_after(const struct http_transfer *t); /* "" = none */
+bool http_headers_done(const struct http_transfer *t); /* all headers of the answer have come */
+/* Copies the value of a header of the answer, cut off at `size`. Returns false if there is none. */
+bool http_header(const struct http_transfer *t, const char *name, char *out, size_t size);
 const struct strbuf *http_body(const struct http_transfer *t);
 void http_transfer_free(struct http_transfer *t); /* cancels it if it still runs */
 

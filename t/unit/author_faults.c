@@ -27,13 +27,15 @@
 static int port;
 static int server_in = -1;
 static pid_t server;
+static struct temp_dir cache = TEMP_DIR_INIT;
 
 static int start_server(void **state)
 {
     int in[2], out[2];
     char line[32] = "";
-    if (pipe(in) < 0 || pipe(out) < 0)
+    if (temp_dir_make(&cache, NULL) < 0 || pipe(in) < 0 || pipe(out) < 0)
         return -1;
+    setenv("HONE_CACHE_DIR", cache.path, 1);
     server = fork();
     if (server == 0) {
         dup2(in[0], 0);
@@ -64,6 +66,7 @@ static int stop_server(void **state)
 {
     close(server_in);
     waitpid(server, NULL, 0);
+    temp_dir_release(&cache);
     return 0;
 }
 
@@ -71,6 +74,7 @@ struct expectation {
     char ok[512], fail[256];
     unsigned requests, continued, min_ms;
     bool estimated;
+    char only[16]; /* the one protocol that the script is for; "" = both */
 };
 
 static void unescape(char *s)
@@ -88,7 +92,7 @@ static void unescape(char *s)
 
 static struct expectation read_expectation(const char *name)
 {
-    struct expectation e = {{0}, {0}, 0, 0, 0, false};
+    struct expectation e = {{0}, {0}, 0, 0, 0, false, {0}};
     char path[512], line[1024];
     snprintf(path, sizeof path, "%s/%s", DIR, name);
     FILE *f = fopen(path, "r");
@@ -106,6 +110,8 @@ static struct expectation read_expectation(const char *name)
             e.continued = (unsigned)atoi(line + 17);
         } else if (str_starts(line, "expect min_ms ")) {
             e.min_ms = (unsigned)atoi(line + 14);
+        } else if (str_starts(line, "expect only ")) {
+            snprintf(e.only, sizeof e.only, "%.15s", line + 12);
         } else if (str_eq(line, "expect estimated")) {
             e.estimated = true;
         } else if (str_starts(line, "expect")) {
@@ -141,6 +147,8 @@ static void play(const char *file, const char *protocol)
     char script[128], base[256], spec[64];
     struct err err = ERR_INIT;
     struct expectation e = read_expectation(file);
+    if (e.only[0] && !str_eq(e.only, protocol))
+        return;
     snprintf(script, sizeof script, "%.*s", (int)(strlen(file) - 7), file);
     snprintf(base, sizeof base, "http://127.0.0.1:%d/%s", port, script);
     setenv("OPENAI_BASE_URL", base, 1);
@@ -245,8 +253,7 @@ static void test_request_shape(void **state)
     assert_string_equal(content(json_array_get(asked, 0)), "Be \xef\xbf\xbd brief.\n");
     assert_string_equal(content(json_array_get(asked, 1)), "Write \xef\xbf\xbd it.");
     json_decref(count);
-    static const char *const limits[][2] = {{"openai", "max_completion_tokens"},
-                                            {"anthropic", "max_tokens"}};
+    static const char *const limits[][2] = {{"openai", "max_tokens"}, {"anthropic", "max_tokens"}};
     for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
         count = server_count("37-too-many-tokens", limits[i][0]);
         bodies = json_object_get(count, "bodies");
@@ -256,6 +263,12 @@ static void test_request_shape(void **state)
             json_integer_value(json_object_get(json_array_get(bodies, 1), limits[i][1])), 16384);
         json_decref(count);
     }
+    count = server_count("43-wants-the-newer-limit", "openai");
+    bodies = json_object_get(count, "bodies");
+    assert_non_null(json_object_get(json_array_get(bodies, 0), "max_tokens"));
+    assert_null(json_object_get(json_array_get(bodies, 1), "max_tokens"));
+    assert_non_null(json_object_get(json_array_get(bodies, 1), "max_completion_tokens"));
+    json_decref(count);
     count = server_count("11-token-limit", "anthropic");
     bodies = json_object_get(count, "bodies");
     const json_t *messages = json_object_get(json_array_get(bodies, 1), "messages");

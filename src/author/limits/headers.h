@@ -1,0 +1,39 @@
+/*
+ * headers.h - reads how much a provider still allows from the headers of its answer.
+ *
+ * Known are the headers of OpenAI (x-ratelimit-remaining-requests), of Anthropic
+ * (anthropic-ratelimit-input-tokens-remaining), and the ones without a unit that proxies send
+ * (x-ratelimit-remaining, ratelimit-remaining), which count requests.
+ */
+#ifndef AUTHOR_LIMITS_HEADERS_H
+#define AUTHOR_LIMITS_HEADERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What providers count. A provider that counts input and output apart gives no LIMIT_TOKENS. */
+enum limit_kind { LIMIT_REQUESTS, LIMIT_TOKENS, LIMIT_INPUT, LIMIT_OUTPUT, LIMIT_KINDS };
+
+extern const char *const limit_kind_names[LIMIT_KINDS]; /* "requests", "tokens", ... */
+
+struct limit_told {
+    double limit;     /* for each minute; 0 = the answer does not tell */
+    double remaining; /* <0 = the answer does not tell */
+    double reset_s;   /* how long until the whole limit is free again; <0 = not told */
+};
+
+/* Copies the value of a header into `out`. Returns false if there is no such header. */
+typedef bool (*header_get)(const void *ctx, const char *name, char *out, size_t size);
+
+/* Returns how many limits the answer tells. */
+unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get, const void *ctx);
+
+/* Reads "1s", "6m0s", "20ms", "12.5" (seconds), "2026-11-16T22:50:00Z", a Unix time in seconds or
+ * milliseconds, or an HTTP date. Returns the seconds from now on, at least 0; -1 if the text is
+ * none of these. */
+double limit_seconds(const char *text);
+/* The pause that an answer asks for by retry-after-ms or retry-after, in seconds; -1 = none. */
+double limit_retry_after(header_get get, const void *ctx);
+
+#endif

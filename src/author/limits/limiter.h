@@ -1,0 +1,79 @@
+/*
+ * limiter.h - all processes of a user that ask one model with one key keep to its limits together.
+ *
+ *     struct limiter *l = limiter_open(&(struct limiter_config){.provider = url, .model = m,
+ *                                                               .key = key});
+ *     int t = limiter_queue(l, need);                 need[LIMIT_TOKENS] = prompt + longest reply
+ *     while (!limiter_is_granted(l, t, &why)) ...     sleep a little; `why` is for the user
+ *     send the request;
+ *     limiter_answered(l, t, true, told);             its headers have come (headers.h)
+ *     limiter_end(l, t, used);                        its body has come
+ *
+ * A ticket:   WAITING ──> GRANTED ──> SENT ──> ANSWERED ──> freed by limiter_end
+ *
+ * Who is granted:
+ *  - Limits come from the headers of answers alone. As long as no answer has come, one request is
+ *    under way at a time, so that the others need not run into a limit. A provider that tells no
+ *    limits is not limited.
+ *  - In no minute do requests take more than the limit. That suits providers that count by the
+ *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. A
+ * request counts with the prompt and the longest reply until it ends. Some providers go on counting
+ * the longest reply, so we do too until a later answer says that more is left.
+ *  - Each answer says how much is left. If that is less than we think, other machines use the key
+ *    too, and we count what they took.
+ *  - Requests are spread over the minute: an eighth of a limit may go at once. Otherwise runs with
+ *    many calls would take the whole limit before a run that makes one call at a time comes back.
+ *  - Among the waiting runs the one that got least so far is next. A run is a process.
+ *  - After an answer such as 429 nobody sends until the pause is over, and then one at a time until
+ *    an answer is good.
+ *
+ * The state is in an owner-only file in the cache directory (sys/shared_state.h). Its name is a
+ * hash of a random secret of the user, the address, the model and the key; the key is not in it.
+ * Tickets of a process that died are taken back within a second. If the file cannot be used, the
+ * limiter works for this process alone and logs a warning.
+ */
+#ifndef AUTHOR_LIMITS_LIMITER_H
+#define AUTHOR_LIMITS_LIMITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "author/limits/headers.h"
+#include "base/err.h"
+
+struct limiter;
+
+struct limiter_config {
+    const char *provider, *model, *key;
+    uint64_t window_ns;    /* the "minute" of the provider; 0 = 60 s */
+    uint64_t (*now)(void); /* NULL = now_ns */
+    int64_t run;           /* callers with the same number share their turns; 0 = the process */
+};
+
+struct limiter_wait {
+    uint64_t until_ns; /* not before this time of now_ns(); 0 = not known */
+    char text[200];    /* what the call waits for */
+};
+
+struct limiter *limiter_open(const struct limiter_config *cfg);
+void limiter_close(struct limiter *l);
+
+/* Joins the queue. Returns the ticket, or -1 if the queue is full: try again later. */
+int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS]);
+/* Returns true once, when the request may be sent; send it at once. `why` may be NULL. */
+bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why);
+/* The headers have come. `ok`: the provider took the request. */
+void limiter_answered(struct limiter *l, int ticket, bool ok,
+                      const struct limit_told told[LIMIT_KINDS]);
+/* Gives the ticket back, with the amounts that the request used in the end; NULL if they are not
+ * known. Good for tickets of any state. */
+void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS]);
+/* Nobody sends for so long. */
+void limiter_pause(struct limiter *l, uint64_t pause_ns);
+
+/* How many output tokens a reply may have, for need[LIMIT_OUTPUT]. Providers count these as the
+ * model writes them, so we expect twice the longest reply of late, and not the cap of one reply,
+ * which is seldom reached. */
+double limiter_expected_output(struct limiter *l, double most);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * pool.h - a budget that concurrent calls, of one process or of many, never overdraw.
+ *
+ *     struct budget_pool *p;
+ *     budget_pool_open(&p, path, &(struct pool_sum){.tokens = 500000}, &spent, err);
+ *     int t;
+ *     switch (budget_pool_reserve(p, &wish, &t, &why)) {
+ *     case POOL_YES:  send; then budget_pool_settle(p, t, &used);      wish.out may be less now
+ *     case POOL_WAIT: other calls hold what is left and may give some back: ask again later
+ *     case POOL_OVER: the budget is used up, `why` says so
+ *     }
+ *
+ * A call reserves its prompt and its longest reply before it is sent, and settles for what it used.
+ * So the sum of what was spent and what calls under way may still spend never exceeds the limit. If
+ * less is left than the longest reply needs, and no other call can give anything back, the reply is
+ * held to what is left. Reservations of a process that died are given back.
+ *
+ * A campaign keeps its pool in a file that its processes share (sys/shared_state.h); a run of its
+ * own has a pool in memory.
+ */
+#ifndef AUTHOR_LIMITS_POOL_H
+#define AUTHOR_LIMITS_POOL_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+/* Replies are never held to fewer tokens: a kernel would not fit. */
+#define POOL_LEAST_REPLY 2048
+
+struct budget_pool;
+
+struct pool_sum {
+    uint64_t tokens;
+    double usd;
+};
+
+struct pool_wish {
+    uint64_t prompt;            /* tokens, at most */
+    uint64_t out;               /* tokens of the longest reply; budget_pool_reserve may lower it */
+    double prompt_usd, out_usd; /* the price of one token */
+};
+
+enum pool_answer { POOL_YES, POOL_WAIT, POOL_OVER };
+
+/* Creates the pool. Limits of 0 are no limits. `path` NULL = for this process alone. */
+int budget_pool_open(struct budget_pool **out, const char *path, const struct pool_sum *limit,
+                     const struct pool_sum *spent, struct err *err);
+/* Opens a pool that another process created. */
+int budget_pool_join(struct budget_pool **out, const char *path, struct err *err);
+void budget_pool_close(struct budget_pool *p);
+
+enum pool_answer budget_pool_reserve(struct budget_pool *p, struct pool_wish *wish, int *ticket,
+                                     struct strbuf *why);
+void budget_pool_settle(struct budget_pool *p, int ticket, const struct pool_sum *used);
+/* Counts what was spent without a reservation. */
+void budget_pool_charge(struct budget_pool *p, const struct pool_sum *used);
+
+/* What was spent, and what calls under way have reserved. */
+void budget_pool_read(struct budget_pool *p, struct pool_sum *spent, struct pool_sum *reserved);
+
+#endif

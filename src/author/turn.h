@@ -1,0 +1,62 @@
+/*
+ * turn.h - when a request may be sent: the budget pays for it, and the provider's limits allow it.
+ *
+ *     struct turn t = TURN_INIT;
+ *     enum turn_answer a = turn_take(&t, &rules, prompt, &most, &why);    again until TURN_GO
+ *     ... send; when the headers have come: turn_answered(&t, &rules, transfer);
+ *     turn_end(&t, &rules, &used);                                        in any state
+ */
+#ifndef AUTHOR_TURN_H
+#define AUTHOR_TURN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "author/budget.h"
+#include "author/limits/limiter.h"
+#include "author/limits/pool.h"
+#include "base/strbuf.h"
+#include "sys/http.h"
+
+struct turn_rules {
+    struct limiter *limiter;
+    struct budget_pool *pool; /* NULL = no budget */
+    struct price price;
+    uint64_t longest_wait_ns; /* a longer wait for the provider is a failure */
+};
+
+struct turn {
+    int pool_ticket, limit_ticket; /* -1 = none */
+    bool answered;
+};
+#define TURN_INIT     \
+    {                 \
+        -1, -1, false \
+    }
+
+/* The tokens of one answer. */
+struct turn_used {
+    uint64_t in, cached, cache_write, out;
+};
+
+enum turn_answer {
+    TURN_GO,
+    TURN_WAIT,     /* `why`: for what */
+    TURN_OVER,     /* the budget is used up; `why` says so */
+    TURN_TOO_LONG, /* the provider's limit is used up for longer than anyone should wait */
+};
+
+/* `prompt` is the greatest number of tokens that the prompt may have, `most` that of the reply. If
+ * the budget pays only for a shorter reply, `most` becomes smaller. */
+enum turn_answer turn_take(struct turn *t, const struct turn_rules *r, uint64_t prompt,
+                           uint32_t *most, struct strbuf *why);
+void turn_answered(struct turn *t, const struct turn_rules *r, const struct http_transfer *http);
+/* `used` NULL: the answer is not known. */
+void turn_end(struct turn *t, const struct turn_rules *r, const struct turn_used *used);
+
+/* The pause that an answer asks for, in seconds; -1 = none. */
+double turn_retry_after(const struct http_transfer *http);
+/* A number of tokens that the text surely does not exceed, for reservations. */
+uint64_t turn_token_bound(uint64_t estimate, uint64_t bytes);
+
+#endif

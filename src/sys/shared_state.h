@@ -1,0 +1,54 @@
+/*
+ * shared_state.h - a plain struct that several processes of one user change, one at a time.
+ *
+ *     struct shared_state *s;
+ *     shared_state_open(&s, "/home/me/.cache/hone/limits/ab12", MAGIC, sizeof(struct mine), err);
+ *     struct mine *m = shared_state_begin(s);      waits until no other process is between
+ *     m->count++;                                  begin and end
+ *     shared_state_end(s, true);                   false: forget the change
+ *
+ * Invariants:
+ *  1. The file holds two copies of the struct and says which one is current. begin() copies the
+ *     current one to the other, the caller changes the other, and end() makes it the current one by
+ *     writing one word. So a process that is killed at any instant leaves the state before its
+ *     change or after it, never a mixture.
+ *  2. The kernel drops the lock of begin() when its holder dies.
+ *  3. A new state is all zeros.
+ *  4. Each opener is a member and holds a lock on a byte of its own. A member is alive as long as
+ *     that byte is locked, so nobody has to trust process numbers.
+ *
+ * The file belongs to its owner alone. It is for one machine since its last boot: callers put the
+ * boot's id into the name (shared_state_boot_id). Without a path the state is private to this
+ * process.
+ */
+#ifndef SYS_SHARED_STATE_H
+#define SYS_SHARED_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SHARED_STATE_MEMBERS 128
+
+struct shared_state;
+
+/* Opens or creates the file and becomes a member. `magic` names the struct and its version. `path`
+ * may be NULL. */
+int shared_state_open(struct shared_state **out, const char *path, uint64_t magic, size_t size,
+                      struct err *err);
+void shared_state_close(struct shared_state *s);
+
+void *shared_state_begin(struct shared_state *s);
+void shared_state_end(struct shared_state *s, bool keep);
+
+/* The number of this member, below SHARED_STATE_MEMBERS. A new member may get the number of a dead
+ * one: it must first forget whatever the state holds about that number. */
+unsigned shared_state_member(const struct shared_state *s);
+bool shared_state_is_alive(const struct shared_state *s, unsigned member);
+
+/* Writes a text that changes with each boot of this machine; "" if the system does not tell. */
+void shared_state_boot_id(char out[64]);
+
+#endif
