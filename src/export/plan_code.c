@@ -1,8 +1,6 @@
 #include "export/plan_code.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -45,19 +43,11 @@ const char *code_text(struct plan_code *c, const char *text)
 
 const char *code_double(struct plan_code *c, double v)
 {
-    bool python = c->scope.lang == LANG_PYTHON;
-    if (isnan(v))
-        return python ? "float(\"nan\")" : "(0.0 / 0.0)";
-    if (isinf(v))
-        return python ? (v > 0 ? "float(\"inf\")" : "float(\"-inf\")")
-                      : (v > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)");
-    char text[40];
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
-            break;
-    }
-    return arena_printf(&c->m->arena, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    struct strbuf sb = STRBUF_INIT(64);
+    formula_real(&sb, v, c->scope.lang);
+    const char *text = arena_strdup(&c->m->arena, sb.buf);
+    strbuf_release(&sb);
+    return text;
 }
 
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i)

@@ -153,7 +153,14 @@ static void argument(struct plan_code *c, const struct plan_arg *a, const struct
         scalar(c, &t->scalars.items[a->index], s);
         break;
     case PLAN_ARG_EXPR:
-        number(c, expr_text(a->expr), code_value(c, a->expr, "0"), false, s);
+        if (expr_is_real(a->expr))
+            code_line(c, "arg_real(plan, \"%s\", %s, %u);", code_text(c, expr_text(a->expr)),
+                      code_value(c, a->expr, "0"), s->size);
+        else
+            number(c, expr_text(a->expr), code_value(c, a->expr, "0"), false, s);
+        break;
+    case PLAN_ARG_NULL:
+        code_line(c, "arg_pointer(plan, NULL);");
         break;
     }
 }

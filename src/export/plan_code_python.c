@@ -94,7 +94,13 @@ static const char *argument(struct plan_code *c, const struct plan_arg *a,
         return number(c, a->text, name_in(LANG_PYTHON, t->axes.items[a->index].name, mem), s);
     case PLAN_ARG_SCALAR:
         return scalar(c, &t->scalars.items[a->index], s);
+    case PLAN_ARG_NULL:
+        return "plan.bits(0, 8)";
     case PLAN_ARG_EXPR:
+        if (expr_is_real(a->expr))
+            return arena_printf(mem, "plan.real(\"%s\", lambda: %s, %u)",
+                                code_text(c, expr_text(a->expr)), code_value(c, a->expr, "0"),
+                                s->size);
         return number(c, expr_text(a->expr), code_value(c, a->expr, "0"), s);
     }
     BUG("argument of kind %d", (int)a->kind);

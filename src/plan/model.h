@@ -24,7 +24,8 @@ enum plan_arg_kind {
     PLAN_ARG_SCALAR,
     PLAN_ARG_WORKSPACE,
     PLAN_ARG_MAP,
-    PLAN_ARG_EXPR
+    PLAN_ARG_EXPR, /* the expression may be real: expr_is_real() */
+    PLAN_ARG_NULL  /* a null pointer */
 };
 
 struct plan_arg {
@@ -77,6 +78,10 @@ struct plan {
     const char **names;
     size_t nnames;
     int64_t *setting_values;
+    /* The floating-point scalars, which only arguments may use, with their values. */
+    const char **reals;
+    double *real_values;
+    size_t nreals;
     VEC(struct plan_launch) launches;
     VEC(struct plan_workspace) workspaces;
     VEC(struct plan_map) maps;

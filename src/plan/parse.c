@@ -157,24 +157,42 @@ static void collect_names(struct plan *p, const char *source, size_t len)
         p->setting_values[i] = s[i].values[s[i].at];
     }
     p->nnames = known + n;
+    p->reals = arena_alloc(&p->arena, p->task->scalars.n * sizeof *p->reals);
+    p->real_values = arena_alloc(&p->arena, p->task->scalars.n * sizeof *p->real_values);
+    vec_each (const struct task_scalar, sc, &p->task->scalars)
+        if (dtype_is_float(sc->dtype)) {
+            p->reals[p->nreals] = sc->name;
+            p->real_values[p->nreals++] = sc->value;
+        }
+}
+
+/* Gives settings their values and checks that every alignof names a tensor. */
+static bool finish_expr(struct plan *p, const struct json_node *n, struct expr *e)
+{
+    for (size_t i = p->task->names.n; i < p->nnames; i++)
+        expr_fix(e, i, p->setting_values[i - p->task->names.n]);
+    size_t col;
+    const char *name;
+    for (size_t i = 0; (name = expr_alignof_name(e, i, &col)); i++)
+        if (task_tensor_index(p->task, name) < 0) {
+            problem_at(n->r, n->path, false, col + 1, "alignof: there is no tensor '%s'", name);
+            return false;
+        }
+    return true;
 }
 
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out)
 {
     if (!p->task)
         return true;
-    if (!json_node_expr(n, p->names, p->nnames, out))
-        return false;
-    for (size_t i = p->task->names.n; i < p->nnames; i++)
-        expr_fix(*out, i, p->setting_values[i - p->task->names.n]);
-    size_t col;
-    const char *name;
-    for (size_t i = 0; (name = expr_alignof_name(*out, i, &col)); i++)
-        if (task_tensor_index(p->task, name) < 0) {
-            problem_at(n->r, n->path, false, col + 1, "alignof: there is no tensor '%s'", name);
-            return false;
-        }
-    return true;
+    return json_node_expr(n, p->names, p->nnames, out) && finish_expr(p, n, *out);
+}
+
+/* Parses an argument, which may be a real number. */
+static struct expr *arg_expr(struct plan *p, const char *text, size_t *col, struct err *err)
+{
+    struct expr_names names = {p->names, p->nnames, p->reals, p->nreals};
+    return expr_parse_real(text, strlen(text), &names, &p->arena, col, err);
 }
 
 /* Checks a constant now, because its line and column are known here. Other expressions are checked
@@ -237,7 +255,9 @@ static void unknown_arg(const struct plan *p, const struct json_node *n, const c
         strbuf_addf(&sb, ", %s", p->workspaces.items[i].name);
     for (size_t i = 0; i < p->maps.n; i++)
         strbuf_addf(&sb, ", %s", p->maps.items[i].name);
-    if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
+    if (str_eq(name, "null") || str_eq(name, "NULL") || str_eq(name, "nullptr"))
+        json_node_bad(n, "a null pointer is written null, without quotes");
+    else if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
         json_node_bad(n, "argument \"%.64s\" is neither a name nor an expression: %s", name,
                       err->msg);
     else
@@ -250,10 +270,25 @@ static void parse_arg(struct plan *p, const struct json_node *n, struct plan_lau
 {
     struct plan_arg arg = {.text = ""};
     struct err err = ERR_INIT;
+    char number[40];
     if (json_is_integer(n->j)) {
         arg.kind = PLAN_ARG_EXPR;
         if (plan_expr(p, n, &arg.expr))
             *vec_push(&l->args) = arg;
+        return;
+    }
+    if (json_is_null(n->j)) {
+        arg = (struct plan_arg){.kind = PLAN_ARG_NULL, .text = "null"};
+        *vec_push(&l->args) = arg;
+        return;
+    }
+    if (json_is_real(n->j)) {
+        snprintf(number, sizeof number, "%.17e", json_real_value(n->j));
+        arg = (struct plan_arg){PLAN_ARG_EXPR, arena_strdup(&p->arena, number), 0, NULL};
+        if (!p->task || (arg.expr = arg_expr(p, number, NULL, &err)))
+            *vec_push(&l->args) = arg;
+        else
+            json_node_bad(n, "%s", err.msg);
         return;
     }
     if (!json_node_str(n, EXPR_MAX_LEN, &arg.text))
@@ -263,11 +298,11 @@ static void parse_arg(struct plan *p, const struct json_node *n, struct plan_lau
             json_object_get(json_object_get(p->doc, "workspace"), arg.text))
             return; /* a problem was already reported for it */
         arg.kind = PLAN_ARG_EXPR;
-        if (!expr_parse(arg.text, strlen(arg.text), p->names, p->nnames, &p->arena, NULL, &err)) {
+        if (!(arg.expr = arg_expr(p, arg.text, NULL, &err))) {
             unknown_arg(p, n, arg.text, &err);
             return;
         }
-        if (!plan_expr(p, n, &arg.expr))
+        if (!finish_expr(p, n, arg.expr))
             return;
     }
     *vec_push(&l->args) = arg;

@@ -1,6 +1,7 @@
 /*
  * resolve.c - resolves a plan at one shape to the numbers of job.bin.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -166,6 +167,25 @@ static void store_float(double v, const struct sig_param *s, enum dtype type, st
         dtype_store(s->size == 8 ? DT_F64 : DT_F32, out->bytes, v);
 }
 
+/* Computes a real number in double and rounds it once to the parameter. */
+static int resolve_real(struct resolver *r, const struct expr *e, const struct sig_param *s,
+                        struct job_arg *out, struct err *err)
+{
+    struct expr_env env = {.values = r->s->axes,
+                           .alignof_fn = tensor_align,
+                           .ctx = (void *)r->s,
+                           .reals = r->p->real_values};
+    double v;
+    if (expr_eval_real(e, &env, &v, err) < 0)
+        return -1;
+    out->kind = JOB_ARG_BYTES;
+    out->size = s->size;
+    if (s->size == 4 && isinf((float)v))
+        return err_set(err, ERR_INPUT, "'%s' is larger than the largest float", expr_text(e));
+    store_float(v, s, DT_F32, out);
+    return 0;
+}
+
 static int resolve_number(struct resolver *r, const struct plan_arg *a, const struct sig_param *s,
                           struct job_arg *out, struct err *err)
 {
@@ -175,6 +195,8 @@ static int resolve_number(struct resolver *r, const struct plan_arg *a, const st
     const char *text = a->text;
     if (a->kind == PLAN_ARG_AXIS) {
         v = r->s->axes[a->index];
+    } else if (a->kind == PLAN_ARG_EXPR && expr_is_real(a->expr)) {
+        return resolve_real(r, a->expr, s, out, err);
     } else if (a->kind == PLAN_ARG_EXPR) {
         text = expr_text(a->expr);
         if (plan_eval(r->s, a->expr, &v, err) < 0)
@@ -211,6 +233,9 @@ static int resolve_arg(struct resolver *r, const struct plan_arg *a, const struc
     case PLAN_ARG_WORKSPACE:
         out->kind = JOB_ARG_BUFFER;
         return need_workspace(r, a->index, &out->index, err);
+    case PLAN_ARG_NULL:
+        out->kind = JOB_ARG_BYTES;
+        return 0;
     case PLAN_ARG_MAP:
         out->kind = JOB_ARG_TENSORMAP;
         out->size = 128;
