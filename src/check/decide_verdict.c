@@ -712,7 +712,8 @@ static void check_timed_results(struct verdict *v, const struct check_input *in)
         n++;
         first = c;
         for (uint32_t l = 0; l < p->nlaunches; l++)
-            if (!launched_where_checked(in, p->launches[l].kernel)) {
+            if (p->launches[l].kind == JOB_KERNEL &&
+                !launched_where_checked(in, p->launches[l].kernel)) {
                 *vec_push(&v->warnings) = arena_printf(
                     &v->arena,
                     "kernel '%s' runs on %s, which is only timed, and on no shape that is checked: "

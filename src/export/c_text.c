@@ -10,9 +10,10 @@ void c_text_each_kernel(const struct export_model *m,
     const struct plan *p = m->in.plan;
     size_t n = 0;
     for (size_t i = 0; i < p->launches.n; i++) {
-        bool seen = false;
+        bool seen = p->launches.items[i].kind != PLAN_KERNEL;
         for (size_t k = 0; k < i; k++)
-            seen |= str_eq(p->launches.items[k].kernel, p->launches.items[i].kernel);
+            seen |= p->launches.items[k].kind == PLAN_KERNEL &&
+                    str_eq(p->launches.items[k].kernel, p->launches.items[i].kernel);
         if (!seen)
             fn(ctx, n++, p->launches.items[i].kernel);
     }

@@ -89,6 +89,10 @@ static void walk_needs(struct plan_code *c, const struct plan_launch *l)
                 workspace[m->index] = true;
         }
     }
+    if (l->kind != PLAN_KERNEL && l->to.of_workspace)
+        workspace[l->to.index] = true;
+    if (l->kind == PLAN_COPY && l->from.of_workspace)
+        workspace[l->from.index] = true;
     for (size_t i = 0; i < p->workspaces.n; i++)
         if (workspace[i] && c->printer->workspace)
             c->printer->workspace(c, i);
@@ -114,7 +118,10 @@ void plan_code_write(struct export_model *m, const struct plan_printer *p, struc
         const struct plan_launch *l = &m->in.plan->launches.items[i];
         p->begin_launch(&c, l, l->when ? formula_of(l->when, &c.scope, &m->arena) : NULL);
         walk_needs(&c, l);
-        p->launch(&c, l, export_sig(m, l));
+        if (l->kind == PLAN_KERNEL)
+            p->launch(&c, l, export_sig(m, l));
+        else
+            p->transfer(&c, l);
         p->end_launch(&c, l);
     }
 }

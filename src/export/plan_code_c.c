@@ -186,6 +186,28 @@ static void launch(struct plan_code *c, const struct plan_launch *l, const struc
         argument(c, &l->args.items[i], &sig->params[i]);
 }
 
+/* The name, the address and the size of a buffer, and an offset in it: arguments of a call. */
+static const char *part(struct plan_code *c, const struct plan_part *x)
+{
+    struct arena *a = &c->m->arena;
+    const char *offset = code_value(c, x->offset, "0");
+    if (x->of_workspace)
+        return arena_printf(a, "\"%s\", %s, plan->workspace[%zu].bytes, %s", x->name,
+                            c_name(c, x->name), x->index, offset);
+    return arena_printf(a, "\"%s\", plan->tensor[%zu].address, plan->tensor[%zu].bytes, %s",
+                        x->name, x->index, x->index, offset);
+}
+
+static void transfer(struct plan_code *c, const struct plan_launch *l)
+{
+    const char *bytes = code_value(c, l->bytes, "REST");
+    if (l->kind == PLAN_MEMSET)
+        code_line(c, "launch_memset(plan, %s, %s, %s, %u);", part(c, &l->to), bytes,
+                  code_value(c, l->value, "0"), l->width);
+    else
+        code_line(c, "launch_copy(plan, %s, %s, %s);", part(c, &l->from), part(c, &l->to), bytes);
+}
+
 static void end_launch(struct plan_code *c, const struct plan_launch *l)
 {
     (void)l;
@@ -203,5 +225,6 @@ const struct plan_printer plan_printer_c = {
     .workspace = workspace,
     .map = map,
     .launch = launch,
+    .transfer = transfer,
     .end_launch = end_launch,
 };

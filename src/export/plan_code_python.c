@@ -128,6 +128,17 @@ static void launch(struct plan_code *c, const struct plan_launch *l, const struc
     code_line(c, "            ))");
 }
 
+static void transfer(struct plan_code *c, const struct plan_launch *l)
+{
+    const char *bytes = code_value(c, l->bytes, "None"), *at = code_value(c, l->to.offset, "0");
+    if (l->kind == PLAN_MEMSET)
+        code_line(c, "plan.memset(\"%s\", value=%s, width=%u, offset=%s, size=%s)", l->to.name,
+                  code_value(c, l->value, "0"), l->width, at, bytes);
+    else
+        code_line(c, "plan.copy(\"%s\", \"%s\", source_offset=%s, target_offset=%s, size=%s)",
+                  l->from.name, l->to.name, code_value(c, l->from.offset, "0"), at, bytes);
+}
+
 static void end_launch(struct plan_code *c, const struct plan_launch *l)
 {
     if (l->when)
@@ -141,5 +152,6 @@ const struct plan_printer plan_printer_python = {
     .workspace = workspace,
     .map = map,
     .launch = launch,
+    .transfer = transfer,
     .end_launch = end_launch,
 };

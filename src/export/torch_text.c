@@ -144,12 +144,15 @@ static void add_kernel_name(void *ctx, size_t i, const char *kernel)
 static bool plan_uses_align(const struct export_model *m)
 {
     vec_each (const struct plan_launch, l, &m->in.plan->launches) {
-        struct expr *const all[] = {l->when,       l->smem,       l->grid[0],   l->grid[1],
-                                    l->grid[2],    l->block[0],   l->block[1],  l->block[2],
-                                    l->cluster[0], l->cluster[1], l->cluster[2]};
+        struct expr *const all[] = {l->when,       l->smem,       l->grid[0],    l->grid[1],
+                                    l->grid[2],    l->block[0],   l->block[1],   l->block[2],
+                                    l->cluster[0], l->cluster[1], l->cluster[2], l->bytes,
+                                    l->value,      l->to.offset,  l->from.offset};
         for (size_t i = 0; i < ARRAY_LEN(all); i++)
             if (all[i] && expr_alignof_name(all[i], 0, NULL))
                 return true;
+        if (l->kind == PLAN_MEMSET && l->width > 1)
+            return true; /* so does that of a memset in units of several bytes */
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
                 return true; /* a tensor map needs an address that is a multiple of 16 */

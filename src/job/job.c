@@ -19,7 +19,7 @@ enum {
     MIN_CASE = 88,
     MIN_BUFFER = 100,
     MIN_PROGRAM = 12,
-    MIN_LAUNCH = 4 + 9 * 4 + 8 + 4 + 4 + 1 + 4,
+    MIN_LAUNCH = 1 + 4 + 9 * 4 + 8 + 4 + 4 + 1 + 4,
     MIN_ARG = 1 + 4 + 8 + 4,
     MIN_TENSORMAP = 100,
     MIN_CALL = 36,
@@ -67,8 +67,22 @@ static void put_buffer(struct strbuf *o, const struct job_buffer *b)
     wire_put_f64(o, b->acc_eps);
 }
 
+static void put_transfer(struct strbuf *o, const struct job_transfer *t)
+{
+    wire_put_u32(o, t->to);
+    wire_put_u32(o, t->from);
+    wire_put_u64(o, t->to_offset);
+    wire_put_u64(o, t->from_offset);
+    wire_put_u64(o, t->bytes);
+    wire_put_u32(o, t->value);
+    wire_put_u32(o, t->width);
+}
+
 static void put_launch(struct strbuf *o, const struct job_launch *l)
 {
+    wire_put_u8(o, (uint8_t)l->kind);
+    if (l->kind != JOB_KERNEL)
+        put_transfer(o, &l->transfer);
     wire_put_str(o, l->kernel);
     for (int i = 0; i < 3; i++) {
         wire_put_u32(o, l->grid[i]);
@@ -321,9 +335,39 @@ static void get_arg(struct wire_reader *r, struct job_arg *arg, const struct job
     }
 }
 
+static bool in_buffer(const struct job_case *c, uint32_t i, uint64_t offset, uint64_t bytes)
+{
+    return i < c->nbuffers && bytes <= c->buffers[i].bytes && offset <= c->buffers[i].bytes - bytes;
+}
+
+static void get_transfer(struct wire_reader *r, struct job_transfer *t, enum job_launch_kind kind,
+                         const struct job_case *c)
+{
+    t->to = wire_get_u32(r, "transfer");
+    t->from = wire_get_u32(r, "transfer");
+    t->to_offset = wire_get_u64(r, "transfer");
+    t->from_offset = wire_get_u64(r, "transfer");
+    t->bytes = wire_get_u64(r, "transfer");
+    t->value = wire_get_u32(r, "memset value");
+    t->width = wire_get_u32(r, "memset width");
+    wire_require(r, in_buffer(c, t->to, t->to_offset, t->bytes), "transfer");
+    wire_require(r, r->bad || c->buffers[t->to].role != JOB_INPUT, "transfer to an input");
+    wire_require(r, kind == JOB_MEMSET || in_buffer(c, t->from, t->from_offset, t->bytes),
+                 "transfer");
+    wire_require(r, t->width == 1 || t->width == 2 || t->width == 4, "memset width");
+    wire_require(r, r->bad || (t->to_offset % t->width == 0 && t->bytes % t->width == 0),
+                 "memset width");
+    bool apart = t->to != t->from || t->to_offset >= t->from_offset + t->bytes ||
+                 t->from_offset >= t->to_offset + t->bytes;
+    wire_require(r, kind == JOB_MEMSET || apart, "copy onto itself");
+}
+
 static void get_launch(struct wire_reader *r, struct arena *a, struct job_launch *l,
                        const struct job_case *c, uint32_t ntensormaps)
 {
+    l->kind = (enum job_launch_kind)wire_get_enum(r, JOB_COPY + 1, "launch kind");
+    if (l->kind != JOB_KERNEL)
+        get_transfer(r, &l->transfer, l->kind, c);
     l->kernel = get_name(r, a, "kernel name");
     for (int i = 0; i < 3; i++) {
         l->grid[i] = wire_get_u32(r, "grid");
@@ -533,4 +577,12 @@ uint64_t job_hash(const void *data, size_t len)
 bool job_has_choice(const struct job_buffer *b)
 {
     return b->role == JOB_OUTPUT && !dtype_is_float(b->dtype) && b->acc_eps >= 1;
+}
+
+bool job_fills(const struct job_program *p, uint32_t buffer)
+{
+    for (uint32_t l = 0; l < p->nlaunches; l++)
+        if (p->launches[l].kind != JOB_KERNEL && p->launches[l].transfer.to == buffer)
+            return true;
+    return false;
 }

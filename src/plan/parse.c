@@ -327,6 +327,78 @@ static void parse_launch_dims(struct plan *p, const struct json_node *n, struct 
         json_node_flag(&c, &l->cooperative);
 }
 
+static bool parse_part(struct plan *p, const struct json_node *n, const char *key,
+                       const char *offset, struct plan_part *out)
+{
+    struct json_node c;
+    struct plan_arg found = {.text = ""};
+    struct err err = ERR_INIT;
+    if (!json_node_need(n, key, &c) || !json_node_str(&c, 255, &out->name))
+        return false;
+    if (p->task) {
+        found.text = out->name;
+        if (!lookup(p, out->name, &found)) {
+            err_set(&err, ERR_INPUT, "there is no such name");
+            unknown_arg(p, &c, out->name, &err);
+            return false;
+        }
+        if (found.kind != PLAN_ARG_TENSOR && found.kind != PLAN_ARG_WORKSPACE) {
+            json_node_bad(&c, "\"%.64s\" is neither a tensor nor a workspace", out->name);
+            return false;
+        }
+    }
+    out->of_workspace = found.kind == PLAN_ARG_WORKSPACE;
+    out->index = found.index;
+    return !json_node_get(n, offset, &c) || plan_expr(p, &c, &out->offset);
+}
+
+/* An input must stay as it is. */
+static bool check_target(struct plan *p, const struct json_node *n, const char *key,
+                         const struct plan_part *to)
+{
+    struct json_node c;
+    if (!p->task || to->of_workspace || p->task->tensors.items[to->index].is_output)
+        return true;
+    if (json_node_get(n, key, &c))
+        json_node_bad(&c, "'%s' is an input: a %s must not write it", to->name,
+                      str_eq(key, "to") ? "copy" : "memset");
+    return false;
+}
+
+static void parse_memset(struct plan *p, const struct json_node *n)
+{
+    static const char *const keys[] = {"memset", "value", "width", "offset", "bytes", "when"};
+    struct plan_launch l = {.kind = PLAN_MEMSET, .kernel = "memset", .width = 1};
+    struct json_node c;
+    int64_t width = 1;
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    if (!parse_part(p, n, "memset", "offset", &l.to) || !check_target(p, n, "memset", &l.to))
+        return;
+    if (json_node_get(n, "value", &c) && !plan_expr(p, &c, &l.value))
+        return;
+    if (json_node_get(n, "width", &c) && json_node_int(&c, 1, 4, &width) && width == 3)
+        json_node_bad(&c, "the width of a memset is 1, 2 or 4 bytes");
+    if ((json_node_get(n, "bytes", &c) && !plan_expr(p, &c, &l.bytes)) ||
+        (json_node_get(n, "when", &c) && !plan_expr(p, &c, &l.when)))
+        return;
+    l.width = (uint32_t)width;
+    *vec_push(&p->launches) = l;
+}
+
+static void parse_copy(struct plan *p, const struct json_node *n)
+{
+    static const char *const keys[] = {"copy", "from_offset", "to", "to_offset", "bytes", "when"};
+    struct plan_launch l = {.kind = PLAN_COPY, .kernel = "copy", .width = 1};
+    struct json_node c;
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    if (!parse_part(p, n, "copy", "from_offset", &l.from) ||
+        !parse_part(p, n, "to", "to_offset", &l.to) || !check_target(p, n, "to", &l.to) ||
+        (json_node_get(n, "bytes", &c) && !plan_expr(p, &c, &l.bytes)) ||
+        (json_node_get(n, "when", &c) && !plan_expr(p, &c, &l.when)))
+        return;
+    *vec_push(&p->launches) = l;
+}
+
 static void parse_launch(struct plan *p, const struct json_node *n)
 {
     static const char *const keys[] = {"kernel", "grid", "block", "cluster",
@@ -336,6 +408,14 @@ static void parse_launch(struct plan *p, const struct json_node *n)
     const char *kernel;
     if (!json_node_object(n, 16))
         return;
+    if (!json_object_get(n->j, "kernel") && json_object_get(n->j, "memset")) {
+        parse_memset(p, n);
+        return;
+    }
+    if (!json_object_get(n->j, "kernel") && json_object_get(n->j, "copy")) {
+        parse_copy(p, n);
+        return;
+    }
     json_node_only(n, keys, ARRAY_LEN(keys));
     if (!json_node_need(n, "kernel", &c) || !json_node_str(&c, 255, &kernel))
         return;
@@ -366,6 +446,11 @@ static void parse_launches(struct plan *p, const struct json_node *root)
         struct json_node c = json_node_item(&n, i);
         parse_launch(p, &c);
     }
+    bool kernel = false;
+    vec_each (const struct plan_launch, l, &p->launches)
+        kernel |= l->kind == PLAN_KERNEL;
+    if (p->launches.n && !kernel && !n.r->n)
+        json_node_bad(&n, "a plan needs at least one launch of a kernel");
 }
 
 /* ---- workspace ------------------------------------------------------------------------------- */
@@ -410,7 +495,9 @@ static void parse_workspaces(struct plan *p, const struct json_node *root)
 
 static bool reaches(const struct plan *p, size_t tensor)
 {
-    vec_each (struct plan_launch, l, &p->launches)
+    vec_each (struct plan_launch, l, &p->launches) {
+        if (l->kind != PLAN_KERNEL && !l->to.of_workspace && l->to.index == tensor)
+            return true;
         vec_each (struct plan_arg, a, &l->args) {
             if (a->kind == PLAN_ARG_TENSOR && a->index == tensor)
                 return true;
@@ -418,6 +505,7 @@ static bool reaches(const struct plan *p, size_t tensor)
                 p->maps.items[a->index].index == tensor)
                 return true;
         }
+    }
     return false;
 }
 
@@ -496,5 +584,5 @@ size_t plan_launch_count(const struct plan *p)
 
 const char *plan_launch_kernel(const struct plan *p, size_t i)
 {
-    return p->launches.items[i].kernel;
+    return p->launches.items[i].kind == PLAN_KERNEL ? p->launches.items[i].kernel : NULL;
 }

@@ -245,6 +245,94 @@ static int resolve_arg(struct resolver *r, const struct plan_arg *a, const struc
     }
 }
 
+/* ---- memset and copy ------------------------------------------------------------------------- */
+
+/* Finds the buffer, the offset in it, and how many bytes the buffer has after the offset. */
+static int resolve_part(struct resolver *r, const struct plan_part *x, uint32_t *buffer,
+                        uint64_t *offset, int64_t *left, struct err *err)
+{
+    int64_t at = 0;
+    *buffer = (uint32_t)x->index;
+    if (x->of_workspace && need_workspace(r, x->index, buffer, err) < 0)
+        return -1;
+    if (x->offset && plan_eval(r->s, x->offset, &at, err) < 0)
+        return err_prefix(err, "the offset in '%s'", x->name);
+    int64_t size = (int64_t)r->c->buffers[*buffer].bytes;
+    if (at < 0 || at > size)
+        return err_set(err, ERR_INPUT, "the offset in '%s' is %s; it must be 0 to %s", x->name,
+                       SHOWN(r->s, at), SHOWN(r->s, size));
+    *offset = (uint64_t)at;
+    *left = size - at;
+    return 0;
+}
+
+static int resolve_bytes(struct resolver *r, const struct plan_launch *l, const struct plan_part *x,
+                         int64_t left, uint64_t *out, struct err *err)
+{
+    int64_t bytes = left;
+    if (l->bytes && plan_eval(r->s, l->bytes, &bytes, err) < 0)
+        return err_prefix(err, "bytes");
+    if (bytes < 0 || bytes > left)
+        return err_set(err, ERR_INPUT, "bytes is %s, but '%s' has %s bytes from the offset on",
+                       SHOWN(r->s, bytes), x->name, SHOWN(r->s, left));
+    *out = (uint64_t)bytes;
+    return 0;
+}
+
+static int resolve_memset(struct resolver *r, const struct plan_launch *l, struct job_transfer *t,
+                          struct err *err)
+{
+    int64_t left, value = 0;
+    if (resolve_part(r, &l->to, &t->to, &t->to_offset, &left, err) < 0 ||
+        resolve_bytes(r, l, &l->to, left, &t->bytes, err) < 0)
+        return -1;
+    if (l->value && plan_eval(r->s, l->value, &value, err) < 0)
+        return err_prefix(err, "value");
+    int64_t most = (INT64_C(1) << 8 * l->width) - 1;
+    if (value < -(most / 2) - 1 || value > most)
+        return err_set(err, ERR_INPUT, "value is %s, which does not fit %u byte%s",
+                       SHOWN(r->s, value), l->width, l->width == 1 ? "" : "s");
+    if (t->to_offset % l->width || t->bytes % l->width)
+        return err_set(err, ERR_INPUT, "offset and bytes must be multiples of the width, %u",
+                       l->width);
+    if (!l->to.of_workspace && shape_align(r->s, l->to.index) < l->width)
+        return err_set(err, ERR_INPUT, "the address of '%s' must be a multiple of the width, %u",
+                       l->to.name, l->width);
+    t->value = (uint32_t)(value & most);
+    t->width = l->width;
+    return 0;
+}
+
+static int resolve_copy(struct resolver *r, const struct plan_launch *l, struct job_transfer *t,
+                        struct err *err)
+{
+    int64_t from_left, to_left;
+    t->width = 1;
+    if (resolve_part(r, &l->from, &t->from, &t->from_offset, &from_left, err) < 0 ||
+        resolve_part(r, &l->to, &t->to, &t->to_offset, &to_left, err) < 0 ||
+        resolve_bytes(r, l, &l->from, from_left, &t->bytes, err) < 0)
+        return -1;
+    if ((int64_t)t->bytes > to_left)
+        return err_set(err, ERR_INPUT, "it copies %s bytes, but '%s' has %s from the offset on",
+                       SHOWN(r->s, t->bytes), l->to.name, SHOWN(r->s, to_left));
+    if (t->to == t->from && t->to_offset < t->from_offset + t->bytes &&
+        t->from_offset < t->to_offset + t->bytes)
+        return err_set(err, ERR_INPUT, "the two parts of '%s' overlap", l->to.name);
+    return 0;
+}
+
+static int resolve_transfer(struct resolver *r, const struct plan_launch *l, struct job_launch *out,
+                            struct err *err)
+{
+    *out = (struct job_launch){.kind = l->kind == PLAN_MEMSET ? JOB_MEMSET : JOB_COPY,
+                               .kernel = l->kernel,
+                               .grid = {1, 1, 1},
+                               .block = {1, 1, 1},
+                               .cluster = {1, 1, 1}};
+    return l->kind == PLAN_MEMSET ? resolve_memset(r, l, &out->transfer, err)
+                                  : resolve_copy(r, l, &out->transfer, err);
+}
+
 /* ---- launches -------------------------------------------------------------------------------- */
 
 static int resolve_launch(struct resolver *r, const struct plan_launch *l, struct job_launch *out,
@@ -279,9 +367,11 @@ static int resolve_launches(struct resolver *r, struct err *err)
             return err_prefix(err, "launch %zu (%s): when", i, l->kernel);
         if (!when)
             continue;
-        if (resolve_launch(r, l, &r->out->launches[r->out->nlaunches], err) < 0)
+        struct job_launch *out = &r->out->launches[r->out->nlaunches];
+        if ((l->kind == PLAN_KERNEL ? resolve_launch(r, l, out, err)
+                                    : resolve_transfer(r, l, out, err)) < 0)
             return err_prefix(err, "launch %zu (%s)", i, l->kernel);
-        r->out->nlaunches++;
+        r->out->nlaunches += out->kind == JOB_KERNEL || out->transfer.bytes;
     }
     if (r->out->nlaunches == 0)
         return err_set(err, ERR_INPUT, "no launch runs: every \"when\" is false");

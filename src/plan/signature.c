@@ -165,6 +165,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     const struct plan_launch *l = &p->launches.items[i];
     const struct sig *sig = find_sig(sigs, l->kernel);
     char pointer[64];
+    if (l->kind != PLAN_KERNEL)
+        return;
     if (!sig) {
         snprintf(pointer, sizeof pointer, "/launches/%zu/kernel", i);
         problem_at(r, pointer, false, 0,
@@ -195,7 +197,9 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {
-        const struct sig *sig = find_sig(sigs, l->kernel);
+        if (l->kind != PLAN_KERNEL && !l->to.of_workspace && l->to.index == tensor)
+            return true;
+        const struct sig *sig = l->kind == PLAN_KERNEL ? find_sig(sigs, l->kernel) : NULL;
         for (size_t k = 0; sig && k < l->args.n && k < sig->nparams; k++) {
             const struct plan_arg *a = &l->args.items[k];
             if (a->kind == PLAN_ARG_TENSOR && a->index == tensor && !sig->params[k].is_const)

@@ -274,6 +274,34 @@ static void arguments_can_be_null_or_computed(void **state)
     task_free(t);
 }
 
+static void a_plan_can_set_and_copy_memory(void **state)
+{
+    struct task *t = plan_task();
+    struct plan_case_file f;
+    struct job_case c = {0};
+    struct job_program p = {0};
+    set_case(&f,
+             "{\"workspace\": {\"ws\": {\"bytes\": \"4*M\"}}, \"launches\": ["
+             " {\"memset\": \"ws\", \"value\": \"-1\", \"width\": 4, \"offset\": 8},"
+             " {\"memset\": \"C\", \"bytes\": \"N-256\"}," /* 0 bytes: no launch */
+             " {\"memset\": \"C\", \"when\": \"M > 1000\"},"
+             " {\"copy\": \"A\", \"to\": \"C\", \"from_offset\": 16, \"to_offset\": \"2*K\"},"
+             " {\"kernel\": \"k\", \"grid\": 1, \"block\": 32, \"args\": [\"ws\"]}]}",
+             "k: const f32*", 0);
+    must_run(&f, t, &c, &p);
+    assert_int_equal(p.nlaunches, 3);
+    const struct job_transfer *set = &p.launches[0].transfer, *copy = &p.launches[1].transfer;
+    assert_true(p.launches[0].kind == JOB_MEMSET && p.launches[1].kind == JOB_COPY);
+    assert_true(p.launches[2].kind == JOB_KERNEL);
+    assert_true(set->to == 4 && set->to_offset == 8 && set->bytes == 504 && set->width == 4);
+    assert_true(set->value == UINT32_MAX);
+    assert_true(copy->from == 0 && copy->to == 3 && copy->from_offset == 16);
+    assert_true(copy->to_offset == 128 && copy->bytes == 2 * 128 * 64 - 16);
+    assert_true(job_fills(&p, 3) && job_fills(&p, 4) && !job_fills(&p, 0));
+    release_case(&f);
+    task_free(t);
+}
+
 static void a_case_holds_what_the_worker_needs(void **state)
 {
     struct task *t = plan_task();
@@ -429,6 +457,7 @@ int main(void)
         cmocka_unit_test(bad_plans_say_what_and_where),
         cmocka_unit_test(a_plan_resolves_to_numbers),
         cmocka_unit_test(arguments_can_be_null_or_computed),
+        cmocka_unit_test(a_plan_can_set_and_copy_memory),
         cmocka_unit_test(a_case_holds_what_the_worker_needs),
         cmocka_unit_test(tensor_maps_take_the_tensors_shape),
         cmocka_unit_test(every_kernel_in_the_tree_resolves_everywhere),
