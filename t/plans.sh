@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plans that say what host code says: null pointers, computed floats, memset, copy. The kernels of
+# Plans that say what host code says: null pointers, computed floats, template instances, memset, copy. The kernels of
 # cases/plans pass, small changes of their plans fail for the right reason, and all exports build.
 . "$(dirname "$0")/lib.sh"
 share_cache
@@ -17,6 +17,13 @@ out_has "a memset is timed" '"kernel": "memset"'
 out_has "a copy is timed" '"kernel": "copy"'
 judge 0 "a kernel that changes a part of what a copy left" relu "$cases/relu/naive.cu"
 out_has "is verified where it is timed" "verified by sample: 1 of 1"
+template='s/extern "C" __global__ void scale(const float \*x/template <class T, int N> __global__ void scale(const T *x/
+    s/"kernel": "scale"/"kernel": "scale<float, 4>"/'
+changed "$template"
+judge 0 "a template instance" scaled k.cu --smoke
+changed "$template; s/if (i < n)/if (i <= n)/"
+judge 1 "its faults" scaled k.cu --smoke
+out_has "have its name" "of kernel 'scale<float, 4>'"
 changed '/"memset": "s"/d'
 judge 1 "without the memset an element is unwritten" scaled k.cu --smoke
 out_has "says which" "'s'"
@@ -34,6 +41,21 @@ judge 1 "1/C is an integer division" scaled k.cu --smoke
 changed 's/bias ? bias\[i\] : (float)b/bias[0]/'
 judge 1 "a null pointer that is read" scaled k.cu --smoke
 out_has "is a fault" "fault"
+
+changed "$template"
+judge 0 "a template instance, by nvcc" scaled k.cu --smoke --compiler nvcc
+for as in c torch kernelbench; do
+    runs 0 "export it as $as" "$HONE" export "$cases/scaled" k.cu --unverified --as $as --out it-$as
+done
+ok "the C file calls it by its lowered name" grep -q 'launch_begin(plan, KERNEL__Z5scaleIfLi4E' it-c/scaled.c
+ok "the Python file too" grep -q 'plan.launch("_Z5scaleIfLi4E.*# scale<float, 4>$' it-torch
+ok "the CUDA file by its own" grep -q '&::scale<float, 4>' it-kernelbench
+changed "$template; s/__global__ void scale/__device__ void scale/"
+judge 1 "a device function is no kernel" scaled k.cu --smoke
+out_has "says so" "'scale<float, 4>' is not a __global__ function"
+changed "s/extern \"C\" __global__ void sums/#define kN 4>); int evil = (4\n&/; $template; s/scale<float, 4>/scale<float, kN>/"
+judge 1 "a macro in the name" scaled k.cu --smoke
+out_has "is not expanded" 'identifier "kN" is undefined'
 
 for as in c torch kernelbench; do
     case $as in c) to=lib ;; *) to=$as.py ;; esac

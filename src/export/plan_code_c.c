@@ -173,7 +173,7 @@ static void sizes(struct plan_code *c, const char *what, struct expr *const e[3]
 
 static void launch(struct plan_code *c, const struct plan_launch *l, const struct sig *sig)
 {
-    code_line(c, "launch_begin(plan, KERNEL_%s);", l->kernel);
+    code_line(c, "launch_begin(plan, KERNEL_%s);", sig_entry(sig));
     sizes(c, "grid", l->grid);
     sizes(c, "block", l->block);
     if (l->cluster[0] || l->cluster[1] || l->cluster[2])

@@ -114,7 +114,9 @@ static const char *sizes(struct plan_code *c, struct expr *const e[3])
 
 static void launch(struct plan_code *c, const struct plan_launch *l, const struct sig *sig)
 {
-    code_line(c, "plan.launch(\"%s\",", l->kernel);
+    bool plain = str_eq(sig_entry(sig), l->kernel);
+    code_line(c, "plan.launch(\"%s\",%s%s", sig_entry(sig), plain ? "" : "  # ",
+              plain ? "" : l->kernel);
     code_line(c, "            grid=%s, block=%s,", sizes(c, l->grid), sizes(c, l->block));
     if (l->cluster[0] || l->cluster[1] || l->cluster[2])
         code_line(c, "            cluster=%s,", sizes(c, l->cluster));

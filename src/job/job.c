@@ -586,3 +586,11 @@ bool job_fills(const struct job_program *p, uint32_t buffer)
             return true;
     return false;
 }
+
+const char *job_kernel_label(const struct job_program *p, const char *kernel)
+{
+    for (uint32_t l = 0; l < p->nlaunches; l++)
+        if (p->launches[l].label && str_eq(p->launches[l].kernel, kernel))
+            return p->launches[l].label;
+    return kernel;
+}

@@ -110,8 +110,9 @@ struct job_transfer {
 
 struct job_launch {
     enum job_launch_kind kind;
-    struct job_transfer transfer;           /* unless kind is JOB_KERNEL */
-    const char *kernel;                     /* "memset" and "copy" for the others */
+    struct job_transfer transfer; /* unless kind is JOB_KERNEL */
+    const char *kernel;           /* "memset" and "copy" for the others */
+    const char *label; /* the kernel as the plan calls it; not in job.bin, so NULL there */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */
     uint32_t regs;        /* per thread, as compiled; 0 = unknown; for the cost model */
@@ -145,6 +146,8 @@ struct job_program {
     struct job_tensormap *tensormaps;
 };
 
+/* Returns what the plan calls this kernel: softmax<float, 4> for _Z7softmaxIfLi4EEvPKT_. */
+const char *job_kernel_label(const struct job_program *p, const char *kernel);
 /* Whether a memset or a copy of the program writes to the buffer. */
 bool job_fills(const struct job_program *p, uint32_t buffer);
 

@@ -399,6 +399,25 @@ static void parse_copy(struct plan *p, const struct json_node *n)
     *vec_push(&p->launches) = l;
 }
 
+static const char word_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
+
+/* Whether the name is a C++ name with template arguments or namespaces: scale<float, 4>, a::b<-1>.
+ * Its characters cannot end the expression in which the trailer puts it. */
+static bool is_cpp_name(const char *s)
+{
+    size_t n = strlen(s);
+    int depth = 0;
+    if ((*s >= '0' && *s <= '9') || strspn(s, word_chars) == 0 || !strpbrk(s, "<:"))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        depth += s[i] == '<' ? 1 : s[i] == '>' ? -1 : 0;
+        if (depth < 0 || (!strchr(word_chars, s[i]) && !strchr("<>:, -", s[i])) ||
+            (!depth && strchr(", -", s[i])))
+            return false;
+    }
+    return depth == 0 && (s[n - 1] == '>' || strchr(word_chars, s[n - 1]));
+}
+
 static void parse_launch(struct plan *p, const struct json_node *n)
 {
     static const char *const keys[] = {"kernel", "grid", "block", "cluster",
@@ -419,9 +438,11 @@ static void parse_launch(struct plan *p, const struct json_node *n)
     json_node_only(n, keys, ARRAY_LEN(keys));
     if (!json_node_need(n, "kernel", &c) || !json_node_str(&c, 255, &kernel))
         return;
-    if (!*kernel || strspn(kernel, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-                                   "$") != strlen(kernel)) {
-        json_node_bad(&c, "\"%.64s\" is not a kernel's name: it must be extern \"C\"", kernel);
+    if (!*kernel || (strspn(kernel, word_chars) != strlen(kernel) && !is_cpp_name(kernel))) {
+        json_node_bad(&c,
+                      "\"%.64s\" is not a kernel's name: it must be extern \"C\", or a template "
+                      "instance like scale<float, 4>",
+                      kernel);
         return;
     }
     l = vec_push(&p->launches);
