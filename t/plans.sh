@@ -24,6 +24,8 @@ judge 0 "a template instance" scaled k.cu --smoke
 changed "$template; s/if (i < n)/if (i <= n)/"
 judge 1 "its faults" scaled k.cu --smoke
 out_has "have its name" "of kernel 'scale<float, 4>'"
+judge 0 "a kernel that relies on the structure of its inputs" padded_sums "$cases/padded_sums/naive.cu"
+out_has "the verdict names it" "preconditions of the task: x is padded with 1000"
 changed '/"memset": "s"/d'
 judge 1 "without the memset an element is unwritten" scaled k.cu --smoke
 out_has "says which" "'s'"

@@ -42,6 +42,10 @@ static void put_gen(struct strbuf *o, const struct gen_spec *g)
         wire_put_u64(o, g->thin[i].places);
         wire_put_u64(o, g->thin[i].step);
     }
+    wire_put_u8(o, g->mask);
+    wire_put_u64(o, g->rows);
+    wire_put_u64(o, g->cols);
+    wire_put_f64(o, g->pad);
 }
 
 static void put_buffer(struct strbuf *o, const struct job_buffer *b)
@@ -260,7 +264,7 @@ static const char *get_file(struct wire_reader *r, struct arena *a, const char *
 
 static void get_gen(struct wire_reader *r, struct gen_spec *g)
 {
-    g->dist = wire_get_enum(r, GEN_PERM + 1, "distribution");
+    g->dist = wire_get_enum(r, GEN_DIST_COUNT, "distribution");
     for (int i = 0; i < 2; i++) {
         g->special[i] = wire_get_enum(r, GEN_SPECIAL_MAX + 1, "special value");
         g->every[i] = wire_get_u32(r, "special value");
@@ -274,6 +278,12 @@ static void get_gen(struct wire_reader *r, struct gen_spec *g)
         x->step = wire_get_u64(r, "thin range");
         wire_require(r, x->places <= JOB_MAX_ELEMS && (x->step || !x->places), "thin range");
     }
+    g->mask = wire_get_enum(r, GEN_PADDED + 1, "mask");
+    g->rows = wire_get_u64(r, "mask");
+    g->cols = wire_get_u64(r, "mask");
+    g->pad = wire_get_f64(r, "mask");
+    bool in_rows = g->mask || g->dist >= GEN_SORTED;
+    wire_require(r, !in_rows || (g->rows && g->cols && g->cols < UINT64_C(1) << 32), "rows");
     const struct gen_range *x = g->thin;
     wire_require(r, !x[1].places || (x[0].places && x[0].places <= JOB_MAX_ELEMS / x[1].places),
                  "thin range");
