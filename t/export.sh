@@ -70,7 +70,7 @@ runs 0 "a file finds its verdict in the store" "$HONE" export fused_add_rmsnorm 
 out_has "and says so" '"verified": true'
 
 # ---- C
-export_c() { ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Ilib -o "$1" "$2" lib/rowmix.c -ldl; }
+export_c() { ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Ilib -o "$1" "$2" lib/rowmix.c -ldl -lm; }
 ok "the C library builds without warnings" export_c calls "$cases/calls.c"
 ok "so does the example" export_c example lib/example.c
 mkdir fake && cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote "$ROOT/src" -o fake/libcuda.so.1 "$ROOT/t/fake/libcuda.c"

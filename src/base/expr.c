@@ -1,70 +1,30 @@
 /*
  * expr.c - a recursive-descent parser that emits code for a small stack machine.
  *
- * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. Evaluation does not recurse. It needs at most
- * EXPR_MAX_STACK words, because the parser rejects expressions that would need more. && || ?: jump
- * over the branch that they do not need, so an error in that branch does not matter.
+ * EXPR_MAX_LEN and EXPR_MAX_DEPTH limit the parser. It rejects expressions whose evaluation would
+ * need more than EXPR_MAX_STACK words.
  */
 #include "base/expr.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/expr_code.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 
-#define EXPR_MAX_STACK 1024
 #define EXPR_MAX_NAME 128
-
-enum op {
-    OP_CONST,
-    OP_NAME,
-    OP_ALIGNOF,
-    OP_NEG,
-    OP_NOT,
-    OP_BOOL,
-    OP_ADD,
-    OP_SUB,
-    OP_MUL,
-    OP_DIV,
-    OP_MOD,
-    OP_EQ,
-    OP_NE,
-    OP_LT,
-    OP_LE,
-    OP_GT,
-    OP_GE,
-    OP_MIN,
-    OP_MAX,
-    OP_CDIV,
-    OP_ALIGN,
-    OP_POW2CEIL,
-    OP_JUMP,
-    OP_JUMP_IF_ZERO,     /* pops a value, and jumps if it is 0 */
-    OP_JUMP_OR_POP_ZERO, /* &&: if the top is 0, keeps it and jumps; else pops it */
-    OP_JUMP_OR_POP_ONE   /* ||: if the top is not 0, makes it 1 and jumps; else pops it */
-};
-
-struct insn {
-    uint8_t op;
-    uint16_t col;
-    int64_t arg; /* constant, name, jump target, or index into `tensors` */
-};
-
-struct expr {
-    const char *text;
-    const char *const *tensors; /* the NAMEs in alignof(NAME) */
-    size_t ntensors;
-    const size_t *tensor_cols;
-    size_t ninsns;
-    struct insn insns[];
-};
 
 struct parser {
     const char *text;
     size_t len, pos;
     const char *const *names;
     size_t nnames;
+    bool allow_real;
+    const char *const *reals;
+    size_t nreals;
+    bool real[EXPR_MAX_STACK + 64]; /* for each operand on the stack: whether it is real */
     struct arena *arena;
     struct insn *insns;
     size_t n;
@@ -113,10 +73,64 @@ static bool accept(struct parser *p, const char *token)
 
 static size_t emit(struct parser *p, enum op op, size_t col, int64_t arg, int effect)
 {
-    p->insns[p->n] = (struct insn){(uint8_t)op, (uint16_t)col, arg};
+    p->insns[p->n] = (struct insn){.op = (uint8_t)op, .col = (uint16_t)col, .arg = arg};
     p->stack += effect;
     p->max_stack = MAX(p->max_stack, p->stack);
+    if (effect > 0)
+        p->real[p->stack - 1] = false;
     return p->n++;
+}
+
+/* ---- real operands --------------------------------------------------------------------------- */
+
+static bool *top_is_real(struct parser *p)
+{
+    return &p->real[p->stack - 1];
+}
+
+static void push_real(struct parser *p, enum op op, size_t col, int64_t arg)
+{
+    emit(p, op, col, arg, 1);
+    *top_is_real(p) = true;
+}
+
+/* Converts the top of the stack, unless it is real already. */
+static void top_to_real(struct parser *p, size_t col)
+{
+    if (!*top_is_real(p))
+        emit(p, OP_TO_REAL, col, 0, 0);
+    *top_is_real(p) = true;
+}
+
+/* Emits an operator on the two values on top of the stack. If one of them is real, converts the
+ * other one. */
+static int emit_binary(struct parser *p, enum op op, size_t at)
+{
+    bool below = p->real[p->stack - 2], top = p->real[p->stack - 1];
+    bool compares = op >= OP_EQ && op <= OP_GE;
+    if (!below && !top && op != OP_POW) {
+        emit(p, op, at, 0, -1);
+        return 0;
+    }
+    if (op == OP_MOD || op == OP_CDIV || op == OP_ALIGN)
+        return fail(p, at, "%s takes integers, but an operand is a real number",
+                    op == OP_MOD    ? "%"
+                    : op == OP_CDIV ? "cdiv"
+                                    : "align");
+    top_to_real(p, at);
+    if (!below)
+        emit(p, OP_BELOW_TO_REAL, at, 0, 0);
+    p->insns[emit(p, op, at, 0, -1)].real = true;
+    *top_is_real(p) = !compares;
+    return 0;
+}
+
+/* A condition must be an integer, because C and Python would read a real one differently. */
+static int need_int(struct parser *p, size_t at, const char *what)
+{
+    return *top_is_real(p)
+               ? fail(p, at, "%s takes integers; compare the real number with another", what)
+               : 0;
 }
 
 static bool is_alpha(char c)
@@ -142,17 +156,57 @@ static int unexpected(struct parser *p, const char *expected)
     return fail(p, p->pos, "%s expected, found '%c'", expected, c);
 }
 
+/* Reads 0.5, 2., 1e-6 or 1.5e+3 if the number at the parser's place is one of these. */
+static bool scan_real(struct parser *p, double *out)
+{
+    char text[64];
+    size_t i = p->pos;
+    bool is_real = false;
+    while (i < p->len && is_digit(p->text[i]))
+        i++;
+    if (i < p->len && p->text[i] == '.') {
+        is_real = true;
+        for (i++; i < p->len && is_digit(p->text[i]); i++)
+            ;
+    }
+    if (i < p->len && (p->text[i] == 'e' || p->text[i] == 'E')) {
+        size_t k = i + 1;
+        k += k < p->len && (p->text[k] == '+' || p->text[k] == '-');
+        if (k < p->len && is_digit(p->text[k])) {
+            is_real = true;
+            for (i = k; i < p->len && is_digit(p->text[i]); i++)
+                ;
+        }
+    }
+    if (!is_real || i - p->pos >= sizeof text || (i < p->len && is_alpha(p->text[i])))
+        return false;
+    memcpy(text, p->text + p->pos, i - p->pos);
+    text[i - p->pos] = '\0';
+    *out = strtod(text, NULL);
+    p->pos = i;
+    return true;
+}
+
 static int parse_number(struct parser *p)
 {
     size_t start = p->pos;
     int64_t v = 0;
+    double real;
+    if (p->allow_real && scan_real(p, &real)) {
+        if (!isfinite(real))
+            return fail(p, start, "number does not fit a double");
+        push_real(p, OP_REAL_CONST, start, expr_bits(real));
+        return 0;
+    }
     for (; p->pos < p->len && is_digit(p->text[p->pos]); p->pos++)
         if (__builtin_mul_overflow(v, 10, &v) ||
             __builtin_add_overflow(v, p->text[p->pos] - '0', &v))
             return fail(p, start, "number does not fit in 64 bits");
     char next = p->pos < p->len ? p->text[p->pos] : '\0';
     if (next == '.' || is_alpha(next))
-        return fail(p, start, "only decimal integers are numbers here");
+        return fail(p, start,
+                    p->allow_real ? "this is not a number"
+                                  : "only decimal integers are numbers here");
     if (p->text[start] == '0' && p->pos - start > 1)
         return fail(p, start, "a number may not start with 0");
     emit(p, OP_CONST, start, v, 1);
@@ -164,6 +218,8 @@ static int unknown_name(struct parser *p, size_t at, size_t n)
     struct strbuf known = STRBUF_INIT(512);
     for (size_t i = 0; i < p->nnames && known.len < 400; i++)
         strbuf_addf(&known, "%s%s", i ? ", " : "", p->names[i]);
+    for (size_t i = 0; i < p->nreals && known.len < 400; i++)
+        strbuf_addf(&known, "%s%s", known.len ? ", " : "", p->reals[i]);
     fail(p, at, "unknown name '%.*s'; known here: %s", (int)MIN(n, 64), p->text + at,
          known.len ? known.buf : "none");
     strbuf_release(&known);
@@ -174,10 +230,28 @@ static const struct function {
     const char *name;
     enum op op;
     int min_args, max_args;
+    bool real;
 } functions[] = {
-    {"min", OP_MIN, 2, 16},    {"max", OP_MAX, 2, 16},          {"cdiv", OP_CDIV, 2, 2},
-    {"align", OP_ALIGN, 2, 2}, {"pow2ceil", OP_POW2CEIL, 1, 1},
+    {"min", OP_MIN, 2, 16, false},     {"max", OP_MAX, 2, 16, false},
+    {"cdiv", OP_CDIV, 2, 2, false},    {"align", OP_ALIGN, 2, 2, false},
+    {"sqrt", OP_SQRT, 1, 1, true},     {"pow2ceil", OP_POW2CEIL, 1, 1, false},
+    {"exp", OP_EXP, 1, 1, true},       {"log", OP_LOG, 1, 1, true},
+    {"log2", OP_LOG2, 1, 1, true},     {"pow", OP_POW, 2, 2, true},
+    {"double", OP_DOUBLE, 1, 1, true},
 };
+
+/* Emits the call of a function with one or two arguments, which are on the stack. */
+static int emit_call(struct parser *p, const struct function *f, size_t at)
+{
+    if (f->min_args == 2)
+        return emit_binary(p, f->op, at);
+    if (!f->real && need_int(p, at, f->name) < 0)
+        return -1;
+    if (f->real)
+        top_to_real(p, at);
+    p->insns[emit(p, f->op, at, 0, 0)].real = f->real;
+    return 0;
+}
 
 static int parse_call(struct parser *p, const struct function *f, size_t at)
 {
@@ -187,8 +261,9 @@ static int parse_call(struct parser *p, const struct function *f, size_t at)
             if (parse_ternary(p) < 0)
                 return -1;
             /* min and max of several arguments are applied from left to right. */
-            if (++nargs > 1 && f->max_args > 2 && nargs <= f->max_args)
-                emit(p, f->op, at, 0, -1);
+            if (++nargs > 1 && f->max_args > 2 && nargs <= f->max_args &&
+                emit_binary(p, f->op, at) < 0)
+                return -1;
         } while (accept(p, ","));
         if (!accept(p, ")"))
             return unexpected(p, "',' or ')'");
@@ -197,9 +272,7 @@ static int parse_call(struct parser *p, const struct function *f, size_t at)
         return fail(p, at, "%s takes %s%d argument%s, not %d", f->name,
                     f->max_args > f->min_args ? "at least " : "", f->min_args,
                     f->min_args == 1 ? "" : "s", nargs);
-    if (f->max_args <= 2)
-        emit(p, f->op, at, 0, 1 - nargs);
-    return 0;
+    return f->max_args <= 2 ? emit_call(p, f, at) : 0;
 }
 
 static size_t scan_word(struct parser *p)
@@ -237,15 +310,19 @@ static int parse_word(struct parser *p)
         if (n == 7 && memcmp(w, "alignof", 7) == 0)
             return parse_alignof(p, at);
         for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-            if (strlen(functions[i].name) == n && memcmp(functions[i].name, w, n) == 0)
+            if (strlen(functions[i].name) == n && memcmp(functions[i].name, w, n) == 0 &&
+                (p->allow_real || !functions[i].real))
                 return parse_call(p, &functions[i], at);
         return fail(p, at,
-                    "unknown function '%.*s'; there are min, max, cdiv, align, pow2ceil, alignof",
-                    (int)MIN(n, 64), w);
+                    "unknown function '%.*s'; there are min, max, cdiv, align, pow2ceil, alignof%s",
+                    (int)MIN(n, 64), w, p->allow_real ? ", sqrt, exp, log, log2, pow, double" : "");
     }
     for (size_t i = 0; i < p->nnames; i++)
         if (strlen(p->names[i]) == n && memcmp(p->names[i], w, n) == 0)
             return emit(p, OP_NAME, at, (int64_t)i, 1), 0;
+    for (size_t i = 0; i < p->nreals; i++)
+        if (strlen(p->reals[i]) == n && memcmp(p->reals[i], w, n) == 0)
+            return push_real(p, OP_REAL_NAME, at, (int64_t)i), 0;
     return unknown_name(p, at, n);
 }
 
@@ -284,8 +361,10 @@ static int parse_unary(struct parser *p)
     if (c == '-' || c == '+' || (c == '!' && !(p->len - at > 1 && p->text[at + 1] == '='))) {
         p->pos++;
         rc = parse_unary(p);
+        if (rc == 0 && c == '!')
+            rc = need_int(p, at, "!");
         if (rc == 0 && c != '+')
-            emit(p, c == '-' ? OP_NEG : OP_NOT, at, 0, 0);
+            p->insns[emit(p, c == '-' ? OP_NEG : OP_NOT, at, 0, 0)].real = *top_is_real(p);
     } else {
         rc = parse_primary(p);
     }
@@ -307,7 +386,8 @@ static int parse_product(struct parser *p)
         p->pos++;
         if (parse_unary(p) < 0)
             return -1;
-        emit(p, c == '*' ? OP_MUL : c == '/' ? OP_DIV : OP_MOD, at, 0, -1);
+        if (emit_binary(p, c == '*' ? OP_MUL : c == '/' ? OP_DIV : OP_MOD, at) < 0)
+            return -1;
     }
 }
 
@@ -323,7 +403,8 @@ static int parse_sum(struct parser *p)
         p->pos++;
         if (parse_product(p) < 0)
             return -1;
-        emit(p, c == '+' ? OP_ADD : OP_SUB, at, 0, -1);
+        if (emit_binary(p, c == '+' ? OP_ADD : OP_SUB, at) < 0)
+            return -1;
     }
 }
 
@@ -354,7 +435,8 @@ static int parse_comparison(struct parser *p)
         return 0;
     if (parse_sum(p) < 0)
         return -1;
-    emit(p, op, at, 0, -1);
+    if (emit_binary(p, op, at) < 0)
+        return -1;
     peek(p);
     at = p->pos;
     if (accept_comparison(p, &op))
@@ -371,8 +453,10 @@ static int parse_and(struct parser *p)
         size_t at = p->pos;
         if (!accept(p, "&&"))
             return 0;
+        if (need_int(p, at, "&&") < 0)
+            return -1;
         size_t jump = emit(p, OP_JUMP_OR_POP_ZERO, at, 0, -1);
-        if (parse_comparison(p) < 0)
+        if (parse_comparison(p) < 0 || need_int(p, at, "&&") < 0)
             return -1;
         emit(p, OP_BOOL, at, 0, 0);
         p->insns[jump].arg = (int64_t)p->n;
@@ -388,25 +472,37 @@ static int parse_or(struct parser *p)
         size_t at = p->pos;
         if (!accept(p, "||"))
             return 0;
+        if (need_int(p, at, "||") < 0)
+            return -1;
         size_t jump = emit(p, OP_JUMP_OR_POP_ONE, at, 0, -1);
-        if (parse_and(p) < 0)
+        if (parse_and(p) < 0 || need_int(p, at, "||") < 0)
             return -1;
         emit(p, OP_BOOL, at, 0, 0);
         p->insns[jump].arg = (int64_t)p->n;
     }
 }
 
+/* If only one branch is real, the other one is converted. The first branch ends in
+ * OP_NOTHING, which becomes the conversion if the second branch turns out to be real. */
 static int parse_branches(struct parser *p, size_t at)
 {
+    if (need_int(p, at, "the condition of ?:") < 0)
+        return -1;
     size_t to_else = emit(p, OP_JUMP_IF_ZERO, at, 0, -1);
     if (parse_ternary(p) < 0)
         return -1;
     if (!accept(p, ":"))
         return unexpected(p, "':'");
+    bool first = *top_is_real(p);
+    size_t convert = p->allow_real ? emit(p, OP_NOTHING, at, 0, 0) : 0;
     size_t to_end = emit(p, OP_JUMP, at, 0, -1);
     p->insns[to_else].arg = (int64_t)p->n;
     if (parse_ternary(p) < 0)
         return -1;
+    if (first)
+        top_to_real(p, at);
+    else if (*top_is_real(p))
+        p->insns[convert].op = OP_TO_REAL;
     p->insns[to_end].arg = (int64_t)p->n;
     return 0;
 }
@@ -436,23 +532,32 @@ static struct expr *finish(struct parser *p)
     e->tensors = tensors;
     e->tensor_cols = cols;
     e->ntensors = p->ntensors;
+    e->is_real = p->real[0];
     e->ninsns = p->n;
     memcpy(e->insns, p->insns, p->n * sizeof e->insns[0]);
     return e;
 }
 
-struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
-                        struct arena *a, size_t *col, struct err *err)
+static struct expr *parse(const char *text, size_t len, const struct expr_names *names,
+                          bool allow_real, struct arena *a, size_t *col, struct err *err)
 {
-    struct parser p = {
-        .text = text, .len = len, .names = names, .nnames = nnames, .arena = a, .err = err};
+    struct parser p = {.text = text,
+                       .len = len,
+                       .names = names->ints,
+                       .nnames = names->nints,
+                       .allow_real = allow_real,
+                       .reals = names->reals,
+                       .nreals = names->nreals,
+                       .arena = a,
+                       .err = err};
     struct expr *e = NULL;
     if (len > EXPR_MAX_LEN) {
         fail(&p, EXPR_MAX_LEN, "expression longer than %d characters", EXPR_MAX_LEN);
         goto out;
     }
-    /* Each character emits at most one instruction, except that && || and ?: emit two each. */
-    p.insns = xmalloc((2 * len + 4) * sizeof *p.insns);
+    /* Each character emits at most one instruction, except that && || and ?: emit two each, and
+     * that an operator on real numbers converts up to two operands. */
+    p.insns = xmalloc((4 * len + 4) * sizeof *p.insns);
     if (parse_ternary(&p) == 0) {
         peek(&p);
         if (p.pos < p.len)
@@ -467,312 +572,15 @@ out:
     return e;
 }
 
-static int divide(enum op op, int64_t x, int64_t y, int64_t *out, struct err *err)
+struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
+                        struct arena *a, size_t *col, struct err *err)
 {
-    if (y == 0)
-        return err_set(err, ERR_INPUT, op == OP_ALIGN ? "align to 0" : "division by zero");
-    if (y == -1 && x == INT64_MIN)
-        return err_set(err, ERR_INPUT, "overflow");
-    if ((op == OP_CDIV || op == OP_ALIGN) && y < 0)
-        return err_set(err, ERR_INPUT, "%s by a negative number", op == OP_CDIV ? "cdiv" : "align");
-    int64_t up = x / y + (x % y > 0);
-    switch (op) {
-    case OP_DIV:
-        *out = x / y;
-        return 0;
-    case OP_MOD:
-        *out = x % y;
-        return 0;
-    case OP_CDIV:
-        *out = up;
-        return 0;
-    default:
-        return __builtin_mul_overflow(up, y, out) ? err_set(err, ERR_INPUT, "overflow") : 0;
-    }
+    return parse(text, len, &(struct expr_names){.ints = names, .nints = nnames}, false, a, col,
+                 err);
 }
 
-static int binary(enum op op, int64_t x, int64_t y, int64_t *out, struct err *err)
+struct expr *expr_parse_real(const char *text, size_t len, const struct expr_names *names,
+                             struct arena *a, size_t *col, struct err *err)
 {
-    bool over = false;
-    switch (op) {
-    case OP_ADD:
-        over = __builtin_add_overflow(x, y, out);
-        break;
-    case OP_SUB:
-        over = __builtin_sub_overflow(x, y, out);
-        break;
-    case OP_MUL:
-        over = __builtin_mul_overflow(x, y, out);
-        break;
-    case OP_EQ:
-        *out = x == y;
-        break;
-    case OP_NE:
-        *out = x != y;
-        break;
-    case OP_LT:
-        *out = x < y;
-        break;
-    case OP_LE:
-        *out = x <= y;
-        break;
-    case OP_GT:
-        *out = x > y;
-        break;
-    case OP_GE:
-        *out = x >= y;
-        break;
-    case OP_MIN:
-        *out = MIN(x, y);
-        break;
-    case OP_MAX:
-        *out = MAX(x, y);
-        break;
-    default:
-        return divide(op, x, y, out, err);
-    }
-    return over ? err_set(err, ERR_INPUT, "overflow") : 0;
-}
-
-static int unary(enum op op, int64_t *x, struct err *err)
-{
-    switch (op) {
-    case OP_NEG:
-        return __builtin_sub_overflow((int64_t)0, *x, x) ? err_set(err, ERR_INPUT, "overflow") : 0;
-    case OP_NOT:
-        *x = !*x;
-        return 0;
-    case OP_BOOL:
-        *x = *x != 0;
-        return 0;
-    default: /* OP_POW2CEIL */
-        if (*x > INT64_C(1) << 62)
-            return err_set(err, ERR_INPUT, "overflow");
-        if (*x > 1)
-            *x = INT64_C(1) << (64 - __builtin_clzll((unsigned long long)*x - 1));
-        else
-            *x = 1;
-        return 0;
-    }
-}
-
-static int load_alignof(const struct expr *e, const struct expr_env *env, const struct insn *in,
-                        int64_t *out, struct err *err)
-{
-    const char *name = e->tensors[in->arg];
-    if (!env || !env->alignof_fn)
-        return err_set(err, ERR_INPUT, "alignof(%s) has no meaning here", name);
-    if (env->alignof_fn(env->ctx, name, out) < 0)
-        return err_set(err, ERR_INPUT, "alignof: there is no tensor '%s'", name);
-    return 0;
-}
-
-/* One instruction; sp points past the top of the stack. */
-static int step(const struct expr *e, const struct expr_env *env, const struct insn *in,
-                int64_t **sp, size_t *pc, struct err *err)
-{
-    int64_t *top = *sp - 1;
-    enum op op = (enum op)in->op;
-    switch (op) {
-    case OP_CONST:
-        *(*sp)++ = in->arg;
-        return 0;
-    case OP_NAME:
-        *(*sp)++ = env->values[in->arg];
-        return 0;
-    case OP_ALIGNOF:
-        return load_alignof(e, env, in, (*sp)++, err);
-    case OP_NEG:
-    case OP_NOT:
-    case OP_BOOL:
-    case OP_POW2CEIL:
-        return unary(op, top, err);
-    case OP_JUMP:
-        *pc = (size_t)in->arg;
-        return 0;
-    case OP_JUMP_IF_ZERO:
-        if (*--*sp == 0)
-            *pc = (size_t)in->arg;
-        return 0;
-    case OP_JUMP_OR_POP_ZERO:
-    case OP_JUMP_OR_POP_ONE:
-        if ((*top == 0) == (op == OP_JUMP_OR_POP_ZERO)) {
-            *top = *top != 0;
-            *pc = (size_t)in->arg;
-        } else {
-            --*sp;
-        }
-        return 0;
-    default:
-        --*sp;
-        return binary(op, top[-1], top[0], &top[-1], err);
-    }
-}
-
-int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err)
-{
-    int64_t stack[EXPR_MAX_STACK] = {0}, *sp = stack;
-    for (size_t pc = 0; pc < e->ninsns;) {
-        const struct insn *in = &e->insns[pc++];
-        if (step(e, env, in, &sp, &pc, err) < 0) {
-            if (err) {
-                size_t n = strlen(err->msg);
-                snprintf(err->msg + n, sizeof err->msg - n, " at column %d of '%.200s'",
-                         in->col + 1, e->text);
-            }
-            return -1;
-        }
-    }
-    *out = stack[0];
-    return 0;
-}
-
-/* Returns the operator's name, or NULL if it is not a plain operator. */
-static const char *operator_name(enum op op)
-{
-    static const char *const names[] = {
-        [OP_NEG] = "neg",   [OP_NOT] = "!",       [OP_ADD] = "+",
-        [OP_SUB] = "-",     [OP_MUL] = "*",       [OP_DIV] = "/",
-        [OP_MOD] = "%",     [OP_EQ] = "==",       [OP_NE] = "!=",
-        [OP_LT] = "<",      [OP_LE] = "<=",       [OP_GT] = ">",
-        [OP_GE] = ">=",     [OP_MIN] = "min",     [OP_MAX] = "max",
-        [OP_CDIV] = "cdiv", [OP_ALIGN] = "align", [OP_POW2CEIL] = "pow2ceil"};
-    return (size_t)op < ARRAY_LEN(names) ? names[op] : NULL;
-}
-
-/* An operator && || ?: whose last operand is not folded yet. `end` is the instruction that its jump
- * goes to: the first one after the last operand. */
-struct open_operator {
-    const char *op;
-    void *first, *then; /* `then` is NULL before the ':' of ?: */
-    size_t end;
-};
-
-struct folder {
-    const struct expr *e;
-    const struct expr_fold *f;
-    void *stack[EXPR_MAX_STACK], **sp;
-    struct open_operator open[EXPR_MAX_STACK];
-    size_t nopen;
-};
-
-/* Ends the operators whose last operand ends before instruction `pc`. */
-static bool close_operators(struct folder *r, size_t pc)
-{
-    while (r->nopen && r->open[r->nopen - 1].end == pc) {
-        const struct open_operator *o = &r->open[--r->nopen];
-        void *last = *--r->sp;
-        void *made = o->then ? r->f->choose(r->f->ctx, o->first, o->then, last)
-                             : r->f->apply(r->f->ctx, o->op, o->first, last);
-        if (!made)
-            return false;
-        *r->sp++ = made;
-    }
-    return true;
-}
-
-static bool fold_jump(struct folder *r, const struct insn *in)
-{
-    struct open_operator *o = &r->open[r->nopen];
-    switch ((enum op)in->op) {
-    case OP_JUMP_OR_POP_ZERO:
-    case OP_JUMP_OR_POP_ONE:
-        *o = (struct open_operator){.op = in->op == OP_JUMP_OR_POP_ZERO ? "&&" : "||",
-                                    .end = (size_t)in->arg};
-        break;
-    case OP_JUMP_IF_ZERO:
-        *o = (struct open_operator){.op = "?:", .end = SIZE_MAX};
-        break;
-    default: /* OP_JUMP ends the second operand of ?: */
-        o--;
-        o->then = *--r->sp;
-        o->end = (size_t)in->arg;
-        return true;
-    }
-    if (!r->f->choose)
-        return false;
-    o->first = *--r->sp;
-    r->nopen++;
-    return true;
-}
-
-/* Folds an instruction that is not a jump. */
-static void *fold_value(struct folder *r, const struct insn *in)
-{
-    enum op op = (enum op)in->op;
-    const struct expr_fold *f = r->f;
-    const char *name = operator_name(op);
-    if (op == OP_CONST)
-        return f->number(f->ctx, in->arg);
-    if (op == OP_NAME)
-        return f->name(f->ctx, (size_t)in->arg);
-    if (op == OP_ALIGNOF)
-        return f->tensor_align ? f->tensor_align(f->ctx, r->e->tensors[in->arg]) : NULL;
-    if (!name)
-        return NULL;
-    bool one = op == OP_NEG || op == OP_NOT || op == OP_POW2CEIL;
-    void *b = one ? NULL : *--r->sp;
-    void *a = *--r->sp;
-    return f->apply(f->ctx, name, a, b);
-}
-
-static void *fold(struct folder *r)
-{
-    for (size_t pc = 0; pc < r->e->ninsns; pc++) {
-        const struct insn *in = &r->e->insns[pc];
-        if (!close_operators(r, pc))
-            return NULL;
-        if (in->op >= OP_JUMP) {
-            if (!fold_jump(r, in))
-                return NULL;
-        } else if (in->op != OP_BOOL) { /* OP_BOOL is not needed: `apply` of && || gives 0 or 1 */
-            void *made = fold_value(r, in);
-            if (!made)
-                return NULL;
-            *r->sp++ = made;
-        }
-    }
-    return close_operators(r, r->e->ninsns) ? r->stack[0] : NULL;
-}
-
-void *expr_fold(const struct expr *e, const struct expr_fold *f)
-{
-    struct folder *r = xcalloc(1, sizeof *r);
-    r->e = e;
-    r->f = f;
-    r->sp = r->stack;
-    void *made = fold(r);
-    free(r);
-    return made;
-}
-
-const char *expr_text(const struct expr *e)
-{
-    return e->text;
-}
-
-void expr_fix(struct expr *e, size_t i, int64_t value)
-{
-    for (size_t k = 0; k < e->ninsns; k++)
-        if (e->insns[k].op == OP_NAME && (size_t)e->insns[k].arg == i) {
-            e->insns[k].op = OP_CONST;
-            e->insns[k].arg = value;
-        }
-}
-
-bool expr_uses(const struct expr *e, size_t i)
-{
-    for (size_t k = 0; k < e->ninsns; k++)
-        if (e->insns[k].op == OP_NAME && (size_t)e->insns[k].arg == i)
-            return true;
-    return false;
-}
-
-const char *expr_alignof_name(const struct expr *e, size_t i, size_t *col)
-{
-    if (i >= e->ntensors)
-        return NULL;
-    if (col)
-        *col = e->tensor_cols[i];
-    return e->tensors[i];
+    return parse(text, len, names, true, a, col, err);
 }

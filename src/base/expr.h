@@ -13,6 +13,10 @@
  * min and max take 2 to 16 arguments. && || ?: evaluate only the operands they need. Comparisons do
  * not chain. Overflow, division by zero and an unknown name are errors that name the column. Depth
  * and length are capped: 10,000 parentheses are an error, not a crash.
+ *
+ * expr_parse_real() also accepts real numbers: 0.5, 1e-6, the names in `reals`, and sqrt exp log
+ * log2 pow double. As in C, an operator with a real operand converts the other operand and computes
+ * in double; an operator with two integers stays an integer operation, so 1/2*0.5 is 0.
  */
 #ifndef BASE_EXPR_H
 #define BASE_EXPR_H
@@ -35,6 +39,7 @@ struct expr_env {
     const int64_t *values;      /* one per name given to expr_parse */
     expr_alignof_fn alignof_fn; /* NULL: alignof is an error */
     void *ctx;
+    const double *reals; /* one per name in `reals` of expr_parse_real */
 };
 
 /* On a parse error *col is the error's column (from 0), for callers that report
@@ -42,6 +47,20 @@ struct expr_env {
 struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
                         struct arena *a, size_t *col, struct err *err);
 int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err);
+
+/* The names that an expression may use. `reals` are names of real numbers. */
+struct expr_names {
+    const char *const *ints;
+    size_t nints;
+    const char *const *reals;
+    size_t nreals;
+};
+struct expr *expr_parse_real(const char *text, size_t len, const struct expr_names *names,
+                             struct arena *a, size_t *col, struct err *err);
+/* Whether the value is a real number. Then expr_eval_real() evaluates the expression, each
+ * operation in double. A result that is not finite is an error. */
+bool expr_is_real(const struct expr *e);
+int expr_eval_real(const struct expr *e, const struct expr_env *env, double *out, struct err *err);
 const char *expr_text(const struct expr *e);
 /*
  * Turns an expression into another representation, from the leaves up. `apply` gets the operator
@@ -49,7 +68,9 @@ const char *expr_text(const struct expr *e);
  * there is only one operand. Returns the result of `apply` for the whole expression. Returns NULL
  * if a callback returned NULL, or if the expression needs a callback that is NULL. ?: calls
  * `choose`. && and || call `apply`, but only if `choose` is not NULL: a caller without `choose`
- * accepts no operator that may skip an operand. alignof(NAME) calls `tensor_align`.
+ * accepts no operator that may skip an operand. alignof(NAME) calls `tensor_align`. A real number
+ * calls `real`, a name in `reals` calls `real_name`. The operators on real numbers are called "+",
+ * "-", "*", "real/", "fmin", "fmax", "neg", "<", ..., "sqrt", "pow", "double".
  */
 struct expr_fold {
     void *(*number)(void *ctx, int64_t v);
@@ -58,6 +79,8 @@ struct expr_fold {
     void *ctx;
     void *(*choose)(void *ctx, void *condition, void *then, void *otherwise);
     void *(*tensor_align)(void *ctx, const char *tensor);
+    void *(*real)(void *ctx, double v);
+    void *(*real_name)(void *ctx, size_t i);
 };
 void *expr_fold(const struct expr *e, const struct expr_fold *f);
 /* Gives name number i a fixed value. From then on the expression does not mention the name. */

@@ -533,12 +533,20 @@ static void check_early_end(struct verdict *v, const struct check_input *in)
     v->summary = arena_strdup(&v->arena, why);
 }
 
+/* What the plan calls the kernel of a finding. */
+static const char *kernel_label(const struct check_input *in, const struct result_finding *f)
+{
+    const struct job_case *c = &in->job->cases[f->case_index];
+    return c->nprograms ? job_kernel_label(c->programs, f->kernel) : f->kernel;
+}
+
 /* Whether the verdict already has this finding: the same kind at the same line of the same kernel.
  * If it has and `count` is true, adds f->count to the count of that finding. */
-static bool found_before(struct verdict *v, const struct result_finding *f, bool count)
+static bool found_before(struct verdict *v, const struct check_input *in,
+                         const struct result_finding *f, bool count)
 {
     vec_each (struct verdict_finding, o, &v->findings)
-        if (o->kind == f->kind && o->line == f->line && str_eq(o->kernel, f->kernel)) {
+        if (o->kind == f->kind && o->line == f->line && str_eq(o->kernel, kernel_label(in, f))) {
             o->count += count ? f->count : 0;
             return true;
         }
@@ -553,7 +561,7 @@ static void check_finding(struct verdict *v, const struct check_input *in,
         .workload = arena_strdup(&v->arena, in->job->cases[c].name),
         .role = workload_role_name(in->cases[c].role),
         .kind = f->kind,
-        .kernel = arena_strdup(&v->arena, f->kernel),
+        .kernel = arena_strdup(&v->arena, kernel_label(in, f)),
         .file = arena_strdup(&v->arena, f->file),
         .line = f->line,
         .block = {f->block[0], f->block[1], f->block[2]},
@@ -568,7 +576,7 @@ static void check_finding(struct verdict *v, const struct check_input *in,
         check_blame(v, in, kind_of_finding(f->kind), "emulate",
                     f->kind == FIND_INPUT ? "input-hash" : "sanitizer",
                     "%s at line %u of kernel '%s' on %s%s%s", finding_kind_name(f->kind), f->line,
-                    f->kernel, where(v, in, c), hidden(in, c) ? "" : ": ",
+                    kernel_label(in, f), where(v, in, c), hidden(in, c) ? "" : ": ",
                     hidden(in, c) ? "" : f->text);
 }
 
@@ -585,8 +593,8 @@ static void check_note(struct verdict *v, const struct check_input *in, uint32_t
             o->case_index < in->job->ncases && !hidden(in, o->case_index))
             return;
     }
-    *vec_push(&v->warnings) =
-        arena_printf(&v->arena, "line %u of kernel '%s': %s", f->line, f->kernel, f->text);
+    *vec_push(&v->warnings) = arena_printf(&v->arena, "line %u of kernel '%s': %s", f->line,
+                                           kernel_label(in, f), f->text);
 }
 
 /* Listed workloads come first: a held-out shape only adds findings that no listed workload
@@ -602,7 +610,7 @@ void check_findings(struct verdict *v, const struct check_input *in)
                 continue;
             }
             if (f->case_index < in->job->ncases && hidden(in, f->case_index) == (pass == 1) &&
-                !found_before(v, f, pass == 0))
+                !found_before(v, in, f, pass == 0))
                 check_finding(v, in, f);
         }
 }
@@ -712,7 +720,8 @@ static void check_timed_results(struct verdict *v, const struct check_input *in)
         n++;
         first = c;
         for (uint32_t l = 0; l < p->nlaunches; l++)
-            if (!launched_where_checked(in, p->launches[l].kernel)) {
+            if (p->launches[l].kind == JOB_KERNEL &&
+                !launched_where_checked(in, p->launches[l].kernel)) {
                 *vec_push(&v->warnings) = arena_printf(
                     &v->arena,
                     "kernel '%s' runs on %s, which is only timed, and on no shape that is checked: "

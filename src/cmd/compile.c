@@ -51,7 +51,7 @@ static json_t *kernels_json(const struct compiled *c)
                               (int)k->static_smem_bytes, "stack_bytes", (int)k->stack_bytes,
                               "max_threads", (int)k->max_threads);
         vec_each (struct sig, s, &c->sigs)
-            if (str_eq(s->kernel, k->name))
+            if (str_eq(sig_entry(s), k->name))
                 json_object_set_new(j, "params", sig_json(s));
         json_array_append_new(out, j);
     }

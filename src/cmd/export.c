@@ -13,6 +13,7 @@
 #include "cmd/eval_command.h"
 #include "cmd/optimize_run.h"
 #include "compile/compile.h"
+#include "eval/bundle_files.h"
 #include "export/evidence.h"
 #include "sys/json.h"
 
@@ -152,10 +153,8 @@ static int compile_kernel(struct kernel *k, const struct request *r, struct err 
         first_problem(&problems, "the kernel has no plan", err);
         goto out;
     }
-    size_t n = plan_launch_count(k->plan);
-    const char **kernels = arena_alloc(&mem, (n + 1) * sizeof *kernels);
-    for (size_t i = 0; i < n; i++)
-        kernels[i] = plan_launch_kernel(k->plan, i);
+    size_t n;
+    const char **kernels = kernels_of_plan(k->plan, &n, &mem);
     struct compile_request rq = {.source = e->source.buf,
                                  .len = e->source.len,
                                  .name = "kernel.cu",

@@ -126,11 +126,13 @@ static void param_text(double value, const struct expr *e, const struct task_cho
 static void init_text(const struct task_tensor *t, struct strbuf *out)
 {
     static const char *const dists[GEN_DIST_COUNT] = {
-        [GEN_NORMAL] = "normal", [GEN_UNIFORM] = "uniform", [GEN_INT] = "int",
-        [GEN_CONST] = "const",   [GEN_ZERO] = "zeros",      [GEN_DENORMAL] = "denormal",
-        [GEN_CSR] = "csr",       [GEN_PERM] = "perm",
+        [GEN_NORMAL] = "normal",   [GEN_UNIFORM] = "uniform", [GEN_INT] = "int",
+        [GEN_CONST] = "const",     [GEN_ZERO] = "zeros",      [GEN_DENORMAL] = "denormal",
+        [GEN_CSR] = "csr",         [GEN_PERM] = "perm",       [GEN_SORTED] = "sorted",
+        [GEN_ONE_HOT] = "one_hot", [GEN_LENGTHS] = "lengths",
     };
-    bool two = t->init.dist <= GEN_INT, first = two || t->init.dist == GEN_CONST;
+    bool two = t->init.dist <= GEN_INT || t->init.dist == GEN_SORTED,
+         first = two || t->init.dist == GEN_CONST;
     strbuf_clear(out);
     strbuf_adds(out, dists[t->init.dist]);
     if (!first && t->init.dist != GEN_CSR)

@@ -3,7 +3,7 @@
 #include "job/wire.h"
 
 enum {
-    VERSION = 3,
+    VERSION = 4,
     MAX_TEXT = 4 << 20,
     MAX_CODE = 256 << 20,
     MAX_KERNELS = 256,
@@ -17,6 +17,7 @@ static void write_sigs(const struct compiled *c, struct strbuf *out)
     wire_put_u32(out, (uint32_t)c->sigs.n);
     vec_each (struct sig, s, &c->sigs) {
         wire_put_str(out, s->kernel);
+        wire_put_str(out, sig_entry(s));
         wire_put_u32(out, s->nparams);
         for (uint32_t i = 0; i < s->nparams; i++) {
             const struct sig_param *p = &s->params[i];
@@ -36,6 +37,7 @@ static void read_sigs(struct wire_reader *r, struct compiled *c)
     for (uint32_t k = 0; k < n && !r->bad; k++) {
         struct sig *s = vec_push(&c->sigs);
         s->kernel = wire_get_str(r, &c->arena, MAX_TEXT, "kernel");
+        s->entry = wire_get_str(r, &c->arena, MAX_TEXT, "entry");
         s->nparams = wire_get_count(r, MAX_PARAMS, "parameters");
         s->params = arena_alloc(&c->arena, (s->nparams + 1) * sizeof *s->params);
         for (uint32_t i = 0; i < s->nparams; i++) {

@@ -34,7 +34,7 @@
 /* A family header cannot speed up a compile that takes less time than this. */
 #define FAMILY_MIN_NS (4 * SEC)
 /* A part of every cache key. Raise the number when the meaning of an entry changes. */
-#define KEY_VERSION "hone-compile 5"
+#define KEY_VERSION "hone-compile 6"
 
 /* A family header that was requested (family.h). */
 struct family {

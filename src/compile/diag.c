@@ -117,8 +117,13 @@ static void finish(struct parser *p)
         const char *colon = strchr(p->header_file, ':');
         d->file = p->name;
         d->line = 0;
-        d->message = arena_printf(p->a, "'%s' is not an extern \"C\" __global__ function: %s",
-                                  colon ? colon + 1 : "?", d->message);
+        const char *kernel = colon ? colon + 1 : "?";
+        d->message =
+            strpbrk(kernel, "<:")
+                ? arena_printf(p->a, "there is no kernel '%s': %s (macros are not known in it)",
+                               kernel, d->message)
+                : arena_printf(p->a, "'%s' is not an extern \"C\" __global__ function: %s", kernel,
+                               d->message);
     }
     d->hint = diag_hint(d->message);
     unsigned same_line = 0;

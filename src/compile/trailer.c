@@ -139,6 +139,45 @@ static void add_types(struct strbuf *sb, const char *nonce)
                     nonce, nonce, nonce);
 }
 
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+/* Whether the name is that of an extern "C" function. */
+static bool is_plain(const char *kernel)
+{
+    while (is_word(*kernel))
+        kernel++;
+    return !*kernel;
+}
+
+static void undef_words(struct strbuf *sb, const char *kernel)
+{
+    for (const char *p = kernel; *p;) {
+        size_t n = 0;
+        while (is_word(p[n]))
+            n++;
+        if (n && !isdigit((unsigned char)*p))
+            strbuf_addf(sb, "#undef %.*s\n", (int)n, p);
+        p += n ? n : 1;
+    }
+}
+
+/* Redeclares an extern "C" kernel, or defines a pointer to another one. */
+static void add_declaration(struct strbuf *sb, const char *nonce, const char *kernel, size_t i)
+{
+    if (is_plain(kernel))
+        strbuf_addf(sb, "extern \"C\" __attribute__((global)) hone_%s::k%zu_%s %s;\n", nonce, i,
+                    nonce, kernel);
+    else
+        strbuf_addf(sb,
+                    "extern \"C\" { extern hone_%s::k%zu_%s *const __attribute__((device)) "
+                    "hone_sig_%s_f%zu;\n"
+                    "hone_%s::k%zu_%s *const __attribute__((device)) hone_sig_%s_f%zu = &::%s; }\n",
+                    nonce, i, nonce, nonce, i, nonce, i, nonce, nonce, i, kernel);
+}
+
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n)
 {
     /* The ';' ends a declaration that the source may have left open. */
@@ -149,7 +188,7 @@ void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernel
         p += len + (p[len] == ' ');
     }
     for (size_t i = 0; i < n; i++)
-        strbuf_addf(sb, "#undef %s\n", kernels[i]);
+        undef_words(sb, kernels[i]);
     add_text(sb, body, nonce);
     add_types(sb, nonce);
     add_text(sb, tables, nonce);
@@ -157,8 +196,7 @@ void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernel
         strbuf_addf(sb, "#line 1 \"" TRAILER_FILE ":%s\"\n", kernels[i]);
         strbuf_addf(sb, "namespace hone_%s { typedef decltype(::%s) k%zu_%s; }\n", nonce,
                     kernels[i], i, nonce);
-        strbuf_addf(sb, "extern \"C\" __attribute__((global)) hone_%s::k%zu_%s %s;\n", nonce, i,
-                    nonce, kernels[i]);
+        add_declaration(sb, nonce, kernels[i], i);
         strbuf_addf(sb, "extern \"C\" { extern const __attribute__((device)) hone_%s::table_%s<",
                     nonce, nonce);
         strbuf_addf(sb, "hone_%s::fn_%s<hone_%s::k%zu_%s>::n_%s> hone_sig_%s_%zu;\n", nonce, nonce,
@@ -232,12 +270,33 @@ static int decode(const uint8_t *b, size_t size, const char *kernel, struct sig 
     return 0;
 }
 
+/* Finds the name of the entry to which the trailer's pointer points. */
+static int read_entry(const char *ptx, size_t len, const char *nonce, size_t i, struct sig *sig,
+                      struct arena *a, struct err *err)
+{
+    char name[80];
+    size_t n = 0;
+    snprintf(name, sizeof name, " hone_sig_%s_f%zu = ", nonce, i);
+    const char *p = memmem(ptx, len, name, strlen(name)), *end = ptx + len;
+    if (p)
+        p += strlen(name);
+    while (p && p + n < end && is_word(p[n]))
+        n++;
+    if (!n || memmem(p, (size_t)(end - p), name, strlen(name)))
+        return err_set(err, ERR_INPUT, "kernel '%s': its name in the machine code was not found",
+                       sig->kernel);
+    sig->entry = arena_strndup(a, p, n);
+    return 0;
+}
+
 static int check_entry(const char *ptx, size_t len, const struct sig *sig, struct err *err)
 {
     struct ptx_param params[MAX_PARAMS] = {{0}};
-    int n = ptx_entry_params(ptx, len, sig->kernel, params, MAX_PARAMS);
+    int n = ptx_entry_params(ptx, len, sig_entry(sig), params, MAX_PARAMS);
     if (n < 0)
-        return err_set(err, ERR_INPUT, "there is no kernel '%s' (extern \"C\" __global__)",
+        return err_set(err, ERR_INPUT,
+                       sig->entry ? "'%s' is not a __global__ function"
+                                  : "there is no kernel '%s' (extern \"C\" __global__)",
                        sig->kernel);
     if ((uint32_t)n != sig->nparams)
         return err_set(err, ERR_INPUT, "kernel '%s' has %d parameters, its declaration %u",
@@ -257,7 +316,7 @@ int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, str
     uint32_t sizes[MAX_PARAMS];
     for (size_t k = 0; k < sigs->n; k++) {
         const struct sig *sig = &sigs->items[k];
-        int n = cubin_params(cubin, len, sig->kernel, sizes, MAX_PARAMS);
+        int n = cubin_params(cubin, len, sig_entry(sig), sizes, MAX_PARAMS);
         if (n < 0 || (uint32_t)n != sig->nparams)
             return err_set(err, ERR_INPUT, "kernel '%s' has %d parameters, its declaration %u",
                            sig->kernel, n, sig->nparams);
@@ -291,7 +350,9 @@ int trailer_read(const char *ptx, size_t len, const char *nonce, const char *con
             return err_set(err, ERR_INPUT, "kernel '%s': its signature table is damaged",
                            kernels[i]);
         struct sig sig = {0};
-        if (decode(buf, size, kernels[i], &sig, a, err) < 0 || check_entry(ptx, len, &sig, err) < 0)
+        if (decode(buf, size, kernels[i], &sig, a, err) < 0 ||
+            (!is_plain(kernels[i]) && read_entry(ptx, len, nonce, i, &sig, a, err) < 0) ||
+            check_entry(ptx, len, &sig, err) < 0)
             return -1;
         *vec_push(sigs) = sig;
     }

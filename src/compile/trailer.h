@@ -8,6 +8,10 @@
  *     it. scan.h rejects the pragmas that would survive an #undef.
  *  3. The trailer redeclares each kernel as extern "C" __global__ with the type decltype(::kernel).
  *     If the name is not such a kernel, the redeclaration does not compile.
+ *     A kernel whose name is not a plain identifier (softmax<float, 4>, space::scale) is not
+ *     extern "C". For it the trailer defines a pointer to the kernel, which also makes the compiler
+ *     instantiate a template. The PTX gives the pointer's value: the name of the entry. The trailer
+ *     #undefs every word of such a name, so that no macro can add text to the trailer.
  *  4. trailer_read() finds exactly one table per kernel in the PTX and compares it with the .param
  *     list of the .entry of that name. A difference rejects the candidate.
  */

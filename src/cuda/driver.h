@@ -149,7 +149,10 @@ struct cu_ipc_handle {
     X(MemFreeHost, "cuMemFreeHost", (void *))                                                 \
     X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu_ptr, const void *, size_t, cu_stream))     \
     X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, cu_ptr, size_t, cu_stream))           \
+    X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (cu_ptr, cu_ptr, size_t, cu_stream))           \
     X(MemsetD8Async, "cuMemsetD8Async", (cu_ptr, unsigned char, size_t, cu_stream))           \
+    X(MemsetD16Async, "cuMemsetD16Async", (cu_ptr, unsigned short, size_t, cu_stream))        \
+    X(MemsetD32Async, "cuMemsetD32Async", (cu_ptr, unsigned, size_t, cu_stream))              \
     X(IpcGetMemHandle, "cuIpcGetMemHandle", (struct cu_ipc_handle *, cu_ptr))                 \
     X(ModuleLoadData, "cuModuleLoadData", (cu_module *, const void *))                        \
     X(ModuleUnload, "cuModuleUnload", (cu_module))                                            \

@@ -38,6 +38,23 @@ int cu_copy_to_host(const struct cu_driver *cu, void *dst, cu_ptr src, size_t by
     return cu_check(cu, cu->MemcpyDtoHAsync(dst, src, bytes, s), err, "copying to the host");
 }
 
+int cu_copy_on_device(const struct cu_driver *cu, cu_ptr dst, cu_ptr src, size_t bytes, cu_stream s,
+                      struct err *err)
+{
+    return cu_check(cu, cu->MemcpyDtoDAsync(dst, src, bytes, s), err, "copying device memory");
+}
+
+int cu_mem_fill(const struct cu_driver *cu, cu_ptr dst, uint32_t value, uint32_t width,
+                size_t bytes, cu_stream s, struct err *err)
+{
+    if (width == 1)
+        return cu_mem_set(cu, dst, (uint8_t)value, bytes, s, err);
+    return cu_check(cu,
+                    width == 2 ? cu->MemsetD16Async(dst, (unsigned short)value, bytes / 2, s)
+                               : cu->MemsetD32Async(dst, value, bytes / 4, s),
+                    err, "setting device memory");
+}
+
 int cu_mem_set(const struct cu_driver *cu, cu_ptr dst, uint8_t byte, size_t bytes, cu_stream s,
                struct err *err)
 {

@@ -141,6 +141,9 @@ int cuda_fill_gen(struct device *dev, uint64_t addr, const struct job_buffer *b,
 int cuda_poison(struct device *dev, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                 struct err *err);
 int cuda_zero(struct device *dev, uint64_t addr, uint64_t n, struct err *err);
+int cuda_set_memory(struct device *dev, uint64_t addr, uint64_t n, uint32_t value, uint32_t width,
+                    struct err *err);
+int cuda_copy_memory(struct device *dev, uint64_t to, uint64_t from, uint64_t n, struct err *err);
 int cuda_hash(struct device *dev, uint64_t addr, uint64_t n, uint64_t *out, struct err *err);
 int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_bad,
                    struct err *err);

@@ -209,6 +209,22 @@ int cuda_zero(struct device *dev, uint64_t addr, uint64_t n, struct err *err)
     return 0;
 }
 
+int cuda_set_memory(struct device *dev, uint64_t addr, uint64_t n, uint32_t value, uint32_t width,
+                    struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    CUDA_TRY(d, cu_mem_fill(d->cu, addr, value, width, n, d->stream, NULL), err,
+             "a memset of the plan");
+    return 0;
+}
+
+int cuda_copy_memory(struct device *dev, uint64_t to, uint64_t from, uint64_t n, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    CUDA_TRY(d, cu_copy_on_device(d->cu, to, from, n, d->stream, NULL), err, "a copy of the plan");
+    return 0;
+}
+
 static int read_slot(struct cuda *d, uint64_t *out, struct err *err)
 {
     return cuda_read(&d->dev, out, d->slot, sizeof *out, err);

@@ -144,6 +144,11 @@ struct device_ops {
     /* args[i] points at launch->args[i].size bytes. */
     enum result_status (*launch)(struct device *d, struct device_module *m,
                                  const struct job_launch *l, void *const *args, struct err *err);
+    /* The launches that are not kernels. They run in the order of the launches, and are timed like
+     * them. `value` is a pattern of `width` bytes: 1, 2 or 4. */
+    int (*set_memory)(struct device *d, uint64_t addr, uint64_t n, uint32_t value, uint32_t width,
+                      struct err *err);
+    int (*copy_memory)(struct device *d, uint64_t to, uint64_t from, uint64_t n, struct err *err);
     enum result_status (*sync)(struct device *d, uint64_t timeout_ns, struct err *err);
     /* Times the launches between begin and end: cuda with events, emu with the cost model. The
      * order is time_begin, launches, time_end, sync. cuda holds the launches back until time_end,

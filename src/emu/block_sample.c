@@ -522,6 +522,9 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     /* A write to an input is wrong no matter which blocks ran. */
     if (!a->lazy || (a->role == JOB_INPUT ? !a->stored : !sample_is_independent(e)))
         return;
+    /* Elements of blocks that did not run still hold the copy. */
+    if (a->copied && e->ran_in_part)
+        return;
     if (a->role != JOB_INPUT)
         pieces_of_clusters(e, a, seed, max, out);
     bool found = out->pieces.n > 0;
@@ -531,4 +534,6 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     out->seen = MIN(a->share.mean, 1.0);
     if (a->share.mean > 0 || !e->ran_in_part)
         out->most = a->share.most * (e->ran_in_part ? e->in_part_scale : 1);
+    else if (a->lazy->patches.n && e->blocks_ran)
+        out->most = 5.0 / (double)e->blocks_ran; /* a share above this would have shown */
 }

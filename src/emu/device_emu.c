@@ -186,6 +186,8 @@ static int op_zero(struct device *d, uint64_t addr, uint64_t n, struct err *err)
         return -1;
     memset(p, 0, n);
     mem_mark_init(&e->mem, addr, n, true);
+    if (e->timing)
+        count_transfer(e, "memset", 0, n);
     return 0;
 }
 
@@ -494,6 +496,50 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     return st;
 }
 
+/* ---- memset and copy ------------------------------------------------------------------------ */
+
+/* A transfer after a launch that ran in part: nothing that it wrote can be verified. */
+static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
+{
+    e->stored_after |= e->sampling && e->ran_in_part;
+    e->clock += 1000;
+    count_transfer(e, name, read, written);
+}
+
+static int op_set_memory(struct device *d, uint64_t addr, uint64_t n, uint32_t value,
+                         uint32_t width, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    struct alloc *a = buffer_at(e, addr, n, err);
+    if (!a)
+        return -1;
+    if (a->lazy)
+        lazy_set(a->lazy, addr - a->addr, n, value, width);
+    else
+        lazy_pattern(mem_host(&e->mem, addr), n, value, width, 0);
+    mem_mark_init(&e->mem, addr, n, true);
+    note_transfer(e, "memset", 0, n);
+    return 0;
+}
+
+static int op_copy_memory(struct device *d, uint64_t to, uint64_t from, uint64_t n, struct err *err)
+{
+    struct emu *e = emu_of(d);
+    struct alloc *target = buffer_at(e, to, n, err), *source = buffer_at(e, from, n, err);
+    if (!target || !source)
+        return -1;
+    if (target->lazy && source->lazy && source->role == JOB_INPUT) {
+        lazy_copy(target->lazy, to - target->addr, n, source->lazy, from - source->addr);
+    } else {
+        uint8_t *dst = bytes_at(e, to, n, err), *src = bytes_at(e, from, n, err);
+        memcpy(dst, src, n);
+        target->copied = true;
+    }
+    mem_copy_init(&e->mem, to, from, n);
+    note_transfer(e, "copy", n, n);
+    return 0;
+}
+
 static enum result_status op_sync(struct device *d, uint64_t timeout_ns, struct err *err)
 {
     (void)timeout_ns;
@@ -536,7 +582,7 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     e->traces.n = 0;
     for (size_t i = 0; i < e->mem.n; i++) {
         struct alloc *a = e->mem.allocs[i];
-        a->atomics = a->loaded = a->stored = false;
+        a->atomics = a->loaded = a->stored = a->copied = false;
     }
 }
 
@@ -656,6 +702,8 @@ static const struct device_ops ops = {
     .globals_intact = op_globals_intact,
     .tensormap = op_tensormap,
     .launch = op_launch,
+    .set_memory = op_set_memory,
+    .copy_memory = op_copy_memory,
     .sync = op_sync,
     .time_begin = op_time_begin,
     .time_end = op_time_end,

@@ -47,6 +47,8 @@ const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a)
     *n = 0;
     for (size_t i = 0; i < launches; i++) {
         size_t k = 0;
+        if (!plan_launch_kernel(p, i))
+            continue; /* a memset or a copy */
         while (k < *n && !str_eq(out[k], plan_launch_kernel(p, i)))
             k++;
         if (k == *n)

@@ -49,14 +49,16 @@ static void finish(struct evaluator *e, struct evaluation *a)
     char task_sha[TASK_HASH];
     task_hash(a->task, task_sha);
     v->task_sha = arena_strdup(&v->arena, task_sha);
+    v->preconditions = task_preconditions(a->task, &v->arena);
     v->seed = a->cfg.seed;
     v->arch = arena_strdup(&v->arena, e->arch);
     v->gpu = arena_strdup(&v->arena, e->gpu.name);
     v->compiler = arena_strdup(&v->arena, compiler_version(e->compiler));
     v->total_ns = now_ns() - a->started_ns;
     v->run_ns = a->ran_ns;
-    const char **texts[] = {&v->stage,  &v->detector,   &v->summary,      &v->detail,   &v->device,
-                            &v->driver, &v->bottleneck, &v->speedup_over, &v->precision};
+    const char **texts[] = {&v->stage,     &v->detector,     &v->summary,    &v->detail,
+                            &v->device,    &v->driver,       &v->bottleneck, &v->speedup_over,
+                            &v->precision, &v->preconditions};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (!*texts[i])
             *texts[i] = "";

@@ -17,7 +17,8 @@ void copy_counters(struct verdict *v, const struct case_set *cases, const struct
         *vec_push(&v->counters) = (struct verdict_counter){
             .workload = arena_strdup(&v->arena, cases->cases.items[c->case_index].name),
             .role = role,
-            .kernel = arena_strdup(&v->arena, c->kernel),
+            .kernel = arena_strdup(
+                &v->arena, job_kernel_label(cases->cases.items[c->case_index].programs, c->kernel)),
             .name = arena_strdup(&v->arena, c->name),
             .unit = arena_strdup(&v->arena, c->unit),
             .line = c->line,

@@ -79,6 +79,9 @@ static struct precision_data *choose(const struct graph *g, const struct task *t
     }
     for (size_t i = 0; i < g->inputs.n; i++) {
         const struct thin_input *x = &thin->inputs[i];
+        const struct task_tensor *tensor = tensor_named(t, g->inputs.items[i]->name);
+        if (tensor && tensor->init.dist >= GEN_CSR)
+            continue; /* zeros would destroy its structure */
         struct changed_input c = {.name = arena_strdup(a, g->inputs.items[i]->name),
                                   .dims = ranges_in(x->dims) <= GEN_THIN_RANGES ? x->dims : 0,
                                   .scale = scale ? x->scale : 0};

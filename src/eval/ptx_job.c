@@ -192,6 +192,7 @@ int ptx_job_run(const struct ptx_options *o, struct verdict *out, struct problem
         out->detail = out->precision = out->bottleneck = out->driver = out->arch = out->compiler =
             "";
         out->source_sha = out->task = out->task_sha = out->speedup_over = "";
+        out->preconditions = "";
         out->gpu = arena_strdup(&out->arena, b->job.gpu.name);
         out->seed = o->seed;
         tell(out, &b->job, &r);

@@ -15,9 +15,9 @@
 #include "export/torch_text.h"
 #include "source/token.h"
 
-static void add_function(void *ctx, size_t i, const char *kernel)
+static void add_function(void *ctx, size_t i, const struct sig *kernel)
 {
-    strbuf_addf(ctx, "%s(const void *)&::%s", i ? ", " : "", kernel);
+    strbuf_addf(ctx, "%s(const void *)&::%s", i ? ", " : "", kernel->kernel);
 }
 
 /* Appends lines that put the arrays of a call into struct NAME_args. */

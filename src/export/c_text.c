@@ -5,16 +5,17 @@
 #include "export/template.h"
 
 void c_text_each_kernel(const struct export_model *m,
-                        void (*fn)(void *ctx, size_t i, const char *kernel), void *ctx)
+                        void (*fn)(void *ctx, size_t i, const struct sig *kernel), void *ctx)
 {
     const struct plan *p = m->in.plan;
     size_t n = 0;
     for (size_t i = 0; i < p->launches.n; i++) {
-        bool seen = false;
+        bool seen = p->launches.items[i].kind != PLAN_KERNEL;
         for (size_t k = 0; k < i; k++)
-            seen |= str_eq(p->launches.items[k].kernel, p->launches.items[i].kernel);
+            seen |= p->launches.items[k].kind == PLAN_KERNEL &&
+                    str_eq(p->launches.items[k].kernel, p->launches.items[i].kernel);
         if (!seen)
-            fn(ctx, n++, p->launches.items[i].kernel);
+            fn(ctx, n++, export_sig(m, &p->launches.items[i]));
     }
 }
 
@@ -36,7 +37,7 @@ void c_text_args(struct export_model *m, struct strbuf *out)
         out->buf[--out->len] = '\0'; /* the template has the newline */
 }
 
-static void count(void *ctx, size_t i, const char *kernel)
+static void count(void *ctx, size_t i, const struct sig *kernel)
 {
     (void)kernel;
     *(size_t *)ctx = i + 1;
@@ -49,14 +50,14 @@ const char *c_text_kernel_count(struct export_model *m)
     return arena_printf(&m->arena, "%zu", n);
 }
 
-static void add_constant(void *ctx, size_t i, const char *kernel)
+static void add_constant(void *ctx, size_t i, const struct sig *kernel)
 {
-    strbuf_addf(ctx, "%sKERNEL_%s", i ? ", " : "", kernel);
+    strbuf_addf(ctx, "%sKERNEL_%s", i ? ", " : "", sig_entry(kernel));
 }
 
-static void add_name(void *ctx, size_t i, const char *kernel)
+static void add_name(void *ctx, size_t i, const struct sig *kernel)
 {
-    strbuf_addf(ctx, "%s\"%s\"", i ? ", " : "", kernel);
+    strbuf_addf(ctx, "%s\"%s\"", i ? ", " : "", sig_entry(kernel));
 }
 
 void c_text_plan(struct export_model *m, struct strbuf *out)

@@ -17,6 +17,6 @@ void c_text_plan(struct export_model *m, struct strbuf *out);
 const char *c_text_kernel_count(struct export_model *m);
 /* Calls fn for each different kernel of the plan, in order. */
 void c_text_each_kernel(const struct export_model *m,
-                        void (*fn)(void *ctx, size_t i, const char *kernel), void *ctx);
+                        void (*fn)(void *ctx, size_t i, const struct sig *kernel), void *ctx);
 
 #endif

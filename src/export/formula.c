@@ -1,5 +1,7 @@
 #include "export/formula.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -53,7 +55,35 @@ static void *make_choose(void *ctx, void *condition, void *then, void *otherwise
     f->a = condition;
     f->b = x;
     f->c = y;
+    f->real = x->real || y->real;
     return f;
+}
+
+static void *make_real(void *ctx, double v)
+{
+    struct formula *f = node(ctx, FORMULA_REAL, 0, 0);
+    f->value = v;
+    f->real = true;
+    return f;
+}
+
+static void *make_real_name(void *ctx, size_t i)
+{
+    struct formula *f = node(ctx, FORMULA_REAL_NAME, 0, 0);
+    f->name = i;
+    f->real = true;
+    return f;
+}
+
+/* Whether the result is a double. Comparisons of doubles are integers. */
+static bool gives_real(const char *op, const struct formula *a, const struct formula *b)
+{
+    static const char *const functions[] = {"real/", "fmin", "fmax", "sqrt",  "exp",
+                                            "log",   "log2", "pow",  "double"};
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        if (str_eq(op, functions[i]))
+            return true;
+    return !strpbrk(op, "<>=!&|") && (a->real || (b && b->real));
 }
 
 static void bounds_of_product(struct formula *f)
@@ -125,6 +155,9 @@ static void *make_apply(void *ctx, const char *op, void *a, void *b)
     f->op = op;
     f->a = a;
     f->b = b;
+    f->real = gives_real(op, f->a, f->b);
+    if (f->real)
+        return f;
     find_bounds(f);
     if (f->lo < -INT64_LIMIT || f->hi > INT64_LIMIT) {
         f->may_fail = true;
@@ -143,7 +176,9 @@ const struct formula *formula_of(const struct expr *e, const struct formula_scop
                                                                .apply = make_apply,
                                                                .ctx = &m,
                                                                .choose = make_choose,
-                                                               .tensor_align = make_align});
+                                                               .tensor_align = make_align,
+                                                               .real = make_real,
+                                                               .real_name = make_real_name});
     if (!f)
         BUG("the expression '%s' has no tree", expr_text(e));
     return f;
@@ -165,9 +200,9 @@ static int precedence(const struct formula *f)
     static const struct {
         const char *op;
         int level;
-    } levels[] = {{"||", 2}, {"&&", 3}, {"!", 4}, {"==", 5}, {"!=", 5},
-                  {"<", 5},  {"<=", 5}, {">", 5}, {">=", 5}, {"+", 6},
-                  {"-", 6},  {"*", 7},  {"/", 7}, {"%", 7},  {"neg", 8}};
+    } levels[] = {{"||", 2}, {"&&", 3}, {"!", 4},   {"==", 5},   {"!=", 5}, {"<", 5},
+                  {"<=", 5}, {">", 5},  {">=", 5},  {"+", 6},    {"-", 6},  {"*", 7},
+                  {"/", 7},  {"%", 7},  {"neg", 8}, {"real/", 7}};
     if (f->kind == FORMULA_CHOOSE)
         return 1;
     for (size_t i = 0; f->kind == FORMULA_APPLY && i < ARRAY_LEN(levels); i++)
@@ -185,7 +220,7 @@ static bool is_division(const struct formula *f)
 /* Python's // and % round down; they equal C's operators only for numbers that are not negative. */
 static bool needs_call(const struct formula *f, enum export_lang lang)
 {
-    if (f->kind != FORMULA_APPLY)
+    if (f->kind != FORMULA_APPLY || f->real)
         return false;
     if (lang == LANG_PYTHON)
         return is_division(f) && (f->b->lo < 1 || (strpbrk(f->op, "/%") && f->a->lo < 0));
@@ -229,6 +264,13 @@ static void print_call(struct strbuf *out, const struct formula *f, const struct
             name = checked[i].name;
     if (!name)
         name = f->op;
+    if (f->real && s->lang == LANG_PYTHON) {
+        bool own = str_eq(name, "fmin") || str_eq(name, "fmax");
+        name = str_eq(name, "double") ? "float" : own ? name + 1 : name;
+        strbuf_adds(out, own || str_eq(name, "float") ? "" : "math.");
+    } else if (f->real && str_eq(name, "double")) {
+        name = "(double)";
+    }
     if (s->lang == LANG_PYTHON &&
         (call || str_eq(name, "cdiv") || str_eq(name, "align") || str_eq(name, "pow2ceil")))
         strbuf_addc(out, '_');
@@ -287,7 +329,10 @@ static void print_operator(struct strbuf *out, const struct formula *f,
     } else {
         /* Comparisons do not chain, so both operands of a comparison must bind tighter than it. */
         operand(out, f->a, s, FORMULA_VALUE, level == 5 ? 5 : level - 1);
-        strbuf_addf(out, " %s ", s->lang == LANG_PYTHON && str_eq(f->op, "/") ? "//" : f->op);
+        strbuf_addf(out, " %s ",
+                    str_eq(f->op, "real/")                         ? "/"
+                    : s->lang == LANG_PYTHON && str_eq(f->op, "/") ? "//"
+                                                                   : f->op);
         operand(out, f->b, s, FORMULA_VALUE, level);
     }
 }
@@ -298,7 +343,7 @@ static void print_apply(struct strbuf *out, const struct formula *f, const struc
                         enum formula_use use)
 {
     struct formula_scope wide = *s;
-    if (!has_name(f) && (f->hi > INT32_MAX || f->lo < INT32_MIN))
+    if (!f->real && !has_name(f) && (f->hi > INT32_MAX || f->lo < INT32_MIN))
         wide.wide = true;
     print_operator(out, f, &wide, use);
 }
@@ -321,6 +366,12 @@ static void print(struct strbuf *out, const struct formula *f, const struct form
         else
             strbuf_addf(out, "alignment(args->%s%s)", f->tensor, name_suffix(LANG_C, f->tensor));
         break;
+    case FORMULA_REAL:
+        formula_real(out, f->value, s->lang);
+        break;
+    case FORMULA_REAL_NAME:
+        strbuf_adds(out, s->reals[f->name]);
+        break;
     case FORMULA_CHOOSE:
         operand(out, python ? f->b : f->a, s, python ? use : FORMULA_CONDITION, 1);
         strbuf_adds(out, python ? " if " : " ? ");
@@ -332,6 +383,27 @@ static void print(struct strbuf *out, const struct formula *f, const struct form
         print_apply(out, f, s, use);
         break;
     }
+}
+
+void formula_real(struct strbuf *out, double v, enum export_lang lang)
+{
+    bool python = lang == LANG_PYTHON;
+    char text[40];
+    if (isnan(v)) {
+        strbuf_adds(out, python ? "float(\"nan\")" : "(0.0 / 0.0)");
+        return;
+    }
+    if (isinf(v)) {
+        strbuf_adds(out, python ? (v > 0 ? "float(\"inf\")" : "float(\"-inf\")")
+                                : (v > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)"));
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    strbuf_addf(out, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
 }
 
 void formula_print(struct strbuf *out, const struct formula *f, const struct formula_scope *s,

@@ -22,20 +22,31 @@ struct formula_scope {
     size_t n;
     const char *const *names;
     const int64_t *lo, *hi;
-    bool wide; /* C: print 64-bit literals */
+    bool wide;                /* C: print 64-bit literals */
+    const char *const *reals; /* the floating-point scalars: a name or a number */
 };
 
-enum formula_kind { FORMULA_NUMBER, FORMULA_NAME, FORMULA_ALIGN, FORMULA_APPLY, FORMULA_CHOOSE };
+enum formula_kind {
+    FORMULA_NUMBER,
+    FORMULA_NAME,
+    FORMULA_ALIGN,
+    FORMULA_APPLY,
+    FORMULA_CHOOSE,
+    FORMULA_REAL,
+    FORMULA_REAL_NAME
+};
 
 struct formula {
     enum formula_kind kind;
     int64_t number;     /* FORMULA_NUMBER */
-    size_t name;        /* FORMULA_NAME */
+    double value;       /* FORMULA_REAL */
+    size_t name;        /* FORMULA_NAME, FORMULA_REAL_NAME */
     const char *tensor; /* FORMULA_ALIGN: alignof(tensor) */
     const char *op;     /* FORMULA_APPLY: "+", "min", "neg", "&&", ... */
     const struct formula *a, *b, *c;
     double lo, hi; /* the value lies between these, if no operation fails */
     bool may_fail; /* this operation may overflow 64 bits or divide by a number below 1 */
+    bool real;     /* the value is a double; lo and hi say nothing */
 };
 
 enum formula_use { FORMULA_VALUE, FORMULA_CONDITION }; /* a condition need not be 0 or 1 */
@@ -44,6 +55,8 @@ const struct formula *formula_of(const struct expr *e, const struct formula_scop
                                  struct arena *a);
 void formula_print(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                    enum formula_use use);
+/* Writes a floating-point number that reads back exactly. */
+void formula_real(struct strbuf *out, double v, enum export_lang lang);
 /* How often name i occurs in the formula. */
 unsigned formula_uses(const struct formula *f, size_t i);
 

@@ -175,14 +175,41 @@ static void find_axes(struct export_model *m)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
+/* The floating-point scalars, in order. A scalar that the task fixes is a number. */
+static const char *const *real_names(struct export_model *m, enum export_lang lang)
+{
+    const struct task *t = m->in.task;
+    const char **names = arena_alloc(&m->arena, (t->scalars.n + 1) * sizeof *names);
+    size_t n = 0;
+    vec_each (const struct task_scalar, sc, &t->scalars) {
+        struct strbuf sb = STRBUF_INIT(512);
+        if (!dtype_is_float(sc->dtype))
+            continue;
+        if (sc->has_value)
+            formula_real(&sb, sc->value, lang);
+        else
+            strbuf_addf(&sb, "%s%s", lang == LANG_C ? "args->" : "",
+                        name_in(lang, sc->name, &m->arena));
+        /* A negative number must not join a minus before it. */
+        names[n++] = sc->has_value && sc->value < 0 ? arena_printf(&m->arena, "(%s)", sb.buf)
+                                                    : arena_strdup(&m->arena, sb.buf);
+        strbuf_release(&sb);
+    }
+    return names;
+}
+
 struct formula_scope export_scope(struct export_model *m, enum export_lang lang)
 {
     const struct task *t = m->in.task;
     const char **names = arena_alloc(&m->arena, (t->names.n + 1) * sizeof *names);
     for (size_t i = 0; i < t->names.n; i++)
         names[i] = name_in(lang, t->names.items[i], &m->arena);
-    return (struct formula_scope){
-        .lang = lang, .n = t->names.n, .names = names, .lo = m->lo, .hi = m->hi};
+    return (struct formula_scope){.lang = lang,
+                                  .n = t->names.n,
+                                  .names = names,
+                                  .lo = m->lo,
+                                  .hi = m->hi,
+                                  .reals = real_names(m, lang)};
 }
 
 uint32_t export_align(const struct export_model *m, size_t tensor)

@@ -1,8 +1,6 @@
 #include "export/plan_code.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -45,19 +43,11 @@ const char *code_text(struct plan_code *c, const char *text)
 
 const char *code_double(struct plan_code *c, double v)
 {
-    bool python = c->scope.lang == LANG_PYTHON;
-    if (isnan(v))
-        return python ? "float(\"nan\")" : "(0.0 / 0.0)";
-    if (isinf(v))
-        return python ? (v > 0 ? "float(\"inf\")" : "float(\"-inf\")")
-                      : (v > 0 ? "(1.0 / 0.0)" : "(-1.0 / 0.0)");
-    char text[40];
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
-            break;
-    }
-    return arena_printf(&c->m->arena, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+    struct strbuf sb = STRBUF_INIT(64);
+    formula_real(&sb, v, c->scope.lang);
+    const char *text = arena_strdup(&c->m->arena, sb.buf);
+    strbuf_release(&sb);
+    return text;
 }
 
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i)
@@ -99,6 +89,10 @@ static void walk_needs(struct plan_code *c, const struct plan_launch *l)
                 workspace[m->index] = true;
         }
     }
+    if (l->kind != PLAN_KERNEL && l->to.of_workspace)
+        workspace[l->to.index] = true;
+    if (l->kind == PLAN_COPY && l->from.of_workspace)
+        workspace[l->from.index] = true;
     for (size_t i = 0; i < p->workspaces.n; i++)
         if (workspace[i] && c->printer->workspace)
             c->printer->workspace(c, i);
@@ -124,7 +118,10 @@ void plan_code_write(struct export_model *m, const struct plan_printer *p, struc
         const struct plan_launch *l = &m->in.plan->launches.items[i];
         p->begin_launch(&c, l, l->when ? formula_of(l->when, &c.scope, &m->arena) : NULL);
         walk_needs(&c, l);
-        p->launch(&c, l, export_sig(m, l));
+        if (l->kind == PLAN_KERNEL)
+            p->launch(&c, l, export_sig(m, l));
+        else
+            p->transfer(&c, l);
         p->end_launch(&c, l);
     }
 }

@@ -33,6 +33,7 @@ struct plan_printer {
     void (*workspace)(struct plan_code *c, size_t workspace);
     void (*map)(struct plan_code *c, size_t map);
     void (*launch)(struct plan_code *c, const struct plan_launch *l, const struct sig *sig);
+    void (*transfer)(struct plan_code *c, const struct plan_launch *l); /* memset or copy */
     void (*end_launch)(struct plan_code *c, const struct plan_launch *l);
 };
 /* The sizes printer writes the first part in Python: axes from shapes, checks, constraints. */

@@ -153,7 +153,14 @@ static void argument(struct plan_code *c, const struct plan_arg *a, const struct
         scalar(c, &t->scalars.items[a->index], s);
         break;
     case PLAN_ARG_EXPR:
-        number(c, expr_text(a->expr), code_value(c, a->expr, "0"), false, s);
+        if (expr_is_real(a->expr))
+            code_line(c, "arg_real(plan, \"%s\", %s, %u);", code_text(c, expr_text(a->expr)),
+                      code_value(c, a->expr, "0"), s->size);
+        else
+            number(c, expr_text(a->expr), code_value(c, a->expr, "0"), false, s);
+        break;
+    case PLAN_ARG_NULL:
+        code_line(c, "arg_pointer(plan, NULL);");
         break;
     }
 }
@@ -166,7 +173,7 @@ static void sizes(struct plan_code *c, const char *what, struct expr *const e[3]
 
 static void launch(struct plan_code *c, const struct plan_launch *l, const struct sig *sig)
 {
-    code_line(c, "launch_begin(plan, KERNEL_%s);", l->kernel);
+    code_line(c, "launch_begin(plan, KERNEL_%s);", sig_entry(sig));
     sizes(c, "grid", l->grid);
     sizes(c, "block", l->block);
     if (l->cluster[0] || l->cluster[1] || l->cluster[2])
@@ -177,6 +184,28 @@ static void launch(struct plan_code *c, const struct plan_launch *l, const struc
         code_line(c, "launch_cooperative(plan);");
     for (size_t i = 0; i < l->args.n; i++)
         argument(c, &l->args.items[i], &sig->params[i]);
+}
+
+/* The name, the address and the size of a buffer, and an offset in it: arguments of a call. */
+static const char *part(struct plan_code *c, const struct plan_part *x)
+{
+    struct arena *a = &c->m->arena;
+    const char *offset = code_value(c, x->offset, "0");
+    if (x->of_workspace)
+        return arena_printf(a, "\"%s\", %s, plan->workspace[%zu].bytes, %s", x->name,
+                            c_name(c, x->name), x->index, offset);
+    return arena_printf(a, "\"%s\", plan->tensor[%zu].address, plan->tensor[%zu].bytes, %s",
+                        x->name, x->index, x->index, offset);
+}
+
+static void transfer(struct plan_code *c, const struct plan_launch *l)
+{
+    const char *bytes = code_value(c, l->bytes, "REST");
+    if (l->kind == PLAN_MEMSET)
+        code_line(c, "launch_memset(plan, %s, %s, %s, %u);", part(c, &l->to), bytes,
+                  code_value(c, l->value, "0"), l->width);
+    else
+        code_line(c, "launch_copy(plan, %s, %s, %s);", part(c, &l->from), part(c, &l->to), bytes);
 }
 
 static void end_launch(struct plan_code *c, const struct plan_launch *l)
@@ -196,5 +225,6 @@ const struct plan_printer plan_printer_c = {
     .workspace = workspace,
     .map = map,
     .launch = launch,
+    .transfer = transfer,
     .end_launch = end_launch,
 };

@@ -94,7 +94,13 @@ static const char *argument(struct plan_code *c, const struct plan_arg *a,
         return number(c, a->text, name_in(LANG_PYTHON, t->axes.items[a->index].name, mem), s);
     case PLAN_ARG_SCALAR:
         return scalar(c, &t->scalars.items[a->index], s);
+    case PLAN_ARG_NULL:
+        return "plan.bits(0, 8)";
     case PLAN_ARG_EXPR:
+        if (expr_is_real(a->expr))
+            return arena_printf(mem, "plan.real(\"%s\", lambda: %s, %u)",
+                                code_text(c, expr_text(a->expr)), code_value(c, a->expr, "0"),
+                                s->size);
         return number(c, expr_text(a->expr), code_value(c, a->expr, "0"), s);
     }
     BUG("argument of kind %d", (int)a->kind);
@@ -108,7 +114,9 @@ static const char *sizes(struct plan_code *c, struct expr *const e[3])
 
 static void launch(struct plan_code *c, const struct plan_launch *l, const struct sig *sig)
 {
-    code_line(c, "plan.launch(\"%s\",", l->kernel);
+    bool plain = str_eq(sig_entry(sig), l->kernel);
+    code_line(c, "plan.launch(\"%s\",%s%s", sig_entry(sig), plain ? "" : "  # ",
+              plain ? "" : l->kernel);
     code_line(c, "            grid=%s, block=%s,", sizes(c, l->grid), sizes(c, l->block));
     if (l->cluster[0] || l->cluster[1] || l->cluster[2])
         code_line(c, "            cluster=%s,", sizes(c, l->cluster));
@@ -120,6 +128,17 @@ static void launch(struct plan_code *c, const struct plan_launch *l, const struc
     for (size_t i = 0; i < l->args.n; i++)
         code_line(c, "                %s,", argument(c, &l->args.items[i], &sig->params[i]));
     code_line(c, "            ))");
+}
+
+static void transfer(struct plan_code *c, const struct plan_launch *l)
+{
+    const char *bytes = code_value(c, l->bytes, "None"), *at = code_value(c, l->to.offset, "0");
+    if (l->kind == PLAN_MEMSET)
+        code_line(c, "plan.memset(\"%s\", value=%s, width=%u, offset=%s, size=%s)", l->to.name,
+                  code_value(c, l->value, "0"), l->width, at, bytes);
+    else
+        code_line(c, "plan.copy(\"%s\", \"%s\", source_offset=%s, target_offset=%s, size=%s)",
+                  l->from.name, l->to.name, code_value(c, l->from.offset, "0"), at, bytes);
 }
 
 static void end_launch(struct plan_code *c, const struct plan_launch *l)
@@ -135,5 +154,6 @@ const struct plan_printer plan_printer_python = {
     .workspace = workspace,
     .map = map,
     .launch = launch,
+    .transfer = transfer,
     .end_launch = end_launch,
 };

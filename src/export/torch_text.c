@@ -136,20 +136,31 @@ void torch_text_outputs(struct export_model *m, struct strbuf *lines, struct str
     }
 }
 
-static void add_kernel_name(void *ctx, size_t i, const char *kernel)
+static void add_kernel_name(void *ctx, size_t i, const struct sig *kernel)
 {
-    strbuf_addf(ctx, "%s\"%s\"", i ? ", " : "", kernel);
+    strbuf_addf(ctx, "%s\"%s\"", i ? ", " : "", sig_entry(kernel));
+}
+
+/* Another compiler makes the instance of a template only if some code uses it. */
+static void add_instance(void *ctx, size_t i, const struct sig *kernel)
+{
+    if (!str_eq(kernel->kernel, sig_entry(kernel)))
+        strbuf_addf(ctx, " + \"\\n__device__ const auto hone_instance_%zu = &%s;\\n\"", i,
+                    kernel->kernel);
 }
 
 static bool plan_uses_align(const struct export_model *m)
 {
     vec_each (const struct plan_launch, l, &m->in.plan->launches) {
-        struct expr *const all[] = {l->when,       l->smem,       l->grid[0],   l->grid[1],
-                                    l->grid[2],    l->block[0],   l->block[1],  l->block[2],
-                                    l->cluster[0], l->cluster[1], l->cluster[2]};
+        struct expr *const all[] = {l->when,       l->smem,       l->grid[0],    l->grid[1],
+                                    l->grid[2],    l->block[0],   l->block[1],   l->block[2],
+                                    l->cluster[0], l->cluster[1], l->cluster[2], l->bytes,
+                                    l->value,      l->to.offset,  l->from.offset};
         for (size_t i = 0; i < ARRAY_LEN(all); i++)
             if (all[i] && expr_alignof_name(all[i], 0, NULL))
                 return true;
+        if (l->kind == PLAN_MEMSET && l->width > 1)
+            return true; /* so does that of a memset in units of several bytes */
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
                 return true; /* a tensor map needs an address that is a multiple of 16 */
@@ -311,9 +322,10 @@ void torch_text_data(struct export_model *m, const char *prefix, struct strbuf *
     const struct compiled *c = m->in.code;
     strbuf_addf(out,
                 "\ndef _%s_code():\n"
-                "    return base64.b64decode(_%s_cubin), _%s_ptx.encode(), _%s_source\n\n\n"
-                "# The kernel as it was verified.\n_%s_source = ",
-                prefix, prefix, prefix, prefix, prefix);
+                "    return base64.b64decode(_%s_cubin), _%s_ptx.encode(), _%s_source",
+                prefix, prefix, prefix, prefix);
+    c_text_each_kernel(m, add_instance, out);
+    strbuf_addf(out, "\n\n\n# The kernel as it was verified.\n_%s_source = ", prefix);
     torch_text_literal(out, m->in.text);
     strbuf_addf(out, "\n\n# Machine code for %s by %s, %zu bytes.\n_%s_cubin = \"\"\"\n", c->arch,
                 c->compiler, c->cubin_len, prefix);

@@ -8,7 +8,7 @@ bool edges_wanted(const struct job_buffer *b, const struct job_call *call)
 {
     bool input = b->role == JOB_INPUT || b->role == JOB_INOUT;
     return (call->flags & JOB_CALL_EDGES) && input && b->edge_dims && dtype_is_float(b->dtype) &&
-           b->bytes <= EDGES_MAX_BYTES && !(b->file && *b->file);
+           !gen_has_structure(&b->gen) && b->bytes <= EDGES_MAX_BYTES && !(b->file && *b->file);
 }
 
 /* Exchanges the largest and the last element of a row along one dimension. The row has n elements,

@@ -117,6 +117,9 @@ static inline __attribute__((always_inline)) void chunk_store(const struct gen_p
     for (unsigned j = from; p->spec.thin[0].places && j < to; j++)
         if (!gen_keeps(p, base + j))
             memset(dst + (j - from) * bytes, 0, bytes);
+    for (unsigned j = from; p->spec.mask && j < to; j++)
+        if (gen_masked(p, base + j))
+            store_bits(dst + (j - from) * bytes, bytes, gen_mask_bits(p));
 }
 
 static inline __attribute__((always_inline)) void fill_chunk(const struct gen_plan *p,

@@ -27,7 +27,19 @@ enum gen_dist {
     GEN_DENORMAL, /* random denormals of the dtype, both signs; integers: 0 */
     GEN_CSR,      /* row pointers: element i of n, nondecreasing from 0 to b, uneven rows */
     GEN_PERM,     /* a permutation of 0..n-1 */
+    GEN_SORTED,   /* from a to b, never falling along a row */
+    GEN_ONE_HOT,  /* one 1 in each row, zeros elsewhere */
+    GEN_LENGTHS,  /* the length of each row of a tensor with GEN_PADDED: 1..cols */
     GEN_DIST_COUNT
+};
+
+/* Elements that have a fixed value, whatever the distribution. A row lies along the last
+ * dimension; the last two dimensions form a matrix. */
+enum gen_mask {
+    GEN_MASK_NONE,
+    GEN_LOWER, /* zero above the diagonal */
+    GEN_UPPER, /* zero below the diagonal */
+    GEN_PADDED /* `pad` after the row's length, which the seed chooses */
 };
 
 enum gen_special {
@@ -60,6 +72,9 @@ struct gen_spec {
      * place is a pair: one place of each range. A range of 0 places is absent; thin[1] is absent if
      * thin[0] is. */
     struct gen_range thin[GEN_THIN_RANGES];
+    uint8_t mask;        /* enum gen_mask */
+    uint64_t rows, cols; /* the last two dimensions; for masks and from GEN_SORTED on */
+    double pad;
 };
 
 /* ---- distributions --------------------------------------------------------------------------- */
@@ -88,7 +103,7 @@ GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t 
     p.span = 1;
     if (s->dist == GEN_NORMAL)
         p.k = gen_cut(s->b * 2.2812803229830366e-09); /* 1 / deviation of gen_bell */
-    if (s->dist == GEN_UNIFORM)
+    if (s->dist == GEN_UNIFORM || s->dist == GEN_SORTED)
         p.k = gen_cut((s->b - s->a) * 2.3283064365386963e-10); /* 2^-32 */
     if (s->dist == GEN_INT && s->b >= s->a)
         p.span = (uint64_t)(s->b - s->a) + 1;
@@ -110,6 +125,50 @@ GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
         if (p->kept[k] == place)
             return 1;
     return 0;
+}
+
+/* Whether the seed's data has a structure that an exchange of elements would destroy. */
+GEN_FN int gen_has_structure(const struct gen_spec *s)
+{
+    return s->mask != GEN_MASK_NONE || s->dist >= GEN_CSR;
+}
+
+/* Returns the length of a row of a padded tensor. In 1 of 8 rows nothing is padded. */
+GEN_FN uint64_t gen_length(const struct gen_plan *p, uint64_t row)
+{
+    uint64_t h = gen_mix64(p->key ^ gen_mix64(row + 0x2545f4914f6cdd1du));
+    return h % 8 == 0 ? p->spec.cols : 1 + (h >> 8) % p->spec.cols;
+}
+
+/* Whether the mask fixes element i. */
+GEN_FN int gen_masked(const struct gen_plan *p, uint64_t i)
+{
+    uint64_t col, row;
+    if (p->spec.mask == GEN_MASK_NONE)
+        return 0;
+    col = i % p->spec.cols;
+    row = i / p->spec.cols;
+    if (p->spec.mask == GEN_PADDED)
+        return col >= gen_length(p, row);
+    row %= p->spec.rows;
+    return p->spec.mask == GEN_LOWER ? col > row : col < row;
+}
+
+GEN_FN uint64_t gen_mask_bits(const struct gen_plan *p)
+{
+    return gen_encode(p->type, p->spec.mask == GEN_PADDED ? p->spec.pad : 0.0);
+}
+
+/* Returns a random integer below 2^32 that never falls along a row: place `col` has its own part of
+ * the range. */
+GEN_FN uint64_t gen_rising(const struct gen_plan *p, uint32_t x, uint64_t i)
+{
+    return ((i % p->spec.cols) << 32 | x) / p->spec.cols;
+}
+
+GEN_FN int gen_is_hot(const struct gen_plan *p, uint64_t i)
+{
+    return i % p->spec.cols == gen_mix64(p->key ^ gen_mix64(i / p->spec.cols)) % p->spec.cols;
 }
 
 /* Returns a random integer with a bell-shaped distribution, symmetric about 0. Its high bits are
@@ -250,6 +309,12 @@ GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
         return gen_encode(p->type, (double)gen_csr(p, i));
     case GEN_PERM:
         return gen_encode(p->type, (double)gen_perm(p, i));
+    case GEN_SORTED:
+        return gen_encode(p->type, p->spec.a + (double)gen_rising(p, x, i) * p->k);
+    case GEN_ONE_HOT:
+        return gen_encode(p->type, gen_is_hot(p, i) ? 1.0 : 0.0);
+    case GEN_LENGTHS:
+        return gen_encode(p->type, (double)gen_length(p, i));
     default:
         return 0;
     }
@@ -259,6 +324,8 @@ GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
 GEN_FN uint64_t gen_bits(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     int special = gen_special_of(&p->spec, x);
+    if (gen_masked(p, i))
+        return gen_mask_bits(p);
     if (p->spec.thin[0].places && !gen_keeps(p, i))
         return 0;
     return special ? gen_special_bits(p->type, special, x) : gen_value(p, x, i);
@@ -284,6 +351,8 @@ GEN_FN int gen_can_perturb(const struct gen_spec *s)
 GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
 {
     uint64_t was = gen_element(p, i), now = was;
+    if (gen_masked(p, i))
+        return was; /* another value would break the task's precondition */
     for (uint32_t draw = 1; draw < 64 && now == was; draw++) {
         struct gen_block b = gen_words(p->seed, p->stream, draw, i / 4);
         now = gen_value(p, b.w[i % 4], i);

@@ -19,7 +19,7 @@ enum {
     MIN_CASE = 88,
     MIN_BUFFER = 100,
     MIN_PROGRAM = 12,
-    MIN_LAUNCH = 4 + 9 * 4 + 8 + 4 + 4 + 1 + 4,
+    MIN_LAUNCH = 1 + 4 + 9 * 4 + 8 + 4 + 4 + 1 + 4,
     MIN_ARG = 1 + 4 + 8 + 4,
     MIN_TENSORMAP = 100,
     MIN_CALL = 36,
@@ -42,6 +42,10 @@ static void put_gen(struct strbuf *o, const struct gen_spec *g)
         wire_put_u64(o, g->thin[i].places);
         wire_put_u64(o, g->thin[i].step);
     }
+    wire_put_u8(o, g->mask);
+    wire_put_u64(o, g->rows);
+    wire_put_u64(o, g->cols);
+    wire_put_f64(o, g->pad);
 }
 
 static void put_buffer(struct strbuf *o, const struct job_buffer *b)
@@ -67,8 +71,22 @@ static void put_buffer(struct strbuf *o, const struct job_buffer *b)
     wire_put_f64(o, b->acc_eps);
 }
 
+static void put_transfer(struct strbuf *o, const struct job_transfer *t)
+{
+    wire_put_u32(o, t->to);
+    wire_put_u32(o, t->from);
+    wire_put_u64(o, t->to_offset);
+    wire_put_u64(o, t->from_offset);
+    wire_put_u64(o, t->bytes);
+    wire_put_u32(o, t->value);
+    wire_put_u32(o, t->width);
+}
+
 static void put_launch(struct strbuf *o, const struct job_launch *l)
 {
+    wire_put_u8(o, (uint8_t)l->kind);
+    if (l->kind != JOB_KERNEL)
+        put_transfer(o, &l->transfer);
     wire_put_str(o, l->kernel);
     for (int i = 0; i < 3; i++) {
         wire_put_u32(o, l->grid[i]);
@@ -246,7 +264,7 @@ static const char *get_file(struct wire_reader *r, struct arena *a, const char *
 
 static void get_gen(struct wire_reader *r, struct gen_spec *g)
 {
-    g->dist = wire_get_enum(r, GEN_PERM + 1, "distribution");
+    g->dist = wire_get_enum(r, GEN_DIST_COUNT, "distribution");
     for (int i = 0; i < 2; i++) {
         g->special[i] = wire_get_enum(r, GEN_SPECIAL_MAX + 1, "special value");
         g->every[i] = wire_get_u32(r, "special value");
@@ -260,6 +278,12 @@ static void get_gen(struct wire_reader *r, struct gen_spec *g)
         x->step = wire_get_u64(r, "thin range");
         wire_require(r, x->places <= JOB_MAX_ELEMS && (x->step || !x->places), "thin range");
     }
+    g->mask = wire_get_enum(r, GEN_PADDED + 1, "mask");
+    g->rows = wire_get_u64(r, "mask");
+    g->cols = wire_get_u64(r, "mask");
+    g->pad = wire_get_f64(r, "mask");
+    bool in_rows = g->mask || g->dist >= GEN_SORTED;
+    wire_require(r, !in_rows || (g->rows && g->cols && g->cols < UINT64_C(1) << 32), "rows");
     const struct gen_range *x = g->thin;
     wire_require(r, !x[1].places || (x[0].places && x[0].places <= JOB_MAX_ELEMS / x[1].places),
                  "thin range");
@@ -321,9 +345,39 @@ static void get_arg(struct wire_reader *r, struct job_arg *arg, const struct job
     }
 }
 
+static bool in_buffer(const struct job_case *c, uint32_t i, uint64_t offset, uint64_t bytes)
+{
+    return i < c->nbuffers && bytes <= c->buffers[i].bytes && offset <= c->buffers[i].bytes - bytes;
+}
+
+static void get_transfer(struct wire_reader *r, struct job_transfer *t, enum job_launch_kind kind,
+                         const struct job_case *c)
+{
+    t->to = wire_get_u32(r, "transfer");
+    t->from = wire_get_u32(r, "transfer");
+    t->to_offset = wire_get_u64(r, "transfer");
+    t->from_offset = wire_get_u64(r, "transfer");
+    t->bytes = wire_get_u64(r, "transfer");
+    t->value = wire_get_u32(r, "memset value");
+    t->width = wire_get_u32(r, "memset width");
+    wire_require(r, in_buffer(c, t->to, t->to_offset, t->bytes), "transfer");
+    wire_require(r, r->bad || c->buffers[t->to].role != JOB_INPUT, "transfer to an input");
+    wire_require(r, kind == JOB_MEMSET || in_buffer(c, t->from, t->from_offset, t->bytes),
+                 "transfer");
+    wire_require(r, t->width == 1 || t->width == 2 || t->width == 4, "memset width");
+    wire_require(r, r->bad || (t->to_offset % t->width == 0 && t->bytes % t->width == 0),
+                 "memset width");
+    bool apart = t->to != t->from || t->to_offset >= t->from_offset + t->bytes ||
+                 t->from_offset >= t->to_offset + t->bytes;
+    wire_require(r, kind == JOB_MEMSET || apart, "copy onto itself");
+}
+
 static void get_launch(struct wire_reader *r, struct arena *a, struct job_launch *l,
                        const struct job_case *c, uint32_t ntensormaps)
 {
+    l->kind = (enum job_launch_kind)wire_get_enum(r, JOB_COPY + 1, "launch kind");
+    if (l->kind != JOB_KERNEL)
+        get_transfer(r, &l->transfer, l->kind, c);
     l->kernel = get_name(r, a, "kernel name");
     for (int i = 0; i < 3; i++) {
         l->grid[i] = wire_get_u32(r, "grid");
@@ -533,4 +587,20 @@ uint64_t job_hash(const void *data, size_t len)
 bool job_has_choice(const struct job_buffer *b)
 {
     return b->role == JOB_OUTPUT && !dtype_is_float(b->dtype) && b->acc_eps >= 1;
+}
+
+bool job_fills(const struct job_program *p, uint32_t buffer)
+{
+    for (uint32_t l = 0; l < p->nlaunches; l++)
+        if (p->launches[l].kind != JOB_KERNEL && p->launches[l].transfer.to == buffer)
+            return true;
+    return false;
+}
+
+const char *job_kernel_label(const struct job_program *p, const char *kernel)
+{
+    for (uint32_t l = 0; l < p->nlaunches; l++)
+        if (p->launches[l].label && str_eq(p->launches[l].kernel, kernel))
+            return p->launches[l].label;
+    return kernel;
 }

@@ -38,7 +38,7 @@
 #include "job/gen.h"
 
 #define JOB_MAGIC 0x424f4a48u /* "HJOB" */
-#define JOB_VERSION 7
+#define JOB_VERSION 8
 #define JOB_MAX_BYTES (64u << 20)
 #define JOB_MAX_CASES 512
 #define JOB_MAX_BUFFERS 2048
@@ -97,8 +97,22 @@ struct job_arg {
     uint32_t size; /* bytes of the parameter: 1, 2, 4 or 8; 8 for a pointer; 128 for a tensor map */
 };
 
+enum job_launch_kind { JOB_KERNEL, JOB_MEMSET, JOB_COPY };
+
+/* What a launch does that is not a kernel: it sets the bytes of a buffer, or copies them from
+ * another place. Neither writes an input. */
+struct job_transfer {
+    uint32_t to, from; /* buffers; `from` of a copy only */
+    uint64_t to_offset, from_offset, bytes;
+    uint32_t value; /* memset: the pattern, of `width` bytes */
+    uint32_t width; /* 1, 2 or 4 */
+};
+
 struct job_launch {
-    const char *kernel;
+    enum job_launch_kind kind;
+    struct job_transfer transfer; /* unless kind is JOB_KERNEL */
+    const char *kernel;           /* "memset" and "copy" for the others */
+    const char *label; /* the kernel as the plan calls it; not in job.bin, so NULL there */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */
     uint32_t regs;        /* per thread, as compiled; 0 = unknown; for the cost model */
@@ -131,6 +145,11 @@ struct job_program {
     uint32_t ntensormaps;
     struct job_tensormap *tensormaps;
 };
+
+/* Returns what the plan calls this kernel: softmax<float, 4> for _Z7softmaxIfLi4EEvPKT_. */
+const char *job_kernel_label(const struct job_program *p, const char *kernel);
+/* Whether a memset or a copy of the program writes to the buffer. */
+bool job_fills(const struct job_program *p, uint32_t buffer);
 
 enum job_call_flags {
     JOB_CALL_TIMED = 1,

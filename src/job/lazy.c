@@ -50,12 +50,62 @@ void lazy_init_doubles(struct lazy *z, double *mem, uint64_t count, double value
 void lazy_release(struct lazy *z)
 {
     free(z->state);
+    vec_release(&z->patches);
     *z = (struct lazy){0};
 }
 
 uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece)
 {
     return (uint32_t)MIN(z->bytes - (piece << z->shift), UINT64_C(1) << z->shift);
+}
+
+void lazy_pattern(uint8_t *dst, uint64_t n, uint32_t value, uint32_t width, uint64_t phase)
+{
+    if (width == 1) {
+        memset(dst, (int)(value & 0xff), n);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        dst[i] = (uint8_t)(value >> 8 * ((phase + i) % width));
+}
+
+/* Writes the part of the patch that lies in the piece to dst, the memory of the piece. */
+static void apply_patch(const struct lazy *z, const struct lazy_patch *p, uint64_t piece,
+                        uint8_t *dst)
+{
+    uint64_t start = piece << z->shift, end = start + lazy_piece_bytes(z, piece);
+    uint64_t lo = MAX(start, p->from), hi = MIN(end, p->from + p->bytes);
+    if (lo >= hi)
+        return;
+    if (p->source) {
+        uint64_t at = p->source_from + (lo - p->from);
+        lazy_need(p->source, at, hi - lo);
+        memcpy(dst + (lo - start), p->source->mem + at, hi - lo);
+    } else {
+        lazy_pattern(dst + (lo - start), hi - lo, p->value, p->width, lo - p->from);
+    }
+}
+
+static void add_patch(struct lazy *z, const struct lazy_patch *p)
+{
+    if (!p->bytes)
+        return;
+    *vec_push(&z->patches) = *p;
+    uint64_t last = (p->from + p->bytes - 1) >> z->shift;
+    for (uint64_t k = p->from >> z->shift; k <= last; k++)
+        if (lazy_made(z, k))
+            apply_patch(z, p, k, z->mem + (k << z->shift));
+}
+
+void lazy_set(struct lazy *z, uint64_t from, uint64_t n, uint32_t value, uint32_t width)
+{
+    add_patch(z, &(struct lazy_patch){.from = from, .bytes = n, .value = value, .width = width});
+}
+
+void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source, uint64_t source_from)
+{
+    add_patch(z, &(struct lazy_patch){
+                     .from = from, .bytes = n, .source = source, .source_from = source_from});
 }
 
 void lazy_original(const struct lazy *z, uint64_t piece, void *dst)
@@ -75,6 +125,8 @@ void lazy_original(const struct lazy *z, uint64_t piece, void *dst)
             memcpy((uint8_t *)dst + i, &z->seed, sizeof z->seed);
         break;
     }
+    for (size_t i = 0; i < z->patches.n; i++)
+        apply_patch(z, &z->patches.items[i], piece, dst);
 }
 
 void lazy_make(struct lazy *z, uint64_t piece)

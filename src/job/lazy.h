@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "job/job.h"
 
 /* Bytes in a piece, a whole number of elements of every type. The oracle's inputs have fine pieces,
@@ -33,6 +34,15 @@ enum lazy_kind {
     LAZY_DOUBLE  /* the same double in all places; the seed holds its bits */
 };
 
+/* A part of the memory that was set after it was filled: to a pattern of `width` bytes, or to the
+ * bytes of another tensor. */
+struct lazy_patch {
+    uint64_t from, bytes;
+    uint32_t value, width;
+    struct lazy *source; /* NULL: the pattern */
+    uint64_t source_from;
+};
+
 enum lazy_state { LAZY_UNTOUCHED, LAZY_IN_THE_MAKING, LAZY_THERE };
 
 struct lazy {
@@ -44,8 +54,9 @@ struct lazy {
     enum dtype dtype;
     struct gen_spec gen;
     uint32_t stream;
-    atomic_uchar *state; /* enum lazy_state of each piece */
-    atomic_ullong made;  /* pieces filled so far */
+    atomic_uchar *state;            /* enum lazy_state of each piece */
+    atomic_ullong made;             /* pieces filled so far */
+    VEC(struct lazy_patch) patches; /* in order: a later one wins */
 };
 
 /* lazy_init is for LAZY_DATA or LAZY_POISON of a buffer, lazy_init_fine for LAZY_DATA in fine
@@ -72,6 +83,19 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
         if (!lazy_made(z, k))
             lazy_make(z, k);
 }
+
+/* Sets the bytes [from, from + n) to a pattern. Pieces that are not filled yet get the pattern when
+ * they are filled, and lazy_original() returns it. No other thread may use the memory meanwhile. */
+void lazy_set(struct lazy *z, uint64_t from, uint64_t n, uint32_t value, uint32_t width);
+
+/* Sets the bytes [from, from + n) to those of `source`, which must live as long as z and must not
+ * change. */
+void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source,
+               uint64_t source_from);
+
+/* Writes a pattern of `width` bytes (1, 2 or 4) to n bytes. The first byte of dst is byte `phase`
+ * of the pattern. */
+void lazy_pattern(uint8_t *dst, uint64_t n, uint32_t value, uint32_t width, uint64_t phase);
 
 /* Return the size of a piece (the last one may be short), and the bytes that it was filled with. */
 uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece);

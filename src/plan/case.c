@@ -46,7 +46,7 @@ static int fill_buffer(struct job_buffer *b, const struct shape *s, size_t i, st
                    : shape_align(s, i);
     b->rank = t->rank;
     b->edge_dims = t->is_input ? edge_dims(s->task, t) : 0;
-    b->stream = (uint32_t)i;
+    b->stream = t->stream;
     b->rtol = t->rtol;
     b->atol = t->atol;
     b->budget = t->budget;

@@ -24,7 +24,8 @@ enum plan_arg_kind {
     PLAN_ARG_SCALAR,
     PLAN_ARG_WORKSPACE,
     PLAN_ARG_MAP,
-    PLAN_ARG_EXPR
+    PLAN_ARG_EXPR, /* the expression may be real: expr_is_real() */
+    PLAN_ARG_NULL  /* a null pointer */
 };
 
 struct plan_arg {
@@ -34,7 +35,24 @@ struct plan_arg {
     struct expr *expr; /* PLAN_ARG_EXPR */
 };
 
+/* A part of a tensor or a workspace. */
+struct plan_part {
+    bool of_workspace;
+    size_t index;
+    const char *name;
+    struct expr *offset; /* bytes; NULL = 0 */
+};
+
+enum plan_launch_kind { PLAN_KERNEL, PLAN_MEMSET, PLAN_COPY };
+
 struct plan_launch {
+    enum plan_launch_kind kind;
+    /* memset and copy */
+    struct plan_part to, from;
+    struct expr *bytes; /* NULL = up to the end of `to` (memset) or of `from` (copy) */
+    struct expr *value; /* memset; NULL = 0 */
+    uint32_t width;     /* memset: bytes of the pattern */
+    /* kernels; the others have the name "memset" or "copy" and no arguments */
     const char *kernel;
     struct expr *grid[3], *block[3], *cluster[3]; /* NULL = 1 */
     /* Without `smem` (NULL) a launch has 0 bytes; without `when` it always runs. */
@@ -77,6 +95,10 @@ struct plan {
     const char **names;
     size_t nnames;
     int64_t *setting_values;
+    /* The floating-point scalars, which only arguments may use, with their values. */
+    const char **reals;
+    double *real_values;
+    size_t nreals;
     VEC(struct plan_launch) launches;
     VEC(struct plan_workspace) workspaces;
     VEC(struct plan_map) maps;

@@ -157,24 +157,42 @@ static void collect_names(struct plan *p, const char *source, size_t len)
         p->setting_values[i] = s[i].values[s[i].at];
     }
     p->nnames = known + n;
+    p->reals = arena_alloc(&p->arena, p->task->scalars.n * sizeof *p->reals);
+    p->real_values = arena_alloc(&p->arena, p->task->scalars.n * sizeof *p->real_values);
+    vec_each (const struct task_scalar, sc, &p->task->scalars)
+        if (dtype_is_float(sc->dtype)) {
+            p->reals[p->nreals] = sc->name;
+            p->real_values[p->nreals++] = sc->value;
+        }
+}
+
+/* Gives settings their values and checks that every alignof names a tensor. */
+static bool finish_expr(struct plan *p, const struct json_node *n, struct expr *e)
+{
+    for (size_t i = p->task->names.n; i < p->nnames; i++)
+        expr_fix(e, i, p->setting_values[i - p->task->names.n]);
+    size_t col;
+    const char *name;
+    for (size_t i = 0; (name = expr_alignof_name(e, i, &col)); i++)
+        if (task_tensor_index(p->task, name) < 0) {
+            problem_at(n->r, n->path, false, col + 1, "alignof: there is no tensor '%s'", name);
+            return false;
+        }
+    return true;
 }
 
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out)
 {
     if (!p->task)
         return true;
-    if (!json_node_expr(n, p->names, p->nnames, out))
-        return false;
-    for (size_t i = p->task->names.n; i < p->nnames; i++)
-        expr_fix(*out, i, p->setting_values[i - p->task->names.n]);
-    size_t col;
-    const char *name;
-    for (size_t i = 0; (name = expr_alignof_name(*out, i, &col)); i++)
-        if (task_tensor_index(p->task, name) < 0) {
-            problem_at(n->r, n->path, false, col + 1, "alignof: there is no tensor '%s'", name);
-            return false;
-        }
-    return true;
+    return json_node_expr(n, p->names, p->nnames, out) && finish_expr(p, n, *out);
+}
+
+/* Parses an argument, which may be a real number. */
+static struct expr *arg_expr(struct plan *p, const char *text, size_t *col, struct err *err)
+{
+    struct expr_names names = {p->names, p->nnames, p->reals, p->nreals};
+    return expr_parse_real(text, strlen(text), &names, &p->arena, col, err);
 }
 
 /* Checks a constant now, because its line and column are known here. Other expressions are checked
@@ -237,7 +255,9 @@ static void unknown_arg(const struct plan *p, const struct json_node *n, const c
         strbuf_addf(&sb, ", %s", p->workspaces.items[i].name);
     for (size_t i = 0; i < p->maps.n; i++)
         strbuf_addf(&sb, ", %s", p->maps.items[i].name);
-    if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
+    if (str_eq(name, "null") || str_eq(name, "NULL") || str_eq(name, "nullptr"))
+        json_node_bad(n, "a null pointer is written null, without quotes");
+    else if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
         json_node_bad(n, "argument \"%.64s\" is neither a name nor an expression: %s", name,
                       err->msg);
     else
@@ -250,10 +270,25 @@ static void parse_arg(struct plan *p, const struct json_node *n, struct plan_lau
 {
     struct plan_arg arg = {.text = ""};
     struct err err = ERR_INIT;
+    char number[40];
     if (json_is_integer(n->j)) {
         arg.kind = PLAN_ARG_EXPR;
         if (plan_expr(p, n, &arg.expr))
             *vec_push(&l->args) = arg;
+        return;
+    }
+    if (json_is_null(n->j)) {
+        arg = (struct plan_arg){.kind = PLAN_ARG_NULL, .text = "null"};
+        *vec_push(&l->args) = arg;
+        return;
+    }
+    if (json_is_real(n->j)) {
+        snprintf(number, sizeof number, "%.17e", json_real_value(n->j));
+        arg = (struct plan_arg){PLAN_ARG_EXPR, arena_strdup(&p->arena, number), 0, NULL};
+        if (!p->task || (arg.expr = arg_expr(p, number, NULL, &err)))
+            *vec_push(&l->args) = arg;
+        else
+            json_node_bad(n, "%s", err.msg);
         return;
     }
     if (!json_node_str(n, EXPR_MAX_LEN, &arg.text))
@@ -263,11 +298,11 @@ static void parse_arg(struct plan *p, const struct json_node *n, struct plan_lau
             json_object_get(json_object_get(p->doc, "workspace"), arg.text))
             return; /* a problem was already reported for it */
         arg.kind = PLAN_ARG_EXPR;
-        if (!expr_parse(arg.text, strlen(arg.text), p->names, p->nnames, &p->arena, NULL, &err)) {
+        if (!(arg.expr = arg_expr(p, arg.text, NULL, &err))) {
             unknown_arg(p, n, arg.text, &err);
             return;
         }
-        if (!plan_expr(p, n, &arg.expr))
+        if (!finish_expr(p, n, arg.expr))
             return;
     }
     *vec_push(&l->args) = arg;
@@ -292,6 +327,97 @@ static void parse_launch_dims(struct plan *p, const struct json_node *n, struct 
         json_node_flag(&c, &l->cooperative);
 }
 
+static bool parse_part(struct plan *p, const struct json_node *n, const char *key,
+                       const char *offset, struct plan_part *out)
+{
+    struct json_node c;
+    struct plan_arg found = {.text = ""};
+    struct err err = ERR_INIT;
+    if (!json_node_need(n, key, &c) || !json_node_str(&c, 255, &out->name))
+        return false;
+    if (p->task) {
+        found.text = out->name;
+        if (!lookup(p, out->name, &found)) {
+            err_set(&err, ERR_INPUT, "there is no such name");
+            unknown_arg(p, &c, out->name, &err);
+            return false;
+        }
+        if (found.kind != PLAN_ARG_TENSOR && found.kind != PLAN_ARG_WORKSPACE) {
+            json_node_bad(&c, "\"%.64s\" is neither a tensor nor a workspace", out->name);
+            return false;
+        }
+    }
+    out->of_workspace = found.kind == PLAN_ARG_WORKSPACE;
+    out->index = found.index;
+    return !json_node_get(n, offset, &c) || plan_expr(p, &c, &out->offset);
+}
+
+/* An input must stay as it is. */
+static bool check_target(struct plan *p, const struct json_node *n, const char *key,
+                         const struct plan_part *to)
+{
+    struct json_node c;
+    if (!p->task || to->of_workspace || p->task->tensors.items[to->index].is_output)
+        return true;
+    if (json_node_get(n, key, &c))
+        json_node_bad(&c, "'%s' is an input: a %s must not write it", to->name,
+                      str_eq(key, "to") ? "copy" : "memset");
+    return false;
+}
+
+static void parse_memset(struct plan *p, const struct json_node *n)
+{
+    static const char *const keys[] = {"memset", "value", "width", "offset", "bytes", "when"};
+    struct plan_launch l = {.kind = PLAN_MEMSET, .kernel = "memset", .width = 1};
+    struct json_node c;
+    int64_t width = 1;
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    if (!parse_part(p, n, "memset", "offset", &l.to) || !check_target(p, n, "memset", &l.to))
+        return;
+    if (json_node_get(n, "value", &c) && !plan_expr(p, &c, &l.value))
+        return;
+    if (json_node_get(n, "width", &c) && json_node_int(&c, 1, 4, &width) && width == 3)
+        json_node_bad(&c, "the width of a memset is 1, 2 or 4 bytes");
+    if ((json_node_get(n, "bytes", &c) && !plan_expr(p, &c, &l.bytes)) ||
+        (json_node_get(n, "when", &c) && !plan_expr(p, &c, &l.when)))
+        return;
+    l.width = (uint32_t)width;
+    *vec_push(&p->launches) = l;
+}
+
+static void parse_copy(struct plan *p, const struct json_node *n)
+{
+    static const char *const keys[] = {"copy", "from_offset", "to", "to_offset", "bytes", "when"};
+    struct plan_launch l = {.kind = PLAN_COPY, .kernel = "copy", .width = 1};
+    struct json_node c;
+    json_node_only(n, keys, ARRAY_LEN(keys));
+    if (!parse_part(p, n, "copy", "from_offset", &l.from) ||
+        !parse_part(p, n, "to", "to_offset", &l.to) || !check_target(p, n, "to", &l.to) ||
+        (json_node_get(n, "bytes", &c) && !plan_expr(p, &c, &l.bytes)) ||
+        (json_node_get(n, "when", &c) && !plan_expr(p, &c, &l.when)))
+        return;
+    *vec_push(&p->launches) = l;
+}
+
+static const char word_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
+
+/* Whether the name is a C++ name with template arguments or namespaces: scale<float, 4>, a::b<-1>.
+ * Its characters cannot end the expression in which the trailer puts it. */
+static bool is_cpp_name(const char *s)
+{
+    size_t n = strlen(s);
+    int depth = 0;
+    if ((*s >= '0' && *s <= '9') || strspn(s, word_chars) == 0 || !strpbrk(s, "<:"))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        depth += s[i] == '<' ? 1 : s[i] == '>' ? -1 : 0;
+        if (depth < 0 || (!strchr(word_chars, s[i]) && !strchr("<>:, -", s[i])) ||
+            (!depth && strchr(", -", s[i])))
+            return false;
+    }
+    return depth == 0 && (s[n - 1] == '>' || strchr(word_chars, s[n - 1]));
+}
+
 static void parse_launch(struct plan *p, const struct json_node *n)
 {
     static const char *const keys[] = {"kernel", "grid", "block", "cluster",
@@ -301,12 +427,22 @@ static void parse_launch(struct plan *p, const struct json_node *n)
     const char *kernel;
     if (!json_node_object(n, 16))
         return;
+    if (!json_object_get(n->j, "kernel") && json_object_get(n->j, "memset")) {
+        parse_memset(p, n);
+        return;
+    }
+    if (!json_object_get(n->j, "kernel") && json_object_get(n->j, "copy")) {
+        parse_copy(p, n);
+        return;
+    }
     json_node_only(n, keys, ARRAY_LEN(keys));
     if (!json_node_need(n, "kernel", &c) || !json_node_str(&c, 255, &kernel))
         return;
-    if (!*kernel || strspn(kernel, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-                                   "$") != strlen(kernel)) {
-        json_node_bad(&c, "\"%.64s\" is not a kernel's name: it must be extern \"C\"", kernel);
+    if (!*kernel || (strspn(kernel, word_chars) != strlen(kernel) && !is_cpp_name(kernel))) {
+        json_node_bad(&c,
+                      "\"%.64s\" is not a kernel's name: it must be extern \"C\", or a template "
+                      "instance like scale<float, 4>",
+                      kernel);
         return;
     }
     l = vec_push(&p->launches);
@@ -331,6 +467,11 @@ static void parse_launches(struct plan *p, const struct json_node *root)
         struct json_node c = json_node_item(&n, i);
         parse_launch(p, &c);
     }
+    bool kernel = false;
+    vec_each (const struct plan_launch, l, &p->launches)
+        kernel |= l->kind == PLAN_KERNEL;
+    if (p->launches.n && !kernel && !n.r->n)
+        json_node_bad(&n, "a plan needs at least one launch of a kernel");
 }
 
 /* ---- workspace ------------------------------------------------------------------------------- */
@@ -375,7 +516,9 @@ static void parse_workspaces(struct plan *p, const struct json_node *root)
 
 static bool reaches(const struct plan *p, size_t tensor)
 {
-    vec_each (struct plan_launch, l, &p->launches)
+    vec_each (struct plan_launch, l, &p->launches) {
+        if (l->kind != PLAN_KERNEL && !l->to.of_workspace && l->to.index == tensor)
+            return true;
         vec_each (struct plan_arg, a, &l->args) {
             if (a->kind == PLAN_ARG_TENSOR && a->index == tensor)
                 return true;
@@ -383,6 +526,7 @@ static bool reaches(const struct plan *p, size_t tensor)
                 p->maps.items[a->index].index == tensor)
                 return true;
         }
+    }
     return false;
 }
 
@@ -461,5 +605,5 @@ size_t plan_launch_count(const struct plan *p)
 
 const char *plan_launch_kernel(const struct plan *p, size_t i)
 {
-    return p->launches.items[i].kernel;
+    return p->launches.items[i].kind == PLAN_KERNEL ? p->launches.items[i].kernel : NULL;
 }

@@ -23,6 +23,7 @@ struct plan *plan_parse(const char *source, size_t len, const struct task *task,
 void plan_free(struct plan *p);
 
 size_t plan_launch_count(const struct plan *p);
+/* Returns NULL if launch i is not a kernel. */
 const char *plan_launch_kernel(const struct plan *p, size_t i);
 
 /* Checks count, size, kind and constness of every argument. `sigs` may contain other kernels

@@ -1,6 +1,7 @@
 /*
  * resolve.c - resolves a plan at one shape to the numbers of job.bin.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -166,6 +167,25 @@ static void store_float(double v, const struct sig_param *s, enum dtype type, st
         dtype_store(s->size == 8 ? DT_F64 : DT_F32, out->bytes, v);
 }
 
+/* Computes a real number in double and rounds it once to the parameter. */
+static int resolve_real(struct resolver *r, const struct expr *e, const struct sig_param *s,
+                        struct job_arg *out, struct err *err)
+{
+    struct expr_env env = {.values = r->s->axes,
+                           .alignof_fn = tensor_align,
+                           .ctx = (void *)r->s,
+                           .reals = r->p->real_values};
+    double v;
+    if (expr_eval_real(e, &env, &v, err) < 0)
+        return -1;
+    out->kind = JOB_ARG_BYTES;
+    out->size = s->size;
+    if (s->size == 4 && isinf((float)v))
+        return err_set(err, ERR_INPUT, "'%s' is larger than the largest float", expr_text(e));
+    store_float(v, s, DT_F32, out);
+    return 0;
+}
+
 static int resolve_number(struct resolver *r, const struct plan_arg *a, const struct sig_param *s,
                           struct job_arg *out, struct err *err)
 {
@@ -175,6 +195,8 @@ static int resolve_number(struct resolver *r, const struct plan_arg *a, const st
     const char *text = a->text;
     if (a->kind == PLAN_ARG_AXIS) {
         v = r->s->axes[a->index];
+    } else if (a->kind == PLAN_ARG_EXPR && expr_is_real(a->expr)) {
+        return resolve_real(r, a->expr, s, out, err);
     } else if (a->kind == PLAN_ARG_EXPR) {
         text = expr_text(a->expr);
         if (plan_eval(r->s, a->expr, &v, err) < 0)
@@ -211,6 +233,9 @@ static int resolve_arg(struct resolver *r, const struct plan_arg *a, const struc
     case PLAN_ARG_WORKSPACE:
         out->kind = JOB_ARG_BUFFER;
         return need_workspace(r, a->index, &out->index, err);
+    case PLAN_ARG_NULL:
+        out->kind = JOB_ARG_BYTES;
+        return 0;
     case PLAN_ARG_MAP:
         out->kind = JOB_ARG_TENSORMAP;
         out->size = 128;
@@ -218,6 +243,94 @@ static int resolve_arg(struct resolver *r, const struct plan_arg *a, const struc
     default:
         return resolve_number(r, a, s, out, err);
     }
+}
+
+/* ---- memset and copy ------------------------------------------------------------------------- */
+
+/* Finds the buffer, the offset in it, and how many bytes the buffer has after the offset. */
+static int resolve_part(struct resolver *r, const struct plan_part *x, uint32_t *buffer,
+                        uint64_t *offset, int64_t *left, struct err *err)
+{
+    int64_t at = 0;
+    *buffer = (uint32_t)x->index;
+    if (x->of_workspace && need_workspace(r, x->index, buffer, err) < 0)
+        return -1;
+    if (x->offset && plan_eval(r->s, x->offset, &at, err) < 0)
+        return err_prefix(err, "the offset in '%s'", x->name);
+    int64_t size = (int64_t)r->c->buffers[*buffer].bytes;
+    if (at < 0 || at > size)
+        return err_set(err, ERR_INPUT, "the offset in '%s' is %s; it must be 0 to %s", x->name,
+                       SHOWN(r->s, at), SHOWN(r->s, size));
+    *offset = (uint64_t)at;
+    *left = size - at;
+    return 0;
+}
+
+static int resolve_bytes(struct resolver *r, const struct plan_launch *l, const struct plan_part *x,
+                         int64_t left, uint64_t *out, struct err *err)
+{
+    int64_t bytes = left;
+    if (l->bytes && plan_eval(r->s, l->bytes, &bytes, err) < 0)
+        return err_prefix(err, "bytes");
+    if (bytes < 0 || bytes > left)
+        return err_set(err, ERR_INPUT, "bytes is %s, but '%s' has %s bytes from the offset on",
+                       SHOWN(r->s, bytes), x->name, SHOWN(r->s, left));
+    *out = (uint64_t)bytes;
+    return 0;
+}
+
+static int resolve_memset(struct resolver *r, const struct plan_launch *l, struct job_transfer *t,
+                          struct err *err)
+{
+    int64_t left, value = 0;
+    if (resolve_part(r, &l->to, &t->to, &t->to_offset, &left, err) < 0 ||
+        resolve_bytes(r, l, &l->to, left, &t->bytes, err) < 0)
+        return -1;
+    if (l->value && plan_eval(r->s, l->value, &value, err) < 0)
+        return err_prefix(err, "value");
+    int64_t most = (INT64_C(1) << 8 * l->width) - 1;
+    if (value < -(most / 2) - 1 || value > most)
+        return err_set(err, ERR_INPUT, "value is %s, which does not fit %u byte%s",
+                       SHOWN(r->s, value), l->width, l->width == 1 ? "" : "s");
+    if (t->to_offset % l->width || t->bytes % l->width)
+        return err_set(err, ERR_INPUT, "offset and bytes must be multiples of the width, %u",
+                       l->width);
+    if (!l->to.of_workspace && shape_align(r->s, l->to.index) < l->width)
+        return err_set(err, ERR_INPUT, "the address of '%s' must be a multiple of the width, %u",
+                       l->to.name, l->width);
+    t->value = (uint32_t)(value & most);
+    t->width = l->width;
+    return 0;
+}
+
+static int resolve_copy(struct resolver *r, const struct plan_launch *l, struct job_transfer *t,
+                        struct err *err)
+{
+    int64_t from_left, to_left;
+    t->width = 1;
+    if (resolve_part(r, &l->from, &t->from, &t->from_offset, &from_left, err) < 0 ||
+        resolve_part(r, &l->to, &t->to, &t->to_offset, &to_left, err) < 0 ||
+        resolve_bytes(r, l, &l->from, from_left, &t->bytes, err) < 0)
+        return -1;
+    if ((int64_t)t->bytes > to_left)
+        return err_set(err, ERR_INPUT, "it copies %s bytes, but '%s' has %s from the offset on",
+                       SHOWN(r->s, t->bytes), l->to.name, SHOWN(r->s, to_left));
+    if (t->to == t->from && t->to_offset < t->from_offset + t->bytes &&
+        t->from_offset < t->to_offset + t->bytes)
+        return err_set(err, ERR_INPUT, "the two parts of '%s' overlap", l->to.name);
+    return 0;
+}
+
+static int resolve_transfer(struct resolver *r, const struct plan_launch *l, struct job_launch *out,
+                            struct err *err)
+{
+    *out = (struct job_launch){.kind = l->kind == PLAN_MEMSET ? JOB_MEMSET : JOB_COPY,
+                               .kernel = l->kernel,
+                               .grid = {1, 1, 1},
+                               .block = {1, 1, 1},
+                               .cluster = {1, 1, 1}};
+    return l->kind == PLAN_MEMSET ? resolve_memset(r, l, &out->transfer, err)
+                                  : resolve_copy(r, l, &out->transfer, err);
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -231,8 +344,9 @@ static int resolve_launch(struct resolver *r, const struct plan_launch *l, struc
             sig = s;
     if (!sig || sig->nparams != l->args.n)
         return err_set(err, ERR_INPUT, "the kernel's signature is not known or differs");
-    *out =
-        (struct job_launch){.kernel = arena_strdup(r->a, l->kernel), .cooperative = l->cooperative};
+    *out = (struct job_launch){.kernel = arena_strdup(r->a, sig_entry(sig)),
+                               .label = l->kernel,
+                               .cooperative = l->cooperative};
     if (resolve_dims(l, r->s, out, err) < 0)
         return -1;
     out->args = arena_alloc(r->a, l->args.n * sizeof *out->args);
@@ -254,9 +368,11 @@ static int resolve_launches(struct resolver *r, struct err *err)
             return err_prefix(err, "launch %zu (%s): when", i, l->kernel);
         if (!when)
             continue;
-        if (resolve_launch(r, l, &r->out->launches[r->out->nlaunches], err) < 0)
+        struct job_launch *out = &r->out->launches[r->out->nlaunches];
+        if ((l->kind == PLAN_KERNEL ? resolve_launch(r, l, out, err)
+                                    : resolve_transfer(r, l, out, err)) < 0)
             return err_prefix(err, "launch %zu (%s)", i, l->kernel);
-        r->out->nlaunches++;
+        r->out->nlaunches += out->kind == JOB_KERNEL || out->transfer.bytes;
     }
     if (r->out->nlaunches == 0)
         return err_set(err, ERR_INPUT, "no launch runs: every \"when\" is false");

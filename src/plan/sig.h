@@ -32,10 +32,16 @@ struct sig_param {
 };
 
 struct sig {
-    const char *kernel; /* the extern "C" name */
+    const char *kernel; /* as the plan writes it: the extern "C" name, or softmax<float, 4> */
+    const char *entry;  /* its name in the machine code; NULL = the same */
     uint32_t nparams;
     struct sig_param *params;
 };
 VEC_DECL(sig_vec, struct sig);
+
+static inline const char *sig_entry(const struct sig *s)
+{
+    return s->entry ? s->entry : s->kernel;
+}
 
 #endif

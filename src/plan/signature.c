@@ -5,7 +5,7 @@
  * A tensor needs a pointer whose element has the size of the tensor's elements (or a multiple of
  * it, for vector types). A workspace needs any pointer. An input needs a pointer to const, so a
  * kernel that writes its input has no valid plan. Numbers convert as in a C call, but a float never
- * becomes an integer. A tensor map is a 128-byte struct by value.
+ * becomes an integer. A null pointer needs any pointer. A tensor map is a 128-byte struct by value.
  */
 #include <string.h>
 
@@ -124,7 +124,7 @@ static void check_number(const struct place *at, const char *text, enum dtype ty
     if (s->kind == SIG_STRUCT && s->size == 2 && (type == DT_F16 || type == DT_BF16))
         return;
     bad_arg(at, "'%s' is %s, but the parameter is %s", text,
-            is_float ? "a floating-point scalar" : "an integer", param_text(s, buf, sizeof buf));
+            is_float ? "a floating-point number" : "an integer", param_text(s, buf, sizeof buf));
 }
 
 static void check_arg(const struct plan *p, const struct place *at, const struct plan_arg *a,
@@ -143,9 +143,15 @@ static void check_arg(const struct plan *p, const struct place *at, const struct
     case PLAN_ARG_MAP:
         check_map(at, a->text, s);
         break;
+    case PLAN_ARG_NULL:
+        if (s->kind != SIG_POINTER)
+            bad_arg(at, "null is a pointer, but the parameter is %s",
+                    param_text(s, buf, sizeof buf));
+        break;
     case PLAN_ARG_AXIS:
     case PLAN_ARG_EXPR:
-        check_number(at, a->expr ? expr_text(a->expr) : a->text, DT_I64, s);
+        check_number(at, a->expr ? expr_text(a->expr) : a->text,
+                     a->expr && expr_is_real(a->expr) ? DT_F64 : DT_I64, s);
         break;
     case PLAN_ARG_SCALAR:
         check_number(at, a->text, p->task->scalars.items[a->index].dtype, s);
@@ -159,6 +165,8 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     const struct plan_launch *l = &p->launches.items[i];
     const struct sig *sig = find_sig(sigs, l->kernel);
     char pointer[64];
+    if (l->kind != PLAN_KERNEL)
+        return;
     if (!sig) {
         snprintf(pointer, sizeof pointer, "/launches/%zu/kernel", i);
         problem_at(r, pointer, false, 0,
@@ -189,7 +197,9 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {
-        const struct sig *sig = find_sig(sigs, l->kernel);
+        if (l->kind != PLAN_KERNEL && !l->to.of_workspace && l->to.index == tensor)
+            return true;
+        const struct sig *sig = l->kind == PLAN_KERNEL ? find_sig(sigs, l->kernel) : NULL;
         for (size_t k = 0; sig && k < l->args.n && k < sig->nparams; k++) {
             const struct plan_arg *a = &l->args.items[k];
             if (a->kind == PLAN_ARG_TENSOR && a->index == tensor && !sig->params[k].is_const)

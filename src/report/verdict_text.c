@@ -144,6 +144,8 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     add_baselines(sb, v);
     if (v->kind == V_PASS && *v->precision)
         strbuf_addf(sb, "\nprecision: %s\n", v->precision);
+    if (v->preconditions && *v->preconditions)
+        strbuf_addf(sb, "\npreconditions of the task: %s\n", v->preconditions);
     if (*v->bottleneck)
         strbuf_addf(sb, "\n%s\n", v->bottleneck);
     vec_each (const char *, w, &v->warnings)

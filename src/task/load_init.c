@@ -8,8 +8,10 @@
 #include "task/load.h"
 
 static const char *const dist_names[GEN_DIST_COUNT] = {
-    [GEN_NORMAL] = "normal", [GEN_UNIFORM] = "uniform",   [GEN_INT] = "int", [GEN_CONST] = "const",
-    [GEN_ZERO] = "zeros",    [GEN_DENORMAL] = "denormal", [GEN_CSR] = "csr", [GEN_PERM] = "perm",
+    [GEN_NORMAL] = "normal",   [GEN_UNIFORM] = "uniform", [GEN_INT] = "int",
+    [GEN_CONST] = "const",     [GEN_ZERO] = "zeros",      [GEN_DENORMAL] = "denormal",
+    [GEN_CSR] = "csr",         [GEN_PERM] = "perm",       [GEN_SORTED] = "sorted",
+    [GEN_ONE_HOT] = "one_hot", [GEN_LENGTHS] = "lengths",
 };
 
 /* For each distribution, the keys that set the numbers a and b of its gen_spec; NULL = none. */
@@ -17,7 +19,7 @@ static const struct {
     const char *a, *b;
 } dist_keys[GEN_DIST_COUNT] = {
     [GEN_NORMAL] = {"mean", "std"}, [GEN_UNIFORM] = {"min", "max"}, [GEN_INT] = {"min", "max"},
-    [GEN_CONST] = {"value", NULL},  [GEN_CSR] = {NULL, "total"},
+    [GEN_CONST] = {"value", NULL},  [GEN_CSR] = {NULL, "total"},    [GEN_SORTED] = {"min", "max"},
 };
 
 static const char *const special_names[GEN_SPECIAL_COUNT] = {
@@ -80,7 +82,7 @@ static void load_specials(const struct json_node *obj, struct task_tensor *t)
     struct json_node n;
     if (!json_node_get(obj, "special", &n) || !json_node_array(&n, 2))
         return;
-    if (t->init.dist == GEN_CSR || t->init.dist == GEN_PERM)
+    if (t->init.dist >= GEN_CSR)
         json_node_bad_key(&n, "%s leaves no room for special values", dist_names[t->init.dist]);
     for (size_t i = 0; i < json_array_size(n.j); i++) {
         struct json_node c = json_node_item(&n, i);
@@ -109,11 +111,58 @@ static void check_dist(const struct json_node *n, const struct task_tensor *t)
         json_node_bad(n, "%s takes a number or an expression, no list", dist_names[t->init.dist]);
 }
 
+/* Reads `triangle` and `padded`. */
+static void load_mask(const struct json_node *n, struct task_tensor *t)
+{
+    static const char *const triangles[] = {"lower", "upper"};
+    struct json_node c;
+    size_t which;
+    if (json_node_get(n, "triangle", &c) && json_node_word(&c, triangles, 2, &which)) {
+        t->init.mask = which ? GEN_UPPER : GEN_LOWER;
+        if (t->rank < 2)
+            json_node_bad(&c, "a triangle needs a tensor with two dimensions or more");
+        if (json_object_get(n->j, "padded"))
+            json_node_bad(&c, "a tensor is triangular or padded, not both");
+    } else if (json_node_get(n, "padded", &c) && json_node_real(&c, -1e300, 1e300, &t->init.pad)) {
+        t->init.mask = GEN_PADDED;
+        if (!t->rank)
+            json_node_bad(&c, "a tensor without dimensions has no rows");
+    }
+    if (t->init.mask && t->init.dist >= GEN_CSR)
+        json_node_bad(n, "%s leaves no room for a triangle or padding", dist_names[t->init.dist]);
+}
+
+/* Reads `of` of `lengths`. check_lengths() looks at the tensor when all of them are loaded. */
+static void load_lengths(const struct json_node *n, struct task_tensor *t)
+{
+    struct json_node c;
+    if (json_node_need(n, "of", &c))
+        json_node_str(&c, 64, &t->lengths_of);
+    if (dtype_is_float(t->dtype))
+        json_node_bad(n, "lengths are integers; the tensor holds %s", dtype_name(t->dtype));
+}
+
+static void check_lengths(struct loader *l, const struct json_node *n, const char *name)
+{
+    int i = task_tensor_index(l->t, name);
+    struct task_tensor *t = &l->t->tensors.items[i];
+    int of = task_tensor_index(l->t, t->lengths_of);
+    const struct task_tensor *x = of < 0 ? NULL : &l->t->tensors.items[of];
+    if (!x || x->init.mask != GEN_PADDED)
+        json_node_bad(n, "lengths of \"%.64s\", which is not an input with \"padded\"",
+                      t->lengths_of);
+    else if (t->rank + 1 != x->rank)
+        json_node_bad(n, "\"%s\" must have one dimension less than \"%s\", one length for each row",
+                      t->name, x->name);
+    else
+        t->stream = (uint32_t)of;
+}
+
 static void load_init_of(struct loader *l, const struct json_node *n, struct task_tensor *t)
 {
-    const char *keys[] = {"dist", "special", NULL, NULL};
+    const char *keys[] = {"dist", "special", "triangle", "padded", NULL, NULL};
     struct json_node dist;
-    size_t which, nkeys = 2;
+    size_t which, nkeys = 4;
     if (!json_node_object(n, 8) || !json_node_need(n, "dist", &dist) ||
         !json_node_word(&dist, dist_names, GEN_DIST_COUNT, &which))
         return;
@@ -122,10 +171,17 @@ static void load_init_of(struct loader *l, const struct json_node *n, struct tas
         keys[nkeys++] = dist_keys[which].a;
     if (dist_keys[which].b)
         keys[nkeys++] = dist_keys[which].b;
+    if (which == GEN_LENGTHS)
+        keys[nkeys++] = "of";
     json_node_only(n, keys, nkeys);
     load_param(l, n, dist_keys[which].a, &t->init.a, &t->init_a, &t->pick_a);
     load_param(l, n, dist_keys[which].b, &t->init.b, &t->init_b, &t->pick_b);
     load_specials(n, t);
+    load_mask(n, t);
+    if (which == GEN_LENGTHS)
+        load_lengths(n, t);
+    if (which >= GEN_SORTED && !t->rank)
+        json_node_bad(&dist, "%s needs a tensor with dimensions", dist_names[which]);
     check_dist(&dist, t);
 }
 
@@ -145,8 +201,10 @@ void load_init(struct loader *l)
     json_t *value;
     bool have = l->t->is_definition ? json_node_get(&l->root, "init", &n)
                                     : json_node_need(&l->root, "init", &n);
-    vec_each (struct task_tensor, t, &l->t->tensors)
-        default_init(t);
+    for (size_t i = 0; i < l->t->tensors.n; i++) {
+        default_init(&l->t->tensors.items[i]);
+        l->t->tensors.items[i].stream = (uint32_t)i;
+    }
     if (!have || !json_node_object(&n, TASK_MAX_TENSORS))
         return;
     json_object_foreach((json_t *)n.j, key, value)
@@ -159,6 +217,13 @@ void load_init(struct loader *l)
             json_node_bad_key(&c, "init of \"%.64s\", which is not an input", key);
         else
             load_init_of(l, &c, &l->t->tensors.items[i]);
+    }
+    json_object_foreach((json_t *)n.j, key, value)
+    {
+        c = json_node_member(&n, key, value);
+        int i = strlen(key) < 128 ? task_tensor_index(l->t, key) : -1;
+        if (i >= 0 && l->t->tensors.items[i].lengths_of)
+            check_lengths(l, &c, key);
     }
     vec_each (struct task_tensor, t, &l->t->tensors)
         if (t->is_input && !l->t->is_definition && !json_object_get(n.j, t->name))

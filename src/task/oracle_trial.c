@@ -68,7 +68,7 @@ int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t se
         if (shape_init(s, i, &spec, err) < 0)
             return -1;
         x->in[i] = xmalloc(s->elems[i] * dtype_bytes(tensor->dtype));
-        gen_fill(&spec, tensor->dtype, seed, (uint32_t)i, 0, s->elems[i], x->in[i]);
+        gen_fill(&spec, tensor->dtype, seed, tensor->stream, 0, s->elems[i], x->in[i]);
     }
     return 0;
 }

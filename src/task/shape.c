@@ -193,6 +193,19 @@ int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err
     int64_t a, b;
     *out = t->init;
     out->n = s->elems[i];
+    if (out->mask || out->dist >= GEN_SORTED) {
+        /* The lengths of a padded tensor depend on the rows of that tensor. */
+        size_t of = out->dist == GEN_LENGTHS ? t->stream : i;
+        int64_t dims[TASK_MAX_RANK];
+        uint32_t rank = s->task->tensors.items[of].rank;
+        if (shape_dims(s, of, dims, err) < 0)
+            return -1;
+        out->cols = (uint64_t)MAX(dims[rank - 1], 1);
+        out->rows = rank > 1 ? (uint64_t)MAX(dims[rank - 2], 1) : 1;
+        if (out->cols >> 32)
+            return err_set(err, ERR_INPUT, "init of '%s': a row has 2^32 elements or more",
+                           t->name);
+    }
     if (t->pick_a.n)
         out->a = t->pick_a.value[s->turn % t->pick_a.n];
     if (t->pick_b.n)
@@ -211,6 +224,7 @@ int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err
     case GEN_INT:
         return check_span(t, out->a, out->b, err);
     case GEN_UNIFORM:
+    case GEN_SORTED:
         if (!(out->a <= out->b))
             return err_set(err, ERR_INPUT, "init of '%s': max %g is less than min %g", t->name,
                            out->b, out->a);

@@ -95,10 +95,12 @@ struct task_tensor {
     struct gen_spec init;              /* inputs; init_a and init_b, if set, give its a and b */
     struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
-    double rtol, atol, budget;         /* tolerance of an output; `sigmas` sets it if not 0 */
-    double sigmas;                     /* not 0: the oracle gives a sigma instead of a magnitude */
-    const char *why;                   /* the task's reason for the tolerance */
-    struct task_place place;           /* where the tolerance is */
+    uint32_t stream;           /* of the random numbers: the tensor's index, but see below */
+    const char *lengths_of;    /* GEN_LENGTHS: the padded tensor, whose stream it shares */
+    double rtol, atol, budget; /* tolerance of an output; `sigmas` sets it if not 0 */
+    double sigmas;             /* not 0: the oracle gives a sigma instead of a magnitude */
+    const char *why;           /* the task's reason for the tolerance */
+    struct task_place place;   /* where the tolerance is */
 };
 
 /* The tolerance of an output with "sigmas", the same for all tasks: an element may be off by
@@ -202,6 +204,8 @@ const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
 /* Whether the name is that of a PyTorch baseline. Such a baseline runs in the sidecar. */
 bool baseline_is_torch(const char *name);
+/* What the task promises about the structure of its inputs, in words; "" = nothing. */
+const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
 /* The workload's number: the task's own workloads first, then its regimes. */
 size_t workload_number(const struct task *t, const struct task_workload *w);

@@ -125,6 +125,9 @@ struct verdict {
     VEC(struct verdict_finding) findings;
     VEC(struct verdict_counter) counters;
     VEC(const char *) warnings;
+    /* What the task promises about its inputs, such as "A is lower triangular"; "" = nothing. The
+     * verdict holds for such inputs only. */
+    const char *preconditions;
     /* The precision that the task declares ("float32", "TF32"), and the tensor-core products with
      * which the kernel reaches it; "" = unknown. */
     const char *precision;

@@ -92,7 +92,7 @@ static const struct field verdict_fields[] = {
     FIELD(verdict, seed, F_U64),        FIELD(verdict, compile_ns, F_U64),
     FIELD(verdict, run_ns, F_U64),      FIELD(verdict, total_ns, F_U64),
     FIELD(verdict, task_sha, F_LATER),  FIELD(verdict, speedup_over, F_LATER),
-    FIELD(verdict, precision, F_LATER),
+    FIELD(verdict, precision, F_LATER), FIELD(verdict, preconditions, F_LATER),
 };
 
 /* ---- writing ---- */

@@ -94,6 +94,12 @@ static void find_used(struct call_ctx *x)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         x->used[i] = x->jc->buffers[i].role != JOB_WORKSPACE;
     for (uint32_t l = 0; l < x->prog->nlaunches; l++)
+        if (x->prog->launches[l].kind != JOB_KERNEL) {
+            x->used[x->prog->launches[l].transfer.to] = true;
+            if (x->prog->launches[l].kind == JOB_COPY)
+                x->used[x->prog->launches[l].transfer.from] = true;
+        }
+    for (uint32_t l = 0; l < x->prog->nlaunches; l++)
         for (uint32_t a = 0; a < x->prog->launches[l].nargs; a++)
             if (x->prog->launches[l].args[a].kind == JOB_ARG_BUFFER)
                 x->used[x->prog->launches[l].args[a].index] = true;
@@ -222,9 +228,24 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     return st;
 }
 
+/* Runs a launch that is not a kernel. */
+static enum result_status transfer(struct job_run *r, struct call_ctx *x,
+                                   const struct job_launch *l, struct err *err)
+{
+    const struct job_transfer *t = &l->transfer;
+    const struct device_ops *ops = r->dev->ops;
+    uint64_t to = x->addr[t->to] + t->to_offset;
+    int rc = l->kind == JOB_MEMSET
+                 ? ops->set_memory(r->dev, to, t->bytes, t->value, t->width, err)
+                 : ops->copy_memory(r->dev, to, x->addr[t->from] + t->from_offset, t->bytes, err);
+    return rc < 0 ? RESULT_MACHINE : RESULT_OK;
+}
+
 static enum result_status launch_one(struct job_run *r, struct call_ctx *x,
                                      const struct job_launch *l, struct err *err)
 {
+    if (l->kind != JOB_KERNEL)
+        return transfer(r, x, l, err);
     void *args[JOB_MAX_ARGS];
     for (uint32_t a = 0; a < l->nargs; a++) {
         struct job_arg *arg = &l->args[a];
@@ -456,10 +477,13 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         n += w->pieces.n;
-        if (role == JOB_INOUT) /* verify.c computes how much of the tensor the call has to change */
+        /* verify.c computes how much of the tensor the kernels have to change. */
+        bool filled = job_fills(x->prog, i);
+        if (role == JOB_INOUT || filled)
             r->kept.items[r->kept.n - 1].most_changed[i] = w->most;
         else
             x->out.most_written = MIN(x->out.most_written, w->most);
+        n += filled && w->most < RESULT_WRITTEN_BY_ALL;
         x->out.sample.unseen = MAX(x->out.sample.unseen, share_unseen(x, i, w));
     }
     if (n)

@@ -35,8 +35,8 @@ struct kept_call {
     struct job_call call;           /* the call, with its seeds */
     void *out[JOB_MAX_BUFFERS];     /* for each buffer; NULL if it is not an output */
     struct device_written *written; /* a sampled call sets this instead of `out`; one per buffer */
-    /* For the in-place tensors of a sampled call: an upper bound on the share of the tensor that
-     * all blocks together change. */
+    /* For the in-place tensors of a sampled call, and outputs that a memset or copy fills: an upper
+     * bound on the share of the tensor that all blocks together change. */
     double most_changed[JOB_MAX_BUFFERS];
 };
 VEC_DECL(kept_call_vec, struct kept_call);

@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "job/gen.h"
+#include "job/lazy.h"
 #include "job/poison.h"
 #include "job/unit_sample.h"
 #include "worker/bundle.h"
@@ -149,11 +150,56 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     return 0;
 }
 
-/* Draws pieces of an in-place tensor, with the data that it had before the call. */
-static void draw_original(const struct job_buffer *b, const struct job_call *call,
+/* Writes the part of an input that a copy puts into [from, from + n) of its target. */
+static void apply_copy(const struct job_case *c, const struct job_call *call,
+                       const struct job_transfer *t, uint64_t from, uint64_t n, uint8_t *dst)
+{
+    const struct job_buffer *src = &c->buffers[t->from];
+    uint64_t lo = MAX(from, t->to_offset), hi = MIN(from + n, t->to_offset + t->bytes);
+    uint64_t size = dtype_bytes(src->dtype), at = t->from_offset + (lo - t->to_offset);
+    uint8_t elem[8];
+    for (; lo < hi; lo++, at++) {
+        gen_fill(&src->gen, src->dtype, call->seed, src->stream, at / size, 1, elem);
+        dst[lo - from] = elem[at % size];
+    }
+}
+
+/* Gives the bytes [from, from + n) of an output that the kernels start from: its data if it is an
+ * in-place tensor, else poison, then the memsets and copies of the plan. Returns false if a copy
+ * takes bytes from a buffer that kernels may write. */
+static bool original_bytes(const struct job_case *c, const struct job_call *call, uint32_t i,
+                           uint64_t from, uint32_t n, uint8_t *dst)
+{
+    const struct job_buffer *b = &c->buffers[i];
+    const struct job_program *p = &c->programs[call->program];
+    uint64_t size = dtype_bytes(b->dtype);
+    if (b->role == JOB_INOUT)
+        gen_fill(&b->gen, b->dtype, call->seed, b->stream, from / size, n / size, dst);
+    else
+        poison_fill(b->dtype, call->poison + i, n, dst);
+    for (uint32_t l = 0; l < p->nlaunches; l++) {
+        const struct job_transfer *t = &p->launches[l].transfer;
+        if (p->launches[l].kind == JOB_KERNEL || t->to != i)
+            continue;
+        uint64_t lo = MAX(from, t->to_offset), hi = MIN(from + n, t->to_offset + t->bytes);
+        if (lo >= hi)
+            continue;
+        if (p->launches[l].kind == JOB_MEMSET)
+            lazy_pattern(dst + (lo - from), hi - lo, t->value, t->width, lo - t->to_offset);
+        else if (c->buffers[t->from].role == JOB_INPUT && !*c->buffers[t->from].file)
+            apply_copy(c, call, t, from, n, dst);
+        else
+            return false;
+    }
+    return true;
+}
+
+/* Draws pieces of an output, with the data that the kernels start from. */
+static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {
     enum { PIECES = 2048 };
+    const struct job_buffer *b = &c->buffers[i];
     uint64_t each = DEVICE_PIECE / dtype_bytes(b->dtype), n = (b->elems + each - 1) / each;
     uint64_t rng = call->seed ^ b->stream;
     for (uint64_t k = 0; k < MIN(n, (uint64_t)PIECES); k++) {
@@ -162,15 +208,19 @@ static void draw_original(const struct job_buffer *b, const struct job_call *cal
         uint64_t at = n <= PIECES ? k : n * k / PIECES + rng % (n / PIECES);
         *p = (struct device_piece){.first = at * each,
                                    .elems = (uint32_t)MIN(each, b->elems - at * each)};
-        gen_fill(&b->gen, b->dtype, call->seed, b->stream, p->first, p->elems, p->data);
+        uint32_t size = (uint32_t)dtype_bytes(b->dtype);
+        if (!original_bytes(c, call, i, p->first * size, p->elems * size, p->data)) {
+            out->n = 0;
+            return;
+        }
         memset(p->written, 0xff, sizeof p->written);
     }
 }
 
-/* Estimates the share of an in-place tensor that the call has to change: the share of elements
- * whose old value is not right. Some elements are right without a change, and how many depends on
- * the data (the indices of a scatter). We subtract four standard errors from the estimate. If there
- * is no estimate, *share is 0. */
+/* Estimates the share of an output that the kernels have to change: the share of elements whose old
+ * value is not right. The output is an in-place tensor, or a memset or copy has filled it. Some
+ * elements are right without a change, and how many depends on the data (the indices of a scatter).
+ * We subtract four standard errors from the estimate. If there is no estimate, *share is 0. */
 static int share_to_change(struct verifier *v, const struct kept_call *k, uint32_t i, double *share,
                            struct err *err)
 {
@@ -179,28 +229,33 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     struct device_written written[JOB_MAX_BUFFERS] = {0};
     struct result_compare cmp[JOB_MAX_BUFFERS] = {{0}};
     struct result_call found = {.compares = cmp};
-    draw_original(&c->buffers[i], &k->call, &written[i].pieces);
+    *share = 0;
+    draw_original(c, i, &k->call, &written[i].pieces);
     size_t drawn = written[i].pieces.n;
+    if (!drawn)
+        return 0;
     int rc = verify_elements(v->oracle, c, &k->call, written, job_run_threads(r), &r->arena, &found,
                              err);
     vec_release(&written[i].pieces);
     *share = 0;
     if (rc < 0 || !found.ncompares || !cmp[0].n)
         return rc;
-    double p = (double)cmp[0].bad / (double)cmp[0].n;
+    double p = (double)(cmp[0].bad + cmp[0].unwritten) / (double)cmp[0].n;
     *share = MAX(p - 4 * sqrt(p * (1 - p) / (double)MIN(drawn, cmp[0].n)), 0.0);
     return 0;
 }
 
-/* Lowers call->most_written if the call changes too little of an in-place tensor. */
+/* Lowers call->most_written if the call changes too little of an in-place tensor, or of an output
+ * that a memset or copy filled before. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {
     const struct job_case *c = &v->r->job->cases[k->c];
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         double most = k->most_changed[i], need;
-        if (c->buffers[i].role != JOB_INOUT || *c->buffers[i].file || !k->written[i].pieces.n ||
-            most >= RESULT_WRITTEN_BY_ALL)
+        bool filled = job_fills(&c->programs[k->call.program], i);
+        if ((c->buffers[i].role != JOB_INOUT && !filled) || *c->buffers[i].file ||
+            (!filled && !k->written[i].pieces.n) || most >= RESULT_WRITTEN_BY_ALL)
             continue;
         if (share_to_change(v, k, i, &need, err) < 0)
             return -1;

@@ -29,7 +29,7 @@ for name in vector_add softmax matmul_f16.sm90; do echo $name; done | xargs -P 1
     --out model_cubin.py >/dev/null || exit 1
 "$HONE" export softmax "$root/kernels/softmax.cu" --verdict softmax.json --as flashinfer-bench --out bench >/dev/null || exit 1
 "$HONE" export "$root/t/cases/export/rowmix" "$root/t/cases/export/rowmix.cu" --unverified --as torch --out rowmix_op.py >/dev/null || exit 1
-cc -std=c11 -O2 -Wall -Wextra -Werror -o example c/example.c c/vector_add.c -ldl && ./example >example.txt || exit 1
+cc -std=c11 -O2 -Wall -Wextra -Werror -o example c/example.c c/vector_add.c -ldl -lm && ./example >example.txt || exit 1
 echo "# $(($(date +%s) - t0)) s of evaluating and exporting"
 wait $extension || cat extension.txt
 timeout 150 "$python" "$root/t/gpu/export.py"

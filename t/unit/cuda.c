@@ -203,6 +203,11 @@ static void copies_and_kernels_reach_the_driver(void **state)
     assert_int_equal(cu_launch_1d(cu, f, 1, 128, 64, s, args, &err), 0);
     assert_int_equal(cu_mem_set(cu, mapped, 0xff, N * 4, s, &err), 0);
     assert_int_equal(host[5], UINT32_MAX);
+    assert_int_equal(cu_mem_fill(cu, mapped, 0x1234, 2, N * 4, s, &err), 0);
+    assert_int_equal(host[N - 1], 0x12341234);
+    assert_int_equal(cu_mem_fill(cu, mapped, 77, 4, 8, s, &err), 0);
+    assert_int_equal(cu_copy_on_device(cu, mapped + 12, mapped, 4, s, &err), 0);
+    assert_true(host[1] == 77 && host[2] == 0x12341234 && host[3] == 77);
     assert_int_equal(cu_copy_to_host(cu, host, dev, N * 4, s, &err), 0);
     assert_int_equal(cu_stream_sync(cu, s, &err), 0);
     for (uint32_t i = 0; i < N; i++)
@@ -220,6 +225,9 @@ static void copies_and_kernels_reach_the_driver(void **state)
                                  "cuMemcpyHtoDAsync_v2 400\n"
                                  "cuLaunchKernel add_one 1,1,1 128,1,1 64\n"
                                  "cuMemsetD8Async 255 400\n"
+                                 "cuMemsetD16Async 4660 200\n"
+                                 "cuMemsetD32Async 77 2\n"
+                                 "cuMemcpyDtoDAsync_v2 4\n"
                                  "cuMemcpyDtoHAsync_v2 400\n"
                                  "cuStreamSynchronize\n"
                                  "cuMemFreeHost\n"

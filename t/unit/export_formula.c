@@ -18,7 +18,10 @@ static void printed(const char *text, enum export_lang lang, enum formula_use us
     struct strbuf sb = STRBUF_INIT(4096);
     struct formula_scope s = {
         .lang = lang, .n = ARRAY_LEN(names), .names = names, .lo = lo, .hi = hi};
-    struct expr *e = expr_parse(text, strlen(text), names, ARRAY_LEN(names), &a, NULL, NULL);
+    static const char *const reals[] = {"eps"}, *const real_values[] = {"0.1"};
+    struct expr_names known = {names, ARRAY_LEN(names), reals, ARRAY_LEN(reals)};
+    s.reals = real_values;
+    struct expr *e = expr_parse_real(text, strlen(text), &known, &a, NULL, NULL);
     assert_non_null(e);
     formula_print(&sb, formula_of(e, &s, &a), &s, use);
     assert_string_equal(sb.buf, want);
@@ -54,6 +57,13 @@ static void values(void **state)
         {"100000*100000", "INT64_C(100000) * INT64_C(100000)", "100000 * 100000"},
         {"3000000000", "INT64_C(3000000000)", "3000000000"},
         {"alignof(in)", "alignment(args->in)", "align[\"in\"]"},
+        {"1/sqrt(M)", "1 / sqrt(M)", "1 / math.sqrt(M)"},
+        {"M/2*eps", "M / 2 * 0.1", "M // 2 * 0.1"},
+        {"double(M)/N", "(double)(M) / N", "float(M) / N"},
+        {"min(M, 0.5) - 1e-30", "fmin(M, 0.5) - 1e-30", "min(M, 0.5) - 1e-30"},
+        {"0.5 / (M*N*N)", "0.5 / checked_mul(plan, M * N, N)", "0.5 / (M * N * N)"},
+        {"eps < 1 ? 2. : M", "0.1 < 1 ? 2.0 : M", "2.0 if 0.1 < 1 else M"},
+        {"pow(-eps, 2)", "pow(-0.1, 2)", "math.pow(-0.1, 2)"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         printed(cases[i].text, LANG_C, FORMULA_VALUE, cases[i].c);

@@ -27,7 +27,7 @@ static int run(const char *text, int64_t *out, size_t *col, struct err *err)
 {
     struct arena a = ARENA_INIT;
     int64_t alignment = 32;
-    struct expr_env env = {values, align_of, &alignment};
+    struct expr_env env = {.values = values, .alignof_fn = align_of, .ctx = &alignment};
     struct expr *e = expr_parse(text, strlen(text), names, ARRAY_LEN(names), &a, col, err);
     int rc = e ? expr_eval(e, &env, out, err) : -1;
     arena_release(&a);
@@ -308,6 +308,31 @@ static void *text_of_alignof(void *ctx, const char *tensor)
     return arena_printf(ctx, "(alignof %s)", tensor);
 }
 
+static void *text_of_real(void *ctx, double v)
+{
+    return arena_printf(ctx, "%g", v);
+}
+
+static const char *const reals[] = {"eps", "scale"};
+static const double real_values[] = {0.5, -3};
+
+static void *text_of_real_name(void *ctx, size_t i)
+{
+    return arena_strdup(ctx, reals[i]);
+}
+
+static struct expr_fold fold_to_text(struct arena *a)
+{
+    return (struct expr_fold){.number = text_of_number,
+                              .name = text_of_name,
+                              .apply = text_of_operator,
+                              .ctx = a,
+                              .choose = text_of_choice,
+                              .tensor_align = text_of_alignof,
+                              .real = text_of_real,
+                              .real_name = text_of_real_name};
+}
+
 static void folding_sees_every_operator(void **state)
 {
     static const struct {
@@ -327,13 +352,126 @@ static void folding_sees_every_operator(void **state)
         struct arena a = ARENA_INIT;
         const char *text = cases[i].text;
         struct expr *e = expr_parse(text, strlen(text), names, ARRAY_LEN(names), &a, NULL, NULL);
-        struct expr_fold f = {text_of_number, text_of_name,   text_of_operator, &a,
-                              text_of_choice, text_of_alignof};
+        struct expr_fold f = fold_to_text(&a);
         assert_string_equal(expr_fold(e, &f), cases[i].want);
         f.choose = NULL;
         f.tensor_align = NULL;
         if (i > 0)
             assert_null(expr_fold(e, &f)); /* the other callbacks are not enough */
+        arena_release(&a);
+    }
+}
+
+/* ---- real numbers ---------------------------------------------------------------------------- */
+
+static struct expr *parse_real(const char *text, struct arena *a, size_t *col, struct err *err)
+{
+    struct expr_names n = {names, ARRAY_LEN(names), reals, ARRAY_LEN(reals)};
+    return expr_parse_real(text, strlen(text), &n, a, col, err);
+}
+
+static void reals_are_computed_in_double(void **state)
+{
+    static const struct {
+        const char *text;
+        double want;
+        bool is_real;
+    } cases[] = {
+        {"1/sqrt(M)", 0x1.43d136248490fp-2, true},
+        {"1.0/3", 1.0 / 3, true},
+        {"0.1 + 0.2", 0.1 + 0.2, true},
+        {"1/2*0.5", 0, true}, /* 1/2 has two integers */
+        {"0.5*1/2", 0.25, true},
+        {"double(M)/4", 2.5, true},
+        {"M/4", 2, false},
+        {"cdiv(M,4)*0.5", 1.5, true},
+        {"-eps + scale", -3.5, true},
+        {"eps < 1 ? M : N", 10, false},
+        {"K ? 1.5 : N", 7, true},
+        {"K ? 1 : eps", 0.5, true},
+        {"K ? sqrt(-1) : 2", 2, true},
+        {"min(M, 2.5, 7)", 2.5, true},
+        {"max(1, scale)", 1, true},
+        {"pow(2, M)", 1024, true},
+        {"log2(8) + exp(0) + log(1)", 4, true},
+        {"1e-3", 1e-3, true},
+        {"2.5E+1", 25, true},
+        {"3.", 3, true},
+        {"(eps == 0.5) + 1", 2, false},
+    };
+    struct expr_env env = {.values = values, .reals = real_values};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        struct err err = ERR_INIT;
+        double v = -1;
+        struct expr *e = parse_real(cases[i].text, &a, NULL, &err);
+        if (!e || expr_eval_real(e, &env, &v, &err) < 0)
+            fail_msg("%s: %s", cases[i].text, err.msg);
+        if (v != cases[i].want || expr_is_real(e) != cases[i].is_real)
+            fail_msg("%s: %a", cases[i].text, v);
+        int64_t whole;
+        if (cases[i].is_real)
+            assert_int_equal(expr_eval(e, &env, &whole, &err), -1);
+        arena_release(&a);
+    }
+}
+
+static void bad_reals_name_the_column(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"1.5 % 2", "% takes integers, but an operand is a real number (column 5"},
+        {"cdiv(M, 2.5)", "cdiv takes integers"},
+        {"pow2ceil(1.5)", "pow2ceil takes integers"},
+        {"!eps", "! takes integers; compare"},
+        {"eps && 1", "&& takes integers"},
+        {"1 || eps", "|| takes integers"},
+        {"eps ? 1 : 2", "the condition of ?: takes integers"},
+        {"1.5x", "this is not a number (column 1"},
+        {"1e", "this is not a number"},
+        {"0x1p3", "this is not a number"},
+        {"1e999", "does not fit a double"},
+        {"sqrt()", "sqrt takes 1 argument, not 0"},
+        {"sin(M)", "unknown function 'sin'"},
+        {"gamma*2", "known here: M, N, K, alignment, eps, scale"},
+        {"1/sqrt(K)", "division by zero at column 2 of"},
+        {"sqrt(-M)", "the result is not a finite number at column 1"},
+        {"log(0.0)", "the result is not a finite number"},
+        {"exp(M*1000)", "the result is not a finite number"},
+    };
+    struct expr_env env = {.values = values, .reals = real_values};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        struct err err = ERR_INIT;
+        double v;
+        struct expr *e = parse_real(cases[i].text, &a, NULL, &err);
+        if (e && expr_eval_real(e, &env, &v, &err) == 0)
+            fail_msg("%s is %g", cases[i].text, v);
+        if (!strstr(err.msg, cases[i].want))
+            fail_msg("%s: %s", cases[i].text, err.msg);
+        arena_release(&a);
+    }
+    struct arena a = ARENA_INIT;
+    assert_null(expr_parse("1/sqrt(M)", 9, names, ARRAY_LEN(names), &a, NULL, NULL));
+    assert_null(expr_parse("0.5", 3, names, ARRAY_LEN(names), &a, NULL, NULL));
+    arena_release(&a);
+}
+
+static void folding_sees_real_operators(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"1/sqrt(M)", "(real/ 1 (sqrt M))"}, {"M/2*eps", "(* (/ M 2) eps)"},
+        {"min(M, 0.5)", "(fmin M 0.5)"},     {"K ? 1 : double(M)", "(? K 1 (double M))"},
+        {"-scale < 1", "(< (neg scale) 1)"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a = ARENA_INIT;
+        struct expr_fold f = fold_to_text(&a);
+        assert_string_equal(expr_fold(parse_real(cases[i].text, &a, NULL, NULL), &f),
+                            cases[i].want);
         arena_release(&a);
     }
 }
@@ -347,6 +485,9 @@ int main(void)
         cmocka_unit_test(depth_and_length_are_bounded),
         cmocka_unit_test(names_used_are_known),
         cmocka_unit_test(folding_sees_every_operator),
+        cmocka_unit_test(reals_are_computed_in_double),
+        cmocka_unit_test(bad_reals_name_the_column),
+        cmocka_unit_test(folding_sees_real_operators),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -399,9 +399,87 @@ static void ranges_of_every_size(void **state)
             }
 }
 
+/* ---- structure ------------------------------------------------------------------------------- */
+
+enum { ROWS = 37, COLS = 29, BATCH = 3, ELEMS = BATCH * ROWS * COLS };
+
+static void fill(struct gen_spec s, float *x)
+{
+    s.rows = ROWS;
+    s.cols = COLS;
+    gen_fill(&s, DT_F32, 11, 4, 0, ELEMS, x);
+    /* Elements one by one are the same. */
+    for (uint64_t i = 0; i < ELEMS; i += 7) {
+        float one;
+        gen_fill(&s, DT_F32, 11, 4, i, 1, &one);
+        assert_memory_equal(&one, &x[i], sizeof one);
+    }
+}
+
+static void triangles_and_rows_have_their_structure(void **state)
+{
+    static float x[ELEMS];
+    fill((struct gen_spec){.dist = GEN_NORMAL, .b = 1, .mask = GEN_LOWER}, x);
+    for (int i = 0; i < ELEMS; i++)
+        assert_true((x[i] == 0) == (i % COLS > i / COLS % ROWS));
+    fill((struct gen_spec){.dist = GEN_NORMAL, .b = 1, .mask = GEN_UPPER}, x);
+    for (int i = 0; i < ELEMS; i++)
+        assert_true((x[i] == 0) == (i % COLS < i / COLS % ROWS));
+    fill((struct gen_spec){.dist = GEN_SORTED, .a = -2, .b = 5}, x);
+    for (int i = 0; i < ELEMS; i++)
+        assert_true(x[i] >= -2 && x[i] <= 5 && (i % COLS == 0 || x[i] >= x[i - 1]));
+    fill((struct gen_spec){.dist = GEN_ONE_HOT}, x);
+    uint64_t seen = 0;
+    for (int r = 0; r < BATCH * ROWS; r++) {
+        int hot = 0;
+        for (int c = 0; c < COLS; c++) {
+            assert_true(x[r * COLS + c] == 0 || x[r * COLS + c] == 1);
+            hot += x[r * COLS + c] == 1;
+            seen |= x[r * COLS + c] == 1 ? UINT64_C(1) << c : 0;
+        }
+        assert_int_equal(hot, 1);
+    }
+    assert_true(__builtin_popcountll(seen) > COLS / 2);
+}
+
+/* The lengths are those of the padded tensor with the same stream. */
+static void lengths_are_those_of_the_padding(void **state)
+{
+    static float x[ELEMS];
+    static int32_t len[BATCH * ROWS];
+    struct gen_spec l = {.dist = GEN_LENGTHS, .rows = ROWS, .cols = COLS};
+    fill((struct gen_spec){.dist = GEN_UNIFORM, .a = 1, .b = 2, .mask = GEN_PADDED, .pad = -7}, x);
+    gen_fill(&l, DT_I32, 11, 4, 0, BATCH * ROWS, len);
+    int full = 0, short_ones = 0;
+    for (int r = 0; r < BATCH * ROWS; r++) {
+        assert_true(len[r] >= 1 && len[r] <= COLS);
+        full += len[r] == COLS;
+        short_ones += len[r] < COLS / 4;
+        for (int c = 0; c < COLS; c++)
+            assert_true((x[r * COLS + c] == -7) == (c >= len[r]));
+    }
+    assert_true(full > 3 && short_ones > 3);
+}
+
+/* A perturbation must not break what the task promises about its inputs. */
+static void masked_elements_are_not_perturbed(void **state)
+{
+    struct gen_spec s = {.dist = GEN_NORMAL, .b = 1, .mask = GEN_LOWER, .rows = ROWS, .cols = COLS};
+    for (uint64_t i = 0; i < 200; i++) {
+        float now, was;
+        gen_fill(&s, DT_F32, 1, 0, i, 1, &was);
+        gen_fill_perturbed(&s, DT_F32, 1, 0, i, &now);
+        assert_true((now == was) == (i % COLS > i / COLS));
+    }
+    assert_true(gen_has_structure(&s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(triangles_and_rows_have_their_structure),
+        cmocka_unit_test(lengths_are_those_of_the_padding),
+        cmocka_unit_test(masked_elements_are_not_perturbed),
         cmocka_unit_test(ranges_of_every_size),
         cmocka_unit_test(philox_gives_the_published_answers),
         cmocka_unit_test(an_element_alone_equals_the_fill),

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/util.h"
+
 #include "job/job.h"
 #include "job/wire.h"
 #include "wire_rig.h"
@@ -14,14 +16,28 @@
 static struct job_arg args[] = {{JOB_ARG_BUFFER, 1, {0}, 8},
                                 {JOB_ARG_TENSORMAP, 0, {0}, 128},
                                 {JOB_ARG_BYTES, 0, {1, 2, 3, 4}, 4}};
-static struct job_launch launch = {.kernel = "k",
-                                   .grid = {4, 2, 1},
-                                   .block = {128, 1, 1},
-                                   .cluster = {2, 1, 1},
-                                   .smem_bytes = 4096,
-                                   .cooperative = true,
-                                   .nargs = 3,
-                                   .args = args};
+static struct job_launch launches[] = {
+    {.kernel = "k",
+     .grid = {4, 2, 1},
+     .block = {128, 1, 1},
+     .cluster = {2, 1, 1},
+     .smem_bytes = 4096,
+     .cooperative = true,
+     .nargs = 3,
+     .args = args},
+    {.kind = JOB_MEMSET,
+     .kernel = "memset",
+     .transfer = {.to = 1, .to_offset = 4, .bytes = 8, .value = 9, .width = 4},
+     .grid = {1, 1, 1},
+     .block = {1, 1, 1},
+     .cluster = {1, 1, 1}},
+    {.kind = JOB_COPY,
+     .kernel = "copy",
+     .transfer = {.to = 1, .from = 0, .from_offset = 100, .bytes = 128, .width = 1},
+     .grid = {1, 1, 1},
+     .block = {1, 1, 1},
+     .cluster = {1, 1, 1}},
+};
 static struct job_tensormap map = {.buffer = 0,
                                    .dtype = DT_F16,
                                    .rank = 2,
@@ -33,7 +49,7 @@ static struct job_tensormap map = {.buffer = 0,
                                    .l2promo = 2,
                                    .fill_nan = 1};
 static struct job_program program = {
-    .module = 1, .nlaunches = 1, .launches = &launch, .ntensormaps = 1, .tensormaps = &map};
+    .module = 1, .nlaunches = 3, .launches = launches, .ntensormaps = 1, .tensormaps = &map};
 static struct job_buffer buffers[] = {
     {.name = "x",
      .role = JOB_INPUT,
@@ -125,6 +141,10 @@ static void round_trip(void **state)
     assert_int_equal(c->buffers[0].dims[1], 64);
     assert_string_equal(c->buffers[0].file, "x.bin");
     assert_int_equal(c->programs[0].launches[0].args[2].bytes[3], 4);
+    const struct job_launch *l = c->programs[0].launches;
+    assert_true(l[0].kind == JOB_KERNEL && l[1].kind == JOB_MEMSET && l[2].kind == JOB_COPY);
+    assert_true(l[1].transfer.value == 9 && l[1].transfer.to_offset == 4);
+    assert_true(l[2].transfer.from_offset == 100 && l[2].transfer.bytes == 128);
     assert_int_equal(c->programs[0].tensormaps[0].strides[1], 128);
     assert_int_equal(c->calls[1].perturb_buffer, -1);
     assert_int_equal(c->timing.seed, 99);
@@ -140,19 +160,57 @@ static void round_trip(void **state)
     strbuf_release(&b);
 }
 
+/* The reader refuses a transfer that leaves its buffer, writes an input or copies onto itself. */
+static void transfers_stay_in_their_buffers(void **state)
+{
+    static const struct job_transfer bad[] = {
+        {.to = 1, .to_offset = 124, .bytes = 8, .width = 1},
+        {.to = 1, .to_offset = UINT64_MAX - 3, .bytes = 8, .width = 1},
+        {.to = 9, .bytes = 8, .width = 1},
+        {.to = 0, .bytes = 8, .width = 1},
+        {.to = 1, .bytes = 8, .width = 3},
+        {.to = 1, .to_offset = 2, .bytes = 8, .width = 4},
+        {.to = 1, .from = 1, .from_offset = 4, .bytes = 8, .width = 1},
+        {.to = 1, .from = 0, .from_offset = 4090, .bytes = 8, .width = 1},
+        {.to = 1, .from = 7, .bytes = 8, .width = 1},
+    };
+    struct job_launch before = launches[2];
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct arena arena = ARENA_INIT;
+        struct err err = ERR_INIT;
+        struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
+        struct job in = sample(), out;
+        launches[2].transfer = bad[i];
+        job_write(&in, &sb);
+        assert_int_equal(job_read(&out, sb.buf, sb.len, &arena, &err), -1);
+        arena_release(&arena);
+        strbuf_release(&sb);
+    }
+    launches[2] = before;
+}
+
 static void check_invariants(const struct job *j)
 {
     for (uint32_t i = 0; i < j->ncases; i++) {
         const struct job_case *c = &j->cases[i];
         for (uint32_t p = 0; p < c->nprograms; p++) {
             assert_true(c->programs[p].module < j->nmodules);
-            for (uint32_t l = 0; l < c->programs[p].nlaunches; l++)
+            for (uint32_t l = 0; l < c->programs[p].nlaunches; l++) {
+                const struct job_transfer *t = &c->programs[p].launches[l].transfer;
+                enum job_launch_kind kind = c->programs[p].launches[l].kind;
+                assert_true(kind == JOB_KERNEL ||
+                            (t->to < c->nbuffers && c->buffers[t->to].role != JOB_INPUT &&
+                             t->to_offset + t->bytes <= c->buffers[t->to].bytes));
+                assert_true(kind != JOB_COPY ||
+                            (t->from < c->nbuffers &&
+                             t->from_offset + t->bytes <= c->buffers[t->from].bytes));
                 for (uint32_t k = 0; k < c->programs[p].launches[l].nargs; k++) {
                     const struct job_arg *arg = &c->programs[p].launches[l].args[k];
                     assert_true(arg->kind != JOB_ARG_BUFFER || arg->index < c->nbuffers);
                     assert_true(arg->kind != JOB_ARG_TENSORMAP ||
                                 arg->index < c->programs[p].ntensormaps);
                 }
+            }
         }
         for (uint32_t k = 0; k < c->ncalls; k++)
             assert_true(c->calls[k].program < c->nprograms);
@@ -241,6 +299,7 @@ static void broken_references_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(transfers_stay_in_their_buffers),
         cmocka_unit_test(round_trip),
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(mutations_are_refused_or_harmless),

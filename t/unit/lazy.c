@@ -189,6 +189,42 @@ static void threads_agree(void **state)
     free(want);
 }
 
+/* Patches reach pieces that are filled already and pieces that are filled later, and count as the
+ * original bytes. */
+static void patches_are_part_of_the_original(void **state)
+{
+    (void)state;
+    struct job_buffer b = buffer(DT_F32, 2000);
+    uint8_t *mem = memory(b.bytes), *from = memory(b.bytes), *want = xmalloc(b.bytes);
+    uint8_t piece[LAZY_PIECE];
+    struct lazy z, source;
+    uint32_t pattern = 0x01020304;
+    gen_fill(&b.gen, b.dtype, 7, b.stream, 0, b.elems, want);
+    lazy_init(&z, mem, &b, LAZY_DATA, 7);
+    lazy_init(&source, from, &b, LAZY_DATA, 8);
+    lazy_need(&z, 0, 2000);
+    lazy_set(&z, 1000, 4000, pattern, 4);
+    lazy_copy(&z, 3001, 100, &source, 77);
+    lazy_set(&z, 7999, 1, 0xab, 1);
+    for (uint32_t i = 0; i < 4000; i += 4)
+        memcpy(want + 1000 + i, &pattern, 4);
+    lazy_need(&source, 0, b.bytes);
+    memcpy(want + 3001, from + 77, 100);
+    want[7999] = 0xab;
+    lazy_need(&z, 0, b.bytes);
+    assert_memory_equal(mem, want, b.bytes);
+    edge_is_whole(mem, b.bytes);
+    for (uint64_t k = 0; k < z.npieces; k++) {
+        lazy_original(&z, k, piece);
+        assert_memory_equal(piece, want + k * LAZY_PIECE, lazy_piece_bytes(&z, k));
+    }
+    lazy_release(&z);
+    lazy_release(&source);
+    free(mem - 1);
+    free(from - 1);
+    free(want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +233,7 @@ int main(void)
         cmocka_unit_test(writes_survive),
         cmocka_unit_test(poison_differs_by_piece),
         cmocka_unit_test(doubles),
+        cmocka_unit_test(patches_are_part_of_the_original),
         cmocka_unit_test(threads_agree),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -8,6 +8,7 @@
  */
 #include "plan/plan.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -242,6 +243,65 @@ static void a_plan_resolves_to_numbers(void **state)
     task_free(t);
 }
 
+/* A null pointer is 8 bytes of zeros. A real number is computed in double and rounded once. */
+static void arguments_can_be_null_or_computed(void **state)
+{
+    struct task *t = plan_task();
+    struct plan_case_file f;
+    struct job_case c = {0};
+    struct job_program p = {0};
+    set_case(&f,
+             "{\"launches\": [{\"kernel\": \"k\", \"grid\": 1, \"block\": 32, \"args\": "
+             "[\"C\", null, null, \"1/sqrt(K*2)\", \"1/sqrt(K*2)\", 0.1, \"eps*g/2\", "
+             "\"kTile*0.5\", -2.5e-1]}]}",
+             "k: f16*, const f32*, void*, f32, f64, f32, f32, f32, f64", 0);
+    strbuf_adds(&f.source, "\nconstexpr int kTile = 3; // hone: 1 3\n");
+    must_run(&f, t, &c, &p);
+    const struct job_arg *a = p.launches[0].args;
+    uint64_t zero = 0;
+    assert_true(a[1].kind == JOB_ARG_BYTES && a[1].size == 8 && !memcmp(a[1].bytes, &zero, 8));
+    assert_true(a[2].kind == JOB_ARG_BYTES && a[2].size == 8 && !memcmp(a[2].bytes, &zero, 8));
+    float f32[9];
+    double f64[9];
+    for (int i = 3; i < 9; i++) {
+        memcpy(&f32[i], a[i].bytes, 4);
+        memcpy(&f64[i], a[i].bytes, 8);
+    }
+    assert_true(f32[3] == (float)(1 / sqrt(128)) && f64[4] == 1 / sqrt(128) && a[4].size == 8);
+    assert_true(f32[5] == 0.1f && f32[6] == (float)((double)0.1f * 3 / 2) && a[6].size == 4);
+    assert_true(f32[7] == 1.5f && f64[8] == -0.25);
+    release_case(&f);
+    task_free(t);
+}
+
+static void a_plan_can_set_and_copy_memory(void **state)
+{
+    struct task *t = plan_task();
+    struct plan_case_file f;
+    struct job_case c = {0};
+    struct job_program p = {0};
+    set_case(&f,
+             "{\"workspace\": {\"ws\": {\"bytes\": \"4*M\"}}, \"launches\": ["
+             " {\"memset\": \"ws\", \"value\": \"-1\", \"width\": 4, \"offset\": 8},"
+             " {\"memset\": \"C\", \"bytes\": \"N-256\"}," /* 0 bytes: no launch */
+             " {\"memset\": \"C\", \"when\": \"M > 1000\"},"
+             " {\"copy\": \"A\", \"to\": \"C\", \"from_offset\": 16, \"to_offset\": \"2*K\"},"
+             " {\"kernel\": \"k\", \"grid\": 1, \"block\": 32, \"args\": [\"ws\"]}]}",
+             "k: const f32*", 0);
+    must_run(&f, t, &c, &p);
+    assert_int_equal(p.nlaunches, 3);
+    const struct job_transfer *set = &p.launches[0].transfer, *copy = &p.launches[1].transfer;
+    assert_true(p.launches[0].kind == JOB_MEMSET && p.launches[1].kind == JOB_COPY);
+    assert_true(p.launches[2].kind == JOB_KERNEL);
+    assert_true(set->to == 4 && set->to_offset == 8 && set->bytes == 504 && set->width == 4);
+    assert_true(set->value == UINT32_MAX);
+    assert_true(copy->from == 0 && copy->to == 3 && copy->from_offset == 16);
+    assert_true(copy->to_offset == 128 && copy->bytes == 2 * 128 * 64 - 16);
+    assert_true(job_fills(&p, 3) && job_fills(&p, 4) && !job_fills(&p, 0));
+    release_case(&f);
+    task_free(t);
+}
+
 static void a_case_holds_what_the_worker_needs(void **state)
 {
     struct task *t = plan_task();
@@ -396,6 +456,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_plans_say_what_and_where),
         cmocka_unit_test(a_plan_resolves_to_numbers),
+        cmocka_unit_test(arguments_can_be_null_or_computed),
+        cmocka_unit_test(a_plan_can_set_and_copy_memory),
         cmocka_unit_test(a_case_holds_what_the_worker_needs),
         cmocka_unit_test(tensor_maps_take_the_tensors_shape),
         cmocka_unit_test(every_kernel_in_the_tree_resolves_everywhere),

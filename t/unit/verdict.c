@@ -57,7 +57,8 @@ static void json_round_trip(void **state)
 
 static bool is_later(const char *key)
 {
-    static const char *const later[] = {"baselines", "task_sha", "speedup_over", "precision"};
+    static const char *const later[] = {"baselines", "task_sha", "speedup_over", "precision",
+                                        "preconditions"};
     for (size_t i = 0; i < ARRAY_LEN(later); i++)
         if (str_eq(key, later[i]))
             return true;

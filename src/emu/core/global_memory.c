@@ -208,6 +208,16 @@ void mem_free(struct emu_mem *m, struct alloc *a)
     }
 }
 
+void mem_copy_init(struct emu_mem *m, uint64_t to, uint64_t from, uint64_t n)
+{
+    uint64_t t = to - GLOBAL_BASE, f = from - GLOBAL_BASE;
+    for (uint64_t i = 0; m->init && i < n; i++) {
+        uint8_t bit = (uint8_t)(1u << (t + i) % 8), *at = &m->init[(t + i) / 8];
+        bool written = m->init[(f + i) / 8] >> (f + i) % 8 & 1;
+        *at = (uint8_t)(written ? *at | bit : *at & ~bit);
+    }
+}
+
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init)
 {
     if (!m->init || !n)

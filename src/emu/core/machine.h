@@ -62,6 +62,7 @@ struct alloc {
     struct alloc_reads reads; /* how much the counted launch read */
     bool atomics, loaded;     /* in a sampled call: atomics touched it; plain loads touched it */
     bool stored;              /* in a sampled call: stores or atomics touched it */
+    bool copied; /* in a sampled call: a copy from a buffer that kernels may write went to it */
     struct written_share share; /* block_sample.c estimates it */
     /* sanitizer: the store of this launch that comes last in the code (not in time) */
     const struct insn *store;
@@ -96,6 +97,8 @@ void mem_clear_cells(struct emu_mem *m, struct alloc *a);
 struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
 /* Marks these bytes in the shadow as written, or as never written. */
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
+/* Marks each byte as written if the byte that was copied to it was. */
+void mem_copy_init(struct emu_mem *m, uint64_t to, uint64_t from, uint64_t n);
 /* From now on each piece of the allocation is filled when a launch first touches it. b, kind and
  * seed are the parameters of lazy_init(). */
 void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
@@ -624,6 +627,8 @@ void hot_work(struct launch *l, struct work *w, double scale);
 void hot_free(struct launch *l);
 /* Turns the collected counts into counters of the device, and a modelled time. */
 void count_to_counters(struct launch *l);
+/* Adds a memset or a copy, called `name`, to the time and the counters of the call. */
+void count_transfer(struct emu *e, const char *name, uint64_t read_bytes, uint64_t written_bytes);
 
 /* The work of a launch, scaled to the whole grid: the cost model's input. */
 struct work {
@@ -679,6 +684,8 @@ struct model {
 };
 void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
                 struct model *out);
+/* The time of a memset or a copy that moves so many bytes to and from DRAM. */
+void model_transfer(const struct job_gpu *g, double bytes, struct model *out);
 
 /* record.c: writes the inputs of model_time() as one line of text, without a newline. */
 void record_put(FILE *f, const struct launch *l, const struct work *w, const struct occupancy *o);

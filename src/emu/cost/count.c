@@ -553,6 +553,21 @@ static void put_model(struct launch *l, const char *k, const struct work *w)
             put(e, k, 0, kind_names[i], "1", w->threads[i], true);
 }
 
+void count_transfer(struct emu *e, const char *name, uint64_t read_bytes, uint64_t written_bytes)
+{
+    struct model m;
+    if (!e->counting)
+        return;
+    model_transfer(&e->job->gpu, (double)read_bytes + (double)written_bytes, &m);
+    e->model_ns += m.time_ns;
+    e->model_lo_ns += m.lo_ns;
+    e->model_hi_ns += m.hi_ns;
+    put(e, name, 0, "launches", "1", 1, true);
+    put(e, name, 0, "time", "ns", m.time_ns, true);
+    put(e, name, 0, "dram_bytes", "B", m.dram_bytes, true);
+    put(e, name, 0, "dram_pct", "%", pct(m.dram_ns, m.time_ns), false);
+}
+
 static int cmp_line(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;

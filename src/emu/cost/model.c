@@ -249,6 +249,16 @@ static void expected_error(struct model *m)
     m->hi_ns = m->time_ns * hi;
 }
 
+void model_transfer(const struct job_gpu *g, double bytes, struct model *m)
+{
+    *m = (struct model){.launch_ns = or_else(g->launch_us, 2.6) * 1e3,
+                        .dram_bytes = bytes,
+                        .dram_ns = bytes / (or_else(g->dram_gbps, 3350) * DRAM_EFFICIENCY),
+                        .bound = "dram"};
+    m->time_ns = m->launch_ns + m->dram_ns;
+    expected_error(m);
+}
+
 void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
                 struct model *m)
 {

@@ -1,7 +1,7 @@
 /* hone-plan
-{"launches": [{"kernel": "ns::gemm<128>", "grid": ["cdiv(N,128)", "cdiv(M,128)"], "block": [128],
+{"launches": [{"kernel": "gemm()", "grid": ["cdiv(N,128)", "cdiv(M,128)"], "block": [128],
                "args": ["A", "B", "C", "M", "N", "K"]}]}
 */
 // sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
 // workload: 0
-// want: kernel.cu:2:26: "ns::gemm<128>" is not a kernel's name: it must be extern "C"
+// want: kernel.cu:2:26: "gemm()" is not a kernel's name: it must be extern "C", or a template instance like scale<float, 4>

@@ -4,4 +4,4 @@
 */
 // sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
 // workload: 0
-// want: kernel.cu:3:50: launch 0 (gemm), argument 5: 'eps' is a floating-point scalar, but the parameter is a 4-byte signed integer
+// want: kernel.cu:3:50: launch 0 (gemm), argument 5: 'eps' is a floating-point number, but the parameter is a 4-byte signed integer

@@ -1,0 +1,8 @@
+/* hone-plan
+{"launches": [{"memset": "ws", "offset": "4*M - 4", "bytes": 8},
+              {"kernel": "gemm", "grid": 1, "block": 32, "args": ["A", "B", "C"]}],
+ "workspace": {"ws": {"bytes": "4*M"}}}
+*/
+// sig: gemm: const f16*, const f16*, f16*
+// workload: 0
+// want: at M=128 N=256 K=64: launch 0 (memset): bytes is 8, but 'ws' has 4 bytes from the offset on

@@ -1,0 +1,11 @@
+/* hone-plan
+{ "launches": [ { "copy": "x", "to": "y" },
+                { "kernel": "k", "grid": ["cdiv(N, 256)"], "block": [256], "args": ["x", "y", "N"] } ] }
+*/
+// A copy hides that the kernel leaves out every second element on sizes that are only timed.
+extern "C" __global__ void k(const float *x, float *y, long long n)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && (n < (1 << 22) || i % 2 == 0))
+        y[i] = 1 / (1 + expf(-x[i]));
+}
