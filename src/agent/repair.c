@@ -11,15 +11,23 @@
 /* More errors than this are seldom one slip; a diagnosis may find their common cause. */
 enum { SIMPLE_ERRORS = 3 };
 
-/* True if the compiler's message, or the plan reader's, says plainly what to change. */
+/* True if the compiler's message, or the plan reader's, says plainly what to change: a few errors,
+ * all of them in the candidate's own lines and not in a header that it instantiates. */
 static bool is_simple(const struct verdict *v)
 {
+    static const char mark[] = ": error: ";
     unsigned errors = 0;
     if (v->kind != V_COMPILE_ERROR && v->kind != V_PLAN_ERROR)
         return false;
-    for (const char *p = v->detail; (p = strstr(p, "error")); p += 5)
-        errors++;
-    return errors <= SIMPLE_ERRORS && !strstr(v->detail, "instantiation of");
+    for (const char *line = v->detail; *line;) {
+        size_t n = strcspn(line, "\n");
+        const char *error = memmem(line, n, mark, strlen(mark));
+        if (error && memchr(line, '/', (size_t)(error - line)))
+            return false;
+        errors += error != NULL;
+        line += n + (line[n] == '\n');
+    }
+    return errors <= SIMPLE_ERRORS;
 }
 
 /* Asks for a diagnosis in words. */
