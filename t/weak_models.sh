@@ -7,7 +7,7 @@ good=$ROOT/kernels/vector_add.cu
 # model NAME BODY makes a program that reads its prompt and answers with the output of BODY.
 model() { printf '#!/bin/sh\nprompt=$(cat)\n%s\n' "$2" >"$1" && chmod +x "$1"; }
 file() { printf "echo 'MOVE: mapping: a file'; echo '\`\`\`cuda'; %s; echo '\`\`\`'" "$1"; }
-later() { printf 'case $prompt in *"# The kernel now"*|*"# The kernel, with"*) %s ;; *) %s ;; esac' "$1" "$(file "cat $good")"; }
+later() { printf 'case $prompt in *"# The kernel"*) %s ;; *) %s ;; esac' "$1" "$(file "cat $good")"; }
 
 model prose "echo 'I would use wide loads. Shall I go on?'"
 model empty ":"

@@ -34,6 +34,7 @@
 
 #include "agent/config.h"
 #include "agent/judge.h"
+#include "agent/shown_file.h"
 #include "author/author.h"
 #include "author/budget.h"
 #include "base/err.h"
@@ -64,7 +65,8 @@ struct node {
 };
 
 struct idea {
-    int64_t node;
+    uint64_t of;  /* the candidate whose move it is */
+    int64_t node; /* the candidate that gives its outcome: `of`, or a repair of it */
     char kind[24], text[160];
     const char *outcome; /* static: "", "gain", "regression", "no change", "failed" */
     double gain;
@@ -110,6 +112,7 @@ struct agent {
     VEC(struct idea) ideas;
     struct node *best;       /* the fastest that passes, or NULL */
     struct node *with_torch; /* the first that passed on a GPU, timed with all baselines; or NULL */
+    struct shown_files shown; /* the files that prompts showed last */
     struct rng rng;
     struct spent spent;
     uint64_t started_ns;
@@ -176,9 +179,11 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
-/* Adds an idea to the ledger, with its outcome: the gain of node `n` over node `against`. */
-int agent_add_idea(struct agent *a, const struct node *n, const struct node *against,
-                   const char *kind, const char *text, struct err *err);
+/* Adds the move of candidate `n` to the ledger as an idea. `result`, which is `n` or a repair of
+ * `n`, gives its outcome: the gain over `against` (may be NULL). If the ledger already has the
+ * idea, a better result replaces its outcome. */
+int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
+                   const struct node *against, struct err *err);
 int agent_note(struct agent *a, const char *kind, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

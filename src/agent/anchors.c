@@ -30,49 +30,155 @@ static const char *skip(const char *s, const char *blanks)
     return s + strspn(s, blanks);
 }
 
-/* Reads a number at *s, on the same line. */
-static bool take_number(const char **s, size_t *out)
+/* A line of code that a planner quotes, without the white space around it. */
+struct quote {
+    const char *p;
+    size_t n;
+};
+
+static struct quote trimmed(const char *p, size_t n)
 {
-    char *end;
+    while (n && isspace((unsigned char)*p)) {
+        p++;
+        n--;
+    }
+    while (n && isspace((unsigned char)p[n - 1]))
+        n--;
+    return (struct quote){p, n};
+}
+
+/* The end of a place as a planner gives it: a quoted line, or a number if `text.p` is NULL. */
+struct end {
+    struct quote text;
+    size_t line;
+};
+
+/* Reads a number or a quoted line at *s, on the same line of the reply. */
+static bool take_end(const char **s, struct end *out)
+{
+    char *after;
     *s = skip(*s, " ");
+    if (**s == '`' && strcspn(*s + 1, "`\n") && (*s)[1 + strcspn(*s + 1, "`\n")] == '`') {
+        size_t n = strcspn(*s + 1, "`\n");
+        *out = (struct end){.text = trimmed(*s + 1, n)};
+        *s += n + 2;
+        return out->text.n;
+    }
     if (!isdigit((unsigned char)**s))
         return false;
-    *out = strtoul(*s, &end, 10);
-    *s = end;
+    *out = (struct end){.line = strtoul(*s, &after, 10)};
+    *s = after;
     return true;
 }
 
+/* Steps over what may stand between the two ends of a place: a dash, an en dash or "to". */
+static bool take_joint(const char **s)
+{
+    static const char *const joints[] = {"-", "\xe2\x80\x93", "to "};
+    *s = skip(*s, " ");
+    for (size_t i = 0; i < ARRAY_LEN(joints); i++)
+        if (str_starts(*s, joints[i])) {
+            *s += strlen(joints[i]);
+            return true;
+        }
+    return false;
+}
+
 /* Reads one line of a reply as an anchor; *what then points at the text after its colon. */
-static bool read_anchor(const char *line, struct anchor *a, const char **what)
+static bool read_anchor(const char *line, struct end *first, struct end *last, const char **what)
 {
     const char *s = skip(line, "-* `");
     if (strncasecmp(s, "ANCHOR ", 7) != 0)
         return false;
     s += 7;
-    if (!take_number(&s, &a->first))
+    if (!take_end(&s, first))
         return false;
-    a->last = a->first;
-    s = skip(s, " ");
-    size_t dash = *s == '-'                       ? 1
-                  : str_starts(s, "\xe2\x80\x93") ? 3
-                                                  : 0; /* an en dash counts as well */
-    s += dash;
-    if (dash && !take_number(&s, &a->last))
+    *last = *first;
+    if (take_joint(&s) && !take_end(&s, last))
         return false;
     s = skip(s, "*` ");
     *what = *s == ':' ? skip(s + 1, " *") : NULL;
     return *what;
 }
 
-static bool parse_numbered(const char *reply, size_t lines, struct anchor_vec *out,
-                           struct strbuf *reason)
+/* The lines of a file that a quote fits. */
+struct places {
+    size_t n, first, last; /* how many, the first and the last of them */
+};
+
+/* Looks in lines [from, to] for lines that equal the quote or, if `part`, contain it. */
+static struct places find_quote(const char *source, struct quote q, size_t from, size_t to,
+                                bool part)
 {
+    struct places found = {0};
+    size_t line = 1;
+    for (const char *p = source; *p && line <= to; line++) {
+        size_t n = strcspn(p, "\n");
+        struct quote t = trimmed(p, n);
+        bool fits =
+            part ? memmem(t.p, t.n, q.p, q.n) != NULL : t.n == q.n && memcmp(t.p, q.p, q.n) == 0;
+        if (fits && line >= from) {
+            found.first = found.n++ ? found.first : line;
+            found.last = line;
+        }
+        p += n + (p[n] == '\n');
+    }
+    return found;
+}
+
+static struct places find_end(const char *source, const struct end *e, size_t from, size_t to)
+{
+    if (!e->text.p)
+        return (struct places){1, e->line, e->line};
+    struct places found = find_quote(source, e->text, from, to, false);
+    return found.n ? found : find_quote(source, e->text, from, to, true);
+}
+
+/* Finds the lines of a place. One of its ends must fit one line only; the other end is then the
+ * nearest line that fits. */
+static bool locate(const char *source, const struct end *first, const struct end *last,
+                   struct anchor *a, struct strbuf *reason)
+{
+    struct places f = find_end(source, first, 1, SIZE_MAX), l = f;
+    if (last->text.p != first->text.p || !first->text.p)
+        l = find_end(source, last, 1, SIZE_MAX);
+    const struct end *missing = !f.n ? first : !l.n ? last : NULL;
+    if (missing) {
+        strbuf_addf(reason, "the file has no line `%.*s`", (int)missing->text.n, missing->text.p);
+        return false;
+    }
+    if (f.n > 1 && l.n == 1)
+        f = find_end(source, first, 1, l.first);
+    else if (l.n > 1 && f.n == 1)
+        l = find_end(source, last, f.first, SIZE_MAX);
+    else if (f.n > 1) {
+        strbuf_addf(reason, "the file has %zu lines `%.*s`: name a line that occurs once", f.n,
+                    (int)first->text.n, first->text.p);
+        return false;
+    }
+    if (!f.n || !l.n) {
+        strbuf_addf(reason, "line `%.*s` does not come before line `%.*s`", (int)first->text.n,
+                    first->text.p, (int)last->text.n, last->text.p);
+        return false;
+    }
+    a->first = f.last;
+    a->last = l.first;
+    return true;
+}
+
+static bool parse_listed(const char *reply, const char *source, struct anchor_vec *out,
+                         struct strbuf *reason)
+{
+    size_t lines = line_count(source);
     for (const char *p = reply, *eol; *p; p = eol + (*eol == '\n')) {
         struct anchor a = {.first = 0};
+        struct end first, last;
         const char *what;
         eol = p + strcspn(p, "\n");
-        if (!read_anchor(p, &a, &what))
+        if (!read_anchor(p, &first, &last, &what))
             continue;
+        if (!locate(source, &first, &last, &a, reason))
+            return false;
         if (a.first < 1 || a.last < a.first || a.last > lines) {
             strbuf_addf(reason, "anchor %zu-%zu is not in the file of %zu lines", a.first, a.last,
                         lines);
@@ -87,6 +193,17 @@ static bool parse_numbered(const char *reply, size_t lines, struct anchor_vec *o
         *vec_push(out) = a;
     }
     return true;
+}
+
+void anchors_strip(const char *reply, struct strbuf *out)
+{
+    for (const char *p = reply, *eol; *p; p = eol + (*eol == '\n')) {
+        struct end first, last;
+        const char *what;
+        eol = p + strcspn(p, "\n");
+        if (!read_anchor(p, &first, &last, &what))
+            strbuf_add(out, p, (size_t)(eol - p) + (*eol == '\n'));
+    }
 }
 
 /* ---- marked source -------------------------------------------------------------------------- */
@@ -168,12 +285,14 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
                    struct strbuf *reason)
 {
     bool ok = strstr(reply, BEGINS) ? parse_marked(reply, source, out, reason)
-                                    : parse_numbered(reply, line_count(source), out, reason);
+                                    : parse_listed(reply, source, out, reason);
     if (!ok)
         return false;
     if (!out->n) {
-        strbuf_adds(reason,
-                    "no anchor was given: write `ANCHOR first-last: what to do` for each place");
+        strbuf_adds(
+            reason,
+            "no anchor was given: write \"ANCHOR `first line` to `last line`: what to do\" for "
+            "each place");
         return false;
     }
     qsort(out->items, out->n, sizeof *out->items, by_line);
@@ -287,16 +406,30 @@ bool anchors_check(const char *before, const char *after, const struct anchor_ve
     return ok;
 }
 
-void anchors_mark(const char *source, const struct anchor_vec *anchors, struct strbuf *out)
+static const struct line_range *range_at(const struct line_range_vec *v, size_t line)
+{
+    vec_each (struct line_range, r, v)
+        if (line >= r->first && line <= r->last)
+            return r;
+    return NULL;
+}
+
+void anchors_mark(const char *source, const struct anchor_vec *anchors,
+                  const struct line_range_vec *hidden, struct strbuf *out)
 {
     size_t line = 1;
     for (const char *p = source; *p || line == 1; line++) {
         size_t n = strcspn(p, "\n");
+        const struct line_range *gap = range_at(hidden, line);
         vec_each (struct anchor, a, anchors)
             if (a->first == line)
                 strbuf_addf(out, BEGINS ": %s>>>\n", a->what);
-        strbuf_add(out, p, n);
-        strbuf_addc(out, '\n');
+        if (gap && line == gap->first)
+            strbuf_addf(out, "[%zu lines not shown]\n", gap->last + 1 - gap->first);
+        if (!gap) {
+            strbuf_add(out, p, n);
+            strbuf_addc(out, '\n');
+        }
         vec_each (struct anchor, a, anchors)
             if (a->last == line)
                 strbuf_adds(out, ENDS ">>>\n");

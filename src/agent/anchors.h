@@ -2,9 +2,12 @@
  * anchors.h - anchors: the lines of a file that a planner says to change. Hone checks that the
  * coder changed those lines and no others.
  *
- * A planner sees numbered lines. It answers with lines `ANCHOR first-last: what to do`, or with the
- * whole file, in which <<<IMPROVE BEGINS>>> and <<<IMPROVE ENDS>>> mark the spans to change. The
- * coder may always change the launch plan at the top of the file too.
+ * A planner names each place by its first and last line, in one of three forms:
+ *   - it quotes the lines: "ANCHOR `first` to `last`: what to do", or "ANCHOR `line`: what to do";
+ *   - it numbers them: "ANCHOR 12-15: what to do";
+ *   - it answers with the whole file, in which <<<IMPROVE BEGINS>>> and <<<IMPROVE ENDS>>> mark the
+ *     places.
+ * The coder may always change the launch plan at the top of the file too.
  */
 #ifndef AGENT_ANCHORS_H
 #define AGENT_ANCHORS_H
@@ -22,6 +25,12 @@ struct anchor {
 };
 VEC_DECL(anchor_vec, struct anchor);
 
+/* Lines of a file, from 1. */
+struct line_range {
+    size_t first, last;
+};
+VEC_DECL(line_range_vec, struct line_range);
+
 /* Reads the anchors of a planner's reply; returns false with a reason if they do not fit. */
 bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out,
                    struct strbuf *reason);
@@ -29,7 +38,10 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
  * change. */
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason);
-/* Appends the source with the anchors marked, for the coder. */
-void anchors_mark(const char *source, const struct anchor_vec *anchors, struct strbuf *out);
+/* Appends a planner's reply without the lines that name places. */
+void anchors_strip(const char *reply, struct strbuf *out);
+/* Appends the source with the anchors marked, for the coder, and without the lines `hidden`. */
+void anchors_mark(const char *source, const struct anchor_vec *anchors,
+                  const struct line_range_vec *hidden, struct strbuf *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include "agent/roles.h"
 #include "base/tokens.h"
 #include "base/util.h"
+#include "prompt/say.h"
 
 static void title(struct strbuf *out, const char *text, bool *said)
 {
@@ -57,8 +58,20 @@ static int by_worth(const void *x, const void *y)
     return c ? c : (*a)->index < (*b)->index ? -1 : 1;
 }
 
-/* Lists the best few candidates, with the source of the first unless the first is the node
- * itself. */
+/* Changes of more tokens than this would tell of another kernel rather than of a few ideas. */
+enum { MAX_CHANGES = 600 };
+
+/* Says how the file of the fastest candidate differs from the file of `n`. */
+static void say_difference(const struct node *n, const struct node *fastest, struct strbuf *out)
+{
+    struct strbuf changes = STRBUF_INIT(1 << 20);
+    changes_text(n->source, fastest->source, &changes);
+    if (estimate_tokens(changes.buf, changes.len) <= MAX_CHANGES)
+        strbuf_addf(out, "The fastest differs from this file so:\n%s", changes.buf);
+    strbuf_release(&changes);
+}
+
+/* Lists the best few candidates. Their moves are in the ledger. */
 static void leaderboard(const struct agent *a, const struct node *n, struct strbuf *out)
 {
     struct node **sorted = xcalloc(a->nodes.n ? a->nodes.n : 1, sizeof *sorted);
@@ -67,12 +80,15 @@ static void leaderboard(const struct agent *a, const struct node *n, struct strb
         if (node_passes(*c))
             sorted[k++] = *c;
     qsort(sorted, k, sizeof *sorted, by_worth);
-    if (k)
-        strbuf_adds(out, "The fastest so far:\n");
-    for (size_t i = 0; i < k && i < a->cfg->leaders; i++)
-        node_line(a, sorted[i], out);
-    if (k && sorted[0] != n && estimate_tokens(sorted[0]->source, strlen(sorted[0]->source)) < 6000)
-        strbuf_addf(out, "The fastest one's file:\n```cuda\n%s\n```\n", sorted[0]->source);
+    for (size_t i = 0; i < k && i < a->cfg->leaders; i++) {
+        strbuf_addf(out, "%s%s", i ? ", " : "The fastest so far: ", sorted[i]->move);
+        strbuf_adds(out, sorted[i] == n ? " (this file, " : " (");
+        say_time(sorted[i]->verdict.time_ns, out);
+        strbuf_adds(out, ")");
+    }
+    strbuf_adds(out, k ? "\n" : "");
+    if (k && sorted[0] != n)
+        say_difference(n, sorted[0], out);
     free(sorted);
 }
 
@@ -96,10 +112,8 @@ void context_text(const struct agent *a, const struct node *n, enum context_role
                 node_line(a, *c, out);
         return;
     }
-    root_line(a, n, out);
     switch (role) {
-    case CONTEXT_PLAN:
-        children_of(a, n, "Already tried from this file", out);
+    case CONTEXT_PLAN: /* the planner also gets the ledger, which has every move and its outcome */
         leaderboard(a, n, out);
         break;
     case CONTEXT_CODE:
@@ -107,6 +121,7 @@ void context_text(const struct agent *a, const struct node *n, enum context_role
         nephews_of(a, n, out);
         break;
     case CONTEXT_DEBUG:
+        root_line(a, n, out);
         siblings_of(a, n, out);
         break;
     }

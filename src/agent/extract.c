@@ -36,6 +36,18 @@ static const char *const kinds[] = {
     "prefetch", "algorithm", "tuning",     "repair",      "first",
 };
 
+void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out)
+{
+    size_t from = out->len;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        if ((str_eq(kinds[i], "tensor-core") && !tensor_cores) ||
+            (str_eq(kinds[i], "tma") && !tma) || str_eq(kinds[i], "repair") ||
+            str_eq(kinds[i], "first"))
+            continue;
+        strbuf_addf(out, "%s%s", out->len > from ? ", " : "", kinds[i]);
+    }
+}
+
 void reply_field(const char *reply, const char *key, char *out, size_t n)
 {
     out[0] = '\0';
@@ -138,6 +150,28 @@ static void nearest_line(const char *source, const char *want, char *out, size_t
     }
 }
 
+/* Whether the text at `at`, of n bytes, is in a part of the file that the author was not shown. */
+static bool is_unseen(const struct extract *x, const char *at, size_t n)
+{
+    vec_each (char *, text, &x->unseen) {
+        const char *from = strstr(x->source.buf, *text);
+        if (from && at >= from && at + n <= from + strlen(*text))
+            return true;
+    }
+    return false;
+}
+
+/* Like count_of, in the part of the file that the author was shown. */
+static size_t count_shown(const struct extract *x, const char *needle, const char **first)
+{
+    size_t n = 0, len = strlen(needle);
+    *first = NULL;
+    for (const char *p = x->source.buf; n < 100 && (p = strstr(p, needle)); p++)
+        if (!is_unseen(x, p, len) && n++ == 0)
+            *first = p;
+    return n;
+}
+
 static bool apply_edit(struct extract *x, const char *search, const char *replace, unsigned number)
 {
     const char *at;
@@ -146,6 +180,8 @@ static bool apply_edit(struct extract *x, const char *search, const char *replac
         return false;
     }
     size_t n = count_of(x->source.buf, search, &at);
+    if (n > 1 && x->unseen.n)
+        n = count_shown(x, search, &at);
     if (n != 1) {
         char near[200] = "";
         if (!n)
@@ -280,10 +316,30 @@ static void extract_file(struct extract *x, const char *reply, size_t len)
     }
 }
 
-void extract_reply(struct extract *x, const char *reply, size_t len, const char *parent)
+/* Copies the hidden lines of the file, one text for each range. */
+static void keep_unseen(struct extract *x, const char *file, const struct line_range_vec *hidden)
+{
+    size_t line = 1;
+    const char *from = file;
+    for (const char *p = file; *p; line++) {
+        size_t n = strcspn(p, "\n");
+        const char *next = p + n + (p[n] == '\n');
+        vec_each (struct line_range, r, hidden) {
+            from = r->first == line ? p : from;
+            if (r->last == line)
+                *vec_push(&x->unseen) = xstrndup(from, (size_t)(next - from));
+        }
+        p = next;
+    }
+}
+
+void extract_partial(struct extract *x, const char *reply, size_t len, const char *parent,
+                     const struct line_range_vec *hidden)
 {
     memset(x, 0, sizeof *x);
     strbuf_init(&x->source, EXTRACT_MAX_SOURCE);
+    if (parent)
+        keep_unseen(x, parent, hidden);
     find_move(x, reply);
     if (memchr(reply, '\0', len)) {
         snprintf(x->reason, sizeof x->reason, "the reply holds a NUL byte");
@@ -303,7 +359,16 @@ void extract_reply(struct extract *x, const char *reply, size_t len, const char 
     }
 }
 
+void extract_reply(struct extract *x, const char *reply, size_t len, const char *parent)
+{
+    static const struct line_range_vec none = VEC_INIT;
+    extract_partial(x, reply, len, parent, &none);
+}
+
 void extract_release(struct extract *x)
 {
+    vec_each (char *, text, &x->unseen)
+        free(*text);
+    vec_release(&x->unseen);
     strbuf_release(&x->source);
 }

@@ -10,8 +10,9 @@
  *     the lines that replace them
  *     >>>>>>> REPLACE
  *
- * The lines of an edit must occur exactly once in the file. If one edit does not fit, none is
- * applied. The author names its move on a line of its own: `MOVE: kind: what was done`.
+ * The lines of an edit must occur exactly once in the file, or once in the part that the author was
+ * shown. If one edit does not fit, none is applied. The author names its move on a line of its own:
+ * `MOVE: kind: what was done`.
  */
 #ifndef AGENT_EXTRACT_H
 #define AGENT_EXTRACT_H
@@ -19,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/anchors.h"
 #include "base/strbuf.h"
 
 #define EXTRACT_MAX_SOURCE (512u << 10)
@@ -27,14 +29,21 @@ struct extract {
     bool ok;
     bool edits; /* true if the reply has edits, false if it has a whole file */
     struct strbuf source;
-    char move[160];   /* "16-byte loads"; "" if the reply names none */
-    char kind[24];    /* "vectorize"; "other" if the reply names none */
-    char reason[640]; /* if !ok: why not, in words for the author */
+    char move[160];     /* "16-byte loads"; "" if the reply names none */
+    char kind[24];      /* "vectorize"; "other" if the reply names none */
+    char reason[640];   /* if !ok: why not, in words for the author */
+    VEC(char *) unseen; /* the texts of the hidden lines */
 };
 
 /* `parent` is the file that edits apply to; NULL if there is none. */
 void extract_reply(struct extract *x, const char *reply, size_t len, const char *parent);
+/* For an author who was not shown the lines `hidden` of `parent`. */
+void extract_partial(struct extract *x, const char *reply, size_t len, const char *parent,
+                     const struct line_range_vec *hidden);
 void extract_release(struct extract *x);
+
+/* Appends the kinds of moves that a planner or coder may name: "tiling, layout, ...". */
+void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out);
 
 /* The first "KEY: value" line of a reply, without the key; "" if there is none. */
 void reply_field(const char *reply, const char *key, char *out, size_t n);

@@ -99,9 +99,8 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
     strbuf_release(&context);
     if (rc)
         return rc;
-    /* The ledger records the step's move as the idea, even if a repair made the kernel work. */
     struct node *result = repaired ? repaired : n;
-    if (agent_add_idea(a, result, parent, n->kind, n->move, err) < 0)
+    if (agent_add_idea(a, n, result, parent, err) < 0)
         return -1;
     if (a->best != before) { /* this step made the best kernel */
         *lead = (struct lead){NULL, 0};

@@ -1,37 +1,74 @@
 /* repair.c - repairs a candidate that failed: a diagnosis, then an edit, several times. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/roles.h"
+#include "base/util.h"
 #include "prompt/fold.h"
 #include "prompt/say.h"
 #include "source/dialect.h"
 
+/* More errors than this are seldom one slip; a diagnosis may find their common cause. */
+enum { SIMPLE_ERRORS = 3 };
+
+/* True if the compiler's message, or the plan reader's, says plainly what to change: a few errors,
+ * all of them in the candidate's own lines and not in a header that it instantiates. */
+static bool is_simple(const struct verdict *v)
+{
+    static const char mark[] = ": error: ";
+    unsigned errors = 0;
+    if (v->kind != V_COMPILE_ERROR && v->kind != V_PLAN_ERROR)
+        return false;
+    for (const char *line = v->detail; *line;) {
+        size_t n = strcspn(line, "\n");
+        const char *error = memmem(line, n, mark, strlen(mark));
+        if (error && memchr(line, '/', (size_t)(error - line)))
+            return false;
+        errors += error != NULL;
+        line += n + (line[n] == '\n');
+    }
+    return errors <= SIMPLE_ERRORS;
+}
+
+/* Asks for a diagnosis in words. */
+static int diagnose(struct agent *a, const struct situation *s, char **out, struct err *err)
+{
+    struct ask q;
+    if (role_ask(a, &q, AUTHOR_DEBUG, "diagnose", "diagnose", s, -1, err) < 0)
+        return -1;
+    int rc = agent_ask(a, &q, 1, err);
+    if (rc == 0)
+        *out = xstrdup(q.ok ? q.reply : "");
+    ask_release(&q);
+    return rc;
+}
+
+/* Without a diagnosis in between, the edit of a simple error comes sooner. If that edit fails, the
+ * next one follows a diagnosis. */
 static int repair_once(struct agent *a, struct node *failed, struct strbuf *earlier,
                        struct node **out, struct err *err)
 {
     struct situation s = {.node = failed, .step = a->step, .earlier = earlier->buf};
-    struct ask q;
     struct writing w;
-    if (role_ask(a, &q, AUTHOR_DEBUG, "diagnose", "diagnose", &s, -1, err) < 0)
-        return -1;
-    int rc = agent_ask(a, &q, 1, err);
+    char *words = NULL;
+    int rc = earlier->len || !is_simple(&failed->verdict) ? diagnose(a, &s, &words, err) : 0;
+    if (rc)
+        return rc;
+    s.advice = words;
+    rc = role_write(a, &w, AUTHOR_DEBUG, "repair", "repair", &s, failed, -1, err);
     if (rc == 0) {
-        s.advice = q.ok ? q.reply : "";
-        rc = role_write(a, &w, AUTHOR_DEBUG, "repair", "repair", &s, failed, -1, err);
-        if (rc == 0) {
-            w.any_dialect = !dialect_is_cute(failed->source, strlen(failed->source), NULL);
-            rc = writings_try(a, &w, 1, "repair", out, err);
-            writing_release(&w);
-        }
-        if (rc == 0) {
-            strbuf_addf(earlier, "Diagnosis: ");
-            fold_text(s.advice, strlen(s.advice), 400, earlier);
-            strbuf_adds(earlier, "\nThe edit that followed gave: ");
-            say_verdict_short(&(*out)->verdict, earlier);
-            strbuf_adds(earlier, "\n\n");
-        }
+        w.any_dialect = !dialect_is_cute(failed->source, strlen(failed->source), NULL);
+        rc = writings_try(a, &w, 1, "repair", out, err);
+        writing_release(&w);
     }
-    ask_release(&q);
+    if (rc == 0) {
+        strbuf_adds(earlier, words ? "Diagnosis: " : "No diagnosis.");
+        fold_text(words ? words : "", words ? strlen(words) : 0, 400, earlier);
+        strbuf_adds(earlier, "\nThe edit that followed gave: ");
+        say_verdict_short(&(*out)->verdict, earlier);
+        strbuf_adds(earlier, "\n\n");
+    }
+    free(words);
     return rc;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/excerpt.h"
 #include "agent/extract.h"
 #include "base/tokens.h"
 #include "base/util.h"
@@ -36,25 +37,22 @@ void node_line(const struct agent *a, const struct node *n, struct strbuf *out)
     strbuf_addc(out, '\n');
 }
 
-static void ledger_text(const struct agent *a, struct strbuf *out)
+static void say_idea(const struct agent *a, const struct idea *i, struct strbuf *out)
 {
-    for (size_t k = 0; k < a->ideas.n; k++) {
-        const struct idea *i = &a->ideas.items[k];
-        const struct node *n = a->nodes.items[i->node];
-        strbuf_addf(out, "- %s: %s => ", i->kind, i->text[0] ? i->text : "(not said)");
-        if (str_eq(i->outcome, "failed")) {
-            say_verdict_short(&n->verdict, out);
-        } else if (i->gain > 0) {
-            say_time(n->verdict.time_ns, out);
-            strbuf_adds(out, "; its parent took ");
-            say_time(i->gain * n->verdict.time_ns, out);
-            if (i->gain < 0.99)
-                strbuf_adds(out, " (slower: not kept)");
-        } else {
-            say_verdict_short(&n->verdict, out);
-        }
-        strbuf_addc(out, '\n');
+    const struct node *n = a->nodes.items[i->node];
+    strbuf_addf(out, "- %s: %s => ", i->kind, i->text[0] ? i->text : "(not said)");
+    if (i->node != (int64_t)i->of)
+        strbuf_addf(out, "after a repair (%s): ", n->move[0] ? n->move : "not said");
+    if (str_eq(i->outcome, "failed") || i->gain <= 0) {
+        say_verdict_short(&n->verdict, out);
+    } else {
+        say_time(n->verdict.time_ns, out);
+        strbuf_adds(out, "; its parent took ");
+        say_time(i->gain * n->verdict.time_ns, out);
+        if (i->gain < 0.99)
+            strbuf_adds(out, " (slower: not kept)");
     }
+    strbuf_addc(out, '\n');
 }
 
 static bool is_sm90(const struct agent *a)
@@ -63,92 +61,37 @@ static bool is_sm90(const struct agent *a)
            str_starts(a->cfg->arch, "sm_12");
 }
 
-static void class_file(const struct agent *a, char *out, size_t n)
+/* Whether tensor cores can help tasks of this class. */
+static bool has_products(const struct agent *a)
 {
-    if (a->task->class == CLASS_GEMM)
-        snprintf(out, n, "class/gemm_%s", is_sm90(a) ? "sm90" : "sm80");
-    else
-        snprintf(out, n, "class/%s", task_class_name(a->task->class));
+    switch (a->task->class) {
+    case CLASS_GEMM:
+    case CLASS_ATTENTION:
+    case CLASS_CONV:
+    case CLASS_CHAIN:
+    case CLASS_NONE: /* unknown: it may have products */
+        return true;
+    default:
+        return false;
+    }
 }
 
-/* ---- slots ---------------------------------------------------------------------------------- */
-
-#define MAX_SLOTS 24
-
-struct slots {
-    struct prompt_slot s[MAX_SLOTS];
-    char *owned[MAX_SLOTS];
-    size_t n;
-};
-
-static void slot(struct slots *v, const char *name, char *owned, uint32_t max)
+/* Whether TMA's tiles can help tasks of this class on this architecture. */
+static bool has_tiles(const struct agent *a)
 {
-    if (v->n == MAX_SLOTS)
-        BUG("too many slots");
-    v->owned[v->n] = owned;
-    v->s[v->n++] = (struct prompt_slot){name, owned, max};
+    return is_sm90(a) && (has_products(a) || a->task->class == CLASS_TRANSPOSE);
 }
 
-static void slots_release(struct slots *v)
+static bool wants_cute(const struct agent *a)
 {
-    for (size_t i = 0; i < v->n; i++)
-        free(v->owned[i]);
-}
-
-static char *rest_of(struct strbuf *sb)
-{
-    return strbuf_detach(sb, NULL);
-}
-
-/* Fills the slots that are the same for every call of a run. Providers cache that part of a
- * prompt. */
-static int stable_slots(struct agent *a, struct slots *v, struct err *err)
-{
-    bool cute = run_config_dialect(a->cfg, a->spent.calls).dialect == DIALECT_CUTE;
-    char class[64];
-    struct strbuf task = STRBUF_INIT(64 << 10);
-    const char *dialect = cute ? "dialect/cute" : "dialect/cuda";
-    const char *arch = is_sm90(a) ? "machine/sm90" : "machine/sm80";
-    class_file(a, class, sizeof class);
-    bool with_class = a->cfg->class_prompts && prompt_exists(class);
-    char *d = prompt_file(dialect, err), *m = prompt_file(arch, err);
-    char *c = with_class ? prompt_file(class, err) : xstrdup("");
-    char *e = a->cfg->zero_shot ? xstrdup("")
-              : cute            ? prompt_file("dialect/example_cute", err)
-                                : prompt_file("dialect/example_cuda", err);
-    slot(v, "dialect", d, 0);
-    slot(v, "arch", m, 0);
-    slot(v, "class", c, 0);
-    slot(v, "example", e, 0);
-    say_task(a->task, &task);
-    slot(v, "task", rest_of(&task), 0);
-    return d && m && c && e ? 0 : -1;
-}
-
-static char *or_empty(const char *s)
-{
-    return xstrdup(s ? s : "");
-}
-
-static void source_slot(struct slots *v, const char *name, const struct situation *s)
-{
-    struct strbuf sb = STRBUF_INIT(4u << 20);
-    const char *text = s->node ? s->node->source : "";
-    if (str_eq(name, "numbered"))
-        number_lines(text, strlen(text), &sb);
-    else if (str_eq(name, "marked"))
-        anchors_mark(text, s->anchors, &sb);
-    else
-        strbuf_adds(&sb, text);
-    slot(v, name, rest_of(&sb), MAX_SOURCE);
+    return run_config_dialect(a->cfg, a->spent.calls).dialect == DIALECT_CUTE;
 }
 
 /* Says that the candidate is not in the dialect that the run asks for. */
 static void say_dialect(const struct agent *a, const struct node *n, struct strbuf *out)
 {
     struct strbuf why = STRBUF_INIT(600);
-    if (n && n->source[0] && run_config_dialect(a->cfg, a->spent.calls).dialect == DIALECT_CUTE &&
-        !dialect_is_cute(n->source, strlen(n->source), &why))
+    if (n && n->source[0] && wants_cute(a) && !dialect_is_cute(n->source, strlen(n->source), &why))
         strbuf_addf(out,
                     "This run asks for kernels in CuTe, and this one is not: %s. It counts all "
                     "the same.\n",
@@ -156,60 +99,250 @@ static void say_dialect(const struct agent *a, const struct node *n, struct strb
     strbuf_release(&why);
 }
 
-static void feedback_slot(struct agent *a, struct slots *v, const struct situation *s)
+/* ---- slots ---------------------------------------------------------------------------------- */
+
+/* The call that the slots are made for. */
+struct making {
+    struct agent *a;
+    const char *role;
+    const struct situation *s;
+    struct strbuf changes; /* of {{file}}, for {{changes}} */
+};
+
+/* Appends prompts/NAME.md. */
+static int add_file(const char *name, struct strbuf *out, struct err *err)
 {
-    struct strbuf sb = STRBUF_INIT(256 << 10);
+    char *text = prompt_file(name, err);
+    if (!text)
+        return -1;
+    strbuf_addf(out, "%s%s", out->len ? "\n" : "", text);
+    free(text);
+    return 0;
+}
+
+/* Appends the part of prompts/ that teaches the dialect. What it says about tensor cores and TMA is
+ * left out for classes that cannot use them. */
+static int make_dialect(struct making *m, struct strbuf *out, struct err *err)
+{
+    const char *name = dialect_names[wants_cute(m->a) ? DIALECT_CUTE : DIALECT_CUDA];
+    const struct {
+        const char *suffix;
+        bool wanted;
+    } parts[] = {{"", true},
+                 {"_mma", has_products(m->a)},
+                 {"_tma", has_tiles(m->a)},
+                 {"_wgmma", has_products(m->a) && is_sm90(m->a)}};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        char file[64];
+        snprintf(file, sizeof file, "dialect/%s%s", name, parts[i].suffix);
+        if (parts[i].wanted && add_file(file, out, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int make_arch(struct making *m, struct strbuf *out, struct err *err)
+{
+    const char *name = is_sm90(m->a) ? "machine/sm90" : "machine/sm80";
+    const char *products = is_sm90(m->a) ? "machine/sm90_mma" : "machine/sm80_mma";
+    if (add_file(name, out, err) < 0)
+        return -1;
+    return has_products(m->a) ? add_file(products, out, err) : 0;
+}
+
+static int make_class(struct making *m, struct strbuf *out, struct err *err)
+{
+    char name[64];
+    if (m->a->task->class == CLASS_GEMM)
+        snprintf(name, sizeof name, "class/gemm_%s", is_sm90(m->a) ? "sm90" : "sm80");
+    else
+        snprintf(name, sizeof name, "class/%s", task_class_name(m->a->task->class));
+    return m->a->cfg->class_prompts && prompt_exists(name) ? add_file(name, out, err) : 0;
+}
+
+static int make_example(struct making *m, struct strbuf *out, struct err *err)
+{
+    if (m->a->cfg->zero_shot)
+        return 0;
+    return add_file(wants_cute(m->a) ? "dialect/example_cute" : "dialect/example_cuda", out, err);
+}
+
+static int make_task(struct making *m, struct strbuf *out, struct err *err)
+{
+    say_task(m->a->task, false, out);
+    return 0;
+}
+
+static int make_task_timed(struct making *m, struct strbuf *out, struct err *err)
+{
+    say_task(m->a->task, true, out);
+    return 0;
+}
+
+static int make_kinds(struct making *m, struct strbuf *out, struct err *err)
+{
+    reply_kinds(has_products(m->a), has_tiles(m->a), out);
+    return 0;
+}
+
+static const char *source_of(const struct making *m)
+{
+    return m->s->node ? m->s->node->source : "";
+}
+
+static int make_source(struct making *m, struct strbuf *out, struct err *err)
+{
+    strbuf_adds(out, source_of(m));
+    return 0;
+}
+
+static int make_numbered(struct making *m, struct strbuf *out, struct err *err)
+{
+    number_lines(source_of(m), strlen(source_of(m)), out);
+    return 0;
+}
+
+static int make_marked(struct making *m, struct strbuf *out, struct err *err)
+{
+    static const struct anchor_vec none = VEC_INIT;
+    struct line_range_vec hidden = VEC_INIT;
+    if (m->s->anchors)
+        excerpt_find(source_of(m), m->s->anchors, &hidden);
+    anchors_mark(source_of(m), m->s->anchors ? m->s->anchors : &none, &hidden, out);
+    vec_release(&hidden);
+    return 0;
+}
+
+/* Must be made before {{changes}}. */
+static int make_shown(struct making *m, struct strbuf *out, struct err *err)
+{
+    const char *text = shown_file_next(&m->a->shown, m->role, source_of(m), &m->changes);
+    size_t n = strlen(text);
+    strbuf_add(out, text, n && text[n - 1] == '\n' ? n - 1 : n);
+    return 0;
+}
+
+static int make_changes(struct making *m, struct strbuf *out, struct err *err)
+{
+    strbuf_adds(out, m->changes.buf);
+    return 0;
+}
+
+/* An author who gets advice gets no counters: the author of the advice has read them. */
+static int make_feedback(struct making *m, struct strbuf *out, struct err *err)
+{
+    const struct agent *a = m->a;
+    const struct situation *s = m->s;
+    bool advised = s->advice && *s->advice;
     if (s->node && s->node->judged)
         say_verdict(&s->node->verdict,
                     &(struct say_verdict){
-                        .profile = profile_allowed(a, s->step),
+                        .profile = profile_allowed(a, s->step) && !advised,
                         .best = a->best ? &a->best->verdict : NULL,
                         .parent = s->parent && s->parent->judged ? &s->parent->verdict : NULL,
                         .with_torch = a->with_torch ? &a->with_torch->verdict : NULL,
                         .with_torch_index = a->with_torch ? a->with_torch->index : 0},
-                    &sb);
-    say_dialect(a, s->node, &sb);
-    slot(v, "feedback", rest_of(&sb), MAX_FEEDBACK);
+                    out);
+    say_dialect(a, s->node, out);
+    return 0;
 }
 
-/* Makes only the slots that the template names, because prompt_render refuses all others. */
-static int turn_slots(struct agent *a, struct slots *v, const char *template,
-                      const struct situation *s, struct err *err)
+static int make_ledger(struct making *m, struct strbuf *out, struct err *err)
 {
-    char *text = prompt_file(template, err);
+    vec_each (struct idea, i, &m->a->ideas)
+        say_idea(m->a, i, out);
+    return 0;
+}
+
+static int make_stage(struct making *m, struct strbuf *out, struct err *err)
+{
+    char file[64];
+    snprintf(file, sizeof file, "stage/%s", m->s->stage ? m->s->stage : "structure");
+    return add_file(file, out, err);
+}
+
+/* The coder gets the anchors as marks in the file, so the plan need not repeat them. */
+static int make_advice(struct making *m, struct strbuf *out, struct err *err)
+{
+    const char *text = m->s->advice ? m->s->advice : "";
+    if (m->s->anchors)
+        anchors_strip(text, out);
+    else
+        strbuf_adds(out, text);
+    return 0;
+}
+
+static int make_context(struct making *m, struct strbuf *out, struct err *err)
+{
+    strbuf_adds(out, m->s->context ? m->s->context : "");
+    return 0;
+}
+
+static int make_earlier(struct making *m, struct strbuf *out, struct err *err)
+{
+    strbuf_adds(out, m->s->earlier ? m->s->earlier : "");
+    return 0;
+}
+
+static int make_given(struct making *m, struct strbuf *out, struct err *err)
+{
+    strbuf_adds(out, m->s->given ? m->s->given : "");
+    return 0;
+}
+
+/* Every slot that a template may name. */
+static const struct slot_maker {
+    const char *name;
+    int (*make)(struct making *m, struct strbuf *out, struct err *err);
+    uint32_t max_tokens; /* 0 = no limit */
+} slot_makers[] = {
+    {"dialect", make_dialect, 0},
+    {"arch", make_arch, 0},
+    {"class", make_class, 0},
+    {"example", make_example, 0},
+    {"task", make_task, 0},
+    {"task_timed", make_task_timed, 0},
+    {"kinds", make_kinds, 0},
+    {"source", make_source, MAX_SOURCE},
+    {"numbered", make_numbered, MAX_SOURCE},
+    {"marked", make_marked, MAX_SOURCE},
+    {"file", make_shown, MAX_SOURCE},
+    {"changes", make_changes, MAX_SOURCE},
+    {"feedback", make_feedback, MAX_FEEDBACK},
+    {"ledger", make_ledger, MAX_LEDGER},
+    {"stage", make_stage, 0},
+    {"advice", make_advice, MAX_ADVICE},
+    {"context", make_context, MAX_CONTEXT},
+    {"earlier", make_earlier, MAX_ADVICE},
+    {"given", make_given, MAX_SOURCE},
+};
+
+/* Renders the template. Makes only the slots that the template names, because prompt_render refuses
+ * all others. */
+static int make_prompt(struct agent *a, struct prompt *p, const char *role, const char *template,
+                       const struct situation *s, struct err *err)
+{
+    struct prompt_slot slots[ARRAY_LEN(slot_makers)];
+    struct strbuf text[ARRAY_LEN(slot_makers)];
+    struct making m = {.a = a, .role = role, .s = s, .changes = STRBUF_INIT(4u << 20)};
+    size_t n = 0;
     int rc = 0;
-    if (!text)
-        return -1;
-    static const char *const sources[] = {"source", "numbered", "marked"};
-    for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
-        char tag[24];
-        snprintf(tag, sizeof tag, "{{%s}}", sources[i]);
-        if (strstr(text, tag))
-            source_slot(v, sources[i], s);
+    for (size_t i = 0; rc == 0 && i < ARRAY_LEN(slot_makers); i++) {
+        const struct slot_maker *k = &slot_makers[i];
+        bool named;
+        rc = prompt_has_slot(template, k->name, &named, err);
+        if (rc < 0 || !named)
+            continue;
+        strbuf_init(&text[n], 4u << 20);
+        rc = k->make(&m, &text[n], err);
+        slots[n] = (struct prompt_slot){k->name, text[n].buf, k->max_tokens};
+        n++;
     }
-    if (strstr(text, "{{feedback}}"))
-        feedback_slot(a, v, s);
-    if (strstr(text, "{{ledger}}")) {
-        struct strbuf sb = STRBUF_INIT(256 << 10);
-        ledger_text(a, &sb);
-        slot(v, "ledger", rest_of(&sb), MAX_LEDGER);
-    }
-    if (strstr(text, "{{stage}}")) {
-        char file[64];
-        snprintf(file, sizeof file, "stage/%s", s->stage ? s->stage : "structure");
-        char *stage = prompt_file(file, err);
-        rc = stage ? 0 : -1;
-        slot(v, "stage", stage, 0);
-    }
-    if (strstr(text, "{{advice}}"))
-        slot(v, "advice", or_empty(s->advice), MAX_ADVICE);
-    if (strstr(text, "{{context}}"))
-        slot(v, "context", or_empty(s->context), MAX_CONTEXT);
-    if (strstr(text, "{{earlier}}"))
-        slot(v, "earlier", or_empty(s->earlier), MAX_ADVICE);
-    if (strstr(text, "{{given}}"))
-        slot(v, "given", or_empty(s->given), MAX_SOURCE);
-    free(text);
+    if (rc == 0)
+        rc = prompt_render(p, template, slots, n, err);
+    for (size_t i = 0; i < n; i++)
+        strbuf_release(&text[i]);
+    strbuf_release(&m.changes);
     return rc;
 }
 
@@ -257,19 +390,13 @@ static json_t *make_facts(struct agent *a, const char *role, const struct situat
 int role_ask(struct agent *a, struct ask *q, enum author_role author, const char *role,
              const char *template, const struct situation *s, double temperature, struct err *err)
 {
-    struct slots v = {.n = 0};
     memset(q, 0, sizeof *q);
     q->author = author;
     q->role = role;
     q->temperature = temperature;
-    int rc = stable_slots(a, &v, err);
-    if (rc == 0)
-        rc = turn_slots(a, &v, template, s, err);
-    if (rc == 0)
-        rc = prompt_render(&q->prompt, template, v.s, v.n, err);
+    int rc = make_prompt(a, &q->prompt, role, template, s, err);
     if (rc == 0)
         q->facts = make_facts(a, role, s);
-    slots_release(&v);
     return rc;
 }
 
@@ -332,7 +459,12 @@ static void read_reply(struct agent *a, struct writing *w)
         refuse(w, V_NO_CODE, "reply", w->ask.error);
         return;
     }
-    extract_reply(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL);
+    struct line_range_vec hidden = VEC_INIT;
+    if (w->anchors && w->parent)
+        excerpt_find(w->parent->source, w->anchors, &hidden);
+    extract_partial(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL,
+                    &hidden);
+    vec_release(&hidden);
     if (x.move[0]) /* else the move keeps the name from the plan */
         memcpy(w->move, x.move, sizeof w->move);
     if (!str_eq(x.kind, "other"))

@@ -68,6 +68,7 @@ void agent_close(struct agent *a)
     vec_release(&a->nodes);
     vec_release(&a->ideas);
     vec_release(&a->roles);
+    shown_files_release(&a->shown);
     strbuf_release(&a->stop);
     strbuf_release(&a->unconfirmed);
     task_free(a->extended);
@@ -722,24 +723,38 @@ int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const 
 
 /* ---- knowledge ------------------------------------------------------------------------------ */
 
-int agent_add_idea(struct agent *a, const struct node *n, const struct node *against,
-                   const char *kind, const char *text, struct err *err)
+/* The ledger's idea that is the move of candidate `n`; NULL if there is none yet. */
+static struct idea *find_idea(struct agent *a, const struct node *n)
 {
-    struct idea *i = vec_push(&a->ideas);
-    i->node = (int64_t)n->index;
-    snprintf(i->kind, sizeof i->kind, "%s", kind);
-    snprintf(i->text, sizeof i->text, "%s", text);
-    if (!node_passes(n)) {
+    vec_each (struct idea, i, &a->ideas)
+        if (i->of == n->index)
+            return i;
+    return NULL;
+}
+
+int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
+                   const struct node *against, struct err *err)
+{
+    struct idea *i = find_idea(a, n);
+    if (i && node_cmp(result, a->nodes.items[i->node]) <= 0)
+        return 0;
+    if (!i)
+        i = vec_push(&a->ideas);
+    i->of = n->index;
+    i->node = (int64_t)result->index;
+    snprintf(i->kind, sizeof i->kind, "%s", n->kind);
+    snprintf(i->text, sizeof i->text, "%s", n->move);
+    if (!node_passes(result)) {
         i->outcome = "failed";
     } else if (!against || !node_passes(against) || against->verdict.time_ns <= 0 ||
-               n->verdict.time_ns <= 0) {
+               result->verdict.time_ns <= 0) {
         i->outcome = "";
     } else {
-        i->gain = against->verdict.time_ns / n->verdict.time_ns;
+        i->gain = against->verdict.time_ns / result->verdict.time_ns;
         i->outcome = i->gain > 1.01 ? "gain" : i->gain < 0.99 ? "regression" : "no change";
     }
     return store_idea_put(a->in.store, a->in.run,
-                          &(struct idea_rec){.index = a->ideas.n - 1,
+                          &(struct idea_rec){.index = (uint64_t)(i - a->ideas.items),
                                              .node = i->node,
                                              .kind = i->kind,
                                              .text = i->text,

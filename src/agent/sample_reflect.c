@@ -48,7 +48,7 @@ static int run_reflect(struct agent *a, struct err *err)
         rc = writings_try(a, &w, 1, "reflect", &n, err);
         writing_release(&w);
         if (rc == 0) {
-            rc = last ? agent_add_idea(a, n, last, n->kind, n->move, err) : 0;
+            rc = last ? agent_add_idea(a, n, n, last, err) : 0;
             last = n;
         }
     }

@@ -166,10 +166,25 @@ static int plans(struct agent *a, struct expansion *x, size_t n, struct err *err
     return rc;
 }
 
+/* Adds the child to the ledger. If the child repairs a failed candidate, its outcome belongs to the
+ * move that failed: the oldest failed candidate whose parent passes. */
+static int add_child_idea(struct agent *a, const struct expansion *x, const struct node *child,
+                          struct err *err)
+{
+    const struct node *of = x->node;
+    if (!x->debug)
+        return agent_add_idea(a, child, child, x->node, err);
+    while (of->parent >= 0 && !node_passes(a->nodes.items[of->parent]))
+        of = a->nodes.items[of->parent];
+    if (of->parent < 0) /* the first kernel is not an idea */
+        return 0;
+    return agent_add_idea(a, of, child, a->nodes.items[of->parent], err);
+}
+
 static int settle_child(struct agent *a, struct expansion *x, struct node *child,
                         const struct node *root, struct err *err)
 {
-    if (agent_add_idea(a, child, x->node, child->kind, child->move, err) < 0)
+    if (add_child_idea(a, x, child, err) < 0)
         return -1;
     if (node_passes(child) && child != a->best && node_passes(x->node) &&
         node_cmp(child, x->node) < 0 && agent_set_fate(a, child, "regression", err) < 0)

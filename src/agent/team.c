@@ -123,7 +123,7 @@ static int one_round(struct agent *a, struct err *err)
     if (rc)
         return rc;
     struct node *result = repaired ? repaired : n;
-    if (agent_add_idea(a, result, base, n->kind, n->move, err) < 0)
+    if (agent_add_idea(a, n, result, base, err) < 0)
         return -1;
     if (node_passes(result) && result != a->best)
         return agent_set_fate(a, result, "regression", err);

@@ -67,6 +67,31 @@ char *prompt_file(const char *name, struct err *err)
     return xstrndup(a->data, a->len);
 }
 
+static int look_for_slot(const char *name, const char *slot, int depth, bool *found,
+                         struct err *err)
+{
+    char tag[72], part[64];
+    char *text = depth < MAX_DEPTH ? prompt_file(name, err) : NULL;
+    int rc = 0;
+    if (depth >= MAX_DEPTH)
+        return err_set(err, ERR_INTERNAL, "prompt '%s' includes itself", name);
+    if (!text)
+        return -1;
+    snprintf(tag, sizeof tag, "{{%.60s}}", slot);
+    *found |= strstr(text, tag) != NULL;
+    for (const char *p = text; rc == 0 && !*found && (p = strstr(p, "{{>")); p += 3)
+        if (sscanf(p, "{{>%63[^}]}}", part) == 1)
+            rc = look_for_slot(part, slot, depth + 1, found, err);
+    free(text);
+    return rc;
+}
+
+int prompt_has_slot(const char *name, const char *slot, bool *out, struct err *err)
+{
+    *out = false;
+    return look_for_slot(name, slot, 0, out, err);
+}
+
 struct rendering {
     struct prompt *p;
     struct strbuf *out; /* first `stable`, after the turn marker `turn` */

@@ -58,5 +58,8 @@ void prompt_release(struct prompt *p);
  * returns NULL with err set. */
 char *prompt_file(const char *name, struct err *err);
 bool prompt_exists(const char *name);
+/* Sets *out to whether the template, or a part that it includes, has the slot. Returns -1 if a file
+ * is missing. */
+int prompt_has_slot(const char *name, const char *slot, bool *out, struct err *err);
 
 #endif

@@ -18,7 +18,9 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-void say_task(const struct task *t, struct strbuf *out);
+/* With `timed_only`, leaves out what matters only for the results: the ranges of the inputs, how
+ * the tolerance is applied, and the shapes that are checked and not timed. */
+void say_task(const struct task *t, bool timed_only, struct strbuf *out);
 json_t *say_task_json(const struct task *t);
 
 struct say_verdict {

@@ -2,7 +2,10 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/print.h"
+#include "prompt/fold.h"
 #include "prompt/say.h"
+#include "torch/task.h"
 
 static void say_shape(const struct task_tensor *x, struct strbuf *out)
 {
@@ -12,8 +15,7 @@ static void say_shape(const struct task_tensor *x, struct strbuf *out)
     strbuf_addc(out, ']');
 }
 
-/* Names the special values that a kernel must handle. The author does not learn how the other
- * values are distributed, because a kernel that depends on the distribution is wrong. */
+/* Names the special values that a kernel must handle. */
 static void say_special(const struct task_tensor *x, struct strbuf *out)
 {
     static const char *const names[GEN_SPECIAL_COUNT] = {
@@ -29,26 +31,166 @@ static void say_special(const struct task_tensor *x, struct strbuf *out)
     strbuf_adds(out, any ? " in some places" : "");
 }
 
-static void say_tensor(const struct task_tensor *x, struct strbuf *out)
+/* The largest or the least value of a parameter over the workloads. */
+static double extreme(const struct task_choice *pick, double value, bool largest)
+{
+    for (uint32_t i = 0; i < pick->n; i++)
+        value = !i || (pick->value[i] > value) == largest ? pick->value[i] : value;
+    return value;
+}
+
+static void say_bound(const struct expr *e, double value, struct strbuf *out)
+{
+    if (e)
+        strbuf_adds(out, expr_text(e));
+    else
+        strbuf_addf(out, "%g", value);
+}
+
+/* Tells the range of an input's values. The author does not learn how the values are distributed,
+ * because a kernel that depends on the distribution is wrong. A constant is not told at all. */
+static void say_range(const struct task_tensor *x, struct strbuf *out)
+{
+    const struct gen_spec *g = &x->init;
+    double lo = extreme(&x->pick_a, g->a, false), hi = extreme(&x->pick_b, g->b, true);
+    switch (g->dist) {
+    case GEN_NORMAL:
+        if (x->init_a || x->init_b)
+            return;
+        /* a normal distribution lies within 4.9 deviations (gen_core.h) */
+        strbuf_addf(out, "; values from about %.3g to %.3g", lo - 4.9 * hi,
+                    extreme(&x->pick_a, g->a, true) + 4.9 * hi);
+        return;
+    case GEN_UNIFORM:
+    case GEN_INT:
+        strbuf_adds(out, g->dist == GEN_INT ? "; integers from " : "; values from ");
+        say_bound(x->init_a, lo, out);
+        strbuf_adds(out, " to ");
+        say_bound(x->init_b, hi, out);
+        return;
+    case GEN_CSR:
+        strbuf_adds(out, "; row pointers: they begin with 0, never decrease, and end with ");
+        say_bound(x->init_b, hi, out);
+        return;
+    case GEN_PERM:
+        strbuf_adds(out, "; a permutation of its indices");
+        return;
+    default:
+        return;
+    }
+}
+
+static void say_tolerance(const struct task_tensor *x, struct strbuf *out)
+{
+    if (x->sigmas > 0)
+        strbuf_addf(out, "; tolerance %g sigma", x->sigmas);
+    else
+        strbuf_addf(out, "; tolerance rtol %g, atol %g", x->rtol, x->atol);
+    if (!(x->sigmas > 0) && x->budget > 0)
+        strbuf_addf(out, ", rms error at most %g times that of an ideal implementation", x->budget);
+    if (x->why && *x->why)
+        strbuf_addf(out, ". Why: %s", x->why);
+}
+
+static void say_tensor(const struct task_tensor *x, bool timed_only, struct strbuf *out)
 {
     strbuf_addf(out, "- `%s`: %s ", x->name, dtype_name(x->dtype));
     say_shape(x, out);
     strbuf_addf(out, ", %s",
                 x->is_input && x->is_output ? "read and updated in place"
                 : x->is_output              ? "output"
-                                            : "input (must not be changed)");
-    if (x->is_input)
+                                            : "input");
+    if (x->is_input && !timed_only) {
+        say_range(x, out);
         say_special(x, out);
-    if (x->is_output && x->sigmas > 0)
-        strbuf_addf(out, "; tolerance %g sigma\n", x->sigmas);
-    else if (x->is_output)
-        strbuf_addf(out, "; tolerance rtol %g, atol %g%s", x->rtol, x->atol,
-                    x->budget > 0 ? "" : "\n");
-    if (x->is_output && !(x->sigmas > 0) && x->budget > 0)
-        strbuf_addf(out, ", rms error at most %g times that of an ideal implementation\n",
-                    x->budget);
-    if (!x->is_output)
-        strbuf_addc(out, '\n');
+    }
+    if (x->is_output)
+        say_tolerance(x, out);
+    strbuf_addc(out, '\n');
+}
+
+/* A longer graph is folded, and one with more JSON than this is not read at all. */
+enum { MAX_GRAPH_TOKENS = 1500, MAX_GRAPH_JSON = 1 << 20 };
+
+/* Adds a line of a printed graph. An input has no " = ": the list of tensors has it. The type of a
+ * value is left out unless the type alone says what the operation does. */
+static void add_graph_line(const char *p, size_t n, struct strbuf *out)
+{
+    const char *is = memmem(p, n, " = ", 3),
+               *call = is ? memchr(is, '(', n - (size_t)(is - p)) : NULL;
+    if (*p != '%' && !call && !(is && is[3] == '%'))
+        return;
+    bool typed = *p != '%' || !is || str_starts(is + 3, "cast(") ||
+                 str_starts(is + 3, "reshape(") || str_starts(is + 3, "expand(");
+    const char *type = typed ? NULL : memrchr(p, ')', n);
+    strbuf_add(out, p, type ? (size_t)(type + 1 - p) : n);
+    strbuf_addc(out, '\n');
+}
+
+/* Shows what the task computes as a graph. Returns false if the task has none that Hone can read.
+ */
+static bool say_graph(const struct task *t, struct strbuf *out)
+{
+    struct graph g;
+    struct strbuf text = STRBUF_INIT(16 << 20), lines = STRBUF_INIT(16 << 20);
+    if ((t->graph_json && strlen(t->graph_json) > MAX_GRAPH_JSON) ||
+        torch_read_task(&g, t, NULL) < 0)
+        return false;
+    graph_print(&text, &g);
+    graph_release(&g);
+    for (const char *p = text.buf; *p;) {
+        size_t n = strcspn(p, "\n");
+        add_graph_line(p, n, &lines);
+        p += n + (p[n] == '\n');
+    }
+    bool any = lines.len;
+    if (any) {
+        strbuf_adds(out, "As a graph of PyTorch's operations:\n```\n");
+        fold_text(lines.buf, lines.len, MAX_GRAPH_TOKENS, out);
+        strbuf_adds(out, "```\n\n");
+    }
+    strbuf_release(&text);
+    strbuf_release(&lines);
+    return any;
+}
+
+/* Notes in brackets which addresses a workload has. */
+static void say_addresses(const struct task *t, const struct task_workload *w, struct strbuf *out)
+{
+    size_t from = out->len;
+    if (w->align_bytes)
+        strbuf_addf(out, " [aligned to %u bytes", w->align_bytes);
+    if (w->offset_elems)
+        strbuf_addf(out, "%s%u elements on", out->len > from ? ", " : " [", w->offset_elems);
+    for (size_t i = 0; w->offsets && i < t->tensors.n; i++)
+        if (w->offsets[i])
+            strbuf_addf(out, "%s%s %u elements on", out->len > from ? ", " : " [",
+                        t->tensors.items[i].name, w->offsets[i]);
+    strbuf_adds(out, out->len > from ? "]" : "");
+}
+
+/* "(R, C)", the axes that vary. */
+static void say_axes(const struct task *t, struct strbuf *out)
+{
+    bool any = false;
+    vec_each (struct task_axis, a, &t->axes)
+        if (!a->is_const) {
+            strbuf_addf(out, "%s%s", any ? ", " : "(", a->name);
+            any = true;
+        }
+    strbuf_adds(out, any ? ")" : "()");
+}
+
+/* "(4096, 1024)", the values of the axes that vary. */
+static void say_sizes(const struct task *t, const struct task_workload *w, struct strbuf *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->axes.n; i++)
+        if (!t->axes.items[i].is_const) {
+            strbuf_addf(out, "%s%" PRId64, any ? ", " : "(", w->axes[i].lo);
+            any = true;
+        }
+    strbuf_adds(out, any ? ")" : "()");
 }
 
 static void say_workloads(const struct task *t, enum workload_role role, const char *title,
@@ -58,42 +200,35 @@ static void say_workloads(const struct task *t, enum workload_role role, const c
     vec_each (struct task_workload, w, &t->workloads) {
         if (w->role != role)
             continue;
-        strbuf_adds(out, any ? "; " : title);
-        any = true;
-        for (size_t i = 0; i < t->axes.n; i++) {
-            const struct axis_range *r = &w->axes[i];
-            if (t->axes.items[i].is_const)
-                continue;
-            strbuf_addf(out, "%s%s=%" PRId64, i ? " " : "", t->axes.items[i].name, r->lo);
+        if (!any) {
+            strbuf_adds(out, title);
+            say_axes(t, out);
         }
-        if (w->align_bytes)
-            strbuf_addf(out, " (addresses aligned to %u bytes only)", w->align_bytes);
-        if (w->offset_elems)
-            strbuf_addf(out, " (addresses off by %u elements)", w->offset_elems);
-        for (size_t i = 0; w->offsets && i < t->tensors.n; i++)
-            if (w->offsets[i])
-                strbuf_addf(out, " (the address of %s off by %u elements)",
-                            t->tensors.items[i].name, w->offsets[i]);
+        strbuf_adds(out, any ? ", " : ": ");
+        any = true;
+        say_sizes(t, w, out);
+        say_addresses(t, w, out);
     }
     if (any)
         strbuf_addc(out, '\n');
 }
 
-void say_task(const struct task *t, struct strbuf *out)
+void say_task(const struct task *t, bool timed_only, struct strbuf *out)
 {
     strbuf_addf(out, "**%s** (class %s). %s\n\n", t->name, task_class_name(t->class),
                 t->description);
-    if (t->torch_src)
+    bool graph = say_graph(t, out);
+    if (t->torch_src && !graph)
         strbuf_addf(out, "In PyTorch:\n```python\n%s\n```\n\n", t->torch_src);
     strbuf_adds(out, "Tensors (contiguous, row-major):\n");
     vec_each (struct task_tensor, x, &t->tensors)
-        say_tensor(x, out);
+        say_tensor(x, timed_only, out);
     bool sigmas = false, other = false;
     vec_each (struct task_tensor, x, &t->tensors) {
         sigmas |= x->is_output && x->sigmas > 0;
         other |= x->is_output && !(x->sigmas > 0);
     }
-    if (sigmas)
+    if (sigmas && !timed_only)
         strbuf_addf(
             out,
             "Sigma is the standard deviation of the rounding error of a good implementation "
@@ -103,17 +238,17 @@ void say_task(const struct task *t, struct strbuf *out)
             t->allow_tf32         ? " with TF32 products"
             : t->allow_tf32_convs ? " with TF32 convolutions"
                                   : "");
-    if (other)
+    if (other && !timed_only)
         strbuf_adds(
             out, "An element may be off by atol + rtol * the size of the terms it is computed from "
                  "+ half a unit in the last place of its dtype.\n");
     bool any = false;
-    vec_each (struct task_axis, a, &t->axes) {
-        strbuf_addf(out, "%s`%s`", any ? ", " : "\nAxes: ", a->name);
-        if (a->is_const)
-            strbuf_addf(out, " = %" PRId64, a->value);
-        any = true;
-    }
+    vec_each (struct task_axis, a, &t->axes)
+        if (a->is_const) {
+            strbuf_addf(out, "%s`%s` = %" PRId64, any ? ", " : "Constant axes: ", a->name,
+                        a->value);
+            any = true;
+        }
     strbuf_adds(out, any ? "\n" : "");
     any = false;
     vec_each (struct task_scalar, s, &t->scalars) {
@@ -138,15 +273,16 @@ void say_task(const struct task *t, struct strbuf *out)
         strbuf_addf(out, "Unavoidable traffic: %s bytes", expr_text(t->bytes));
     if (t->bytes && t->flops)
         strbuf_addf(out, "; arithmetic: %s operations", expr_text(t->flops));
-    strbuf_adds(out, t->bytes ? "\n\n" : "\n");
-    say_workloads(t, ROLE_TIME, "Timed at: ", out);
-    say_workloads(t, ROLE_CHECK, "Checked at: ", out);
-    say_workloads(t, ROLE_SMOKE, "First tried at: ", out);
+    strbuf_adds(out, t->bytes ? "\n" : "");
+    say_workloads(t, ROLE_TIME, "Timed at ", out);
+    if (!timed_only)
+        say_workloads(t, ROLE_CHECK, "Checked at ", out);
     if (t->align)
         strbuf_addf(out, "The address of every tensor is a multiple of %u bytes.\n", t->align);
-    strbuf_adds(out, "It is also checked at shapes that you are not told, odd and unaligned ones "
-                     "among them: the kernel must be right for every shape that the constraints "
-                     "allow.\n");
+    strbuf_adds(out, timed_only ? ""
+                                : "It is also checked at shapes that you are not told, odd and "
+                                  "unaligned ones among them.\n");
+    strbuf_adds(out, "The kernel must be right for every shape that the constraints allow.\n");
 }
 
 static json_t *tensor_facts(const struct task_tensor *x)

@@ -4,6 +4,7 @@
 #include "base/util.h"
 #include "prompt/say.h"
 #include "sys/json.h"
+#include "verdict/counters.h"
 
 void say_time(double ns, struct strbuf *out)
 {
@@ -95,22 +96,40 @@ static bool has_number(const char *s)
     return false;
 }
 
-static void say_workload_failures(const struct verdict *v, struct strbuf *out)
+/* Shapes whose failures are told in full. The author gets only the names of further ones. */
+enum { FAILURES_TOLD = 3 };
+
+static void say_workload(const struct verdict_workload *w, struct strbuf *out)
+{
+    strbuf_addf(out, "%s%s%s", w->name, *w->shape ? " " : "", w->shape);
+}
+
+/* Whether the failure at `w` is told in full: it is one of the first few, and its note is new. */
+static bool told_in_full(const struct verdict *v, const struct verdict_workload *w)
+{
+    unsigned before = 0;
+    for (const struct verdict_workload *e = v->workloads.items; e < w; e++) {
+        if (!failed(e) || heldout(e))
+            continue;
+        if (++before == FAILURES_TOLD || (*w->note && str_eq(e->note, w->note)))
+            return false;
+    }
+    return true;
+}
+
+static void say_hidden_failures(const struct verdict *v, struct strbuf *out)
 {
     unsigned hidden = 0;
+    const char *note = "";
     vec_each (struct verdict_workload, w, &v->workloads) {
-        if (!failed(w))
+        if (!failed(w) || !heldout(w))
             continue;
-        if (heldout(w)) {
-            if (*w->note && !has_number(w->note)) /* a number could reveal the shape */
-                strbuf_addf(out, "- at a shape you were not told: %s\n", w->note);
-            hidden++;
-            continue;
-        }
-        strbuf_addf(out, "- %s%s%s: output `%s`, worst error %.3g times the tolerance", w->name,
-                    *w->shape ? " " : "", w->shape, w->output, w->max_ratio);
-        strbuf_addf(out, "%s%s\n", *w->note ? "; " : "", w->note);
+        hidden++;
+        if (*w->note && !has_number(w->note)) /* a number could reveal the shape */
+            note = w->note;
     }
+    if (*note)
+        strbuf_addf(out, "- at a shape you were not told: %s\n", note);
     if (hidden)
         strbuf_addf(out,
                     "- wrong at %u shape%s you were not told, and right at the shapes you know: "
@@ -119,30 +138,140 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
                     hidden, hidden > 1 ? "s" : "");
 }
 
+static void say_workload_failures(const struct verdict *v, struct strbuf *out)
+{
+    bool also = false;
+    vec_each (struct verdict_workload, w, &v->workloads) {
+        if (!failed(w) || heldout(w) || !told_in_full(v, w))
+            continue;
+        strbuf_adds(out, "- ");
+        say_workload(w, out);
+        strbuf_addf(out, ": output `%s`, worst error %.3g times the tolerance", w->output,
+                    w->max_ratio);
+        strbuf_addf(out, "%s%s\n", *w->note ? "; " : "", w->note);
+    }
+    vec_each (struct verdict_workload, w, &v->workloads) {
+        if (!failed(w) || heldout(w) || told_in_full(v, w))
+            continue;
+        strbuf_adds(out, also ? ", " : "- also at ");
+        say_workload(w, out);
+        also = true;
+    }
+    strbuf_adds(out, also ? "\n" : "");
+    say_hidden_failures(v, out);
+}
+
+/* Whether two findings are the same fault, maybe at different lines and workloads. */
+static bool same_fault(const struct verdict_finding *a, const struct verdict_finding *b)
+{
+    bool hidden = verdict_hidden(a->role);
+    if (a->kind != b->kind || hidden != verdict_hidden(b->role) || !str_eq(a->kernel, b->kernel))
+        return false;
+    return hidden ? a->line == b->line : str_eq(a->text, b->text);
+}
+
+/* Whether an earlier finding is the same fault. `by_line`: at the same line. */
+static bool told_before(const struct verdict *v, const struct verdict_finding *f, bool by_line)
+{
+    for (const struct verdict_finding *e = v->findings.items; e < f; e++)
+        if (same_fault(e, f) && (!by_line || e->line == f->line))
+            return true;
+    return false;
+}
+
+/* Quotes the source line of a finding, which the verdict's detail holds as "    87 | text". */
+static void quote_line(const struct verdict *v, uint32_t line, struct strbuf *out)
+{
+    char mark[32];
+    snprintf(mark, sizeof mark, " %u | ", line);
+    const char *at = strstr(v->detail, mark);
+    if (at)
+        strbuf_addf(out, " `%.*s`", (int)strcspn(at + strlen(mark), "\n"), at + strlen(mark));
+}
+
+static void say_shape_of(const struct verdict *v, const char *workload, struct strbuf *out)
+{
+    vec_each (struct verdict_workload, w, &v->workloads)
+        if (str_eq(w->name, workload)) {
+            say_workload(w, out);
+            return;
+        }
+    strbuf_adds(out, workload);
+}
+
+/* Tells a fault once, then each line that shows it. */
+static void say_fault(const struct verdict *v, const struct verdict_finding *f, struct strbuf *out)
+{
+    strbuf_addf(out, "- %s in `%s`", finding_kind_name(f->kind), f->kernel);
+    if (verdict_hidden(f->role)) {
+        if (f->line)
+            strbuf_addf(out, " at line %u", f->line);
+        strbuf_adds(out, ", at a shape you were not told\n");
+        return;
+    }
+    strbuf_adds(out, " at ");
+    say_shape_of(v, f->workload, out);
+    strbuf_addf(out, ": %s\n", f->text);
+    for (const struct verdict_finding *g = f; g < v->findings.items + v->findings.n; g++) {
+        if (!same_fault(f, g) || told_before(v, g, true))
+            continue;
+        strbuf_adds(out, "  - ");
+        if (g->line)
+            strbuf_addf(out, "line %u", g->line);
+        quote_line(v, g->line, out);
+        strbuf_addf(out, "%sblock %u,%u,%u thread %u,%u,%u", g->line ? ", " : "", g->block[0],
+                    g->block[1], g->block[2], g->thread[0], g->thread[1], g->thread[2]);
+        if (g->count > 1)
+            strbuf_addf(out, " (%llu times)", (unsigned long long)g->count);
+        if (*g->other)
+            strbuf_addf(out, "; the other access: %s", g->other);
+        strbuf_addc(out, '\n');
+    }
+}
+
 static void say_findings(const struct verdict *v, struct strbuf *out)
 {
     size_t shown = 0;
     vec_each (struct verdict_finding, f, &v->findings) {
+        if (told_before(v, f, false))
+            continue;
         if (shown++ == 12) {
-            strbuf_addf(out, "- and %zu more\n", v->findings.n - 12);
+            strbuf_adds(out, "- and more\n");
             break;
         }
-        strbuf_addf(out, "- %s", finding_kind_name(f->kind));
-        if (f->line)
-            strbuf_addf(out, " at line %u", f->line);
-        if (verdict_hidden(f->role)) {
-            strbuf_addf(out, " (%s), at a shape you were not told\n", f->kernel);
-            continue;
-        }
-        strbuf_addf(out, " (%s, block %u,%u,%u thread %u,%u,%u)", f->kernel, f->block[0],
-                    f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2]);
-        strbuf_addf(out, ": %s", f->text);
-        if (f->count > 1)
-            strbuf_addf(out, " (%llu times)", (unsigned long long)f->count);
-        if (*f->other)
-            strbuf_addf(out, "; the other access: %s", f->other);
-        strbuf_addc(out, '\n');
+        say_fault(v, f, out);
     }
+}
+
+/* Whether the findings and the workloads that failed say everything that the verdict's summary
+ * and detail say. */
+static bool told_by_findings(const struct verdict *v)
+{
+    if (v->findings.n)
+        return true;
+    vec_each (struct verdict_workload, w, &v->workloads)
+        if (failed(w) && !heldout(w) && *w->note)
+            return true;
+    return false;
+}
+
+/* Tells why the candidate failed, each fault once. */
+static void say_failure(const struct verdict *v, struct strbuf *out)
+{
+    bool hide = heldout_failed(v), told = told_by_findings(v);
+    bool in_detail = *v->summary && strstr(v->detail, v->summary);
+    bool as_finding = false;
+    vec_each (struct verdict_finding, f, &v->findings)
+        as_finding |= *f->text && strstr(v->summary, f->text);
+    vec_each (struct verdict_workload, w, &v->workloads)
+        as_finding |= failed(w) && *w->note && strstr(v->summary, w->note);
+    if (*v->summary && !hide && !as_finding && (told || !in_detail))
+        strbuf_addf(out, ". %s", v->summary);
+    strbuf_addc(out, '\n');
+    if (*v->detail && !hide && !told)
+        strbuf_addf(out, "%s\n", v->detail);
+    say_workload_failures(v, out);
+    say_findings(v, out);
 }
 
 static bool was_timed_with(const struct verdict *v, const struct verdict_time *t)
@@ -221,49 +350,91 @@ static bool is_superseded(const struct verdict *v, const struct verdict_counter 
     return false;
 }
 
+/* The timed shape at which the kernel is furthest from the roofline, among those with counters;
+ * NULL if no timed shape has any. */
+static const struct verdict_time *counted_shape(const struct verdict *v)
+{
+    const struct verdict_time *worst = NULL;
+    vec_each (struct verdict_time, t, &v->times) {
+        bool counted = false;
+        vec_each (struct verdict_counter, c, &v->counters)
+            counted |= str_eq(c->workload, t->workload) && str_eq(c->role, "time");
+        if (is_candidate(t) && counted && (!worst || t->roofline_pct < worst->roofline_pct))
+            worst = t;
+    }
+    return worst;
+}
+
+static const struct verdict_counter *find_counter(const struct verdict *v, const char *workload,
+                                                  const char *kernel, const char *name)
+{
+    vec_each (struct verdict_counter, c, &v->counters)
+        if (str_eq(c->workload, workload) && str_eq(c->kernel, kernel) && str_eq(c->name, name) &&
+            !c->line)
+            return c;
+    return NULL;
+}
+
+/* The kernel that takes most of the time at the workload. */
+static const char *slowest_kernel(const struct verdict *v, const char *workload)
+{
+    const struct verdict_counter *most = NULL;
+    const char *any = "";
+    vec_each (struct verdict_counter, c, &v->counters) {
+        if (!str_eq(c->workload, workload) || c->line)
+            continue;
+        any = *any ? any : c->kernel;
+        if ((str_eq(c->name, "time") || str_eq(c->name, "gpu__time_duration.sum")) &&
+            (!most || c->value > most->value))
+            most = c;
+    }
+    return most ? most->kernel : any;
+}
+
+enum { COUNTERS_TOLD = 12 };
+
+/* Tells the most telling counters of one kernel at one timed shape, with their meanings. */
 static void say_counters(const struct verdict *v, struct strbuf *out)
 {
+    const struct verdict_time *t = counted_shape(v);
+    unsigned told = 0;
     if (*v->bottleneck)
         strbuf_addf(out, "Bottleneck: %s\n", v->bottleneck);
-    const char *kernel = "";
-    size_t lines = 0;
-    vec_each (struct verdict_counter, c, &v->counters) {
-        if (is_superseded(v, c) || (c->line && lines++ >= 12))
+    if (!t)
+        return;
+    const char *kernel = slowest_kernel(v, t->workload);
+    for (size_t i = 0; i < counter_ninfos && told < COUNTERS_TOLD; i++) {
+        const struct counter_info *info = &counter_infos[i];
+        const struct verdict_counter *c = find_counter(v, t->workload, kernel, info->name);
+        if (!c)
+            c = find_counter(v, "code", kernel, info->name);
+        if (!c || c->value == 0) /* a zero tells of something that the kernel does not do */
             continue;
-        if (!str_eq(kernel, c->kernel)) {
-            kernel = c->kernel;
-            strbuf_addf(out, "Counters of `%s` at %s:\n", kernel, c->workload);
-        }
-        const char *unit = str_eq(c->unit, "1") ? "" : c->unit;
-        strbuf_addf(out, "- %s: %.6g%s%s", c->name, c->value, *unit ? " " : "", unit);
-        if (c->line)
-            strbuf_addf(out, " (line %u)", c->line);
-        strbuf_addc(out, '\n');
+        if (told++ == 0)
+            strbuf_addf(out, "Counters of `%s` at %s:\n", kernel,
+                        *t->shape ? t->shape : t->workload);
+        bool unitless = str_eq(c->unit, "1") || !*c->unit;
+        strbuf_addf(out, "- %s: %.3g%s%s %s\n", info->name, c->value, unitless ? "" : " ",
+                    unitless ? "" : c->unit, info->meaning);
     }
 }
 
 void say_verdict(const struct verdict *v, const struct say_verdict *o, struct strbuf *out)
 {
     strbuf_addf(out, "Verdict: **%s**", verdict_kind_name(v->kind));
-    if (v->kind != V_PASS && *v->stage)
-        strbuf_addf(out, " at stage %s", v->stage);
-    bool hide = heldout_failed(v);
-    if (*v->summary && !hide)
-        strbuf_addf(out, ". %s", v->summary);
-    strbuf_addc(out, '\n');
     if (v->kind == V_PASS) {
+        strbuf_addc(out, '\n');
         say_times(v, o, out);
         say_against(v, o->parent, "its parent", out);
         if (o->best != o->parent)
             say_against(v, o->best, "the best so far", out);
     } else {
-        if (*v->detail && !hide)
-            strbuf_addf(out, "%s\n", v->detail);
-        say_workload_failures(v, out);
-        say_findings(v, out);
+        if (*v->stage)
+            strbuf_addf(out, " at stage %s", v->stage);
+        say_failure(v, out);
     }
     vec_each (const char *, w, &v->warnings)
-        if (!hide)
+        if (!heldout_failed(v))
             strbuf_addf(out, "Warning: %s\n", *w);
     if (o->profile && v->kind == V_PASS)
         say_counters(v, out);

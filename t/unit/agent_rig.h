@@ -99,10 +99,12 @@ static inline char *file_reply(const char *move, const char *judge)
                      move, judge);
 }
 
-/* An edit of the "// judge:" line of the file in the prompt. */
+/* An edit of the "// judge:" line of the file that the prompt is about. */
 static inline char *edit_reply(const struct author_call *c, const char *move, const char *judge)
 {
-    const char *at = strstr(c->turn, "// judge: ");
+    const char *file =
+        json_string_value(json_object_get(json_object_get(c->facts, "node"), "source"));
+    const char *at = file ? strstr(file, "// judge: ") : NULL;
     assert_non_null(at);
     size_t n = strcspn(at, "\n");
     return xasprintf("MOVE: %s\n<<<<<<< SEARCH\n%.*s\n=======\n// judge: %s\n>>>>>>> REPLACE\n",

@@ -196,6 +196,19 @@ static void test_anchors(void **state)
     /* A brace added at line 3 is the same change as a brace added at line 4. */
     assert_true(check("ANCHOR 4-4: x\n", "one\ntwo\n}\n}\n}\nfive\nsix\n", &why));
     assert_true(check("ANCHOR 3-3: x\n", "one\ntwo\n}\nfive\nsix\n", &why));
+    /* quoted lines: each end of a place, or one of them, occurs once */
+    assert_true(check("ANCHOR `two`: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
+    assert_true(check("- ANCHOR `one` to `two`: x\n", "one\nTWO\n}\n}\nfive\nsix\n", &why));
+    assert_true(check("ANCHOR `two` to `}`: x\n", "one\nTWO\n}}\n}\nfive\nsix\n", &why));
+    assert_true(check("ANCHOR `}` to `five`: x\n", "one\ntwo\n}\n}}\nFIVE\nsix\n", &why));
+    assert_true(check("ANCHOR `ive`: x\n", "one\ntwo\n}\n}\nFIVE\nsix\n", &why)); /* a part */
+    strbuf_clear(&why);
+    assert_false(check("ANCHOR `}`: x\n", "one\ntwo\n}}\n}\nfive\nsix\n", &why));
+    assert_non_null(strstr(why.buf, "2 lines `}`"));
+    assert_false(check("ANCHOR `seven`: x\n", six, &why));
+    assert_non_null(strstr(why.buf, "no line `seven`"));
+    assert_false(check("ANCHOR `six` to `one`: x\n", six, &why));
+    assert_false(check("ANCHOR `six: x\n", six, &why));
     /* the marked form */
     const char *marked =
         "```\none\n<<<IMPROVE BEGINS: do it>>>\ntwo\n}\n<<<IMPROVE ENDS>>>\n}\nfive\nsix\n```\n";

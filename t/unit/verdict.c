@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "prompt/say.h"
 #include "report/verdict_text.h"
+#include "verdict/counters.h"
 #include "verdict/verdict.h"
 
 static void fill(struct verdict *v)
@@ -174,29 +175,124 @@ static void kinds_order_before_times(void **state)
     assert_true(verdict_cmp(&unsafe, &cheat) > 0);
 }
 
-/* An author gets counters of one shape only, with the name of the shape. */
-static void counters_are_told_of_one_workload(void **state)
+/* An author gets at most twelve counters: of one kernel at one timed shape, the one furthest from
+ * the roofline. Each has its unit and says what it means. */
+static void few_counters_are_told(void **state)
 {
     (void)state;
-    const struct verdict_counter counters[] = {
-        {.workload = "check:2", .role = "check", .kernel = "k", .name = "divergent", .value = 1},
-        {.workload = "check:2", .role = "check", .kernel = "k", .name = "bytes", .value = 10},
-        {.workload = "time:0", .role = "time", .kernel = "k", .name = "bytes", .value = 20},
+    static const struct verdict_counter counters[] = {
+        {.workload = "check:2", .role = "check", .kernel = "k", .name = "dram_pct", .value = 1},
+        {.workload = "time:0", .role = "time", .kernel = "k", .name = "dram_pct", .value = 91},
+        {.workload = "time:1", .role = "time", .kernel = "k", .name = "time", .value = 900},
+        {.workload = "time:1", .role = "time", .kernel = "k", .name = "dram_pct", .value = 20.25},
+        {.workload = "time:1", .role = "time", .kernel = "k", .name = "inst_int", .value = 7},
+        {.workload = "time:1", .role = "time", .kernel = "k", .name = "tensor_pct", .value = 0},
+        {.workload = "time:1", .role = "time", .kernel = "brief", .name = "time", .value = 9},
+        {.workload = "time:1", .role = "time", .kernel = "brief", .name = "dram_pct", .value = 3},
         {.workload = "code", .role = "static", .kernel = "k", .name = "registers", .value = 30},
     };
     struct verdict v = {
         .kind = V_PASS, .stage = "", .detector = "", .summary = "", .detail = "", .bottleneck = ""};
-    struct strbuf sb = STRBUF_INIT(4096);
+    struct strbuf sb = STRBUF_INIT(64 << 10);
     for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
         struct verdict_counter *c = vec_push(&v.counters);
         *c = counters[i];
-        c->unit = "1";
+        c->unit = str_ends(c->name, "_pct") ? "%" : "1";
     }
+    for (int i = 0; i < 2; i++)
+        *vec_push(&v.times) = (struct verdict_time){.workload = i ? "time:1" : "time:0",
+                                                    .shape = i ? "R=2" : "R=1",
+                                                    .who = "candidate",
+                                                    .median_ns = 1000,
+                                                    .roofline_pct = i ? 30 : 90};
     say_verdict(&v, &(struct say_verdict){.profile = true}, &sb);
-    if (!strstr(sb.buf, "Counters of `k` at time:0:\n- bytes: 20\n- registers: 30\n"))
+    if (!str_ends(sb.buf, "Counters of `k` at R=2:\n"
+                          "- dram_pct: 20.2 % of the DRAM's peak throughput\n"
+                          "- registers: 30 registers per thread\n"))
         fail_msg("%s", sb.buf);
-    assert_null(strstr(sb.buf, "divergent"));
+    for (size_t i = 0; i < counter_ninfos; i++)
+        *vec_push(&v.counters) = (struct verdict_counter){.workload = "time:1",
+                                                          .role = "time",
+                                                          .kernel = "k",
+                                                          .name = counter_infos[i].name,
+                                                          .unit = "1",
+                                                          .value = 5};
+    strbuf_clear(&sb);
+    say_verdict(&v, &(struct say_verdict){.profile = true}, &sb);
+    size_t told = 0;
+    for (const char *p = strstr(sb.buf, "Counters of"); (p = strstr(p, "\n- ")); p++)
+        told++;
+    assert_int_equal(told, 12);
     vec_release(&v.counters);
+    vec_release(&v.times);
+    strbuf_release(&sb);
+}
+
+static size_t times_in(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+/* A fault that the summary, the detail and several findings repeat is told once, with each line
+ * that shows it; so is a compiler's message, and a mismatch at many shapes. */
+static void one_fault_is_told_once(void **state)
+{
+    (void)state;
+    struct verdict v = {.kind = V_UNSAFE,
+                        .stage = "emulate",
+                        .detector = "",
+                        .summary = "race at line 87 of kernel 'k' on smoke:0 (R=3): two threads "
+                                   "write one byte",
+                        .detail =
+                            "race in 'k' line 87: two threads write one byte\n    87 | s[i] = "
+                            "0;\nrace in 'k' line 99: two threads write one byte\n    99 | "
+                            "s[j] = 1;",
+                        .bottleneck = ""};
+    struct strbuf sb = STRBUF_INIT(64 << 10);
+    *vec_push(&v.workloads) = (struct verdict_workload){
+        .name = "smoke:0", .role = "smoke", .shape = "R=3", .note = "", .output = ""};
+    for (uint32_t i = 0; i < 4; i++) /* each line at two workloads */
+        *vec_push(&v.findings) = (struct verdict_finding){.workload = i < 2 ? "smoke:0" : "check:1",
+                                                          .role = i < 2 ? "smoke" : "check",
+                                                          .kernel = "k",
+                                                          .line = i % 2 ? 99 : 87,
+                                                          .text = "two threads write one byte",
+                                                          .other = "",
+                                                          .count = 1};
+    say_verdict(&v, &(struct say_verdict){0}, &sb);
+    assert_int_equal(times_in(sb.buf, "two threads write one byte"), 1);
+    assert_int_equal(times_in(sb.buf, "line 87"), 1);
+    assert_int_equal(times_in(sb.buf, "line 99"), 1);
+    assert_int_equal(times_in(sb.buf, "`s[i] = 0;`"), 1);
+    assert_non_null(strstr(sb.buf, "R=3"));
+
+    v.kind = V_COMPILE_ERROR;
+    v.findings.n = v.workloads.n = 0;
+    v.summary = "identifier \"x\" is undefined";
+    v.detail = "kernel.cu:3: error: identifier \"x\" is undefined\n    3 | return x;";
+    strbuf_clear(&sb);
+    say_verdict(&v, &(struct say_verdict){0}, &sb);
+    assert_int_equal(times_in(sb.buf, "is undefined"), 1);
+    assert_non_null(strstr(sb.buf, "3 | return x;"));
+
+    v.kind = V_MISMATCH;
+    v.summary = "check:0: y[0] is 1 instead of 2";
+    v.detail = "check:0 (R=0): y[0] is 1 instead of 2";
+    for (int i = 0; i < 9; i++)
+        *vec_push(&v.workloads) = (struct verdict_workload){.name = i ? "check:7" : "check:0",
+                                                            .role = "check",
+                                                            .shape = i ? "R=70" : "R=9",
+                                                            .note = "y[0] is 1 instead of 2",
+                                                            .output = "y"};
+    strbuf_clear(&sb);
+    say_verdict(&v, &(struct say_verdict){0}, &sb);
+    assert_int_equal(times_in(sb.buf, "y[0] is 1 instead of 2"), 1);
+    assert_int_equal(times_in(sb.buf, "R=70"), 8);
+    vec_release(&v.findings);
+    vec_release(&v.workloads);
     strbuf_release(&sb);
 }
 
@@ -221,7 +317,8 @@ int main(void)
         cmocka_unit_test(an_older_verdict_is_read),
         cmocka_unit_test(the_text_says_what_was_verified),
         cmocka_unit_test(kinds_order_before_times),
-        cmocka_unit_test(counters_are_told_of_one_workload),
+        cmocka_unit_test(few_counters_are_told),
+        cmocka_unit_test(one_fault_is_told_once),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,178 @@
+#include "agent/excerpt.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+/* Shorter bodies are not worth a gap. */
+enum { LEAST_BODY = 6 };
+
+/* ---- code without comments and strings ------------------------------------------------------ */
+
+static void blank(char *from, const char *to)
+{
+    for (; from < to; from++)
+        if (*from != '\n')
+            *from = ' ';
+}
+
+/* The end of the comment or literal that begins at p, or p itself if none does. */
+static char *end_of_text(char *p)
+{
+    char *end = NULL;
+    if (p[0] == '/' && p[1] == '/')
+        return p + strcspn(p, "\n");
+    if (p[0] == '/' && p[1] == '*') {
+        end = strstr(p + 2, "*/");
+        return end ? end + 2 : p + strlen(p);
+    }
+    if (p[0] == 'R' && p[1] == '"') {
+        end = strstr(p, ")\"");
+        return end ? end + 2 : p + strlen(p);
+    }
+    if (*p != '"' && *p != '\'')
+        return p;
+    for (end = p + 1; *end && *end != *p && *end != '\n'; end++)
+        end += *end == '\\' && end[1];
+    return end + (*end == *p);
+}
+
+/* A copy of the source in which comments and literals are blank. */
+static char *code_of(const char *source)
+{
+    char *code = xstrdup(source);
+    for (char *p = code; *p;) {
+        /* 1'000 is a number, not the beginning of a literal */
+        char *end = *p == '\'' && p > code && isalnum((unsigned char)p[-1]) ? p : end_of_text(p);
+        blank(p, end);
+        p = end > p ? end : p + 1;
+    }
+    return code;
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+/* A declaration at the top level, with the lines of its outermost braces. */
+struct block {
+    const char *head, *body, *end; /* into the code: its beginning, its '{', after its '}' */
+    size_t first, open, close;     /* lines, from 1 */
+    bool shown;
+};
+VEC_DECL(block_vec, struct block);
+
+/* Divides the code into blocks with braces. Returns false if the braces do not match. */
+static bool find_blocks(const char *code, struct block_vec *out)
+{
+    size_t line = 1, depth = 0;
+    struct block b = {.head = code, .first = 1};
+    for (const char *p = code; *p; p++) {
+        line += *p == '\n';
+        if (*p == '{' && depth++ == 0) {
+            b.body = p;
+            b.open = line;
+        } else if (*p == '}' && depth-- == 0) {
+            return false;
+        } else if (*p == '}' && depth == 0) {
+            b.close = line;
+            b.end = p + 1;
+            *vec_push(out) = b;
+            b = (struct block){.head = p + 1, .first = line};
+        } else if (*p == ';' && depth == 0) {
+            b = (struct block){.head = p + 1, .first = line};
+        }
+    }
+    return depth == 0;
+}
+
+static bool in_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool has_word(const char *from, const char *to, const char *word, size_t n)
+{
+    for (const char *p = from; (p = memmem(p, (size_t)(to - p), word, n)); p++)
+        if ((p == from || !in_name(p[-1])) && (p + n == to || !in_name(p[n])))
+            return true;
+    return false;
+}
+
+/* After "template <...>" in the head of a block, if the head begins with that. */
+static const char *after_template(const struct block *b)
+{
+    const char *p = b->head;
+    while (isspace((unsigned char)*p))
+        p++;
+    if (!str_starts(p, "template"))
+        return b->head;
+    for (int depth = 0; p < b->body; p++) {
+        depth += (*p == '<') - (*p == '>');
+        if (*p == '>' && depth <= 0)
+            return p + 1;
+    }
+    return b->head;
+}
+
+static bool is_function(const struct block *b)
+{
+    static const char *const others[] = {"struct", "class", "union", "enum", "namespace"};
+    const char *from = after_template(b);
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (has_word(from, b->body, others[i], strlen(others[i])))
+            return false;
+    return memchr(from, '(', (size_t)(b->body - from)) != NULL;
+}
+
+/* Whether `user` uses the function: one of the names before a '(' in the function's head. */
+static bool is_used_by(const struct block *function, const struct block *user)
+{
+    for (const char *p = function->head; (p = memchr(p, '(', (size_t)(function->body - p))); p++) {
+        const char *end = p, *from;
+        while (end > function->head && isspace((unsigned char)end[-1]))
+            end--;
+        for (from = end; from > function->head && in_name(from[-1]);)
+            from--;
+        if (end > from && !str_starts(from, "__") && /* __launch_bounds__ is not its name */
+            has_word(user->head, user->end, from, (size_t)(end - from)))
+            return true;
+    }
+    return false;
+}
+
+static bool has_anchor(const struct block *b, const struct anchor_vec *anchors)
+{
+    vec_each (struct anchor, a, anchors)
+        if (a->first <= b->close && a->last + 1 >= b->first)
+            return true;
+    return false;
+}
+
+/* Marks the functions that shown blocks use, until no more are found. */
+static void show_used(struct block_vec *blocks)
+{
+    for (bool more = true; more;) {
+        more = false;
+        vec_each (struct block, b, blocks)
+            vec_each (struct block, user, blocks)
+                if (!b->shown && user->shown && is_used_by(b, user))
+                    more = b->shown = true;
+    }
+}
+
+void excerpt_find(const char *source, const struct anchor_vec *anchors, struct line_range_vec *out)
+{
+    char *code = code_of(source);
+    struct block_vec blocks = VEC_INIT;
+    if (find_blocks(code, &blocks)) {
+        vec_each (struct block, b, &blocks)
+            b->shown = !is_function(b) || has_anchor(b, anchors);
+        show_used(&blocks);
+        vec_each (struct block, b, &blocks)
+            if (!b->shown && b->close > b->open + LEAST_BODY)
+                *vec_push(out) = (struct line_range){b->open + 1, b->close - 1};
+    }
+    vec_release(&blocks);
+    free(code);
+}

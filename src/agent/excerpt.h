@@ -1,0 +1,18 @@
+/*
+ * excerpt.h - the parts of a file that a coder need not see.
+ *
+ * A coder who may change only named places (anchors.h) needs the functions that hold these places,
+ * every function that they use, and all that is not a function: includes, constants, types. The
+ * bodies of the other functions can be left out of the prompt.
+ *
+ * This works on the text alone. Code that it cannot divide into functions is never left out.
+ */
+#ifndef AGENT_EXCERPT_H
+#define AGENT_EXCERPT_H
+
+#include "agent/anchors.h"
+
+/* Finds the bodies that can be left out: ranges of lines, in order. */
+void excerpt_find(const char *source, const struct anchor_vec *anchors, struct line_range_vec *out);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * shown_file.h - how a prompt shows a candidate's file.
+ *
+ * Providers charge little for a prompt's beginning if they have read it before. So a prompt shows
+ * the file that the role's last prompt showed, byte for byte, and then the changes that make it the
+ * candidate's file. If the changes are too many, the prompt shows the candidate's file itself.
+ */
+#ifndef AGENT_SHOWN_FILE_H
+#define AGENT_SHOWN_FILE_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+/* The file that the last prompt of each role showed. */
+struct shown_file {
+    char role[24];
+    char *text;
+};
+VEC_DECL(shown_files, struct shown_file);
+
+/* Returns the file to show for `source` in the next prompt of the role, and appends to `changes`
+ * what must be changed in it. The result is valid until the role's next call. */
+const char *shown_file_next(struct shown_files *v, const char *role, const char *source,
+                            struct strbuf *changes);
+void shown_files_release(struct shown_files *v);
+
+/* Appends the changes that make `after` from `before`, in words and code. */
+void changes_text(const char *before, const char *after, struct strbuf *out);
+
+#endif

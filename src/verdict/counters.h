@@ -1,0 +1,19 @@
+/*
+ * counters.h - what a counter means, in words. A counter is a number that the emulator or ncu
+ * counted while a kernel ran, or that the compiler gave.
+ */
+#ifndef VERDICT_COUNTERS_H
+#define VERDICT_COUNTERS_H
+
+#include <stddef.h>
+
+struct counter_info {
+    const char *name;
+    const char *meaning; /* to be read after the value: "39 % of the DRAM's peak throughput" */
+};
+
+/* The counters that tell most about a kernel's speed, the most telling first. */
+extern const struct counter_info counter_infos[];
+extern const size_t counter_ninfos;
+
+#endif

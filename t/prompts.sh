@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# What the prompts of the recorded runs cost (docs/prompts.md has the table): at most 60% of the 16,794 input
+# tokens for each candidate that they once needed. At least half of most prompts is, byte for byte, the
+# beginning of the role's previous prompt.
+. "$(dirname "$0")/lib.sh"
+in_tier rest || skip_all "make test-all runs this"
+runs 0 "the prompts are short, and begin alike" "$ROOT/bench/prompts.py" --most 10076.5 --half 50 "$HONE"
+out_has "every run is counted" "| search_softmax |"
+out_has "by part" "| contract |"
+runs 1 "a limit can fail" "$ROOT/bench/prompts.py" --most 100 "$HONE"
+err_has "and says so" "more than 100 tokens"
+done_testing

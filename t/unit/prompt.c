@@ -1,0 +1,190 @@
+/* What say_task tells of a task; how a file is shown with its changes, and in excerpts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/excerpt.h"
+#include "agent/extract.h"
+#include "agent/shown_file.h"
+#include "base/util.h"
+#include "prompt/prompt.h"
+#include "prompt/say.h"
+
+static void expect_in(const char *text, const char *const *wanted, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strstr(text, wanted[i]))
+            fail_msg("'%s' is not in:\n%s", wanted[i], text);
+}
+
+/* The author learns why the tolerance is as it is, the range of each input, and the graph. */
+static void test_task_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *says[5];
+    } cases[] = {
+        {"softmax",
+         {"Why: A fast fp32 exponential", "values from about -286 to 286; holds -inf",
+          "y: float32[R, C] = softmax(x, dim=-1)", "Timed at (R, C): (4096, 1024), (8192, 8192)",
+          "(7, 1023) [aligned to 4 bytes, 1 elements on]"}},
+        {"embedding_gather", {"integers from 0 to V - 1", "Why: ", "= ", "Timed at", "Checked at"}},
+        {"matmul_f16",
+         {"%1 = permute(B, dims=[1, 0])\nC: float16[M, N] = matmul(A, %1)\n", "Why: Products",
+          "values from about -4.9 to 4.9", "denormals in some places", "Checked at (M, N, K)"}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct problem_vec problems = VEC_INIT;
+        struct strbuf sb = STRBUF_INIT(1 << 20);
+        struct task *t = task_find(cases[i].name, &problems);
+        assert_non_null(t);
+        say_task(t, false, &sb);
+        expect_in(sb.buf, cases[i].says, ARRAY_LEN(cases[i].says));
+        strbuf_clear(&sb);
+        say_task(t, true, &sb); /* for planners */
+        assert_non_null(strstr(sb.buf, "Timed at"));
+        assert_null(strstr(sb.buf, "Checked at"));
+        strbuf_release(&sb);
+        task_free(t);
+    }
+}
+
+static void test_slots_of_templates(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    bool has;
+    assert_int_equal(prompt_has_slot("step", "dialect", &has, &err), 0); /* in part/head */
+    assert_true(has);
+    assert_int_equal(prompt_has_slot("profile", "dialect", &has, &err), 0);
+    assert_false(has);
+    assert_int_equal(prompt_has_slot("no_such", "dialect", &has, &err), -1);
+}
+
+static const char *const old_file = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
+
+static void test_changes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *after, *says;
+    } cases[] = {
+        {"one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n", ""},
+        {"zero\none\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n",
+         "New at the beginning:\n```\nzero\n```\n"},
+        {"one\ntwo\n2.5\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n",
+         "New after line 2, `two`:\n```\n2.5\n```\n"},
+        {"one\nfour\nfive\nsix\nseven\neight\nnine\nten\n", "Without line 2-3, `two` to `three`\n"},
+        {"ONE\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nTEN",
+         "Instead of line 1, `one`:\n```\nONE\n```\nInstead of line 10, `ten`:\n```\nTEN\n```\n"},
+        {"one\nTWO\nthree\nFOUR\nfive\nsix\nseven\neight\nnine\nten\n", /* near each other */
+         "Instead of line 2-4, `two` to `four`:\n```\nTWO\nthree\nFOUR\n```\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf sb = STRBUF_INIT(1 << 16);
+        changes_text(old_file, cases[i].after, &sb);
+        assert_string_equal(sb.buf, cases[i].says);
+        strbuf_release(&sb);
+    }
+}
+
+/* Each role keeps its own file, until the changes outgrow it. */
+static void test_shown_file(void **state)
+{
+    (void)state;
+    struct shown_files v = VEC_INIT;
+    struct strbuf sb = STRBUF_INIT(1 << 16), longer = STRBUF_INIT(1 << 16);
+    for (int i = 0; i < 100; i++)
+        strbuf_addf(&longer, "    line_%d += another * line;\n", i);
+    char *grown = xasprintf("%s    one more line;\n", longer.buf);
+    assert_string_equal(shown_file_next(&v, "code", longer.buf, &sb), longer.buf);
+    assert_string_equal(sb.buf, "");
+    assert_string_equal(shown_file_next(&v, "code", grown, &sb), longer.buf);
+    assert_non_null(strstr(sb.buf, "one more line;"));
+    strbuf_clear(&sb);
+    assert_string_equal(shown_file_next(&v, "plan", grown, &sb), grown); /* its first prompt */
+    assert_string_equal(sb.buf, "");
+    assert_string_equal(shown_file_next(&v, "code", old_file, &sb), old_file); /* another file */
+    assert_string_equal(sb.buf, "");
+    assert_string_equal(shown_file_next(&v, "code", grown, &sb), grown);
+    assert_string_equal(sb.buf, "");
+    free(grown);
+    shown_files_release(&v);
+    strbuf_release(&longer);
+    strbuf_release(&sb);
+}
+
+#define BODY "    a();\n    a();\n    a();\n    a();\n    a();\n    a();\n    a();\n    a();\n"
+
+/* Lines 1-4 preamble, 5-15 helper, 16-26 used by nobody, 27-37 the kernel, 38-48 another. */
+static const char *const functions =
+    "/* hone-plan {\n*/\n#include <x> // {\nstruct S { int f(); };\n"
+    "template <class T> __device__ int helper(T t)\n{\n" BODY "}\n"
+    "__device__ int alone(const char *s = \"{\")\n{\n" BODY "}\n"
+    "__global__ void __launch_bounds__(256) k()\n{\n    helper(1);\n" BODY "}\n"
+    "__global__ void k2()\n{\n" BODY "}\n";
+
+/* The coder sees the function with the place and the functions that it uses. */
+static void test_excerpt(void **state)
+{
+    (void)state;
+    struct anchor_vec anchors = VEC_INIT;
+    struct line_range_vec hidden = VEC_INIT;
+    struct strbuf sb = STRBUF_INIT(1 << 16);
+    assert_true(anchors_parse("ANCHOR `helper(1);`: do it\n", functions, &anchors, &sb));
+    excerpt_find(functions, &anchors, &hidden);
+    anchors_mark(functions, &anchors, &hidden, &sb);
+    assert_int_equal(hidden.n, 2);
+    assert_non_null(strstr(sb.buf, "helper(T t)\n{\n    a();"));
+    assert_non_null(strstr(sb.buf, "= \"{\")\n{\n[8 lines not shown]\n}\n"));
+    assert_non_null(strstr(sb.buf, "<<<IMPROVE BEGINS: do it>>>\n    helper(1);\n<<<IMPROVE ENDS"));
+    assert_non_null(strstr(sb.buf, "k2()\n{\n[8 lines not shown]\n}\n"));
+
+    /* An edit may fit lines that the coder was not shown. */
+    struct extract x;
+    const char *reply = "MOVE: tiling: x\n<<<<<<< SEARCH\n    helper(1);\n    a();\n=======\n"
+                        "    b();\n>>>>>>> REPLACE\n<<<<<<< SEARCH\n}\n__global__ void k2()\n"
+                        "=======\n}\n__global__ void k3()\n>>>>>>> REPLACE\n";
+    extract_partial(&x, reply, strlen(reply), functions, &hidden);
+    assert_true(x.ok);
+    extract_release(&x);
+    char *twice = xasprintf("/* hone-plan */\n__global__ void k()\n{\n    once();\n}\n"
+                            "void other()\n{\n    once();\n" BODY "}\n");
+    const char *edit = "<<<<<<< SEARCH\n    once();\n=======\n    two();\n>>>>>>> REPLACE\n";
+    extract_reply(&x, edit, strlen(edit), twice);
+    assert_false(x.ok);
+    extract_release(&x);
+    hidden.n = 1;
+    hidden.items[0] = (struct line_range){8, 16};
+    extract_partial(&x, edit, strlen(edit), twice, &hidden);
+    assert_true(x.ok);
+    assert_non_null(strstr(x.source.buf, "k()\n{\n    two();\n}"));
+    extract_release(&x);
+    free(twice);
+
+    hidden.n = 0; /* braces that do not match: all is shown */
+    excerpt_find("void f()\n{\n{\n" BODY "}\n", &anchors, &hidden);
+    excerpt_find("}\n" BODY, &anchors, &hidden);
+    excerpt_find("", &anchors, &hidden);
+    assert_int_equal(hidden.n, 0);
+    vec_release(&anchors);
+    vec_release(&hidden);
+    strbuf_release(&sb);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_task_text), cmocka_unit_test(test_slots_of_templates),
+        cmocka_unit_test(test_changes),   cmocka_unit_test(test_shown_file),
+        cmocka_unit_test(test_excerpt),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
