@@ -38,6 +38,12 @@ int cu_copy_to_host(const struct cu_driver *cu, void *dst, cu_ptr src, size_t by
     return cu_check(cu, cu->MemcpyDtoHAsync(dst, src, bytes, s), err, "copying to the host");
 }
 
+int cu_copy_on_device(const struct cu_driver *cu, cu_ptr dst, cu_ptr src, size_t bytes, cu_stream s,
+                      struct err *err)
+{
+    return cu_check(cu, cu->MemcpyDtoDAsync(dst, src, bytes, s), err, "copying on the device");
+}
+
 int cu_mem_set(const struct cu_driver *cu, cu_ptr dst, uint8_t byte, size_t bytes, cu_stream s,
                struct err *err)
 {

@@ -35,6 +35,8 @@ int cu_copy_to_device(const struct cu_driver *cu, cu_ptr dst, const void *src, s
                       cu_stream s, struct err *err);
 int cu_copy_to_host(const struct cu_driver *cu, void *dst, cu_ptr src, size_t bytes, cu_stream s,
                     struct err *err);
+int cu_copy_on_device(const struct cu_driver *cu, cu_ptr dst, cu_ptr src, size_t bytes, cu_stream s,
+                      struct err *err);
 /* Sets every byte to `byte`. */
 int cu_mem_set(const struct cu_driver *cu, cu_ptr dst, uint8_t byte, size_t bytes, cu_stream s,
                struct err *err);
