@@ -62,9 +62,9 @@ bin/%: $(B)/%
 $(B)/hone: $(B)/cmd/main.o $(B)/libhone.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(HONE_LIBS)
-$(B)/hone-gnn: $(B)/gnn/cmd/main.o $(B)/gnn-assets.o $(B)/libhone.a
+$(B)/hone-gnn: $(B)/gnn/cmd/main.o $(B)/gnn-assets.o $(B)/libhone.a $(B)/libgnn.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(GNN_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS) $(GNN_LIBS)
 # The same program with the switches of docs/testing.md, for t/redteam.sh; never installed.
 $(B)/hone-test: src/cmd/main.c $(B)/libhone.a
 	$(Q)$(CC) $(CFLAGS_ALL) -DHONE_TESTING -DHONE_VERSION='"$(VERSION)"' -o $@ $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(HONE_LIBS)
@@ -72,11 +72,15 @@ $(B)/hone-worker: $(call obj,$(WORKER_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(WORKER_LIBS)
 
-# Everything but the three main()s; the programs, the unit tests and the fuzz targets take from it.
-LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/gnn/cmd/main.o $(B)/worker/main.o, \
+# Everything but the three main()s and libgnn.a; the programs, the unit tests and the fuzz targets
+# take from it.
+LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/gnn/cmd/main.o $(B)/worker/main.o $(B)/gnn/gpu/%, \
              $(sort $(call obj,$(HONE_SRC)) $(call obj,$(WORKER_SRC)))) $(B)/assets.o
 $(B)/libhone.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
+
+-include kernels/gnn/rules.mk
+LIBS := -Wl,--start-group $(B)/libhone.a $(B)/libgnn.a -Wl,--end-group
 
 FAST := $(B)/emu/%.o $(B)/job/gen.o $(B)/gnn/sample/%.o $(B)/gnn/load/%.o $(B)/gnn/data/%.o \
         $(B)/gnn/ops/%.o
@@ -113,7 +117,7 @@ FORCE:
 # file that goes away or appears rebuilds the table.
 ORACLES := $(patsubst tasks/%/reference.c,$(B)/oracles/%.so,$(wildcard tasks/*/reference.c))
 ASSETS := $(sort $(shell find tasks suites prompts playbooks schema gpus kernels web -type f \
-             ! -name '.*' 2>/dev/null) \
+             ! -name '.*' ! -path 'kernels/gnn/*' 2>/dev/null) \
             $(wildcard src/task/hone_ref*.h src/base/device_int.h src/base/number_core.h src/job/gen_core.h \
               src/job/poison.h src/job/compare_core.h src/worker/*.py src/import/*.py src/worker/*.cu src/device/*.cu \
               src/export/templates/* \
@@ -145,10 +149,10 @@ $(B)/oracles/%.so: tasks/%/task.json tasks/%/reference.c src/task/hone_ref.h src
 
 # ---- tests -----------------------------------------------------------------------------------
 UNIT := $(patsubst t/unit/%.c,$(B)/t/%,$(wildcard t/unit/*.c))
-$(B)/t/%: t/unit/%.c $(B)/libhone.a
+$(B)/t/%: t/unit/%.c $(B)/libhone.a $(B)/libgnn.a
 	$(call say,TEST,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) -rdynamic -lcmocka $(HONE_LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(LIBS) $(LDFLAGS_ALL) -rdynamic -lcmocka $(HONE_LIBS)
 
 # The emulator against a GPU, case by case; libc only, so that it builds on a bare GPU box.
 $(B)/fidelity: $(wildcard t/gpu/fidelity*.c) t/gpu/fidelity.h \

@@ -13,10 +13,14 @@ runs 2 "no format" "$HONE" export last --out x
 runs 2 "an unknown format" "$HONE" export last --as rust --out x
 err_has "lists the formats" "torch, c, kernelbench, flashinfer-bench, cubin"
 runs 2 "--backward is for torch" "$HONE" export last --as c --out x --backward last
+runs 2 "--ptx is for c" "$HONE" export last --as torch --out x --ptx
 runs 0 "a kernel is evaluated" "$HONE" eval --device emu --skip-time --skip-baselines --json rowmix "$cases/rowmix.cu"
 cp "$T/out" verdict.json
 runs 0 "and exported with its verdict" export_it --as c --out lib
 ok "the file has the verdict" grep -q "Verdict: passes" lib/rowmix.h
+runs 0 "with PTX, too" export_it --as c --ptx --out with_ptx
+ok "which the C compiler reads" cc -std=c11 -Wall -Wextra -Werror -c -o ptx.o with_ptx/rowmix.c
+ok "and which the object has" grep -q "visible .entry mix4" ptx.o
 sed 's/+ shift;$/+ shift + 0;/' "$cases/rowmix.cu" >other.cu
 runs 1 "a verdict about another source" "$HONE" export rowmix other.cu --verdict verdict.json --as c --out x
 err_has "is refused" "the verdict is about another source"

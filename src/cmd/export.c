@@ -20,7 +20,7 @@
 struct request {
     const char *store, *verdict, *arch, *as, *out, *backward;
     struct eval_options eval;
-    bool unverified, json;
+    bool unverified, json, cubin_form, ptx;
     struct compiler *compiler;
 };
 
@@ -229,13 +229,14 @@ static void print_written(const struct export_job *job, bool json)
     json_decref(j);
 }
 
-static int export_it(struct request *r, const struct export_format *f, bool cubin_form,
-                     const char *which, const char *file)
+static int export_it(struct request *r, const struct export_format *f, const char *which,
+                     const char *file)
 {
     struct err err = ERR_INIT;
     struct kernel forward = {0}, backward = {0};
     struct compiler_config cfg = {.kind = r->eval.compiler};
-    struct export_job job = {.model = &forward.model, .out = r->out, .cubin_form = cubin_form};
+    struct export_job job = {
+        .model = &forward.model, .out = r->out, .cubin_form = r->cubin_form, .ptx = r->ptx};
     int rc = HONE_OK;
     if (compiler_open(&r->compiler, &cfg, &err) < 0 ||
         load_kernel(&forward, r, which, file, &err) < 0 ||
@@ -259,14 +260,14 @@ static int run(int argc, const char **argv)
 {
     struct request r = {0};
     struct err err = ERR_INIT;
-    bool cubin_form = false;
     const struct option opts[] = {
         OPT_STR(0, "as", &r.as, "FORMAT", "torch, c, kernelbench, flashinfer-bench or cubin"),
         OPT_STR('o', "out", &r.out, "PATH", "the file to write (c: the directory)"),
         OPT_STR(0, "backward", &r.backward, "RUN",
                 "torch: this run's kernel computes the gradient"
                 " (or TASK=KERNEL.cu)"),
-        OPT_FLAG(0, "cubin-form", &cubin_form, "kernelbench: machine code instead of source"),
+        OPT_FLAG(0, "cubin-form", &r.cubin_form, "kernelbench: machine code instead of source"),
+        OPT_FLAG(0, "ptx", &r.ptx, "c: PTX beside the machine code, for drivers that need it"),
         OPT_STR(0, "verdict", &r.verdict, "FILE",
                 "TASK KERNEL.cu: a verdict of `hone eval --json`"),
         OPT_FLAG(0, "unverified", &r.unverified,
@@ -305,11 +306,13 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "%s", err.msg);
     if (r.backward && f != &export_torch)
         return cmd_usage(&spec, "--backward is for --as torch");
-    if (cubin_form && f != &export_kernelbench)
+    if (r.ptx && f != &export_c)
+        return cmd_usage(&spec, "--ptx is for --as c");
+    if (r.cubin_form && f != &export_kernelbench)
         return cmd_usage(&spec, "--cubin-form is for --as kernelbench");
     if (r.verdict && argc == 1)
         return cmd_usage(&spec, "--verdict is for TASK KERNEL.cu; a run has its verdicts");
-    return export_it(&r, f, cubin_form, argv[0], argc == 2 ? argv[1] : NULL);
+    return export_it(&r, f, argv[0], argc == 2 ? argv[1] : NULL);
 }
 
 const struct command cmd_export = {"export", "a verified kernel as a PyTorch op, C, or a solution",

@@ -62,6 +62,14 @@ const struct cu_driver *cu_driver_load(struct err *err)
     return usable ? &driver : NULL;
 }
 
+void *cu_driver_symbol(const struct cu_driver *cu, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
+        if (str_eq(functions[i].symbol, name))
+            return *(void *const *)((const char *)cu + functions[i].offset);
+    return NULL;
+}
+
 const char *cu_error_text(const struct cu_driver *cu, int r)
 {
     static _Thread_local char text[256];

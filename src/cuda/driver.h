@@ -140,6 +140,8 @@ struct cu_ipc_handle {
     X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (cu_device))                         \
     X(PrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags_v2", (cu_device, unsigned))             \
     X(CtxSetCurrent, "cuCtxSetCurrent", (cu_context))                                         \
+    X(CtxGetCurrent, "cuCtxGetCurrent", (cu_context *))                                       \
+    X(CtxGetDevice, "cuCtxGetDevice", (cu_device *))                                          \
     X(CtxSetLimit, "cuCtxSetLimit", (int, size_t))                                            \
     X(CtxResetPersistingL2Cache, "cuCtxResetPersistingL2Cache", (void))                       \
     X(MemAlloc, "cuMemAlloc_v2", (cu_ptr *, size_t))                                          \
@@ -195,6 +197,10 @@ const struct cu_driver *cu_driver_load(struct err *err);
 
 /* Does the same with another library file, and fills `out`. */
 int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
+
+/* Returns the function with this name in the driver's library, such as "cuMemAlloc_v2", or NULL. It
+ * is for code that Hone exported: see NAME_load_from() there. */
+void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 
 /* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"; the text is in a static
  * buffer, one per thread. `r` may also be negated. */

@@ -4,6 +4,8 @@
  * launch() runs a launch to its end. So sync() has nothing to wait for, and only looks for
  * unwritten outputs. Limits, seed, number of threads and the emulated GPU come from the job.
  */
+#include "emu/device_emu.h"
+
 #include <unistd.h>
 
 #include "base/util.h"
@@ -233,6 +235,28 @@ static int op_flush(struct device *d, struct err *err)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
+enum result_status emu_load_text(struct device *d, const char *ptx, size_t len,
+                                 struct device_module **out, struct err *err)
+{
+    struct code *code;
+    enum result_status st = code_load(&code, emu_of(d), ptx, len, err);
+    if (st == RESULT_OK) {
+        *out = xcalloc(1, sizeof **out);
+        (*out)->code = code;
+    }
+    return st;
+}
+
+int emu_kernel_params(struct device_module *m, const char *kernel, uint32_t *bytes, int max)
+{
+    const struct code_func *f = code_find(m->code, kernel);
+    if (!f || !f->src->is_entry || !f->src->defined)
+        return -1;
+    for (int i = 0; i < (int)f->src->nparam && i < max; i++)
+        bytes[i] = (uint32_t)f->src->param[i]->bytes;
+    return (int)f->src->nparam;
+}
+
 static enum result_status op_load(struct device *d, const struct job_module *m,
                                   const char *bundle_dir, struct device_module **out,
                                   struct err *err)
@@ -262,12 +286,7 @@ static enum result_status op_load(struct device *d, const struct job_module *m,
         err_errno(err, "cannot read %s", path);
         goto out;
     }
-    struct code *code;
-    st = code_load(&code, emu_of(d), text, (size_t)n, err);
-    if (st == RESULT_OK) {
-        *out = xcalloc(1, sizeof **out);
-        (*out)->code = code;
-    }
+    st = emu_load_text(d, text, (size_t)n, out, err);
 out:
     if (f)
         fclose(f);

@@ -18,6 +18,29 @@ static void add_bytes(struct strbuf *out, const unsigned char *p, size_t n)
         strbuf_addc(out, '\n');
 }
 
+/* Appends the PTX as a string, one line of PTX on each line. */
+static void add_ptx(struct strbuf *out, const struct compiled *code)
+{
+    strbuf_addf(out, "\n/* ---- the same as PTX ---- */\n\nstatic const char ptx_text[%zu] =\n",
+                code->ptx_len + 1);
+    for (size_t i = 0; i < code->ptx_len; i++) {
+        char c = code->ptx[i];
+        if (i == 0 || code->ptx[i - 1] == '\n')
+            strbuf_addc(out, '"');
+        if (c == '\n')
+            strbuf_adds(out, "\\n\"\n");
+        else if (c == '"' || c == '\\')
+            strbuf_addf(out, "\\%c", c);
+        else if (c == '\t')
+            strbuf_adds(out, "\\t");
+        else
+            strbuf_addc(out, c);
+    }
+    if (code->ptx_len && code->ptx[code->ptx_len - 1] != '\n')
+        strbuf_addc(out, '"');
+    strbuf_adds(out, ";\n");
+}
+
 /* The C condition that tests, at load time, whether the GPU can run the code. Code for an
  * architecture such as sm_90a runs only on that architecture. Other machine code also runs on later
  * GPUs of the same generation. */
@@ -115,8 +138,11 @@ static int write_source(struct export_job *job, const char *about, struct err *e
     const struct compiled *code = m->in.code;
     struct strbuf plan = STRBUF_INIT(4 << 20), cubin = STRBUF_INIT(TEMPLATE_MAX),
                   out = STRBUF_INIT(TEMPLATE_MAX);
+    struct strbuf ptx = STRBUF_INIT(TEMPLATE_MAX);
     c_text_plan(m, &plan);
     add_bytes(&cubin, code->cubin, code->cubin_len);
+    if (job->ptx)
+        add_ptx(&ptx, code);
     struct template_slot slots[] = {
         {"ident", m->ident},
         {"title", about_title(m)},
@@ -127,12 +153,19 @@ static int write_source(struct export_job *job, const char *about, struct err *e
         {"needs_maps", m->in.plan->maps.n ? "1" : "0"},
         {"compiler", code->compiler},
         {"cubin_bytes", arena_printf(&m->arena, "%zu", code->cubin_len)},
-        {"cubin", cubin.buf}};
+        {"cubin", cubin.buf},
+        {"ptx_declare", job->ptx ? arena_printf(&m->arena,
+                                                "static const char ptx_text[%zu];\n"
+                                                "#define PTX_TEXT ptx_text",
+                                                code->ptx_len + 1)
+                                 : "#define PTX_TEXT NULL"},
+        {"ptx", ptx.buf ? ptx.buf : ""}};
     template_fill(&out, "c_source.c.in", slots, ARRAY_LEN(slots));
     const char *path = arena_printf(&m->arena, "%s/%s.c", job->out, m->ident);
     int rc = export_write(job, path, &out, err);
     strbuf_release(&plan);
     strbuf_release(&cubin);
+    strbuf_release(&ptx);
     strbuf_release(&out);
     return rc;
 }

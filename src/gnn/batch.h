@@ -26,6 +26,7 @@
 #ifndef GNN_BATCH_H
 #define GNN_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,6 +54,7 @@ struct gnn_batch {
     enum gnn_type feature_type;
     int64_t feature_dim;
     const int32_t *label; /* n_nodes[0] classes, or GNN_UNLABELLED; NULL if the data has none */
+    bool on_device;       /* all arrays are memory of the device, and features are GNN_F32 */
 
     /* A batch is a function of the data, the options and the next three numbers. */
     uint64_t seed;

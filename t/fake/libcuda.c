@@ -164,6 +164,8 @@ FAKE(cuMemcpyHtoDAsync_v2, (cu_ptr dst, const void *src, size_t n, cu_stream s),
      memcpy(host(dst), src, n))
 FAKE(cuMemcpyDtoHAsync_v2, (void *dst, cu_ptr src, size_t n, cu_stream s), " %zu", (n),
      memcpy(dst, host(src), n))
+FAKE(cuMemcpyDtoDAsync_v2, (cu_ptr dst, cu_ptr src, size_t n, cu_stream s), " %zu", (n),
+     memcpy(host(dst), host(src), n))
 /* Large buffers are fresh pages of zeros already: to clear them would only cost time. */
 static void set(cu_ptr p, unsigned char v, size_t n)
 {

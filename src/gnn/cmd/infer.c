@@ -8,7 +8,8 @@
 #include "gnn/cmd/commands.h"
 #include "gnn/cmd/model_options.h"
 #include "gnn/cmd/options.h"
-#include "gnn/ops/cpu.h"
+#include "gnn/gpu/devices.h"
+#include "gnn/gpu/gpu_store.h"
 #include "gnn/train/checkpoint.h"
 #include "gnn/train/infer.h"
 #include "sys/file.h"
@@ -16,7 +17,7 @@
 struct args {
     struct load_args load;
     uint64_t compute_threads;
-    const char *checkpoint, *predictions;
+    const char *checkpoint, *predictions, *device, *place;
     bool full, json;
 };
 
@@ -83,14 +84,26 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
         program_release(&p);
         return -1;
     }
-    struct gnn_device *device = gnn_cpu_open((int)a->compute_threads, GNN_REAL_F32);
+    struct gnn_device *device;
+    if (gnn_device_open(&device, a->device, (int)a->compute_threads, err) < 0) {
+        program_release(&p);
+        return -1;
+    }
     struct gnn_network *n = network_new(&p, device, 0);
+    struct gpu_store *store = NULL;
+    enum gpu_place place;
     int rc = checkpoint_restore(c, n, err);
     if (rc == 0)
-        rc = (a->full ? infer_full : infer_sampled)(n, d, load, ids, r, err);
+        rc = gpu_place_parse(a->place, &place, err);
+    if (rc == 0 && !a->full)
+        rc = gpu_store_place(&store, place, device, d, &load->sample, err);
+    if (rc == 0)
+        rc = a->full ? infer_full(n, d, load, ids, r, err)
+                     : infer_sampled(n, d, store, load, ids, r, err);
     if (rc == 0 && a->predictions)
         rc = write_predictions(a->predictions, ids, r, err);
     network_free(n);
+    gpu_store_close(store);
     device->ops->close(device);
     program_release(&p);
     return rc;
@@ -133,7 +146,7 @@ static int run(int argc, const char **argv)
         OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampler (default 1)"),
         OPT_STR(0, "predictions", &a.predictions, "FILE",
                 "write a line \"node class\" for each node"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place),
         OPT_FLAG(0, "json", &a.json, "print JSON"),
         OPT_END(),
     };

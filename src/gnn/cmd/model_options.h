@@ -38,13 +38,17 @@ struct model_args {
         OPT_POS_UINT('b', "batch", &(a)->batch, "N", "seed nodes of a batch (default 1024)"), \
         OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)")
 
-#define MACHINE_OPTIONS(a, compute)                                                            \
-    OPT_GROUP("Machine"),                                                                      \
-        OPT_POS_UINT('t', "threads", &(a)->threads, "N",                                       \
-                     "threads that prepare batches (default 2)"),                              \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                     \
-                     "threads that compute (default: the number of processors)"),              \
-        OPT_POS_UINT(0, "slots", &(a)->slots, "N", "at most N batches in memory (default 4)"), \
+#define MACHINE_OPTIONS(a, compute, device, place)                                                \
+    OPT_GROUP("Machine"),                                                                         \
+        OPT_STR(0, "device", (device), "DEV",                                                     \
+                "what computes: cpu (default), cuda, cuda:N, or emulator (for tests)"),           \
+        OPT_STR(0, "place", (place), "WHERE",                                                     \
+                "graph and features: host, gpu (samples there), or auto (default: if they fit)"), \
+        OPT_POS_UINT('t', "threads", &(a)->threads, "N",                                          \
+                     "threads that prepare batches (default 2)"),                                 \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                        \
+                     "threads that compute (default: the number of processors)"),                 \
+        OPT_POS_UINT(0, "slots", &(a)->slots, "N", "at most N batches in memory (default 4)"),    \
         OPT_STR(0, "data", &(a)->data, "HOW", "read (into huge pages), map, or auto (default)")
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */

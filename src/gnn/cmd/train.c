@@ -20,7 +20,7 @@ struct args {
     struct model_args model;
     double lr;
     uint64_t epochs, save_every, compute_threads, ranks; /* 0 compute_threads = see threads_of() */
-    const char *checkpoint, *eval, *eval_fanout, *report, *trace;
+    const char *checkpoint, *eval, *eval_fanout, *report, *trace, *device, *place;
     bool resume, json;
     struct progress progress;
 };
@@ -116,13 +116,20 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return fanouts_for(&v->load.sample, a->eval_fanout, err);
 }
 
+/* The data on the GPU, if its sampler knows the fanouts of the evaluation. */
+static struct gpu_store *store_for(const struct evaluation *v, struct trainer *t)
+{
+    return gpu_store_samples(&v->load.sample, NULL) == 0 ? trainer_store(t) : NULL;
+}
+
 /* Each rank predicts its share of the nodes. */
 static int evaluate(const struct evaluation *v, const struct job *j, struct trainer *t,
                     struct epoch_line *e, struct err *err)
 {
     if (v->ids.n == 0)
         return 0;
-    if (infer_sampled(trainer_network(t), j->data, &v->load, v->ids, &e->eval, err) < 0)
+    if (infer_sampled(trainer_network(t), j->data, store_for(v, t), &v->load, v->ids, &e->eval,
+                      err) < 0)
         return err_prefix(err, "evaluation");
     double sums[] = {(double)e->eval.labelled, (double)e->eval.correct};
     if (comm_reduce(j->o.comm, sums, ARRAY_LEN(sums), NULL, 0, err) < 0)
@@ -251,8 +258,10 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
                           .checkpoint = a->checkpoint,
                           .checkpoint_batches = (int64_t)a->save_every,
                           .resume = a->resume,
+                          .device = a->device,
                           .ctx = a}};
-    if (model_args_parse(&a->model, &j.o.model, err) < 0)
+    if (model_args_parse(&a->model, &j.o.model, err) < 0 ||
+        gpu_place_parse(a->place, &j.o.place, err) < 0)
         return -1;
     if (!mpi)
         return train_here(&j, err);
@@ -306,7 +315,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "trace", &a.trace, "FILE",
                 "write what each thread did, as JSON for Perfetto or chrome://tracing"),
         OPT_FLAG(0, "json", &a.json, "print JSON at the end"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place),
         OPT_POS_UINT(0, "ranks", &a.ranks, "N",
                      "processes that train together, each with a share of every batch (default 1)"),
         OPT_END(),
@@ -314,8 +323,9 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone-gnn train [options] DIR",
         .about =
-            "Trains a model on the CPU in single precision. The result depends on the data, the\n"
-            "options and the seed; numbers of threads and interruptions do not change it.\n"
+            "Trains a model in single precision, on the CPU or a GPU. On the CPU the result\n"
+            "depends on the data, the options and the seed; numbers of threads and interruptions\n"
+            "do not change it. A GPU gives the same result apart from rounding.\n"
             "\"exposed s\" is the time that computing waited for batches.\n\n"
             "Several processes train one model with --ranks N, or if mpirun or srun starts them.\n"
             "Each computes with a share of every batch; they average their gradients.",

@@ -86,7 +86,7 @@ static void slice(struct loader *l, struct slot *s)
 {
     struct gnn_batch *b = &s->batch;
     const struct manifest *m = &l->data->manifest;
-    if (l->data->feature) {
+    if (l->data->feature && !l->o.seeds_only) {
         size_t row = (size_t)m->feature_dim * gnn_type_bytes(m->feature_type);
         slice_rows(s->feature.base, l->data->feature, row, b->node, b->n_nodes[b->hops]);
         b->feature = s->feature.base;
@@ -106,7 +106,15 @@ static int prepare(struct loader *l, struct sampler *sampler, struct slot *s, in
         return -1;
     uint64_t start = thread_cpu_ns(), began = now_ns();
     int64_t first, n = seeds_of(l, index, s->seed, &first);
-    int rc = sampler_run(sampler, s->seed, n, l->epoch, index, &s->space, &s->batch, err);
+    int rc = 0;
+    if (l->o.seeds_only)
+        s->batch = (struct gnn_batch){.n_nodes = {n},
+                                      .node = s->seed,
+                                      .seed = l->o.sample.seed,
+                                      .epoch = l->epoch,
+                                      .index = index};
+    else
+        rc = sampler_run(sampler, s->seed, n, l->epoch, index, &s->space, &s->batch, err);
     s->batch.first = first;
     uint64_t sampled = thread_cpu_ns();
     trace_add(l->o.trace, "sample", began, l->epoch, index);

@@ -44,6 +44,7 @@ struct loader_options {
     bool shuffle;    /* shuffle the seed nodes anew for each epoch */
     bool as_ready;   /* deliver batches as they are ready, in any order */
     bool no_slice;   /* leave features and labels out */
+    bool seeds_only; /* batches of 0 hops: only the seeds and their labels */
     /* If set, each thread calls it before it prepares a batch; -1 fails the epoch. */
     int (*before)(void *ctx, int64_t index, struct err *err);
     void *ctx;

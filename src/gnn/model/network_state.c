@@ -147,16 +147,21 @@ void *aux_room(struct gnn_network *n, const struct gnn_step *s, int which, int64
     return buffer_room(n, &n->step[s - n->p->step.items].aux[which], elems, size);
 }
 
+/* The device's pointer to an array of the batch. */
+static const void *batch_array(struct gnn_network *n, const struct gnn_batch *b, const void *array,
+                               int64_t elems)
+{
+    return b->on_device ? array : n->ops->array(n->d, array, (size_t)elems * sizeof(int32_t));
+}
+
 static void set_hop(struct gnn_network *n, int to, const struct gnn_batch *b, int h)
 {
-    const struct gnn_ops *o = n->ops;
-    size_t rows = (size_t)(b->n_nodes[h] + 1), edges = (size_t)b->n_edges[h];
     n->hop[to] = (struct gnn_hop){
         .n_dst = b->n_nodes[h],
         .n_src = b->n_nodes[h + 1],
         .n_edges = b->n_edges[h],
-        .row = o->array(n->d, b->row[h], rows * sizeof(int32_t)),
-        .col = o->array(n->d, b->col[h], edges * sizeof(int32_t)),
+        .row = batch_array(n, b, b->row[h], b->n_nodes[h] + 1),
+        .col = batch_array(n, b, b->col[h], b->n_edges[h]),
     };
     n->rows[to] = b->n_nodes[h];
     n->rows[to + 1] = b->n_nodes[h + 1];
@@ -169,10 +174,11 @@ void network_batch(struct gnn_network *n, const struct gnn_batch *b)
             (long long)b->feature_dim, n->p->layers, (long long)n->p->features);
     for (int h = 0; h < b->hops; h++)
         set_hop(n, h, b, h);
-    n->label =
-        b->label ? n->ops->array(n->d, b->label, (size_t)b->n_nodes[0] * sizeof(int32_t)) : NULL;
-    n->node = n->ops->array(n->d, b->node, (size_t)b->n_nodes[b->hops] * sizeof(int32_t));
-    if (b->feature)
+    n->label = b->label ? batch_array(n, b, b->label, b->n_nodes[0]) : NULL;
+    n->node = batch_array(n, b, b->node, b->n_nodes[b->hops]);
+    if (b->feature && b->on_device)
+        n->value[n->p->input].x = (void *)b->feature;
+    else if (b->feature)
         network_set(n, n->p->input, b->n_nodes[b->hops], b->feature_type, b->feature);
 }
 

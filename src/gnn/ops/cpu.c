@@ -15,7 +15,7 @@ struct gnn_device *gnn_cpu_open(int threads, enum gnn_real real)
     return &d->base;
 }
 
-const char *gnn_cpu_products(const struct gnn_device *d)
+const char *cpu_products(const struct gnn_device *d)
 {
     const struct blas *b = ((const struct cpu_device *)d)->blas;
     return b ? b->name : "plain C";

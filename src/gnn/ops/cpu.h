@@ -16,7 +16,5 @@
 enum gnn_real { GNN_REAL_F32, GNN_REAL_F64 };
 
 struct gnn_device *gnn_cpu_open(int threads, enum gnn_real real);
-/* "OpenBLAS 0.3.21 ...", or "plain C". */
-const char *gnn_cpu_products(const struct gnn_device *d);
 
 #endif

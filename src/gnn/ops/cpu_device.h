@@ -25,6 +25,7 @@ static inline struct cpu_device *cpu_of(struct gnn_device *d)
 void *cpu_scratch(struct cpu_device *d, size_t bytes);
 
 void cpu_close(struct gnn_device *d);
+const char *cpu_products(const struct gnn_device *d);
 void *cpu_alloc(struct gnn_device *d, size_t bytes);
 void cpu_release(struct gnn_device *d, void *p);
 void cpu_zero(struct gnn_device *d, void *p, size_t bytes);

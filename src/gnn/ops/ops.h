@@ -84,18 +84,21 @@ struct gnn_attention {
 struct gnn_device;
 
 struct gnn_ops {
-    const char *name; /* "cpu" */
+    const char *name; /* "cpu", "cuda", "emulator" */
     size_t real_bytes;
     void (*close)(struct gnn_device *d);
+    const char *(*products)(const struct gnn_device *d); /* what computes products, for people */
 
     /* ---- memory ---- */
-    void *(*alloc)(struct gnn_device *d, size_t bytes); /* 64-byte aligned; aborts without memory */
+    /* 64-byte aligned. Without memory, aborts or makes the next sync() fail. */
+    void *(*alloc)(struct gnn_device *d, size_t bytes);
     void (*release)(struct gnn_device *d, void *p);
     void (*zero)(struct gnn_device *d, void *p, size_t bytes);
     void (*upload)(struct gnn_device *d, void *to, const void *from, size_t bytes);
     void (*download)(struct gnn_device *d, void *to, const void *from, size_t bytes); /* waits */
     int (*sync)(struct gnn_device *d, struct err *err);
-    /* The device's pointer to an array of the batch; a CPU returns the array itself. */
+    /* The device's pointer to an array of the batch; a CPU returns the array itself. On another
+     * device the pointer is valid until the next sync(). */
     const void *(*array)(struct gnn_device *d, const void *host, size_t bytes);
 
     /* ---- rows ---- */

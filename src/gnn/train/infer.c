@@ -17,15 +17,17 @@ static void count_batch(struct infer_result *r, const struct gnn_batch *b)
 }
 
 /* Calls fn for each batch over the ids. */
-static int each_batch(struct gnn_network *n, const struct dataset *d,
+static int each_batch(struct gnn_network *n, const struct dataset *d, struct gpu_store *store,
                       const struct loader_options *load, struct id_list ids, batch_fn fn, void *ctx,
                       struct infer_result *r, struct err *err)
 {
     struct loader *l;
     struct loader_options o = *load;
     const struct gnn_batch *b;
+    struct gnn_batch sampled;
     int rc = -1;
     o.shuffle = o.as_ready = false;
+    o.seeds_only = store != NULL;
     if (loader_open(&l, d, &o, err) < 0)
         return -1;
     if (loader_start(l, ids, 0, err) < 0)
@@ -37,10 +39,13 @@ static int each_batch(struct gnn_network *n, const struct dataset *d,
         r->wait_s += (double)(ready - start) / 1e9;
         if (rc <= 0)
             break;
-        if (b->n_nodes[0] > 0)
-            fn(ctx, b);
-        rc = network_sync(n, err);
-        count_batch(r, b);
+        rc = store ? gpu_store_batch(store, &o.sample, b, &sampled, err) : 0;
+        const struct gnn_batch *use = store ? &sampled : b;
+        if (rc == 0 && use->n_nodes[0] > 0)
+            fn(ctx, use);
+        if (rc == 0)
+            rc = network_sync(n, err);
+        count_batch(r, use);
         loader_give_back(l, b);
         r->compute_s += (double)(now_ns() - ready) / 1e9;
         if (rc < 0)
@@ -99,8 +104,9 @@ static void infer_batch(void *ctx, const struct gnn_batch *b)
     network_predict(s->network, s->r->class + b->first);
 }
 
-int infer_sampled(struct gnn_network *n, const struct dataset *d, const struct loader_options *load,
-                  struct id_list ids, struct infer_result *r, struct err *err)
+int infer_sampled(struct gnn_network *n, const struct dataset *d, struct gpu_store *store,
+                  const struct loader_options *load, struct id_list ids, struct infer_result *r,
+                  struct err *err)
 {
     uint64_t start = now_ns();
     struct sampled s = {n, r};
@@ -109,7 +115,7 @@ int infer_sampled(struct gnn_network *n, const struct dataset *d, const struct l
     if (load->sample.hops != network_program(n)->layers)
         return err_set(err, ERR_USAGE, "%d fanouts for a model of %d layers", load->sample.hops,
                        network_program(n)->layers);
-    if (each_batch(n, d, load, ids, infer_batch, &s, r, err) < 0)
+    if (each_batch(n, d, store, load, ids, infer_batch, &s, r, err) < 0)
         return -1;
     compare_labels(d, ids, r);
     r->wall_s = (double)(now_ns() - start) / 1e9;
@@ -203,7 +209,7 @@ static int run_layers(struct full *f, const struct loader_options *load, struct 
         o.no_slice = f->layer > 0;
         if (f->layer < last && reserve_carry(f, f->layer + 1, err) < 0)
             return -1;
-        if (each_batch(f->network, f->data, &o, f->layer < last ? all : ids,
+        if (each_batch(f->network, f->data, NULL, &o, f->layer < last ? all : ids,
                        f->layer < last ? inner_batch : last_batch, f, f->r, err) < 0)
             return err_prefix(err, "layer %d", f->layer);
         if (f->layer > 0 && !program_head_reads(f->p, f->p->carry[f->layer]))

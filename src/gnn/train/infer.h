@@ -13,6 +13,7 @@
 #ifndef GNN_TRAIN_INFER_H
 #define GNN_TRAIN_INFER_H
 
+#include "gnn/gpu/gpu_store.h"
 #include "gnn/load/loader.h"
 #include "gnn/model/network.h"
 
@@ -24,9 +25,11 @@ struct infer_result {
     double wall_s, compute_s, wait_s;
 };
 
-/* `load` gives fanouts, seed, batch size, threads, slots and the rank. */
-int infer_sampled(struct gnn_network *n, const struct dataset *d, const struct loader_options *load,
-                  struct id_list ids, struct infer_result *r, struct err *err);
+/* `load` gives fanouts, seed, batch size, threads, slots and the rank. With `store`, the GPU
+ * samples. */
+int infer_sampled(struct gnn_network *n, const struct dataset *d, struct gpu_store *store,
+                  const struct loader_options *load, struct id_list ids, struct infer_result *r,
+                  struct err *err);
 /* `load` gives batch size, threads and slots. */
 int infer_full(struct gnn_network *n, const struct dataset *d, const struct loader_options *load,
                struct id_list ids, struct infer_result *r, struct err *err);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "gnn/ops/cpu.h"
+#include "gnn/gpu/devices.h"
 #include "gnn/pages.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
@@ -18,6 +18,7 @@ struct trainer {
     struct train_position position;
     struct gnn_program program;
     struct gnn_device *device;
+    struct gpu_store *store; /* NULL: the threads of the loader sample on the host */
     struct gnn_network *network;
     struct loader *loader;
     struct gnn_adam adam;
@@ -83,6 +84,14 @@ int trainer_shared_reals(const struct dataset *d, const struct train_options *o,
     return 0;
 }
 
+/* The ranks add up gradients in host memory. */
+static int check_device(const struct train_options *o, struct err *err)
+{
+    if (o->comm && o->device && !str_eq(o->device, "cpu"))
+        return err_set(err, ERR_USAGE, "several ranks train on --device cpu only");
+    return 0;
+}
+
 int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
                  struct err *err)
 {
@@ -101,7 +110,11 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
     if (model_build(&t->setting.model, &t->program, err) < 0 ||
         network_check_memory(&t->program, memory_available(), err) < 0)
         goto fail;
-    t->device = gnn_cpu_open(o->threads, GNN_REAL_F32);
+    if (check_device(o, err) < 0 || gnn_device_open(&t->device, o->device, o->threads, err) < 0)
+        goto fail;
+    if (gpu_store_place(&t->store, o->place, t->device, d, &o->load.sample, err) < 0)
+        goto fail;
+    t->o.load.seeds_only = t->store != NULL;
     t->network = network_new(&t->program, t->device, o->load.sample.seed);
     if (start_position(t, err) < 0 || loader_open(&t->loader, d, &t->o.load, err) < 0)
         goto fail;
@@ -118,6 +131,7 @@ void trainer_close(struct trainer *t)
         return;
     loader_close(t->loader);
     network_free(t->network);
+    gpu_store_close(t->store);
     program_release(&t->program);
     if (t->device)
         t->device->ops->close(t->device);
@@ -235,6 +249,22 @@ static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoc
     return -1;
 }
 
+/* Trains one batch of the loader, or of the store for the loader's seeds. */
+static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoch_report *r,
+                       struct err *err)
+{
+    struct gnn_batch sampled;
+    if (t->store) {
+        uint64_t start = now_ns();
+        if (gpu_store_batch(t->store, &t->o.load.sample, b, &sampled, err) < 0)
+            return -1;
+        trace_add(t->o.load.trace, "sample on the GPU", start, b->epoch, b->index);
+        b = &sampled;
+    }
+    count_batch(r, b);
+    return train_batch(t, b, err);
+}
+
 /* Trains the batches that are left. Returns 0 at the end of the epoch. */
 static int train_batches(struct trainer *t, struct epoch_report *r, struct err *err)
 {
@@ -248,8 +278,7 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
         trace_add(t->o.load.trace, "wait for a batch", start, p->epoch, p->batch);
         if (rc <= 0)
             return rc;
-        count_batch(r, b);
-        rc = train_batch(t, b, err);
+        rc = train_given(t, b, r, err);
         loader_give_back(t->loader, b);
         r->train_s += (double)(now_ns() - ready) / 1e9;
         if (rc < 0)
@@ -311,5 +340,10 @@ const struct gnn_program *trainer_program(const struct trainer *t)
 
 const char *trainer_products(const struct trainer *t)
 {
-    return gnn_cpu_products(t->device);
+    return t->device->ops->products(t->device);
+}
+
+struct gpu_store *trainer_store(struct trainer *t)
+{
+    return t->store;
 }

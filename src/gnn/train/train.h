@@ -23,6 +23,7 @@
 #define GNN_TRAIN_TRAIN_H
 
 #include "gnn/comm/comm.h"
+#include "gnn/gpu/gpu_store.h"
 #include "gnn/load/loader.h"
 #include "gnn/train/checkpoint.h"
 
@@ -31,7 +32,9 @@ struct train_options {
     struct loader_options load;    /* its sample.seed also draws weights and dropout; the rank comes
                                       from comm */
     struct comm *comm;             /* NULL = one process */
-    int threads;                   /* that compute */
+    int threads;                   /* that compute, on the CPU */
+    const char *device;            /* see gnn/gpu/devices.h; NULL = "cpu" */
+    enum gpu_place place;          /* where the data lies; see gnn/gpu/gpu_store.h */
     double lr;
     const char *checkpoint;     /* file; NULL = none */
     int64_t checkpoint_batches; /* also save after so many batches; 0 = only after each epoch */
@@ -66,5 +69,6 @@ int64_t trainer_epochs_done(const struct trainer *t);
 struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
 const char *trainer_products(const struct trainer *t); /* what computes products */
+struct gpu_store *trainer_store(struct trainer *t);    /* the data on the GPU; NULL: on the host */
 
 #endif

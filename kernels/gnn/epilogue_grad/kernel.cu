@@ -1,0 +1,73 @@
+/* hone-plan
+{ "launches": [ { "kernel": "epilogue_grad", "grid": ["cdiv(R*cdiv(C, 8), 256)"], "block": [256],
+    "args": ["node", "y", "dy", "R", "C", "SLOPE", "LIMIT", "SEED_LO", "SEED_HI", "STEP", "PLACE"] } ] }
+*/
+// A thread serves up to eight elements of a row. After a ReLU (SLOPE = 0) an element with y <= 0 gets
+// 0 whether it was dropped or not, and one with y > 0 was kept, so it needs no random words.
+struct random_block {
+    unsigned w[4];
+};
+
+// The random words of elements 8 * group .. 8 * group + 7: one block of Philox4x32-10.
+__device__ __forceinline__ random_block random_words(unsigned long long group, unsigned place,
+                                                     unsigned step, unsigned k0, unsigned k1)
+{
+    unsigned a = (unsigned)group, b = (unsigned)(group >> 32), c = place, d = step;
+#pragma unroll
+    for (int round = 0; round < 10; round++) {
+        unsigned p = __umulhi(a, 0xD2511F53u), p_low = a * 0xD2511F53u;
+        unsigned q = __umulhi(c, 0xCD9E8D57u), q_low = c * 0xCD9E8D57u;
+        a = q ^ b ^ k0;
+        b = q_low;
+        c = p ^ d ^ k1;
+        d = p_low;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return {{a, b, c, d}};
+}
+
+// Which elements of a row dropout keeps. Remembers the last block, because neighbours share it.
+struct dropout {
+    unsigned limit, place, step, k0, k1;
+    unsigned long long group = ~0ull;
+    random_block words = {};
+
+    __device__ dropout(unsigned limit, unsigned place, unsigned step, unsigned k0, unsigned k1)
+        : limit(limit), place(place), step(step), k0(k0), k1(k1)
+    {
+    }
+    __device__ __forceinline__ bool keeps(unsigned long long i)
+    {
+        if (i / 8 != group) {
+            group = i / 8;
+            words = random_words(group, place, step, k0, k1);
+        }
+        unsigned lane = (unsigned)i % 8;
+        unsigned w = lane < 4 ? (lane < 2 ? words.w[0] : words.w[1]) : (lane < 6 ? words.w[2] : words.w[3]);
+        return (w >> (16 * (lane & 1)) & 0xffffu) >= limit;
+    }
+    __device__ __forceinline__ float scale() const { return 65536.f / (65536.f - (float)limit); }
+};
+
+extern "C" __global__ void epilogue_grad(const int *node, const float *y, float *dy, long long rows,
+                                         int width, int slope_ppm, unsigned limit, unsigned seed_low,
+                                         unsigned seed_high, unsigned step, unsigned place)
+{
+    long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    int groups = (width + 7) / 8;
+    long long r = t / groups;
+    if (r >= rows)
+        return;
+    float slope = (float)(slope_ppm / 1e6);
+    dropout drop(limit, place, step, seed_low, seed_high);
+    for (int c = (int)(t % groups) * 8, end = min(c + 8, width); c < end; c++) {
+        float v = dy[r * width + c];
+        bool positive = y[r * width + c] > 0;
+        if (limit)
+            v = drop.keeps((unsigned long long)node[r] * width + c) ? drop.scale() * v : 0.f;
+        if (!positive)
+            v = slope_ppm ? slope * v : 0.f;
+        dy[r * width + c] = v;
+    }
+}

@@ -1,0 +1,33 @@
+#include "hone_ref.h"
+
+/* The 16 random bits of element i: half-word i % 8 of a block of Philox4x32-10. */
+HONE_FN uint32_t random_bits(uint64_t i, uint32_t place, uint32_t step, uint32_t k0, uint32_t k1)
+{
+    uint32_t c[4] = {(uint32_t)(i / 8), (uint32_t)(i / 8 >> 32), place, step};
+    for (int round = 0; round < 10; round++) {
+        uint64_t p = (uint64_t)c[0] * 0xD2511F53u, q = (uint64_t)c[2] * 0xCD9E8D57u;
+        c[0] = (uint32_t)(q >> 32) ^ c[1] ^ k0;
+        c[2] = (uint32_t)(p >> 32) ^ c[3] ^ k1;
+        c[1] = (uint32_t)q;
+        c[3] = (uint32_t)p;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    return c[i % 8 / 2] >> (16 * (i % 2)) & 0xffffu;
+}
+
+/* One unit per element of dy. */
+PHASE(reference)
+{
+    int64_t r = unit / AX(C), c = unit % AX(C);
+    double v = IN(dy, unit);
+    if (AX(LIMIT) > 0) {
+        uint64_t i = (uint64_t)IN(node, r) * (uint64_t)AX(C) + (uint64_t)c;
+        int keep = random_bits(i, (uint32_t)AX(PLACE), (uint32_t)AX(STEP), (uint32_t)AX(SEED_LO),
+                               (uint32_t)AX(SEED_HI)) >= (uint32_t)AX(LIMIT);
+        v *= keep ? 65536.0 / (65536.0 - (double)AX(LIMIT)) : 0;
+    }
+    if (!(IN(y, unit) > 0))
+        v *= (double)AX(SLOPE) / 1e6;
+    OUT(dy, unit, v);
+}

@@ -1,0 +1,30 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "gather8", "grid": ["cdiv(N*(D/8), 256)"], "block": [256], "args": ["node", "x", "y", "N", "D/8"],
+      "when": "D % 8 == 0 && alignof(x) >= 16 && alignof(y) >= 16" },
+    { "kernel": "gather1", "grid": ["cdiv(N*D, 256)"], "block": [256], "args": ["node", "x", "y", "N", "D"],
+      "when": "!(D % 8 == 0 && alignof(x) >= 16 && alignof(y) >= 16)" } ] }
+*/
+// A thread of gather8 reads 16 bytes of a row and writes 32; gather1 serves other sizes and
+// addresses, one element for each thread.
+#include <cuda_fp16.h>
+
+extern "C" __global__ void gather8(const int *node, const uint4 *x, float4 *y, long long rows, int groups)
+{
+    long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= rows * groups)
+        return;
+    uint4 v = x[(long long)node[t / groups] * groups + t % groups];
+    const __half2 *h = reinterpret_cast<const __half2 *>(&v);
+    float2 a = __half22float2(h[0]), b = __half22float2(h[1]), c = __half22float2(h[2]),
+           d = __half22float2(h[3]);
+    y[2 * t] = make_float4(a.x, a.y, b.x, b.y);
+    y[2 * t + 1] = make_float4(c.x, c.y, d.x, d.y);
+}
+
+extern "C" __global__ void gather1(const int *node, const __half *x, float *y, long long rows, int dim)
+{
+    long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (t < rows * dim)
+        y[t] = __half2float(x[(long long)node[t / dim] * dim + t % dim]);
+}

@@ -1,0 +1,7 @@
+#include "hone_ref.h"
+
+/* One unit per element of y. */
+PHASE(reference)
+{
+    OUT(y, unit, IN(x, (int64_t)IN(id, unit / AX(D)) * AX(D) + unit % AX(D)));
+}

@@ -1,0 +1,80 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "segment4", "grid": ["cdiv(N, 8)"], "block": [32, 8],
+      "args": ["row", "col", "x", "y", "N", "D/4", "MEAN"],
+      "when": "D % 4 == 0 && alignof(x) >= 16 && alignof(y) >= 16" },
+    { "kernel": "segment1", "grid": ["cdiv(N, 8)"], "block": [32, 8],
+      "args": ["row", "col", "x", "y", "N", "D", "MEAN"],
+      "when": "!(D % 4 == 0 && alignof(x) >= 16 && alignof(y) >= 16)" } ] }
+*/
+// One warp for each target, eight targets in a block. The lanes stride over the features, in groups
+// of four where the addresses allow it. Loads of four rows are in flight at a time. The kernel waits
+// for memory, so it can afford Kahan's compensated sum: a target with thousands of neighbours gets
+// the same precision as one with ten.
+struct total {
+    float sum, lost;
+    __device__ __forceinline__ void add(float v)
+    {
+        float y = v - lost, t = sum + y;
+        lost = (t - sum) - y;
+        sum = t;
+    }
+};
+
+template <class T> struct lanes;
+template <> struct lanes<float> {
+    total a = {};
+    __device__ __forceinline__ void add(float v) { a.add(v); }
+    __device__ __forceinline__ float times(float f) const { return a.sum * f; }
+};
+template <> struct lanes<float4> {
+    total a = {}, b = {}, c = {}, d = {};
+    __device__ __forceinline__ void add(float4 v)
+    {
+        a.add(v.x);
+        b.add(v.y);
+        c.add(v.z);
+        d.add(v.w);
+    }
+    __device__ __forceinline__ float4 times(float f) const
+    {
+        return make_float4(a.sum * f, b.sum * f, c.sum * f, d.sum * f);
+    }
+};
+
+template <class T>
+__device__ __forceinline__ void segment(const int *row, const int *col, const T *x, T *y, int targets,
+                                        int dim, int mean)
+{
+    long long i = (long long)blockIdx.x * 8 + threadIdx.y;
+    if (i >= targets)
+        return;
+    int first = row[i], end = row[i + 1];
+    float factor = mean && end > first ? 1.f / (float)(end - first) : 1.f;
+    for (int d = threadIdx.x; d < dim; d += 32) {
+        lanes<T> sum;
+        int e = first;
+        for (; e + 4 <= end; e += 4) {
+            T v[4];
+            for (int k = 0; k < 4; k++)
+                v[k] = x[(long long)col[e + k] * dim + d];
+            for (int k = 0; k < 4; k++)
+                sum.add(v[k]);
+        }
+        for (; e < end; e++)
+            sum.add(x[(long long)col[e] * dim + d]);
+        y[i * dim + d] = sum.times(factor);
+    }
+}
+
+extern "C" __global__ void segment4(const int *row, const int *col, const float4 *x, float4 *y,
+                                    int targets, int dim, int mean)
+{
+    segment(row, col, x, y, targets, dim, mean);
+}
+
+extern "C" __global__ void segment1(const int *row, const int *col, const float *x, float *y,
+                                    int targets, int dim, int mean)
+{
+    segment(row, col, x, y, targets, dim, mean);
+}

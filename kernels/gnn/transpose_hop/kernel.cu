@@ -1,0 +1,85 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "count", "grid": ["cdiv(E, 256)"], "block": [256], "args": ["col", "next", "E"] },
+    { "kernel": "scan", "grid": [1], "block": [1024], "args": ["next", "t_row", "V"] },
+    { "kernel": "place", "grid": ["cdiv(N, 8)"], "block": [32, 8],
+      "args": ["row", "col", "t_row", "next", "mixed", "target", "N"] },
+    { "kernel": "order", "grid": ["cdiv(V, 8)"], "block": [32, 8],
+      "args": ["t_row", "mixed", "target", "t_edge", "t_dst", "V"] } ],
+  "workspace": { "next": { "bytes": "4*V", "init": "zero" }, "mixed": { "bytes": "4*E", "init": "none" },
+                 "target": { "bytes": "4*E", "init": "none" } } }
+*/
+// A counting sort of the edges by source. `count` counts the edges of each source. `scan` turns the
+// counts into t_row. `place` puts each edge into the range of its source, in the order in which the
+// threads happen to arrive. `order` then gives every edge the rank that it has among the edges of its
+// source, so the result does not depend on that order.
+extern "C" __global__ void count(const int *col, int *next, int edges)
+{
+    int e = blockIdx.x * blockDim.x + threadIdx.x;
+    if (e < edges)
+        atomicAdd(&next[col[e]], 1);
+}
+
+// One block. Sets t_row to the sums of all counts before each source, and the counts to 0.
+extern "C" __global__ void scan(int *next, int *t_row, int sources)
+{
+    __shared__ int warp_sum[32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, before = 0;
+    for (int j0 = 0; j0 < sources; j0 += 1024) {
+        int j = j0 + threadIdx.x, own = j < sources ? next[j] : 0, v = own;
+        for (int n = 1; n < 32; n *= 2) {
+            int other = __shfl_up_sync(~0u, v, n);
+            v += lane >= n ? other : 0;
+        }
+        if (lane == 31)
+            warp_sum[warp] = v;
+        __syncthreads();
+        if (warp == 0) {
+            int s = warp_sum[lane];
+            for (int n = 1; n < 32; n *= 2) {
+                int other = __shfl_up_sync(~0u, s, n);
+                s += lane >= n ? other : 0;
+            }
+            warp_sum[lane] = s;
+        }
+        __syncthreads();
+        int start = before + (warp ? warp_sum[warp - 1] : 0) + v - own;
+        if (j < sources) {
+            t_row[j] = start;
+            next[j] = 0;
+        }
+        before += warp_sum[31];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0)
+        t_row[sources] = before;
+}
+
+extern "C" __global__ void place(const int *row, const int *col, const int *t_row, int *next, int *mixed,
+                                 int *target, int targets)
+{
+    int i = blockIdx.x * 8 + threadIdx.y;
+    if (i >= targets)
+        return;
+    for (int e = row[i] + threadIdx.x, end = row[i + 1]; e < end; e += 32) {
+        int j = col[e];
+        mixed[t_row[j] + atomicAdd(&next[j], 1)] = e;
+        target[e] = i;
+    }
+}
+
+extern "C" __global__ void order(const int *t_row, const int *mixed, const int *target, int *t_edge,
+                                 int *t_dst, int sources)
+{
+    int j = blockIdx.x * 8 + threadIdx.y;
+    if (j >= sources)
+        return;
+    int first = t_row[j], end = t_row[j + 1];
+    for (int p = first + threadIdx.x; p < end; p += 32) {
+        int e = mixed[p], rank = 0;
+        for (int q = first; q < end; q++)
+            rank += mixed[q] < e;
+        t_edge[first + rank] = e;
+        t_dst[first + rank] = target[e];
+    }
+}

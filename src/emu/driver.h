@@ -1,0 +1,32 @@
+/*
+ * driver.h - the emulator behind the interface of the CUDA driver.
+ *
+ *     struct cu_driver cu;
+ *     if (emu_driver_open(&cu, true, err) < 0) ...
+ *     cu_context_open(&cu, 0, 0, &ctx, err);            and so on, as with a GPU
+ *     emu_driver_close();
+ *
+ * A program that runs kernels through src/cuda/ runs on the emulator too: it takes this driver in
+ * place of the one that cu_driver_load() gives. Rules:
+ *   1. There is one emulated GPU in a process, because the driver's functions take no context.
+ *      emu_driver_open() fails while it is open. Its functions may be called from one thread at a
+ *      time.
+ *   2. Every call has finished when it returns, so streams and events only exist.
+ *   3. A module is PTX text. cuModuleLoadData refuses machine code with CU_NO_BINARY_FOR_GPU.
+ *   4. A launch that faults, or that the sanitizer objects to, fails with CU_LAUNCH_FAILED. The
+ *      driver's text for this error then says what happened, and every later call fails too.
+ *   5. Functions that a program needs only with a GPU (tensor maps, memory of other processes,
+ *      variables of modules) are NULL.
+ */
+#ifndef EMU_DRIVER_H
+#define EMU_DRIVER_H
+
+#include <stdbool.h>
+
+#include "cuda/driver.h"
+
+/* With `sanitize`, the emulator also looks for races and for reads of memory that nobody wrote. */
+int emu_driver_open(struct cu_driver *out, bool sanitize, struct err *err);
+void emu_driver_close(void);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * gpu.h - a GPU, or the emulator in its place, as a device of gnn/ops/ops.h.
+ *
+ *     struct gnn_device *d;
+ *     if (gnn_gpu_open(&d, GNN_CUDA, 0, err) < 0) ...
+ *     d->ops->close(d);
+ *
+ * Every operation is a kernel of kernels/gnn/ that Hone's judge has passed, as the C that
+ * `hone export` wrote. Both kinds run the same code on a `struct cu_driver`: that of libcuda, or
+ * that of emu/driver.h. All work goes to one stream, so the order of the calls is that of the work.
+ */
+#ifndef GNN_GPU_GPU_H
+#define GNN_GPU_GPU_H
+
+#include "gnn/ops/ops.h"
+
+enum gnn_gpu_kind { GNN_CUDA, GNN_EMULATOR };
+
+/* `ordinal` is the number of the GPU. */
+int gnn_gpu_open(struct gnn_device **out, enum gnn_gpu_kind kind, int ordinal, struct err *err);
+
+#endif

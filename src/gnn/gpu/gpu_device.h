@@ -1,0 +1,163 @@
+/*
+ * gpu_device.h - the inside of a GPU device. Private to gnn/gpu/.
+ */
+#ifndef GNN_GPU_GPU_DEVICE_H
+#define GNN_GPU_GPU_DEVICE_H
+
+#include "base/vec.h"
+#include "cuda/driver.h"
+#include "gnn/ops/ops.h"
+
+#include "gnn_adam_step.h"
+#include "gnn_add_scaled.h"
+#include "gnn_attend.h"
+#include "gnn_attend_grad.h"
+#include "gnn_column_sum.h"
+#include "gnn_edge_softmax.h"
+#include "gnn_edge_softmax_grad.h"
+#include "gnn_epilogue_grad.h"
+#include "gnn_epilogue_rows.h"
+#include "gnn_gather_half.h"
+#include "gnn_gather_rows.h"
+#include "gnn_head_dot.h"
+#include "gnn_head_dot_grad.h"
+#include "gnn_head_mean.h"
+#include "gnn_head_mean_grad.h"
+#include "gnn_load_half.h"
+#include "gnn_loss_rows.h"
+#include "gnn_mark_nodes.h"
+#include "gnn_norm_apply.h"
+#include "gnn_norm_grad.h"
+#include "gnn_norm_stats.h"
+#include "gnn_number_hop.h"
+#include "gnn_predict_rows.h"
+#include "gnn_product.h"
+#include "gnn_product_nt.h"
+#include "gnn_product_tn.h"
+#include "gnn_sample_hop.h"
+#include "gnn_segment_grad.h"
+#include "gnn_segment_max.h"
+#include "gnn_segment_max_grad.h"
+#include "gnn_segment_sum.h"
+#include "gnn_source_sum.h"
+#include "gnn_transpose_hop.h"
+
+/* The folders of kernels/gnn/ that the operations use. */
+/* clang-format off */
+#define GPU_KERNELS(X) \
+    X(adam_step) X(add_scaled) X(attend) X(attend_grad) X(column_sum) \
+    X(edge_softmax) X(edge_softmax_grad) X(epilogue_grad) X(epilogue_rows) X(gather_half) \
+    X(gather_rows) X(head_dot) X(head_dot_grad) X(head_mean) X(head_mean_grad) \
+    X(load_half) X(loss_rows) X(mark_nodes) X(norm_apply) X(norm_grad) \
+    X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_nt) \
+    X(product_tn) X(sample_hop) X(segment_grad) X(segment_max) X(segment_max_grad) \
+    X(segment_sum) X(source_sum) X(transpose_hop)
+/* clang-format on */
+
+/* A piece of device memory that arrays of the batch share. */
+struct gpu_chunk {
+    cu_ptr at;
+    size_t bytes, used;
+};
+
+/* Host memory that copies to or from the device use, and its counterpart there. */
+struct gpu_mail {
+    void *host; /* pinned */
+    cu_ptr at;
+};
+
+struct gpu_device {
+    struct gnn_device base;
+    const struct cu_driver *cu;
+    struct cu_driver emulated; /* `cu` points here on the emulator */
+    bool is_emulator, has_context;
+    cu_device gpu;
+    cu_stream stream;
+    char products[160];
+#define X(name) struct gnn_##name name;
+    struct {
+        GPU_KERNELS(X)
+    } kernel;
+#undef X
+    VEC(struct gpu_chunk) batch; /* the arrays of this batch; sync() empties it */
+    size_t batch_bytes;          /* the largest batch so far */
+    cu_ptr workspace;            /* of kernels; grows */
+    size_t workspace_bytes;
+    struct gpu_mail sums, adam;    /* the results of `loss`; the parameters of Adam */
+    struct gnn_loss *pending_loss; /* where sync() puts the sums; NULL = nowhere */
+    struct err err;                /* the first failure; every later operation does nothing */
+    bool failed;
+};
+
+static inline struct gpu_device *gpu_of(struct gnn_device *d)
+{
+    return (struct gpu_device *)d;
+}
+
+static inline cu_ptr address_of(const void *p)
+{
+    return (cu_ptr)(uintptr_t)p;
+}
+
+static inline void *pointer_to(cu_ptr p)
+{
+    return (void *)(uintptr_t)p;
+}
+
+/* Notes the first failure. */
+void gpu_fail(struct gpu_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Does the same for the result of a function of cuda/, whose message is in *err. */
+void gpu_note(struct gpu_device *d, int rc, const struct err *err);
+/* Makes room for a kernel's workspace. Returns NULL after a failure, or if bytes is 0. */
+void *gpu_workspace(struct gpu_device *d, size_t bytes);
+/* Device memory that is valid until the next sync(). Returns NULL after a failure. */
+void *gpu_batch_room(struct gpu_device *d, size_t bytes);
+
+/* ---- gpu_kernels.c: gpu_run_NAME(d, args) queues a kernel with the workspace that it needs ----
+ */
+#define X(name) void gpu_run_##name(struct gpu_device *d, struct gnn_##name##_args a);
+GPU_KERNELS(X)
+#undef X
+
+/* ---- gpu_memory.c ---- */
+void *gpu_alloc(struct gnn_device *dev, size_t bytes);
+void gpu_release(struct gnn_device *dev, void *p);
+void gpu_zero(struct gnn_device *dev, void *p, size_t bytes);
+void gpu_set(struct gpu_device *d, void *p, uint8_t byte, size_t bytes);
+void gpu_upload(struct gnn_device *dev, void *to, const void *from, size_t bytes);
+void gpu_download(struct gnn_device *dev, void *to, const void *from, size_t bytes);
+void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
+const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
+int gpu_sync(struct gnn_device *dev, struct err *err);
+/* Gives back all memory that gpu_memory.c allocated itself. */
+void gpu_memory_close(struct gpu_device *d);
+
+/* ---- gpu_ops.c, gpu_attention.c ---- */
+extern const struct gnn_ops gpu_ops_cuda, gpu_ops_emulator;
+/* A factor as a whole number of millionths, as the kernels take it. Fails if it is not one. */
+int64_t gpu_millionths(struct gpu_device *d, double factor);
+void gpu_head_mean(struct gnn_device *dev, int64_t rows, int64_t heads, int64_t dim, const void *x,
+                   void *out);
+void gpu_head_mean_grad(struct gnn_device *dev, int64_t rows, int64_t heads, int64_t dim,
+                        const void *dout, void *dx, bool add);
+void gpu_head_dot(struct gnn_device *dev, int64_t rows, const struct gnn_attention *at,
+                  const void *z, const void *a, void *score);
+void gpu_head_dot_grad(struct gnn_device *dev, int64_t rows, const struct gnn_attention *at,
+                       const void *dscore, const void *z, void *da);
+void gpu_edge_softmax(struct gnn_device *dev, const struct gnn_hop *h,
+                      const struct gnn_attention *at, const void *src_score, const void *dst_score,
+                      void *weight);
+void gpu_edge_softmax_grad(struct gnn_device *dev, const struct gnn_hop *h,
+                           const struct gnn_attention *at, const void *src_score,
+                           const void *dst_score, const void *weight, const void *z,
+                           const void *dout, void *dscore, void *dsrc, void *ddst);
+void gpu_attend(struct gnn_device *dev, const struct gnn_hop *h, const struct gnn_attention *at,
+                const void *weight, const void *z, void *out);
+void gpu_attend_grad(struct gnn_device *dev, const struct gnn_hop *h,
+                     const struct gnn_attention *at, const void *weight, const void *dout,
+                     const void *dsrc, const void *ddst, const void *a_src, const void *a_dst,
+                     void *dz, bool add);
+void gpu_close(struct gnn_device *dev);
+const char *gpu_products(const struct gnn_device *dev);
+
+#endif

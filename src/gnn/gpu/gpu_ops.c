@@ -1,0 +1,378 @@
+/*
+ * gpu_ops.c - the operations of ops.h as calls of exported kernels.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/util.h"
+#include "cuda/memory.h"
+#include "gnn/gpu/gpu_device.h"
+#include "gnn/ops/dropout.h"
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void load(struct gnn_device *dev, enum gnn_type type, int64_t n, const void *x, void *out)
+{
+    struct gpu_device *d = gpu_of(dev);
+    if (n == 0)
+        return;
+    if (type == GNN_F32)
+        gpu_copy(d, out, x, (size_t)n * sizeof(float));
+    else
+        gpu_run_load_half(d, (struct gnn_load_half_args){.x = x, .y = out, .N = n});
+}
+
+static void gather(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
+                   const int32_t *id, void *out)
+{
+    /* The kernel does not read V, the number of rows of x: ops.h promises that the ids fit. */
+    if (rows > 0)
+        gpu_run_gather_rows(
+            gpu_of(dev),
+            (struct gnn_gather_rows_args){
+                .id = id, .x = x, .y = out, .N = rows, .V = INT32_MAX / MAX(width, 1), .D = width});
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
+                      int32_t *t_edge, int32_t *t_dst)
+{
+    if (h->n_edges == 0) {
+        gpu_zero(dev, t_row, (size_t)(h->n_src + 1) * sizeof *t_row);
+        return;
+    }
+    gpu_run_transpose_hop(gpu_of(dev), (struct gnn_transpose_hop_args){.row = h->row,
+                                                                       .col = h->col,
+                                                                       .t_row = t_row,
+                                                                       .t_edge = t_edge,
+                                                                       .t_dst = t_dst,
+                                                                       .N = h->n_dst,
+                                                                       .E = h->n_edges,
+                                                                       .V = h->n_src});
+}
+
+static void segment(struct gnn_device *dev, enum gnn_segment kind, const struct gnn_hop *h,
+                    int64_t width, const void *x, void *out, int32_t *arg)
+{
+    size_t elems = (size_t)(h->n_dst * width);
+    if (h->n_edges == 0) {
+        gpu_zero(dev, out, elems * sizeof(float));
+        if (arg)
+            gpu_set(gpu_of(dev), arg, 0xff, elems * sizeof *arg);
+        return;
+    }
+    if (kind == GNN_MAX) {
+        gpu_run_segment_max(gpu_of(dev), (struct gnn_segment_max_args){.row = h->row,
+                                                                       .col = h->col,
+                                                                       .x = x,
+                                                                       .y = out,
+                                                                       .arg = arg,
+                                                                       .N = h->n_dst,
+                                                                       .E = h->n_edges,
+                                                                       .V = h->n_src,
+                                                                       .D = width});
+        return;
+    }
+    gpu_run_segment_sum(gpu_of(dev), (struct gnn_segment_sum_args){.row = h->row,
+                                                                   .col = h->col,
+                                                                   .x = x,
+                                                                   .y = out,
+                                                                   .N = h->n_dst,
+                                                                   .E = h->n_edges,
+                                                                   .V = h->n_src,
+                                                                   .D = width,
+                                                                   .MEAN = kind == GNN_MEAN});
+}
+
+static void segment_grad(struct gnn_device *dev, enum gnn_segment kind, const struct gnn_hop *h,
+                         int64_t width, const void *dout, const int32_t *arg, void *dx, bool add)
+{
+    if (h->n_edges == 0) {
+        if (!add)
+            gpu_zero(dev, dx, (size_t)(h->n_src * width) * sizeof(float));
+        return;
+    }
+    if (kind == GNN_MAX) {
+        gpu_run_segment_max_grad(gpu_of(dev), (struct gnn_segment_max_grad_args){.t_row = h->t_row,
+                                                                                 .t_dst = h->t_dst,
+                                                                                 .dy = dout,
+                                                                                 .arg = arg,
+                                                                                 .dx = dx,
+                                                                                 .N = h->n_dst,
+                                                                                 .E = h->n_edges,
+                                                                                 .V = h->n_src,
+                                                                                 .D = width,
+                                                                                 .ADD = add});
+        return;
+    }
+    gpu_run_segment_grad(gpu_of(dev), (struct gnn_segment_grad_args){.row = h->row,
+                                                                     .t_row = h->t_row,
+                                                                     .t_dst = h->t_dst,
+                                                                     .dy = dout,
+                                                                     .dx = dx,
+                                                                     .N = h->n_dst,
+                                                                     .E = h->n_edges,
+                                                                     .V = h->n_src,
+                                                                     .D = width,
+                                                                     .MEAN = kind == GNN_MEAN,
+                                                                     .ADD = add});
+}
+
+/* ---- epilogues and products ------------------------------------------------------------------ */
+
+int64_t gpu_millionths(struct gpu_device *d, double factor)
+{
+    int64_t n = (int64_t)llround(factor * 1e6);
+    if (!(fabs(factor * 1e6 - (double)n) < 1e-6) || n < 0 || n > 1000000000)
+        gpu_fail(d, "the GPU takes factors of whole millionths, from 0 to 1000, not %g", factor);
+    return n;
+}
+
+/* An epilogue as the numbers that the kernels take. */
+struct epilogue_axes {
+    int64_t slope, limit, seed_low, seed_high, step, place, has_bias;
+    const void *bias, *node;
+};
+
+/* `any` is an address that the kernel may get in place of one that it does not read. */
+static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilogue *ep,
+                                    const void *any)
+{
+    double slope = ep->act == GNN_RELU ? 0 : ep->act == GNN_LEAKY ? ep->slope : 1;
+    struct epilogue_axes a = {.slope = gpu_millionths(d, slope),
+                              .limit = ep->drop > 0 ? (int64_t)dropout_limit(ep->drop) : 0,
+                              .seed_low = (int64_t)(ep->seed & UINT32_MAX),
+                              .seed_high = (int64_t)(ep->seed >> 32),
+                              .step = ep->step,
+                              .place = ep->place,
+                              .has_bias = ep->bias != NULL,
+                              .bias = ep->bias ? ep->bias : any,
+                              .node = ep->node ? (const void *)ep->node : any};
+    if (a.limit && !ep->node)
+        gpu_fail(d, "dropout on the GPU needs the ids of the nodes");
+    return a;
+}
+
+static void product(struct gnn_device *dev, int64_t rows, int64_t width,
+                    const struct gnn_term *term, int terms, const struct gnn_epilogue *ep,
+                    void *out)
+{
+    struct gpu_device *d = gpu_of(dev);
+    const struct gnn_epilogue none = {.act = GNN_LINEAR};
+    for (int t = 0; t < terms && rows > 0; t++) {
+        struct epilogue_axes a = axes_of(d, t == terms - 1 ? ep : &none, term[t].w);
+        gpu_run_product(d, (struct gnn_product_args){.x = term[t].x,
+                                                     .w = term[t].w,
+                                                     .bias = a.bias,
+                                                     .node = a.node,
+                                                     .y = out,
+                                                     .M = rows,
+                                                     .N = width,
+                                                     .K = term[t].k,
+                                                     .ADD = t > 0,
+                                                     .BIAS = a.has_bias,
+                                                     .SLOPE = a.slope,
+                                                     .LIMIT = a.limit,
+                                                     .SEED_LO = a.seed_low,
+                                                     .SEED_HI = a.seed_high,
+                                                     .STEP = a.step,
+                                                     .PLACE = a.place});
+    }
+}
+
+static void product_grad_x(struct gnn_device *dev, int64_t rows, int64_t width, int64_t k,
+                           const void *dout, const void *w, void *dx, bool add)
+{
+    if (rows > 0)
+        gpu_run_product_nt(
+            gpu_of(dev),
+            (struct gnn_product_nt_args){
+                .dy = dout, .w = w, .dx = dx, .M = rows, .N = width, .K = k, .ADD = add});
+}
+
+static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width, int64_t k,
+                           const void *x, const void *dout, void *dw)
+{
+    if (rows == 0)
+        gpu_zero(dev, dw, (size_t)(k * width) * sizeof(float));
+    else
+        gpu_run_product_tn(gpu_of(dev),
+                           (struct gnn_product_tn_args){
+                               .x = x, .dy = dout, .dw = dw, .M = rows, .N = width, .K = k});
+}
+
+static void apply(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
+                  const struct gnn_epilogue *ep, void *out)
+{
+    struct gpu_device *d = gpu_of(dev);
+    struct epilogue_axes a = axes_of(d, ep, x);
+    if (rows == 0)
+        return;
+    gpu_copy(d, out, x, (size_t)(rows * width) * sizeof(float));
+    gpu_run_epilogue_rows(d, (struct gnn_epilogue_rows_args){.bias = a.bias,
+                                                             .node = a.node,
+                                                             .y = out,
+                                                             .R = rows,
+                                                             .C = width,
+                                                             .BIAS = a.has_bias,
+                                                             .SLOPE = a.slope,
+                                                             .LIMIT = a.limit,
+                                                             .SEED_LO = a.seed_low,
+                                                             .SEED_HI = a.seed_high,
+                                                             .STEP = a.step,
+                                                             .PLACE = a.place});
+}
+
+static void apply_grad(struct gnn_device *dev, int64_t rows, int64_t width, const void *out,
+                       const struct gnn_epilogue *ep, void *dout)
+{
+    struct gpu_device *d = gpu_of(dev);
+    struct epilogue_axes a = axes_of(d, ep, out);
+    if (rows == 0 || (ep->act == GNN_LINEAR && a.limit == 0))
+        return;
+    gpu_run_epilogue_grad(d, (struct gnn_epilogue_grad_args){.node = a.node,
+                                                             .y = out,
+                                                             .dy = dout,
+                                                             .R = rows,
+                                                             .C = width,
+                                                             .SLOPE = a.slope,
+                                                             .LIMIT = a.limit,
+                                                             .SEED_LO = a.seed_low,
+                                                             .SEED_HI = a.seed_high,
+                                                             .STEP = a.step,
+                                                             .PLACE = a.place});
+}
+
+static void scale(struct gnn_device *dev, int64_t n, double a, const void *from, void *to, bool add)
+{
+    struct gpu_device *d = gpu_of(dev);
+    if (n > 0)
+        gpu_run_add_scaled(
+            d, (struct gnn_add_scaled_args){
+                   .x = from, .y = to, .N = n, .FACTOR = gpu_millionths(d, a), .ADD = add});
+}
+
+static void column_sum(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
+                       void *sum)
+{
+    if (rows == 0)
+        gpu_zero(dev, sum, (size_t)width * sizeof(float));
+    else
+        gpu_run_column_sum(gpu_of(dev),
+                           (struct gnn_column_sum_args){.x = x, .sum = sum, .R = rows, .C = width});
+}
+
+/* ---- batch norm ------------------------------------------------------------------------------ */
+
+static void batch_norm(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
+                       const void *gain, void *running, void *saved, const struct gnn_epilogue *ep,
+                       void *out)
+{
+    struct gpu_device *d = gpu_of(dev);
+    if (rows == 0)
+        return;
+    if (saved)
+        gpu_run_norm_stats(d,
+                           (struct gnn_norm_stats_args){
+                               .x = x, .running = running, .saved = saved, .R = rows, .C = width});
+    gpu_run_norm_apply(d, (struct gnn_norm_apply_args){.x = x,
+                                                       .stat = saved ? saved : running,
+                                                       .gain = gain,
+                                                       .y = out,
+                                                       .R = rows,
+                                                       .C = width,
+                                                       .RUNNING = !saved});
+    apply(dev, rows, width, out, ep, out);
+}
+
+static void batch_norm_grad(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
+                            const void *gain, const void *saved, const void *dout, void *dgain,
+                            void *dx, bool add)
+{
+    if (rows > 0)
+        gpu_run_norm_grad(gpu_of(dev), (struct gnn_norm_grad_args){.x = x,
+                                                                   .gain = gain,
+                                                                   .saved = saved,
+                                                                   .dy = dout,
+                                                                   .dgain = dgain,
+                                                                   .dx = dx,
+                                                                   .R = rows,
+                                                                   .C = width,
+                                                                   .ADD = add});
+}
+
+/* ---- the end of a training step -------------------------------------------------------------- */
+
+static void loss(struct gnn_device *dev, int64_t rows, int64_t classes, const void *logits,
+                 const int32_t *label, void *dlogits, struct gnn_loss *out)
+{
+    struct gpu_device *d = gpu_of(dev);
+    struct err err = ERR_INIT;
+    if (!dlogits)
+        dlogits = gpu_batch_room(d, (size_t)(rows * classes) * sizeof(float));
+    gpu_run_loss_rows(d, (struct gnn_loss_rows_args){.x = logits,
+                                                     .label = label,
+                                                     .dx = dlogits,
+                                                     .sums = pointer_to(d->sums.at),
+                                                     .R = rows,
+                                                     .C = classes});
+    if (!d->failed)
+        gpu_note(
+            d,
+            cu_copy_to_host(d->cu, d->sums.host, d->sums.at, 3 * sizeof(double), d->stream, &err),
+            &err);
+    d->pending_loss = out;
+}
+
+static void predict(struct gnn_device *dev, int64_t rows, int64_t classes, const void *logits,
+                    int32_t *best)
+{
+    struct gpu_device *d = gpu_of(dev);
+    size_t bytes = (size_t)rows * sizeof *best;
+    void *room = gpu_batch_room(d, bytes);
+    if (rows > 0)
+        gpu_run_predict_rows(
+            d, (struct gnn_predict_rows_args){.x = logits, .best = room, .R = rows, .C = classes});
+    gpu_download(dev, best, room, bytes);
+}
+
+/* The parameters change with every step, so they travel in memory. The last step has read them:
+ * there is a sync() between two steps. */
+static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, const void *grad,
+                 void *weight, void *moment1, void *moment2)
+{
+    struct gpu_device *d = gpu_of(dev);
+    float *p = d->adam.host;
+    enum { RATE = 0, EPS, ROOT, BETA1, BETA2, COUNT };
+    p[RATE] = (float)(s->lr / s->correct1);
+    p[EPS] = (float)s->eps;
+    p[ROOT] = (float)sqrt(s->correct2);
+    p[BETA1] = (float)s->beta1;
+    p[BETA2] = (float)s->beta2;
+    gpu_upload(dev, pointer_to(d->adam.at), p, COUNT * sizeof *p);
+    gpu_run_adam_step(d,
+                      (struct gnn_adam_step_args){.rate = pointer_to(d->adam.at),
+                                                  .beta = pointer_to(d->adam.at + ROOT * sizeof *p),
+                                                  .g = grad,
+                                                  .w = weight,
+                                                  .m = moment1,
+                                                  .v = moment2,
+                                                  .N = n});
+}
+
+#define OPERATIONS                                                                                \
+    .real_bytes = sizeof(float), .close = gpu_close, .alloc = gpu_alloc, .release = gpu_release,  \
+    .zero = gpu_zero, .upload = gpu_upload, .download = gpu_download, .sync = gpu_sync,           \
+    .array = gpu_array, .products = gpu_products, .load = load, .gather = gather,                 \
+    .transpose = transpose, .segment = segment, .segment_grad = segment_grad, .product = product, \
+    .product_grad_x = product_grad_x, .product_grad_w = product_grad_w, .apply = apply,           \
+    .apply_grad = apply_grad, .scale = scale, .column_sum = column_sum,                           \
+    .head_mean = gpu_head_mean, .head_mean_grad = gpu_head_mean_grad, .batch_norm = batch_norm,   \
+    .batch_norm_grad = batch_norm_grad, .head_dot = gpu_head_dot,                                 \
+    .edge_softmax = gpu_edge_softmax, .attend = gpu_attend,                                       \
+    .edge_softmax_grad = gpu_edge_softmax_grad, .attend_grad = gpu_attend_grad,                   \
+    .head_dot_grad = gpu_head_dot_grad, .loss = loss, .predict = predict, .adam = adam
+
+const struct gnn_ops gpu_ops_cuda = {.name = "cuda", OPERATIONS};
+const struct gnn_ops gpu_ops_emulator = {.name = "emulator", OPERATIONS};

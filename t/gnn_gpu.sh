@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# The GPU path of `hone-gnn` on the emulator: training and inference agree with the CPU. The build
+# refuses a kernel that is not the one of its recorded verdict.
+. "$(dirname "$0")/lib.sh"
+
+gnn=$(dirname "$HONE")/hone-gnn
+"$gnn" make blocks -n 300 -e 1500 -c 4 --dim 12 --within 0.8 --noise 1 data >"$T/out" 2>&1 || {
+    fail "a block model can be made" "$(cat "$T/out")"
+    done_testing
+}
+field() { perl -MJSON::PP -0777 -e 'print '"$1"' for decode_json(<STDIN>)' <"$T/out"; }
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < (1e-4 * a) ^ 2) }'; }
+small="--hidden 16 -f 4,3 -b 90 --lr 0.02 -e 2"
+
+# "emulator" has graph and features on the GPU and samples there; "placed" leaves them on the host.
+for run in cpu emulator placed; do
+    device=${run/placed/emulator} place=
+    [ $run = placed ] && place="--place host"
+    # shellcheck disable=SC2086
+    runs 0 "sage trains ($run)" "$gnn" train $small --device $device $place -c $run.ckpt --json data
+    declare "loss_$run=$(field '$_->{epochs}[1]{loss}')" "where_$run=$(field '$_->{products}')"
+    for how in "-f 5" --full; do
+        # shellcheck disable=SC2086
+        runs 0 "and predicts there ($how)" "$gnn" infer --device $device -c cpu.ckpt $how \
+            --predictions "$run$how.tsv" data
+    done
+done
+ok "the losses agree: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
+is "the GPU's sampler gives the same batches" "$loss_emulator" "$loss_placed"
+ok "so the weights have the same bits" cmp emulator.ckpt placed.ckpt
+is "the emulator computes the products" "$where_emulator" "Hone's kernels on the emulator"
+for how in "-f 5" --full; do
+    differ=$(diff "cpu$how.tsv" "emulator$how.tsv" | grep -c '^<')
+    ok "the predictions agree ($how): $differ of 60 differ" test "$differ" -le 1
+done
+runs 0 "a checkpoint of the emulator works on the CPU" "$gnn" infer -c emulator.ckpt data
+
+for model in gat gin sage-ri; do
+    # shellcheck disable=SC2086
+    for device in cpu emulator; do
+        runs 0 "$model trains on the $device" "$gnn" train -m $model $small -e 1 --device $device --eval none --json data
+        declare "loss_$device=$(field '$_->{epochs}[0]{loss}')"
+    done
+    ok "the losses agree: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
+done
+
+# ---- refusals ----
+runs 2 "an unknown device" "$gnn" train --device gpu data
+err_has "lists the devices" "cpu, cuda, cuda:N or emulator"
+runs 2 "fanouts that the GPU cannot sample" "$gnn" train --device emulator --place gpu -f all,3 data
+err_has "are refused" "use --place host"
+runs 2 "an unknown place" "$gnn" train --device emulator --place cloud data
+err_has "lists the places" "host, gpu or auto"
+runs 2 "data on the GPU without a GPU" "$gnn" train --place gpu data
+err_has "names the option" "--place gpu needs --device cuda"
+runs 2 "ranks on a GPU" "$gnn" train --ranks 2 --device emulator data
+err_has "are refused" "several ranks train on --device cpu only"
+
+# ---- the build check ----
+mkdir tree && cp -r "$ROOT/kernels" tree && mkdir tree/tools && cp "$ROOT/tools/gnn-kernels" tree/tools
+runs 0 "the recorded kernels are those of the tree" tree/tools/gnn-kernels check
+echo "// changed" >>tree/kernels/gnn/adam_step/kernel.cu
+runs 1 "a changed kernel" tree/tools/gnn-kernels check
+err_has "is named" "kernels/gnn/adam_step/kernel.cu changed: its recorded verdict is about another source"
+err_has "with the command that judges it again" "tools/gnn-kernels record adam_step"
+cp "$ROOT/kernels/gnn/adam_step/kernel.cu" tree/kernels/gnn/adam_step
+sed -i 's/1e-06/1e-02/' tree/kernels/gnn/product/task.json tree/kernels/gnn/adam_step/task.json
+sed -i 's/"rtol": 1e-6/"rtol": 1e-2/' tree/kernels/gnn/adam_step/task.json
+runs 1 "a changed task" tree/tools/gnn-kernels check
+err_has "is named" "kernels/gnn/adam_step: the task changed"
+cp "$ROOT/kernels/gnn/adam_step/task.json" tree/kernels/gnn/adam_step
+cp "$ROOT/kernels/gnn/product/task.json" tree/kernels/gnn/product
+mkdir tree/kernels/gnn/new && cp "$ROOT"/kernels/gnn/adam_step/* tree/kernels/gnn/new
+runs 1 "a kernel without a verdict" tree/tools/gnn-kernels check
+err_has "is named" "kernels/gnn/new has no recorded passing verdict"
+rm -r tree/kernels/gnn/new && echo >>tree/kernels/gnn/exported.tar.gz
+runs 1 "another archive" tree/tools/gnn-kernels check
+err_has "is refused" "is not the archive that was recorded"
+done_testing

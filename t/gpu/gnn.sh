@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# hone-gnn on a GPU: judges every kernel of kernels/gnn/ there, then trains the models on Debian's
+# package graph on the CPU and on the GPU (data there, and data on the host) and compares losses,
+# accuracies and predictions. Prints the time of each epoch.
+#   HONE=bin/hone OUT=results [MODELS="sage gat"] [EPOCHS=3] [HIDDEN=256] [FANOUT=15,10,5] t/gpu/gnn.sh
+# hone-gnn lies beside $HONE. Exits 77 where there is no GPU, 1 if something disagrees.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)}
+gnn=$(dirname "$HONE")/hone-gnn
+epochs=${EPOCHS:-3} hidden=${HIDDEN:-256} fanout=${FANOUT:-15,10,5}
+[ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
+mkdir -p "$OUT"
+status=0
+
+echo "== kernels"
+for kernel in "$root"/kernels/gnn/*/kernel.cu; do
+    task=$(dirname "$kernel") name=$(basename "$(dirname "$kernel")")
+    "$HONE" eval --device cuda --json "$task" "$kernel" >"$OUT/$name.json" 2>"$OUT/$name.err" || status=1
+    python3 - "$name" "$OUT/$name.json" <<'PY' || status=1
+import json, sys
+name, path = sys.argv[1:]
+try:
+    v = json.load(open(path))
+except ValueError:
+    print(f"{name:16} no verdict")
+    sys.exit(1)
+print(f"{name:16} {v['kind']:10} {v['time_ns'] / 1e3:10.1f} us  {v['summary'][:100]}")
+sys.exit(v["kind"] != "pass")
+PY
+done
+
+[ -d "$OUT/debian" ] || "$gnn" make debian "$OUT/debian" 2>/dev/null || exit 1
+# A run is a device, or the GPU with the data on the host.
+train() {
+    local model=$1 run=$2 out=$OUT/$1.$2 device=${2%.host} place=
+    [ "$run" = cuda.host ] && place="--place host"
+    rm -f "$out.ckpt"
+    # shellcheck disable=SC2086
+    "$gnn" train --device "$device" $place -m "$model" --hidden "$hidden" -f "$fanout" -e "$epochs" -t 8 --slots 16 \
+        -c "$out.ckpt" --trace "$out.trace.json" --json "$OUT/debian" >"$out.train.json" 2>"$out.err" &&
+        "$gnn" infer --device "$device" $place -c "$OUT/$model.cpu.ckpt" -f 20 --predictions "$out.tsv" --json \
+            "$OUT/debian" >"$out.infer.json" 2>>"$out.err" || { cat "$out.err"; return 1; }
+}
+for model in ${MODELS:-sage gat gin sage-ri}; do
+    echo "== $model"
+    train "$model" cpu && train "$model" cuda && train "$model" cuda.host || { status=1; continue; }
+    cmp -s "$OUT/$model.cuda.ckpt" "$OUT/$model.cuda.host.ckpt" ||
+        { echo "--place gpu and --place host give different weights"; status=1; }
+    python3 - "$OUT/$model" <<'PY' || status=1
+import json, sys
+out = sys.argv[1]
+load = lambda n: json.load(open(f"{out}.{n}.json"))
+runs = ("cpu", "cuda", "cuda.host")
+trained = [load(r + ".train") for r in runs]
+print("products:", trained[0]["products"], "|", trained[1]["products"])
+bad = 0
+for epochs in zip(*(t["epochs"] for t in trained)):
+    a, b = epochs[0], epochs[1]
+    off = abs(b["loss"] / a["loss"] - 1)
+    bad += not off < 0.02
+    print(f"epoch {a['epoch']}: loss {a['loss']:.6f} {b['loss']:.6f} (off by {off:.1e}), "
+          f"eval {a['eval_accuracy']:.4f} {b['eval_accuracy']:.4f}, "
+          f"{a['input_nodes']} input nodes, {a['edges']} edges")
+    for run, e in zip(runs, epochs):
+        print(f"    {run:10} wall {e['wall_s']:.3f} s, computing {e['train_s']:.3f} s, "
+              f"waiting {e['exposed_preparation_s']:.3f} s, {e['batches'] / e['wall_s']:.1f} batches/s")
+print("inference, wall s:", *(f"{r} {load(r + '.infer')['wall_s']:.3f}" for r in runs))
+rows = [open(f"{out}.{r}.tsv").read().split() for r in runs]
+n = len(rows[0]) // 2
+differ = [sum(x != y for x, y in zip(rows[0], other)) for other in rows[1:]]
+print(f"predictions of one checkpoint that differ from the CPU's: {differ} of {n}")
+sys.exit(bool(bad) or max(differ) > n * 0.002)
+PY
+done
+exit $status

@@ -1,0 +1,434 @@
+/* The GPU device of hone-gnn on the emulator: a training step and predictions agree with the CPU to
+ * rounding, the same call gives the same bits, failures are errors. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "gnn/gpu/devices.h"
+#include "gnn/gpu/gpu_store.h"
+#include "gnn/model/models.h"
+#include "gnn/model/network.h"
+#include "gnn_model_rig.h"
+
+enum { FEATURES = 12, HIDDEN = 20, CLASSES = 5 };
+
+static struct gnn_device *open_device(const char *name)
+{
+    struct err err = ERR_INIT;
+    struct gnn_device *d = NULL;
+    if (gnn_device_open(&d, name, 1, &err) < 0)
+        fail_msg("%s: %s", name, err.msg);
+    return d;
+}
+
+static void build(struct gnn_program *p, enum gnn_model_kind kind, int layers, int aggregate)
+{
+    struct err err = ERR_INIT;
+    struct gnn_model_config c = {.kind = kind,
+                                 .layers = layers,
+                                 .features = FEATURES,
+                                 .hidden = HIDDEN,
+                                 .classes = CLASSES,
+                                 .heads = 4,
+                                 .aggregate = aggregate,
+                                 .dropout = -1};
+    if (model_build(&c, p, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+/* The results of some training steps, and of predictions after them. */
+struct result {
+    struct gnn_loss loss[2];
+    float *gradient, *weight; /* the gradient of the first step, the weights after the last */
+    float *running;
+    int32_t best[64];
+};
+
+static void train(const char *device, const struct gnn_program *p, const struct rig_batch *batch,
+                  struct result *r)
+{
+    struct err err = ERR_INIT;
+    struct gnn_device *d = open_device(device);
+    struct gnn_network *n = network_new(p, d, 0xfeedfacecafe);
+    r->gradient = xmalloc((size_t)p->n_weights * sizeof(float));
+    r->weight = xmalloc((size_t)p->n_weights * sizeof(float));
+    r->running = xmalloc((size_t)(p->n_running + 1) * sizeof(float));
+    for (int i = 0; i < 2; i++) {
+        struct gnn_adam adam = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+        network_batch(n, &batch->b);
+        network_forward(n, GNN_TRAIN);
+        network_loss(n, &r->loss[i]);
+        network_backward(n);
+        if (i == 0)
+            network_download(n, GNN_GRADIENTS, r->gradient);
+        network_update(n, &adam);
+        if (network_sync(n, &err) < 0)
+            fail_msg("%s: %s", device, err.msg);
+    }
+    network_download(n, GNN_WEIGHTS, r->weight);
+    network_download(n, GNN_RUNNING, r->running);
+    network_batch(n, &batch->b);
+    network_forward(n, GNN_EVAL);
+    network_predict(n, r->best);
+    if (network_sync(n, &err) < 0)
+        fail_msg("%s: %s", device, err.msg);
+    network_free(n);
+    d->ops->close(d);
+}
+
+static void result_release(struct result *r)
+{
+    free(r->gradient);
+    free(r->weight);
+    free(r->running);
+}
+
+/* |a - b| / |b|, as 2-norms. */
+static double distance(const float *a, const float *b, int64_t n)
+{
+    double diff = 0, norm = 0;
+    for (int64_t i = 0; i < n; i++) {
+        diff += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+        norm += (double)b[i] * (double)b[i];
+    }
+    return norm > 0 ? sqrt(diff / norm) : sqrt(diff);
+}
+
+static void below(const char *what, const char *model, double value, double limit)
+{
+    if (!(value < limit))
+        fail_msg("%s, %s: the emulator is off by %g, at most %g are allowed", model, what, value,
+                 limit);
+}
+
+/* `half`: the features travel as halves. */
+static void compare(enum gnn_model_kind kind, int layers, int aggregate, bool half)
+{
+    struct rig_batch batch;
+    struct gnn_program p;
+    struct result cpu, emulator;
+    uint16_t *halves = NULL;
+    rig_batch_init(&batch, layers, 40, 2, FEATURES, CLASSES, (uint64_t)layers);
+    build(&p, kind, layers, aggregate);
+    int64_t count = batch.b.n_nodes[layers] * FEATURES;
+    if (half) {
+        halves = xmalloc((size_t)count * sizeof *halves);
+        for (int64_t i = 0; i < count; i++) /* 0x3c00 is 1, 0x3800 is 0.5 */
+            halves[i] = (uint16_t)((i % 3 ? 0x3c00 : 0xb800) + i % 100);
+        batch.b.feature = halves;
+        batch.b.feature_type = GNN_F16;
+    }
+    train("cpu", &p, &batch, &cpu);
+    train("emulator", &p, &batch, &emulator);
+    const char *name = model_name(kind);
+    for (int i = 0; i < 2; i++) {
+        below("loss", name, fabs(emulator.loss[i].sum / cpu.loss[i].sum - 1), 1e-5);
+        assert_int_equal(emulator.loss[i].rows, cpu.loss[i].rows);
+        assert_int_equal(emulator.loss[i].correct, cpu.loss[i].correct);
+    }
+    below("gradient", name, distance(emulator.gradient, cpu.gradient, p.n_weights), 1e-5);
+    /* The gradient of a bias in front of batch norm is 0 apart from rounding, and Adam makes a step
+     * of full size in the direction of the rounding. */
+    bool norm = kind == GNN_GIN || kind == GNN_SAGE_RI;
+    below("weights", name, distance(emulator.weight, cpu.weight, p.n_weights), norm ? 1e-2 : 1e-4);
+    below("statistics", name, distance(emulator.running, cpu.running, p.n_running), 1e-3);
+    assert_memory_equal(emulator.best, cpu.best, (size_t)batch.b.n_nodes[0] * sizeof *cpu.best);
+    result_release(&cpu);
+    result_release(&emulator);
+    free(halves);
+    program_release(&p);
+    rig_batch_release(&batch);
+}
+
+static void a_step_agrees_with_the_cpu(void **state)
+{
+    compare(GNN_SAGE, 1, GNN_MEAN, false);
+    compare(GNN_SAGE, 2, GNN_MEAN, true);
+    compare(GNN_SAGE, 3, GNN_MEAN, false);
+    compare(GNN_SAGE, 2, GNN_SUM, false);
+    compare(GNN_SAGE, 2, GNN_MAX, false);
+    compare(GNN_GAT, 2, -1, false);
+    compare(GNN_GIN, 2, -1, false);
+    compare(GNN_SAGE_RI, 2, -1, false);
+}
+
+static void the_same_step_gives_the_same_bits(void **state)
+{
+    struct rig_batch batch;
+    struct gnn_program p;
+    struct result a, b;
+    rig_batch_init(&batch, 2, 40, 2, FEATURES, CLASSES, 9);
+    build(&p, GNN_SAGE, 2, GNN_MEAN);
+    train("emulator", &p, &batch, &a);
+    train("emulator", &p, &batch, &b);
+    assert_memory_equal(a.weight, b.weight, (size_t)p.n_weights * sizeof *a.weight);
+    result_release(&a);
+    result_release(&b);
+    program_release(&p);
+    rig_batch_release(&batch);
+}
+
+static void a_hop_without_edges_is_right(void **state)
+{
+    struct gnn_device *d = open_device("emulator");
+    struct err err = ERR_INIT;
+    const int32_t zeros[4] = {0};
+    float out[6], x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    int32_t t_row[4] = {7, 7, 7, 7};
+    struct gnn_hop h = {.n_dst = 2, .n_src = 3};
+    h.row = d->ops->array(d, zeros, 3 * sizeof *zeros);
+    float *y = d->ops->alloc(d, sizeof out);
+    int32_t *rows = d->ops->alloc(d, sizeof t_row);
+    d->ops->segment(d, GNN_MEAN, &h, 3, d->ops->array(d, x, sizeof x), y, NULL);
+    d->ops->transpose(d, &h, rows, NULL, NULL);
+    d->ops->download(d, out, y, sizeof out);
+    d->ops->download(d, t_row, rows, sizeof t_row);
+    for (int i = 0; i < 6; i++)
+        assert_true(out[i] == 0);
+    assert_memory_equal(t_row, zeros, sizeof zeros);
+    assert_int_equal(d->ops->sync(d, &err), 0);
+    d->ops->release(d, y);
+    d->ops->release(d, rows);
+    d->ops->close(d);
+}
+
+static void a_kernel_that_faults_is_an_error(void **state)
+{
+    struct gnn_device *d = open_device("emulator");
+    struct err err = ERR_INIT;
+    const int32_t row[2] = {0, 1}, col[1] = {1 << 20};
+    float x[4] = {0}, out[4] = {1, 1, 1, 1};
+    struct gnn_hop h = {.n_dst = 1, .n_src = 1, .n_edges = 1};
+    h.row = d->ops->array(d, row, sizeof row);
+    h.col = d->ops->array(d, col, sizeof col);
+    float *y = d->ops->alloc(d, sizeof out);
+    d->ops->segment(d, GNN_SUM, &h, 4, d->ops->array(d, x, sizeof x), y, NULL);
+    assert_int_equal(d->ops->sync(d, &err), -1);
+    assert_non_null(strstr(err.msg, "gnn_segment_sum"));
+    d->ops->zero(d, y, sizeof out); /* later operations do nothing, and the failure stays */
+    d->ops->download(d, out, y, sizeof out);
+    assert_true(out[0] == 0);
+    assert_int_equal(d->ops->sync(d, &err), -1);
+    d->ops->release(d, y);
+    d->ops->close(d);
+}
+
+static void memory_that_nobody_wrote_is_noticed(void **state)
+{
+    struct gnn_device *d = open_device("emulator");
+    struct err err = ERR_INIT;
+    float *x = d->ops->alloc(d, 64 * sizeof *x), *y = d->ops->alloc(d, 64 * sizeof *y);
+    const struct gnn_epilogue relu = {.act = GNN_RELU};
+    float ones[64];
+    for (int i = 0; i < 64; i++)
+        ones[i] = 1;
+    d->ops->upload(d, y, ones, sizeof ones);
+    d->ops->apply_grad(d, 4, 16, y, &relu, x);
+    assert_int_equal(d->ops->sync(d, &err), -1);
+    assert_non_null(strstr(err.msg, "epilogue_grad"));
+    d->ops->release(d, x);
+    d->ops->release(d, y);
+    d->ops->close(d);
+}
+
+/* ---- the GPU's sampler ---- */
+
+enum { NODES = 1500 };
+
+/* A graph with isolated nodes, self loops, and degrees up to 900. */
+struct graph_rig {
+    struct dataset data;
+    int64_t offset[NODES + 1];
+    int32_t *neighbour, label[NODES];
+    uint16_t *half;
+    float *single;
+};
+
+static void graph_init(struct graph_rig *r)
+{
+    struct rng g = rng_seeded(4, 4);
+    memset(r, 0, sizeof *r);
+    for (int v = 0; v < NODES; v++) {
+        uint64_t most = v % 97 == 0 ? 900 : v % 11 == 0 ? 80 : v % 7 == 0 ? 1 : 12;
+        r->offset[v + 1] = r->offset[v] + (int64_t)rng_below(&g, most + (v % 7 != 0));
+        r->label[v] = v % CLASSES;
+    }
+    int64_t edges = r->offset[NODES];
+    r->neighbour = xmalloc((size_t)edges * sizeof *r->neighbour);
+    for (int64_t e = 0; e < edges; e++)
+        r->neighbour[e] = (int32_t)rng_below(&g, NODES);
+    r->half = xmalloc((size_t)NODES * FEATURES * sizeof *r->half);
+    r->single = xmalloc((size_t)NODES * FEATURES * sizeof *r->single);
+    for (int64_t i = 0; i < (int64_t)NODES * FEATURES; i++) {
+        r->half[i] = (uint16_t)(0x3c00 + i % 1024); /* 1 + (i % 1024) / 1024 */
+        r->single[i] = 1 + (float)(i % 1024) / 1024;
+    }
+    r->data.graph = (struct gnn_graph){NODES, edges, r->offset, r->neighbour};
+    r->data.manifest.feature_dim = FEATURES;
+    r->data.manifest.feature_type = GNN_F16;
+    r->data.feature = r->half;
+    r->data.label = r->label;
+}
+
+static void graph_release(struct graph_rig *r)
+{
+    free(r->neighbour);
+    free(r->half);
+    free(r->single);
+}
+
+static void same_array(struct gnn_device *d, const char *what, const void *host, const void *device,
+                       int64_t elems)
+{
+    size_t bytes = (size_t)elems * 4;
+    void *got = xmalloc(MAX(bytes, 1));
+    d->ops->download(d, got, device, bytes);
+    if (memcmp(got, host, bytes) != 0)
+        fail_msg("%s of the GPU's batch differs", what);
+    free(got);
+}
+
+static void same_batch(struct gnn_device *d, const struct graph_rig *r, const struct gnn_batch *cpu,
+                       const struct gnn_batch *gpu)
+{
+    assert_int_equal(gpu->hops, cpu->hops);
+    for (int h = 0; h <= cpu->hops; h++)
+        assert_int_equal(gpu->n_nodes[h], cpu->n_nodes[h]);
+    for (int h = 0; h < cpu->hops; h++) {
+        assert_int_equal(gpu->n_edges[h], cpu->n_edges[h]);
+        same_array(d, "row", cpu->row[h], gpu->row[h], cpu->n_nodes[h] + 1);
+        same_array(d, "col", cpu->col[h], gpu->col[h], cpu->n_edges[h]);
+    }
+    int64_t n = cpu->n_nodes[cpu->hops];
+    same_array(d, "node", cpu->node, gpu->node, n);
+    float *x = xmalloc((size_t)n * FEATURES * sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(x + i * FEATURES, r->single + (int64_t)cpu->node[i] * FEATURES,
+               FEATURES * sizeof *x);
+    same_array(d, "feature", x, gpu->feature, n * FEATURES);
+    free(x);
+}
+
+/* Compares the batches of the CPU's and the GPU's samplers over random seeds. */
+static void compare_samplers(struct gnn_device *d, struct graph_rig *r, struct sample_options o,
+                             int batches)
+{
+    struct err err = ERR_INIT;
+    struct gpu_store *store;
+    struct sampler sampler;
+    struct batch_space space;
+    struct rng g = rng_seeded(o.seed, 8);
+    enum { SEEDS = 24 };
+    if (gpu_store_place(&store, GPU_PLACE_GPU, d, &r->data, &o, &err) < 0 ||
+        sampler_init(&sampler, &r->data.graph, &o, &err) < 0 ||
+        batch_space_init(&space, &r->data.graph, &o, SEEDS, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < batches; i++) {
+        int32_t seed[SEEDS];
+        int64_t n = 1 + (int64_t)rng_below(&g, SEEDS), first = (int64_t)rng_below(&g, NODES);
+        for (int64_t k = 0; k < n; k++) /* different nodes: 7 and 1500 have no common divisor */
+            seed[k] = (int32_t)((first + k * 7) % NODES);
+        struct gnn_batch cpu, gpu,
+            seeds = {.n_nodes = {n}, .node = seed, .epoch = i / 40, .index = i % 40};
+        if (sampler_run(&sampler, seed, n, i / 40, i % 40, &space, &cpu, &err) < 0 ||
+            gpu_store_batch(store, &o, &seeds, &gpu, &err) < 0)
+            fail_msg("%s", err.msg);
+        same_batch(d, r, &cpu, &gpu);
+        assert_int_equal(d->ops->sync(d, &err), 0);
+    }
+    batch_space_release(&space);
+    sampler_release(&sampler);
+    gpu_store_close(store);
+}
+
+static void the_gpu_samples_the_same_batches(void **state)
+{
+    const char *tier = getenv("TIER");
+    int batches = tier && (str_eq(tier, "all") || str_eq(tier, "rest")) ? 1000 : 30;
+    struct graph_rig r;
+    graph_init(&r);
+    struct gnn_device *d = open_device("emulator");
+    compare_samplers(d, &r, (struct sample_options){.hops = 3, .fanout = {5, 4, 2}, .seed = 1},
+                     batches);
+    compare_samplers(
+        d, &r,
+        (struct sample_options){
+            .hops = 2, .fanout = {3, 4}, .seed = ~(uint64_t)0, .mode = SAMPLE_REPEATED},
+        batches / 10);
+    r.data.manifest.feature_type = GNN_F32;
+    r.data.feature = r.single;
+    compare_samplers(d, &r, (struct sample_options){.hops = 1, .fanout = {700}, .seed = 77}, 3);
+    d->ops->close(d);
+    graph_release(&r);
+}
+
+static void the_gpu_refuses_what_it_cannot_sample(void **state)
+{
+    struct err err = ERR_INIT;
+    struct gpu_store *store;
+    struct graph_rig r;
+    graph_init(&r);
+    struct gnn_device *d = open_device("emulator"), *cpu = open_device("cpu");
+    struct sample_options all = {.hops = 1, .fanout = {FANOUT_ALL}},
+                          labor = {.hops = 1, .fanout = {3}, .mode = SAMPLE_LABOR},
+                          plain = {.hops = 1, .fanout = {3}};
+    assert_int_equal(gpu_store_place(&store, GPU_PLACE_GPU, d, &r.data, &all, &err), -1);
+    assert_non_null(strstr(err.msg, "--place host"));
+    assert_int_equal(gpu_store_place(&store, GPU_PLACE_GPU, d, &r.data, &labor, &err), -1);
+    assert_int_equal(gpu_store_place(&store, GPU_PLACE_GPU, cpu, &r.data, &plain, &err), -1);
+    assert_int_equal(gpu_store_place(&store, GPU_PLACE_AUTO, d, &r.data, &all, &err), 0);
+    assert_null(store);
+    assert_int_equal(gpu_store_place(&store, GPU_PLACE_AUTO, cpu, &r.data, &plain, &err), 0);
+    assert_null(store);
+    struct sample_options huge = {.hops = 3, .fanout = {1024, 1024, 1024}};
+    struct gnn_batch out, seeds = {.n_nodes = {NODES}};
+    r.data.graph.nodes = INT32_MAX; /* only for the estimate of the batch's size */
+    assert_int_equal(gpu_store_place(&store, GPU_PLACE_HOST, d, &r.data, &huge, &err), 0);
+    assert_null(store);
+    r.data.graph.nodes = NODES;
+    assert_int_equal(gpu_store_place(&store, GPU_PLACE_GPU, d, &r.data, &plain, &err), 0);
+    r.data.graph.nodes = INT32_MAX;
+    assert_int_equal(gpu_store_batch(store, &huge, &seeds, &out, &err), -1);
+    assert_non_null(strstr(err.msg, "smaller batch"));
+    r.data.graph.nodes = NODES;
+    gpu_store_close(store);
+    cpu->ops->close(cpu);
+    d->ops->close(d);
+    graph_release(&r);
+}
+
+static void devices_have_names(void **state)
+{
+    struct err err = ERR_INIT;
+    struct gnn_device *d, *second;
+    assert_int_equal(gnn_device_open(&d, "gpu", 1, &err), -1);
+    assert_non_null(strstr(err.msg, "cpu, cuda, cuda:N or emulator"));
+    assert_int_equal(gnn_device_open(&d, "cuda:x", 1, &err), -1);
+    d = open_device("emulator");
+    assert_int_equal(gnn_device_open(&second, "emulator", 1, &err), -1);
+    assert_non_null(strstr(err.msg, "already open"));
+    assert_string_equal(d->ops->name, "emulator");
+    d->ops->close(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_agrees_with_the_cpu),
+        cmocka_unit_test(the_same_step_gives_the_same_bits),
+        cmocka_unit_test(a_hop_without_edges_is_right),
+        cmocka_unit_test(a_kernel_that_faults_is_an_error),
+        cmocka_unit_test(memory_that_nobody_wrote_is_noticed),
+        cmocka_unit_test(the_gpu_samples_the_same_batches),
+        cmocka_unit_test(the_gpu_refuses_what_it_cannot_sample),
+        cmocka_unit_test(devices_have_names),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
