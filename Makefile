@@ -34,8 +34,8 @@ LDFLAGS_ALL = $(OPT_$(MODE)) $(LDFLAGS)
 
 # A room is a folder of src/, with the rooms inside it. Every room that is not in WORKER_ROOMS is
 # part of hone, and so are those that both programs share.
-WORKER_ROOMS := base job cuda device emu worker
-SHARED_ROOMS := base job
+WORKER_ROOMS := base job spool cuda device emu worker
+SHARED_ROOMS := base job spool
 sources = $(sort $(shell find $(1:%=src/%) -name '*.c'))
 WORKER_SRC := $(call sources,$(WORKER_ROOMS))
 HONE_SRC := $(call sources,$(filter-out $(filter-out $(SHARED_ROOMS),$(WORKER_ROOMS)), \

@@ -323,8 +323,9 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         err_set(&err, ERR_ENV, "ncu was not found");
         goto broken;
     }
-    a->on_main = !on_emu && e->main != e->local;
-    struct sched *s = on_emu ? e->local : e->main;
+    /* With --device emu, the emulator is the device, so its bundles go to the chosen place. */
+    struct sched *s = on_emu && e->cuda ? e->local : e->main;
+    a->on_main = s != e->local;
     if (sched_submit(s, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) < 0)
         goto broken;
     return;

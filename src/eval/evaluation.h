@@ -67,7 +67,7 @@ struct evaluator {
     struct baseline_verdicts baselines;
     char *on;            /* where bundles run: "local", "spool:DIR" */
     struct sched *local; /* runs bundles on the emulator */
-    struct sched *main;  /* runs bundles on the device; the same as local for the emulator */
+    struct sched *main;  /* runs bundles on the device; may be the same as local */
     struct evaluation *evaluations;
     uint64_t next_ticket;
 };

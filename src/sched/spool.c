@@ -1,49 +1,47 @@
 /*
- * spool.c - passes bundles through a directory that any number of workers serve, here or elsewhere.
+ * spool.c - passes bundles through a spool: a directory that any number of workers serve, here or
+ * elsewhere. spool/run.h has this side of the protocol, spool/lease.h the workers' side.
  *
- *     DIR/tmp/ID   ──rename──>  DIR/todo/ID      a complete bundle waits
- *     DIR/todo/ID  ──rename──>  DIR/claimed/ID.W worker W has it and touches its file `alive`
- *     DIR/claimed/ID.W ─rename─> DIR/done/ID     result.bin is there
- *
- * Invariants:
- *   1. Every step is one rename(2). So a bundle is always in exactly one place, and complete.
- *   2. done/ID is created once. A second result for the same bundle is dropped.
- *   3. If a worker stops touching `alive`, another worker moves its bundle back to todo.
- *   4. A result is accepted only if it repeats its job's nonce (the caller checks that).
- *
- * IDs are random, so several instances of Hone may share one directory.
+ * At most WINDOW bundles of this process are in the spool at once. The others wait here, so that
+ * listings of the spool stay short however long the queue is.
  */
-#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <time.h>
 
+#include "base/arena.h"
 #include "base/util.h"
+#include "job/job.h"
 #include "sched/sched.h"
+#include "spool/lease.h"
+#include "spool/run.h"
 #include "sys/file.h"
+
+enum { WINDOW = 512, MAX_PUTS = 5 };
 
 struct spooled {
     struct spooled *next;
-    uint64_t ticket, submitted_ns;
-    char id[33];
+    uint64_t ticket, submitted_ns, nonce;
     char *bundle; /* the directory that gets the result */
+    char kind[80];
+    unsigned puts; /* so often it was put into the spool */
+    bool waits;    /* it is not in the spool */
 };
 
 struct spool {
     struct sched sched;
     char *dir;
-    struct spooled *items;
+    struct spool_fs *fs;
+    struct spool_run run;
+    struct spooled *items; /* in the order of submission */
 };
 
-static char *place(const struct spool *s, const char *room, const char *id)
-{
-    return xasprintf("%s/%s%s%s", s->dir, room, *id ? "/" : "", id);
-}
-
-static int random_id(char id[33], struct err *err)
+static int random_name(char id[33], struct err *err)
 {
     unsigned char b[16];
     if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
@@ -70,55 +68,54 @@ static int copy_tree(const char *from, const char *to, struct err *err)
     return rc;
 }
 
-static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wall_ns,
-                        const char *const *under, uint64_t ticket, struct err *err)
+/* Reads the nonce of the job, and which workers can run it. */
+static void read_job(struct spooled *x)
 {
-    (void)wall_ns; /* the job itself has the worker's limits */
-    if (under)
-        return err_set(err, ERR_INPUT, "%s cannot be run through a spool", under[0]);
-    struct spool *s = (struct spool *)sched;
-    struct spooled *x = xcalloc(1, sizeof *x);
-    int rc = random_id(x->id, err);
-    char *tmp = place(s, "tmp", x->id), *todo = place(s, "todo", x->id);
-    rc = rc < 0 ? rc : copy_tree(bundle_dir, tmp, err);
-    if (rc == 0 && rename(tmp, todo) < 0)
-        rc = err_errno(err, "cannot rename the bundle to '%s'", todo);
-    free(tmp);
-    free(todo);
-    if (rc < 0) {
-        free(x);
-        return -1;
+    struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
+    struct arena a = ARENA_INIT;
+    struct job job;
+    struct utsname u;
+    char *path = xasprintf("%s/job.bin", x->bundle);
+    snprintf(x->kind, sizeof x->kind, "any");
+    if (file_read(path, JOB_MAX_BYTES, &sb, NULL) == 0 &&
+        job_read(&job, sb.buf, sb.len, &a, NULL) == 0) {
+        x->nonce = job.nonce;
+        /* The emulator's oracle is machine code for this kind of machine. */
+        if (job.device == JOB_CUDA)
+            snprintf(x->kind, sizeof x->kind, "cuda");
+        else if (uname(&u) == 0)
+            snprintf(x->kind, sizeof x->kind, "emu_%s", u.machine);
     }
-    x->ticket = ticket;
-    x->submitted_ns = now_ns();
-    x->bundle = xstrdup(bundle_dir);
-    x->next = s->items;
-    s->items = x;
-    return 0;
+    arena_release(&a);
+    strbuf_release(&sb);
+    free(path);
 }
 
-/* Returns 1 if the result was copied back, 0 if the bundle is not done, -1 on an error. */
-static int fetch(struct spool *s, struct spooled *x, struct sched_done *out, struct err *err)
+static int put(struct spool *s, struct spooled *x, struct err *err)
 {
-    char *done = place(s, "done", x->id);
-    char *from = xasprintf("%s/result.bin", done), *to = xasprintf("%s/result.bin", x->bundle);
-    int rc = 0;
-    if (file_is_dir(done)) {
-        memset(out, 0, sizeof *out);
-        out->ticket = x->ticket;
-        out->wall_ns = now_ns() - x->submitted_ns;
-        out->have_result = file_exists(from);
-        rc = 1;
-        if (out->have_result && file_copy(from, to, err) < 0)
-            rc = -1;
-        else if (!out->have_result)
-            snprintf(out->note, sizeof out->note, "%s has no result.bin", done);
-        dir_remove(done, NULL);
+    char id[SPOOL_ID_MAX];
+    spool_run_id(&s->run, x->kind, id);
+    char *tmp = xasprintf("%s/tmp/%s", s->dir, id);
+    int rc = copy_tree(x->bundle, tmp, err);
+    if (rc == 0) {
+        errno = -spool_run_put(&s->run, id, x->nonce, x->ticket);
+        if (errno)
+            rc = err_errno(err, "cannot put a bundle into the spool %s", s->dir);
     }
-    free(done);
-    free(from);
-    free(to);
+    if (rc < 0)
+        dir_remove(tmp, NULL);
+    free(tmp);
+    x->waits = rc < 0;
+    x->puts += rc == 0;
     return rc;
+}
+
+static int fill_window(struct spool *s, struct err *err)
+{
+    for (struct spooled *x = s->items; x && s->run.items.n < WINDOW; x = x->next)
+        if (x->waits && put(s, x, err) < 0)
+            return -1;
+    return 0;
 }
 
 static void spooled_free(struct spooled *x)
@@ -127,22 +124,94 @@ static void spooled_free(struct spooled *x)
     free(x);
 }
 
+static void forget(struct spool *s, struct spooled *x)
+{
+    struct spooled **p = &s->items;
+    while (*p && *p != x)
+        p = &(*p)->next;
+    if (*p)
+        *p = x->next;
+    spooled_free(x);
+}
+
+static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wall_ns,
+                        const char *const *under, uint64_t ticket, struct err *err)
+{
+    (void)wall_ns; /* the job itself has the worker's limits */
+    if (under)
+        return err_set(err, ERR_INPUT, "%s cannot be run through a spool", under[0]);
+    struct spool *s = (struct spool *)sched;
+    struct spooled *x = xcalloc(1, sizeof *x), **tail = &s->items;
+    x->ticket = ticket;
+    x->submitted_ns = now_ns();
+    x->bundle = xstrdup(bundle_dir);
+    x->waits = true;
+    read_job(x);
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = x;
+    if (s->run.items.n < WINDOW && put(s, x, err) < 0) {
+        forget(s, x);
+        return -1;
+    }
+    return 0;
+}
+
+static struct spooled *find(struct spool *s, uint64_t ticket)
+{
+    for (struct spooled *x = s->items; x; x = x->next)
+        if (x->ticket == ticket)
+            return x;
+    return NULL;
+}
+
+/* Copies the result of a bundle back. A bundle without a result is put into the spool again.
+ * Returns 1 if it has ended, 0 if not, -1 on an error. */
+static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done *out,
+                 struct err *err)
+{
+    struct spooled *x = find(s, t->tag);
+    int rc = 1;
+    if (!x)
+        return 0;
+    if (t->lost && x->puts < MAX_PUTS)
+        return put(s, x, err);
+    memset(out, 0, sizeof *out);
+    out->ticket = x->ticket;
+    out->wall_ns = now_ns() - x->submitted_ns;
+    out->have_result = !t->lost;
+    if (t->lost) {
+        snprintf(out->note, sizeof out->note,
+                 "the bundle was put into the spool %s %u times and no worker returned a result of "
+                 "it",
+                 s->dir, x->puts);
+    } else {
+        char *from = xasprintf("%s/%s/result.bin", s->dir, t->path);
+        char *to = xasprintf("%s/result.bin", x->bundle);
+        rc = file_copy(from, to, err) < 0 ? -1 : 1;
+        free(from);
+        free(to);
+    }
+    forget(s, x);
+    return rc;
+}
+
 static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_done *out,
                       struct err *err)
 {
     struct spool *s = (struct spool *)sched;
-    const uint64_t nap_ns = 50000000;
+    const uint64_t nap_ns = 10000000, look_ns = 50000000;
     uint64_t until = now_ns() + timeout_ns;
     for (;;) {
-        for (struct spooled **p = &s->items; *p; p = &(*p)->next) {
-            int rc = fetch(s, *p, out, err);
-            if (rc == 0)
-                continue;
-            struct spooled *x = *p;
-            *p = x->next;
-            spooled_free(x);
-            return rc;
+        struct spool_taken t;
+        while (spool_run_take(&s->run, look_ns, &t)) {
+            int rc = fetch(s, &t, out, err);
+            spool_run_drop(&s->run, &t);
+            if (rc != 0)
+                return rc;
         }
+        if (fill_window(s, err) < 0)
+            return -1;
         uint64_t now = now_ns();
         if (!s->items || now >= until)
             return 0;
@@ -151,34 +220,23 @@ static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_don
     }
 }
 
-/* The path claimed/ID.WORKER/progress.bin. */
+/* The path claimed/ID.gNfM.WORKER/progress.bin. */
 static char *spool_progress_path(struct sched *sched, uint64_t ticket)
 {
     struct spool *s = (struct spool *)sched;
-    struct name_vec names = VEC_INIT;
-    char *claimed = place(s, "claimed", ""), *out = NULL;
-    for (struct spooled *x = s->items; x; x = x->next) {
-        if (x->ticket != ticket || dir_list(claimed, &names, NULL) < 0)
-            continue;
-        for (size_t i = 0; i < names.n && !out; i++)
-            if (str_starts(names.items[i], x->id))
-                out = xasprintf("%s/%s/progress.bin", claimed, names.items[i]);
-        name_vec_release(&names);
-    }
-    free(claimed);
-    return out;
+    char claim[SPOOL_NAME_MAX];
+    if (!spool_run_where(&s->run, ticket, claim))
+        return NULL;
+    return xasprintf("%s/claimed/%s/progress.bin", s->dir, claim);
 }
 
-/* Withdraws bundles that no worker has claimed. A bundle that runs goes on, but its result is
- * not read. */
 static void spool_close(struct sched *sched)
 {
     struct spool *s = (struct spool *)sched;
+    spool_run_end(&s->run);
+    spool_fs_close(s->fs);
     for (struct spooled *x = s->items, *next; x; x = next) {
         next = x->next;
-        char *todo = place(s, "todo", x->id);
-        dir_remove(todo, NULL);
-        free(todo);
         spooled_free(x);
     }
     free(s->dir);
@@ -188,21 +246,30 @@ static void spool_close(struct sched *sched)
 static const struct sched_ops spool_ops = {"spool", spool_submit, spool_wait, spool_progress_path,
                                            spool_close};
 
+/* spool_fs_open() makes the spool itself, for its owner only. */
+static int make_parent(const char *dir, struct err *err)
+{
+    const char *slash = strrchr(dir, '/');
+    if (!slash || slash == dir)
+        return 0;
+    char *parent = xstrndup(dir, (size_t)(slash - dir));
+    int rc = dir_make(parent, err);
+    free(parent);
+    return rc;
+}
+
 int sched_spool_open(struct sched **out, const char *dir, struct err *err)
 {
-    static const char *const folders[] = {"tmp", "todo", "claimed", "done"};
+    char run[33];
     struct spool *s = xcalloc(1, sizeof *s);
     s->sched.ops = &spool_ops;
     s->dir = xstrdup(dir);
-    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
-        char *p = place(s, folders[i], "");
-        int rc = dir_make(p, err);
-        free(p);
-        if (rc < 0) {
-            spool_close(&s->sched);
-            return err_prefix(err, "spool");
-        }
+    if (random_name(run, err) < 0 || make_parent(dir, err) < 0 ||
+        spool_fs_open(&s->fs, dir, err) < 0) {
+        spool_close(&s->sched);
+        return -1;
     }
+    spool_run_begin(&s->run, s->fs, run, spool_lease_ns());
     *out = &s->sched;
     return 0;
 }

@@ -19,8 +19,11 @@
 
 static const char usage[] =
     "usage: hone-worker BUNDLE_DIR               run one bundle; result.bin appears in it\n"
-    "       hone-worker --spool DIR [--once]     serve a spool directory; with --once, stop\n"
-    "                                            when todo/ is empty\n"
+    "       hone-worker --spool DIR [--once] [--gpu N] [--idle SECONDS]\n"
+    "                                            serve a spool directory; with --once, stop when\n"
+    "                                            no bundle is left; with --gpu, run all bundles\n"
+    "                                            on this GPU; with --idle, stop after so long\n"
+    "                                            without a bundle\n"
     "       hone-worker --tar IN.tar OUT.tar     read bundles, write results\n"
     "       hone-worker --ceilings SERVICE.cubin [GPU]   print the highest rates of the GPU as "
     "JSON\n"
@@ -71,6 +74,30 @@ static int ceilings(const char *path, int ordinal, struct err *err)
     return 0;
 }
 
+/* Reads "--once --gpu 1 --idle 60". Returns false on bad usage. */
+static bool read_spool_options(struct spool_options *o, char **argv)
+{
+    for (; *argv; argv++) {
+        char *end = NULL;
+        if (str_eq(*argv, "--once")) {
+            o->once = true;
+        } else if (str_eq(*argv, "--gpu") && argv[1]) {
+            long n = strtol(*++argv, &end, 10);
+            if (*end || end == *argv || n < 0 || n > 1023)
+                return false;
+            o->gpu = (int)n;
+        } else if (str_eq(*argv, "--idle") && argv[1]) {
+            double s = strtod(*++argv, &end);
+            if (*end || end == *argv || !(s > 0 && s < 1e7))
+                return false;
+            o->idle_ns = (uint64_t)(s * 1e9);
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int finish(int rc, const struct err *err)
 {
     int code = spool_interrupted() ? 130 : rc < 0 ? 3 : 0;
@@ -102,8 +129,9 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && argv[1][0] != '-')
         return finish(run_bundle(argv[1], open_device, &err), &err);
-    if (argc >= 3 && str_eq(argv[1], "--spool") && (argc == 3 || str_eq(argv[3], "--once")))
-        return finish(spool_serve(argv[2], argc > 3, &err), &err);
+    struct spool_options options = {.gpu = -1};
+    if (argc >= 3 && str_eq(argv[1], "--spool") && read_spool_options(&options, argv + 3))
+        return finish(spool_serve(argv[2], &options, &err), &err);
     if (argc == 4 && str_eq(argv[1], "--tar"))
         return finish(spool_tar(argv[2], argv[3], &err), &err);
     if (argc == 3 && str_eq(argv[1], "--show"))

@@ -111,7 +111,7 @@ static int fresh(void **state)
     for (size_t i = 1; i < 5; i++) {
         char p[128];
         snprintf(p, sizeof p, "%s/%s", root, subs[i]);
-        mkdir(p, 0777);
+        mkdir(p, 0700);
     }
     setenv("HONE_SPOOL_LEASE_S", "1", 1);
     return 0;
@@ -127,7 +127,8 @@ static int clean(void **state)
 static void serve(void)
 {
     struct err err = ERR_INIT;
-    if (spool_serve(root, true, &err) < 0)
+    const struct spool_options once = {.once = true, .gpu = -1};
+    if (spool_serve(root, &once, &err) < 0)
         fail_msg("%s", err.msg);
 }
 
@@ -152,22 +153,64 @@ static void a_bundle_that_kills_workers_gets_its_answer(void **state)
     assert_non_null(strstr(msg, "three times"));
 }
 
+/* A claim of a worker that never beats. The file `workers/ghost-1-2` may say so with any time: only
+ * a new count shows that the worker lives. */
 static void a_dead_workers_claim_is_taken_back(void **state)
 {
-    char path[256], alive[300];
+    char path[256], todo[256], beat[256];
     add_bundle("x", "ok");
-    snprintf(path, sizeof path, "%s/claimed/x.ghost-1-2", root);
-    char todo[256];
+    snprintf(path, sizeof path, "%s/claimed/x.g0f0.ghost-1-2", root);
     snprintf(todo, sizeof todo, "%s/todo/x", root);
     assert_int_equal(rename(todo, path), 0);
-    snprintf(alive, sizeof alive, "%s/alive", path);
-    put(alive, "");
-    serve(); /* the claim is too young to be taken away, and there is no other bundle */
-    assert_int_equal(count("claimed"), 1);
-    assert_int_equal(utimensat(AT_FDCWD, alive, (struct timespec[]){{1, 0}, {1, 0}}, 0), 0);
+    snprintf(beat, sizeof beat, "%s/workers", root);
+    mkdir(beat, 0700);
+    snprintf(beat, sizeof beat, "%s/workers/ghost-1-2", root);
+    put(beat, "7\nx.g0f0.ghost-1-2\n0\nruns\n");
+    assert_int_equal(utimensat(AT_FDCWD, beat, (struct timespec[]){{1, 0}, {1, 0}}, 0), 0);
+    uint64_t began = now_ns();
     serve();
+    assert_true(now_ns() - began > 1000000000u); /* not before the lease is over */
     assert_int_equal(count("claimed"), 0);
+    assert_int_equal(count("workers"), 1); /* the ghost's file stays: no worker removes it */
     assert_int_equal(status_of("x", NULL, 0), RESULT_OK);
+}
+
+static void a_spool_of_others_is_refused(void **state)
+{
+    static const char *const folders[] = {"", "/todo", "/done"};
+    const struct spool_options once = {.once = true, .gpu = -1};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        struct err err = ERR_INIT;
+        char path[256];
+        snprintf(path, sizeof path, "%s%s", root, folders[i]);
+        assert_int_equal(chmod(path, 0770), 0);
+        assert_int_equal(spool_serve(root, &once, &err), -1);
+        assert_non_null(strstr(err.msg, "other users can write"));
+        assert_non_null(strstr(err.msg, "chmod"));
+        assert_int_equal(chmod(path, 0700), 0);
+        if (geteuid() == 0) {
+            assert_int_equal(chown(path, 65534, 65534), 0);
+            assert_int_equal(spool_serve(root, &once, &err), -1);
+            assert_non_null(strstr(err.msg, "user 65534 owns"));
+            assert_int_equal(chown(path, 0, 0), 0);
+        }
+    }
+    serve();
+    struct stat st;
+    char path[256];
+    snprintf(path, sizeof path, "%s/workers", root);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+}
+
+/* Bundles of a kind that this worker cannot run wait for another worker. */
+static void a_worker_leaves_what_it_cannot_run(void **state)
+{
+    add_bundle("emu_pdp11-00ff-000001.g0f0", "ok");
+    add_bundle("plain", "ok");
+    serve();
+    assert_int_equal(count("todo"), 1);
+    assert_int_equal(count("done"), 1);
 }
 
 static void a_second_result_is_thrown_away(void **state)
@@ -191,7 +234,8 @@ static pid_t start_worker(void)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        spool_serve(root, false, NULL);
+        const struct spool_options forever = {.gpu = -1};
+        spool_serve(root, &forever, NULL);
         _exit(0);
     }
     return pid;
@@ -327,6 +371,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(bundles_are_done, fresh, clean),
         cmocka_unit_test_setup_teardown(a_bundle_that_kills_workers_gets_its_answer, fresh, clean),
         cmocka_unit_test_setup_teardown(a_dead_workers_claim_is_taken_back, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_spool_of_others_is_refused, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_worker_leaves_what_it_cannot_run, fresh, clean),
         cmocka_unit_test_setup_teardown(a_second_result_is_thrown_away, fresh, clean),
         cmocka_unit_test_setup_teardown(two_workers_and_kills, fresh, clean),
         cmocka_unit_test_setup_teardown(one_tar_each_way, fresh, clean),

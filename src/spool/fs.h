@@ -1,0 +1,63 @@
+/*
+ * fs.h - the few file operations that the spool's protocol needs, behind a table, so that the
+ * simulator of t/unit/cluster.c can replace the file system and the clock.
+ *
+ *     struct spool_fs *fs;
+ *     if (spool_fs_open(&fs, "/shared/spool", err) < 0) ...
+ *     fs->ops->move(fs, "todo/x", "claimed/x.me");
+ *     spool_fs_close(fs);
+ *
+ * All paths are relative to the spool. A network file system may be slow and forgetful, so callers
+ * must expect four things:
+ *   1. `list` may show names that are gone and leave out names that are there, for some seconds.
+ *   2. `move` may report a failure although it moved the file.
+ *   3. Any operation may fail for a moment.
+ *   4. Clocks of two machines differ. `now_ns` is the clock of this process alone.
+ */
+#ifndef SPOOL_FS_H
+#define SPOOL_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+VEC_DECL(spool_names, char *);
+void spool_names_release(struct spool_names *v);
+
+struct spool_fs;
+
+/* Functions that return int return 0 or more on success, else -1 times the errno. */
+struct spool_fs_ops {
+    /* Appends the names in a folder that do not start with a dot, in any order. */
+    int (*list)(struct spool_fs *fs, const char *dir, struct spool_names *out);
+    /* rename(2): `from` must exist; a `to` that exists and is not empty makes it fail. */
+    int (*move)(struct spool_fs *fs, const char *from, const char *to);
+    bool (*exists)(struct spool_fs *fs, const char *path);
+    /* Creates a file with O_EXCL, so it fails if the file exists. */
+    int (*make)(struct spool_fs *fs, const char *path, const void *data, size_t len);
+    /* Overwrites a file that this process made. A reader may see it half written. */
+    int (*write)(struct spool_fs *fs, const char *path, const void *data, size_t len);
+    /* Reads up to `max` bytes and returns how many there were. */
+    int (*read)(struct spool_fs *fs, const char *path, void *data, size_t max);
+    /* Removes a file, or a folder with all that is in it. */
+    void (*remove)(struct spool_fs *fs, const char *path);
+    uint64_t (*now_ns)(struct spool_fs *fs);
+};
+
+struct spool_fs {
+    const struct spool_fs_ops *ops;
+};
+
+/* Moves `from` to `to`, a name that nobody else uses. A move that reports a failure may have
+ * happened all the same: it did if the new name exists. */
+bool spool_moved(struct spool_fs *fs, const char *from, const char *to);
+
+/* Opens a spool on disk and makes its folders. Refuses a spool that another user owns or that other
+ * users can write, because workers run the code that they find in it. */
+int spool_fs_open(struct spool_fs **out, const char *dir, struct err *err);
+void spool_fs_close(struct spool_fs *fs);
+
+#endif

@@ -1,0 +1,191 @@
+#include "spool/lease.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+
+#define MOST_BEAT_NS UINT64_C(2000000000)
+enum { WATCH_MOST = 8, MOVE_TRIES = 5 };
+
+uint64_t spool_lease_ns(void)
+{
+    const char *text = getenv("HONE_SPOOL_LEASE_S");
+    double s = text ? strtod(text, NULL) : 0;
+    return s > 0 && s < 1e6 ? (uint64_t)(s * 1e9) : UINT64_C(30000000000);
+}
+
+/* ---- beats ----------------------------------------------------------------------------------- */
+
+static int write_beat(struct spool_worker *w, bool first)
+{
+    w->beat.count++;
+    w->beat_ns = w->fs->ops->now_ns(w->fs);
+    return spool_beat_write(w->fs, w->who, &w->beat, first);
+}
+
+/* Writes a beat if it is due, or if what it says changed. */
+static bool beat_if_due(struct spool_worker *w, const char *note)
+{
+    uint64_t every = MIN(MOST_BEAT_NS, w->lease_ns / 8);
+    bool changed = strncmp(w->beat.note, note, sizeof w->beat.note - 1) != 0;
+    if (!changed && w->fs->ops->now_ns(w->fs) - w->beat_ns < every)
+        return false;
+    snprintf(w->beat.note, sizeof w->beat.note, "%s", note);
+    write_beat(w, false);
+    return true;
+}
+
+int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *who,
+                       uint64_t lease_ns, uint64_t seed, struct err *err)
+{
+    memset(w, 0, sizeof *w);
+    w->fs = fs;
+    w->lease_ns = lease_ns;
+    w->gpu = true;
+    w->rng = rng_seeded(seed, 0);
+    snprintf(w->who, sizeof w->who, "%s", who);
+    w->watch = (struct spool_watch){
+        .fs = fs, .lease_ns = lease_ns, .most = WATCH_MOST, .first = rng_below(&w->rng, 1 << 20)};
+    /* The file may exist although `make` reports a failure, so we try to overwrite it then. Its
+     * name is random, so nobody else's file has it. */
+    int rc = write_beat(w, true);
+    for (int i = 0; rc < 0 && i < MOVE_TRIES; i++)
+        rc = write_beat(w, rc == -ENOENT);
+    if (rc < 0) {
+        errno = -rc;
+        return err_errno(err, "cannot write workers/%s in the spool", w->who);
+    }
+    return 0;
+}
+
+void spool_worker_end(struct spool_worker *w)
+{
+    char path[SPOOL_NAME_MAX];
+    if (*w->claim)
+        spool_end(w, SPOOL_PUT_BACK);
+    snprintf(path, sizeof path, "workers/%s", w->who);
+    w->fs->ops->remove(w->fs, path);
+    spool_names_release(&w->todo);
+    spool_watch_release(&w->watch);
+}
+
+/* ---- claims ---------------------------------------------------------------------------------- */
+
+static bool serves(const struct spool_worker *w, const char *name)
+{
+    if (str_starts(name, "cuda-"))
+        return w->gpu;
+    if (!str_starts(name, "emu_"))
+        return true;
+    size_t n = w->machine ? strlen(w->machine) : 0;
+    return !w->only_gpu &&
+           (!w->machine || (str_starts(name + 4, w->machine) && name[4 + n] == '-'));
+}
+
+static bool claim_one(struct spool_worker *w, const char *name)
+{
+    char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];
+    struct spool_name n;
+    if (strlen(name) >= SPOOL_ID_MAX || !spool_name_todo(&n, name) || !serves(w, name))
+        return false;
+    snprintf(from, sizeof from, "todo/%s", name);
+    snprintf(n.worker, sizeof n.worker, "%s", w->who);
+    spool_claimed_path(&n, to);
+    if (!spool_moved(w->fs, from, to))
+        return false;
+    w->name = n;
+    w->missed = 0;
+    snprintf(w->claim, sizeof w->claim, "%s", to);
+    snprintf(w->beat.claim, sizeof w->beat.claim, "%s", to + strlen("claimed/"));
+    write_beat(w, false);
+    return true;
+}
+
+bool spool_claim(struct spool_worker *w)
+{
+    /* An old listing saves work while there is much to do. If it has nothing left to claim, we list
+     * afresh once. We choose at random, so that workers seldom want the same bundle and no run that
+     * shares the spool comes last. */
+    for (int fresh = 0; fresh < 2; fresh++) {
+        while (w->todo.n) {
+            size_t i = (size_t)rng_below(&w->rng, w->todo.n);
+            char *name = w->todo.items[i];
+            w->todo.items[i] = w->todo.items[--w->todo.n];
+            bool ours = claim_one(w, name);
+            free(name);
+            if (ours)
+                return true;
+        }
+        if (!fresh)
+            w->fs->ops->list(w->fs, "todo", &w->todo);
+    }
+    return false;
+}
+
+bool spool_hopeless(const struct spool_worker *w)
+{
+    return w->name.failed >= SPOOL_MAX_FAILED || w->name.taken >= SPOOL_MAX_TAKEN;
+}
+
+bool spool_beat(struct spool_worker *w, const char *note)
+{
+    if (!beat_if_due(w, note) || !*w->claim)
+        return true;
+    /* One miss may be a fault of the file system. */
+    w->missed = w->fs->ops->exists(w->fs, w->claim) ? 0 : w->missed + 1;
+    if (w->missed < 2)
+        return true;
+    w->claim[0] = w->beat.claim[0] = '\0';
+    return false;
+}
+
+bool spool_idle(struct spool_worker *w, const char *note)
+{
+    beat_if_due(w, note);
+    uint64_t now = w->fs->ops->now_ns(w->fs);
+    if (w->watch_ns && now - w->watch_ns < w->lease_ns / 5)
+        return false;
+    w->watch_ns = now;
+    return spool_watch_step(&w->watch, "") > 0;
+}
+
+/* done/ID exists already, so this result is a second one. */
+static void discard(struct spool_worker *w)
+{
+    char junk[SPOOL_NAME_MAX];
+    snprintf(junk, sizeof junk, "tmp/%s", w->claim + strlen("claimed/"));
+    if (spool_moved(w->fs, w->claim, junk))
+        w->fs->ops->remove(w->fs, junk);
+}
+
+bool spool_end(struct spool_worker *w, enum spool_end how)
+{
+    char to[SPOOL_NAME_MAX];
+    struct spool_name next = w->name;
+    next.taken++;
+    next.failed += how == SPOOL_FAILED;
+    if (how == SPOOL_FINISHED)
+        snprintf(to, sizeof to, "done/%s", w->name.id);
+    else
+        spool_todo_path(&next, to);
+    bool did = false;
+    for (int i = 0; i < MOVE_TRIES && !did; i++) {
+        int rc = w->fs->ops->move(w->fs, w->claim, to);
+        did = rc == 0;
+        if (rc == -ENOTEMPTY || rc == -EEXIST) {
+            discard(w);
+            break;
+        }
+        if (!did && !w->fs->ops->exists(w->fs, w->claim)) {
+            /* The move happened, or a watcher took the bundle. Both leave nothing to do. */
+            break;
+        }
+    }
+    w->beat.done += did && how == SPOOL_FINISHED;
+    w->claim[0] = w->beat.claim[0] = '\0';
+    write_beat(w, false);
+    return did;
+}

@@ -1,0 +1,84 @@
+/*
+ * lease.h - a worker's side of a spool: it claims bundles, shows that it lives, and hands bundles
+ * on.
+ *
+ *     struct spool_worker w;
+ *     spool_worker_begin(&w, fs, "node7-411-9f3a", lease_ns, seed);
+ *     while (...)
+ *         if (spool_claim(&w)) {              w.claim is a path like "claimed/ID.g0f0.node7-..."
+ *             while (the bundle runs)
+ *                 if (!spool_beat(&w, "runs")) ...     another worker has it now: drop it
+ *             spool_end(&w, SPOOL_FINISHED);
+ *         } else {
+ *             spool_idle(&w);                 every POLL: shows that it lives, watches others
+ *         }
+ *     spool_worker_end(&w);
+ *
+ * Invariants:
+ *   1. A bundle is one directory, and every step is one rename. So it is always in exactly one
+ *      place, and whoever moved it there is the only one who did.
+ *   2. A name of claimed/ contains the worker and a count, so it is never used twice.
+ *   3. done/ID appears once and has a whole result.bin.
+ *   4. A worker holds at most one bundle, and workers/W says which. Only W writes that file.
+ *   5. A worker that lost its bundle can neither finish it nor put it back: its path is gone.
+ *   6. No step compares times of two machines (watch.h).
+ *
+ *     todo/ID.gNfM ──claim──> claimed/ID.gNfM.W ──finish──> done/ID
+ *          ^                        │  │
+ *          │<─── put back: gN+1 ────┘  │   the worker was told to stop, or a watcher found it quiet
+ *          └──── fail: gN+1 fM+1 ──────┘   the bundle's process died without a result
+ */
+#ifndef SPOOL_LEASE_H
+#define SPOOL_LEASE_H
+
+#include "base/rng.h"
+#include "spool/beat.h"
+#include "spool/fs.h"
+#include "spool/name.h"
+#include "spool/watch.h"
+
+enum { SPOOL_MAX_FAILED = 3, SPOOL_MAX_TAKEN = 20 };
+
+/* How long a worker may be silent: 30 s, or what HONE_SPOOL_LEASE_S says. */
+uint64_t spool_lease_ns(void);
+
+struct spool_worker {
+    struct spool_fs *fs;
+    char who[SPOOL_ID_MAX]; /* without dots and slashes */
+    uint64_t lease_ns;
+    bool gpu;                   /* takes bundles for a GPU */
+    bool only_gpu;              /* takes no others */
+    const char *machine;        /* "x86_64": takes emulator bundles of this machine; NULL = any */
+    struct spool_name name;     /* of the bundle that it holds */
+    char claim[SPOOL_NAME_MAX]; /* its path; "" = none */
+    struct spool_beat beat;
+    uint64_t beat_ns, watch_ns;
+    unsigned missed;         /* so often in a row the claim was not to be seen */
+    struct spool_names todo; /* a listing that is not used up */
+    struct rng rng;
+    struct spool_watch watch;
+};
+
+/* Makes workers/W. `seed` makes workers choose different bundles. Returns -1 if it cannot. */
+int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *who,
+                       uint64_t lease_ns, uint64_t seed, struct err *err);
+/* Puts a bundle that it still holds back, and removes workers/W. */
+void spool_worker_end(struct spool_worker *w);
+
+/* Tries to get a bundle. Returns whether it holds one now. */
+bool spool_claim(struct spool_worker *w);
+/* Whether nobody should run this bundle again: too many workers failed at it. The caller then
+ * writes a result that says so, and ends with SPOOL_FINISHED. */
+bool spool_hopeless(const struct spool_worker *w);
+
+/* Call it often; it writes the beat when it is due. Returns false if the worker lost its bundle. */
+bool spool_beat(struct spool_worker *w, const char *note);
+/* Call it while there is nothing to do. Puts back bundles of workers that stopped, and returns
+ * whether there were any. */
+bool spool_idle(struct spool_worker *w, const char *note);
+
+enum spool_end { SPOOL_FINISHED, SPOOL_FAILED, SPOOL_PUT_BACK };
+/* Hands the bundle on. SPOOL_FINISHED: result.bin is in it. Returns whether this call did it. */
+bool spool_end(struct spool_worker *w, enum spool_end how);
+
+#endif

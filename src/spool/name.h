@@ -1,0 +1,37 @@
+/*
+ * name.h - the names of bundles in a spool.
+ *
+ *     todo/ID.g2f1            a bundle that waits
+ *     claimed/ID.g2f1.W       worker W has it
+ *     done/ID                 it has its result
+ *
+ * g counts how often a worker took the bundle and did not finish it, f how often its process failed
+ * there. Every claim of a bundle has another g, so its name never comes back: a late worker cannot
+ * mistake a new claim for its own. A bundle that a tar file brought is plain todo/ID; g and f are
+ * 0.
+ *
+ * Bundles that Hone submits are named KIND-RUN-SEQUENCE. KIND says which workers can run it: `cuda`
+ * those with a GPU, `emu_x86_64` those on that kind of machine. All workers take any other name.
+ */
+#ifndef SPOOL_NAME_H
+#define SPOOL_NAME_H
+
+#include <stdbool.h>
+
+enum { SPOOL_ID_MAX = 128, SPOOL_NAME_MAX = 320 };
+
+struct spool_name {
+    char id[SPOOL_ID_MAX];
+    unsigned taken, failed;    /* g and f */
+    char worker[SPOOL_ID_MAX]; /* only in claimed/; else "" */
+};
+
+/* Return false if `text` is not such a name. */
+bool spool_name_todo(struct spool_name *out, const char *text);
+bool spool_name_claimed(struct spool_name *out, const char *text);
+
+/* Write "todo/...", "claimed/..." for the name. */
+void spool_todo_path(const struct spool_name *n, char out[SPOOL_NAME_MAX]);
+void spool_claimed_path(const struct spool_name *n, char out[SPOOL_NAME_MAX]);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * run.h - a submitter's side of a spool: puts bundles into todo/ and takes each result once.
+ *
+ *     struct spool_run r;
+ *     spool_run_begin(&r, fs, "5c1e...", lease_ns);
+ *     spool_run_id(&r, "cuda", id);           write the bundle's files to tmp/ID, then
+ *     spool_run_put(&r, id, nonce, tag);      the bundle waits in todo/
+ *     while (spool_run_take(&r, 50 ms, &t)) { t.tag's result is in t.path/result.bin
+ *         ...
+ *         spool_run_drop(&r, &t);
+ *     }
+ *     spool_run_end(&r);                      withdraws what still waits
+ *
+ * A run looks only at names that contain its own random RUN, so several runs may share a spool, and
+ * it removes only its own bundles. A result counts only if it repeats the nonce of its job. After
+ * the first result of a bundle, any other one is removed unread.
+ *
+ * Workers watch each other while they are idle. The run also watches its own bundles, because all
+ * workers may be busy. If a bundle is in none of the folders for two leases, it is lost (somebody
+ * removed it), and spool_run_take() reports it with `lost`.
+ */
+#ifndef SPOOL_RUN_H
+#define SPOOL_RUN_H
+
+#include "spool/fs.h"
+#include "spool/name.h"
+#include "spool/watch.h"
+
+struct spool_item;
+
+struct spool_run {
+    struct spool_fs *fs;
+    char run[33]; /* hexadecimal */
+    uint64_t lease_ns, next_seq;
+    VEC(struct spool_item) items; /* in the order of their numbers */
+    struct spool_names done;      /* a listing that is not used up */
+    struct spool_watch watch;
+    uint64_t census_ns, list_ns;
+    size_t waiting, running; /* by the last census: bundles in todo/, in claimed/ */
+};
+
+struct spool_taken {
+    uint64_t tag;
+    bool lost;
+    char path[SPOOL_NAME_MAX];
+};
+
+void spool_run_begin(struct spool_run *r, struct spool_fs *fs, const char *run, uint64_t lease_ns);
+/* Withdraws bundles that no worker has claimed. A bundle that runs goes on; its result stays. */
+void spool_run_end(struct spool_run *r);
+
+/* A new name. `kind` is the KIND of name.h. */
+void spool_run_id(struct spool_run *r, const char *kind, char id[SPOOL_ID_MAX]);
+/* Moves tmp/ID to todo/. With nonce 0, any result is accepted. Returns 0, or -1 times the errno. */
+int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t tag);
+/* Returns whether a bundle has ended. Looks at the spool at most every `every_ns`. */
+bool spool_run_take(struct spool_run *r, uint64_t every_ns, struct spool_taken *out);
+void spool_run_drop(struct spool_run *r, const struct spool_taken *t);
+/* The name in claimed/ of a bundle that runs; false if no worker has it. */
+bool spool_run_where(struct spool_run *r, uint64_t tag, char claim[SPOOL_NAME_MAX]);
+
+#endif

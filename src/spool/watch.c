@@ -1,0 +1,116 @@
+#include "spool/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "spool/beat.h"
+
+struct spool_watched {
+    char claim[SPOOL_NAME_MAX]; /* without "claimed/" */
+    uint64_t count;             /* of the worker's last beat for this claim; 0 = none */
+    uint64_t quiet_ns;          /* for so long the count did not change */
+    uint64_t missing_ns;        /* for so long no listing had the claim */
+    bool listed;
+};
+
+static int by_claim(const void *a, const void *b)
+{
+    return strcmp(((const struct spool_watched *)a)->claim,
+                  ((const struct spool_watched *)b)->claim);
+}
+
+static int key_to_claim(const void *key, const void *x)
+{
+    return strcmp(key, ((const struct spool_watched *)x)->claim);
+}
+
+/* Marks the claims of the listing, and adds new ones while there is room. */
+static void take_listing(struct spool_watch *w, const struct spool_names *names, const char *part)
+{
+    size_t known = w->seen.n; /* sorted; new claims follow */
+    for (size_t k = 0; k < names->n; k++) {
+        const char *claim = names->items[(k + w->first) % names->n];
+        struct spool_name n;
+        if (!strstr(claim, part) || strlen(claim) >= sizeof w->seen.items->claim ||
+            !spool_name_claimed(&n, claim))
+            continue;
+        struct spool_watched *x =
+            known ? bsearch(claim, w->seen.items, known, sizeof *x, key_to_claim) : NULL;
+        if (!x) {
+            if (w->most && w->seen.n >= w->most)
+                continue;
+            x = vec_push(&w->seen);
+            snprintf(x->claim, sizeof x->claim, "%s", claim);
+        }
+        x->listed = true;
+        x->missing_ns = 0;
+    }
+}
+
+/* The worker's count, if it says that it holds this claim. */
+static uint64_t count_of(struct spool_watch *w, const char *claim, const char *worker)
+{
+    struct spool_beat b;
+    return spool_beat_read(w->fs, worker, &b) == 0 && str_eq(b.claim, claim) ? b.count : 0;
+}
+
+static bool look(struct spool_watch *w, struct spool_watched *x, uint64_t passed)
+{
+    struct spool_name n;
+    spool_name_claimed(&n, x->claim);
+    uint64_t count = count_of(w, x->claim, n.worker);
+    if (count && count != x->count) {
+        x->count = count;
+        x->quiet_ns = 0;
+        return false;
+    }
+    x->quiet_ns += passed;
+    if (x->quiet_ns <= w->lease_ns)
+        return false;
+    char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];
+    spool_claimed_path(&n, from);
+    n.taken++;
+    spool_todo_path(&n, to);
+    return w->fs->ops->move(w->fs, from, to) == 0;
+}
+
+unsigned spool_watch_step(struct spool_watch *w, const char *part)
+{
+    struct spool_names names = VEC_INIT;
+    uint64_t now = w->fs->ops->now_ns(w->fs);
+    uint64_t passed = w->last_ns ? MIN(now - w->last_ns, w->lease_ns / 4) : 0;
+    unsigned put_back = 0;
+    w->last_ns = now;
+    for (size_t i = 0; i < w->seen.n; i++)
+        w->seen.items[i].listed = false;
+    int rc = w->fs->ops->list(w->fs, "claimed", &names);
+    if (rc == 0)
+        take_listing(w, &names, part);
+    spool_names_release(&names);
+    for (size_t i = 0; i < w->seen.n;) {
+        struct spool_watched *x = &w->seen.items[i];
+        bool gone = false;
+        if (x->listed) {
+            gone = look(w, x, passed);
+            put_back += gone;
+        } else if (rc == 0) {
+            x->missing_ns += passed;
+            gone = w->most || x->missing_ns > w->lease_ns;
+        }
+        /* A claim that stays quiet after we tried to move it was moved by somebody else. */
+        if (gone || x->quiet_ns > 2 * w->lease_ns)
+            *x = w->seen.items[--w->seen.n];
+        else
+            i++;
+    }
+    if (w->seen.n)
+        qsort(w->seen.items, w->seen.n, sizeof *w->seen.items, by_claim);
+    return put_back;
+}
+
+void spool_watch_release(struct spool_watch *w)
+{
+    vec_release(&w->seen);
+}

@@ -1,0 +1,36 @@
+/*
+ * watch.h - finds claims whose worker has stopped, and puts their bundles back into todo/.
+ *
+ *     struct spool_watch w = {.fs = fs, .lease_ns = 30 s, .most = 8, .first = 5};
+ *     spool_watch_step(&w, "");          now and then, at least four times in a lease
+ *     spool_watch_release(&w);
+ *
+ * A worker writes a counter and the name of its claim into workers/W (lease.h). A watcher judges by
+ * its own clock alone: it puts a bundle back if it saw no new counter of the claim's worker for the
+ * time of the lease. It counts only time in which it looked. So a watcher that was suspended does
+ * not take everybody's claims when it wakes. If the worker lives but says that it holds another
+ * bundle, the claim is orphaned, and the watcher puts it back after the same time.
+ */
+#ifndef SPOOL_WATCH_H
+#define SPOOL_WATCH_H
+
+#include "spool/fs.h"
+#include "spool/name.h"
+
+struct spool_watched;
+
+struct spool_watch {
+    struct spool_fs *fs;
+    uint64_t lease_ns;
+    size_t most;  /* watches so many claims at once; 0 = all */
+    size_t first; /* with `most`: where to start, so that watchers choose different claims */
+    VEC(struct spool_watched) seen;
+    uint64_t last_ns;
+};
+
+/* Looks once. Only claims whose name contains `part` count. Returns how many bundles it put
+ * back. */
+unsigned spool_watch_step(struct spool_watch *w, const char *part);
+void spool_watch_release(struct spool_watch *w);
+
+#endif
