@@ -257,7 +257,7 @@ static void withdraw(struct spool_run *r, const char *folder, const char *name)
 
 void spool_run_end(struct spool_run *r)
 {
-    static const char *const folders[] = {"todo", "done"};
+    static const char *const folders[] = {"todo", "done", "tmp"};
     for (size_t i = 0; r->fs && i < ARRAY_LEN(folders); i++) {
         struct spool_names names = VEC_INIT;
         r->fs->ops->list(r->fs, folders[i], &names);

@@ -1,0 +1,37 @@
+/*
+ * autoscale.h - how many workers a place should have. It decides and does nothing else, so the
+ * simulator of t/unit/cluster.c can run it.
+ *
+ *     struct autoscale a = {.most = 64};
+ *     int n = autoscale_step(&a, &(struct autoscale_seen){.bundles = 90, .pending = 3}, now);
+ *     n > 0: start n workers; n < 0: cancel -n of those that have not begun
+ *
+ * There should be one worker for each bundle, up to `most`. Workers that run and have nothing to do
+ * leave by themselves (hone-worker --idle). If workers cannot be started, or end before they finish
+ * a bundle, the autoscaler waits: 2 s, 4 s, up to 5 minutes.
+ */
+#ifndef SCHED_AUTOSCALE_H
+#define SCHED_AUTOSCALE_H
+
+#include <stdint.h>
+
+struct autoscale {
+    unsigned most;
+    unsigned failures;    /* in a row */
+    uint64_t hold_ns;     /* starts nothing before */
+    uint64_t too_many_ns; /* since when more workers wait to begin than are needed; 0 = not so */
+};
+
+struct autoscale_seen {
+    unsigned bundles; /* not finished: those that wait, and those that run */
+    unsigned pending; /* workers that were asked for and have not begun */
+    unsigned running;
+};
+
+int autoscale_step(struct autoscale *a, const struct autoscale_seen *seen, uint64_t now_ns);
+/* A worker could not be started, or ended before it finished a bundle. */
+void autoscale_failed(struct autoscale *a, uint64_t now_ns);
+/* A worker finished a bundle. */
+void autoscale_worked(struct autoscale *a);
+
+#endif
