@@ -30,11 +30,11 @@ static void gpu_name(int ordinal, char out[48])
     out[k] = '\0';
 }
 
-int gpu_lock(int ordinal)
+static int lock_file(const char *name)
 {
-    char name[48], path[96];
-    gpu_name(ordinal, name);
-    snprintf(path, sizeof path, "/tmp/hone-gpu-%s.lock", name);
+    char path[4096];
+    const char *dir = getenv("HONE_GPU_LOCK_DIR");
+    snprintf(path, sizeof path, "%s/hone-gpu-%s.lock", dir && *dir ? dir : "/tmp", name);
     /* We try without O_CREAT first. In a sticky directory such as /tmp, the kernel may refuse to
      * open another user's file with O_CREAT. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -47,6 +47,20 @@ int gpu_lock(int ordinal)
     int busy = errno == EWOULDBLOCK;
     close(fd);
     return busy ? GPU_BUSY : GPU_NO_LOCK;
+}
+
+int gpu_lock(int ordinal)
+{
+    char name[48];
+    gpu_name(ordinal, name);
+    return lock_file(name);
+}
+
+int pretend_gpu_lock(int ordinal)
+{
+    char name[48];
+    snprintf(name, sizeof name, "emu%d", ordinal);
+    return lock_file(name);
 }
 
 void gpu_unlock(int fd)

@@ -6,8 +6,9 @@
  *     ...
  *     gpu_unlock(fd);                the end of the process unlocks too
  *
- * Each GPU has a lock file in /tmp. If gpu_lock cannot open or lock the file (for example because
- * /tmp is missing), it returns GPU_NO_LOCK, and the caller goes on without a lock.
+ * Each GPU has a lock file in /tmp, or in HONE_GPU_LOCK_DIR for tests. If gpu_lock cannot open or
+ * lock the file (for example because /tmp is missing), it returns GPU_NO_LOCK, and the caller goes
+ * on without a lock.
  */
 #ifndef BASE_GPULOCK_H
 #define BASE_GPULOCK_H
@@ -17,6 +18,8 @@ enum { GPU_BUSY = -1, GPU_NO_LOCK = -2 };
 /* Never waits. `ordinal` is CUDA's number of the GPU. CUDA counts only the GPUs that
  * CUDA_VISIBLE_DEVICES names. */
 int gpu_lock(int ordinal);
+/* The same for a pretend GPU: the emulator under a number. */
+int pretend_gpu_lock(int ordinal);
 void gpu_unlock(int fd); /* takes any value that gpu_lock returned */
 
 #endif

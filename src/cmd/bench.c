@@ -108,7 +108,7 @@ static const char *gpu_model(const struct campaign_config *c, struct arena *a)
 {
     struct gpu_probe g = {.n = 0};
     unsigned at = 0;
-    if (str_eq(c->device, "emu") || (*c->on && !str_eq(c->on, "local")))
+    if (str_eq(c->device, "emu") || (*c->on && !str_starts(c->on, "local")))
         return "";
     if (str_starts(c->device, "cuda:"))
         at = (unsigned)strtoul(c->device + 5, NULL, 10);
@@ -426,7 +426,8 @@ static int run(int argc, const char **argv)
         OPT_GROUP("Where candidates are evaluated"),
         OPT_STR(0, "device", &c->device, "DEV",
                 "emu, cuda, cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "on", &c->on, "PLACE", "local (default) or spool:DIR"),
+        OPT_STR(0, "on", &c->on, "PLACE",
+                "local (default), local:all, spool:DIR; see docs/scale.md"),
         OPT_STR(0, "gpu", &c->gpu, "NAME", "the GPU the emulator models (default h200)"),
         OPT_STR(0, "arch", &c->arch, "ARCH", "default sm_90a"),
         OPT_STR(0, "compiler", &c->compiler, "NAME", "nvrtc or nvcc"),

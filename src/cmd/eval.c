@@ -27,7 +27,8 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_STR(0, "device", &j.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "on", &j.options.on, "PLACE", "local (default) or spool:DIR"),
+        OPT_STR(0, "on", &j.options.on, "PLACE",
+                "local (default), local:all, spool:DIR; see docs/scale.md"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH",
                 "architecture to compile for (default: the device's)"),

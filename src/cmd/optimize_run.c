@@ -49,7 +49,7 @@ int cmd_open_store(struct store **out, const char *given, bool must_exist, struc
 static bool on_gpu(const struct run_config *c)
 {
     struct gpu_probe g = {.n = 0};
-    if (*c->device || !str_eq(c->on, "local"))
+    if (*c->device || !str_starts(c->on, "local"))
         return !str_eq(c->device, "emu");
     return gpu_probe(&g, NULL) == 0 && g.n;
 }

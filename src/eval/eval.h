@@ -24,7 +24,7 @@ struct evaluator; /* owns the compiler and the scheduler */
 
 struct eval_options {
     const char *device;   /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
-    const char *on;       /* "local", "spool:DIR"; NULL = local */
+    const char *on;       /* "local", "local:all", "spool:DIR"; NULL = local */
     const char *gpu;      /* the GPU the emulator models; NULL = "h200" */
     const char *arch;     /* NULL = the architecture of the device if it is known, else sm_90a */
     const char *compiler; /* "nvrtc", "nvcc"; NULL = best */

@@ -18,11 +18,17 @@ const char *evaluator_device(const struct evaluator *e)
 
 /* ---- opening ---- */
 
+/* Whether bundles run on machines that this process knows nothing of. */
+static bool is_elsewhere(const char *on)
+{
+    return on && !str_eq(on, "local") && !str_starts(on, "local:");
+}
+
 /* Chooses the device. For a local GPU it also finds the architecture and the data sheet. */
 static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
                          struct err *err)
 {
-    bool remote = o->on && !str_eq(o->on, "local");
+    bool remote = is_elsewhere(o->on);
     struct gpu_probe probe = {.n = 0};
     struct err none = ERR_INIT;
     int probed = remote ? -1 : gpu_probe(&probe, &none);
@@ -34,7 +40,13 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     if (!str_eq(d, "cuda") && !str_starts(d, "cuda:"))
         return err_set(err, ERR_USAGE, "unknown device '%s': use emu, cuda or cuda:N", d);
     e->cuda = true;
-    e->ordinal = d[4] ? atoi(d + 5) : 0;
+    bool listed = o->on && str_starts(o->on, "local:") && !str_eq(o->on, "local:all");
+    if (d[4] && o->on && str_starts(o->on, "local:"))
+        return err_set(err, ERR_USAGE,
+                       "--device %s names one GPU and --on %s others: give one of "
+                       "them",
+                       d, o->on);
+    e->ordinal = d[4] ? atoi(d + 5) : listed ? atoi(o->on + 6) : 0;
     if (remote)
         return 0;
     if (probed < 0 || e->ordinal < 0 || (unsigned)e->ordinal >= probe.n)
@@ -78,10 +90,10 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
     if (sched_open(&e->local, "local", 0, -1, err) < 0)
         goto fail;
     e->main = e->local;
-    bool remote = o->on && !str_eq(o->on, "local");
+    bool remote = is_elsewhere(o->on), several = o->on && str_starts(o->on, "local:");
     /* Only one worker at a time uses a GPU, because two would disturb each other's times. */
-    if ((remote || e->cuda) &&
-        sched_open(&e->main, remote ? o->on : "local", 1, e->ordinal, err) < 0)
+    if ((remote || several || e->cuda) && sched_open(&e->main, remote || several ? o->on : "local",
+                                                     1, e->cuda ? e->ordinal : -1, err) < 0)
         goto fail;
     if (e->cuda && !remote)
         ceilings_get(&e->ceilings, &(struct ceilings_query){.compiler = e->compiler,

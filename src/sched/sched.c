@@ -10,9 +10,12 @@ int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, stru
 {
     if (str_eq(on, "local"))
         return sched_local_open(out, slots, gpu, err);
+    if (str_starts(on, "local:") && on[6])
+        return sched_gpus_open(out, on + 6, gpu < 0, err);
     if (str_starts(on, "spool:") && on[6])
         return sched_spool_open(out, on + 6, err);
-    return err_set(err, ERR_USAGE, "unknown place '%s': use local or spool:DIR", on);
+    return err_set(err, ERR_USAGE,
+                   "unknown place '%s': use local, local:all, local:0,1 or spool:DIR", on);
 }
 
 void sched_close(struct sched *s)

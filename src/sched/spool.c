@@ -18,6 +18,7 @@
 #include "base/util.h"
 #include "job/job.h"
 #include "sched/sched.h"
+#include "sched/starter.h"
 #include "spool/lease.h"
 #include "spool/run.h"
 #include "sys/file.h"
@@ -38,7 +39,10 @@ struct spool {
     char *dir;
     struct spool_fs *fs;
     struct spool_run run;
-    struct spooled *items; /* in the order of submission */
+    struct spooled *items;   /* in the order of submission */
+    struct starter *starter; /* starts workers; NULL = somebody else does */
+    uint64_t finished;       /* bundles */
+    struct temp_dir own;     /* the spool, if it is only for this process */
 };
 
 static int random_name(char id[33], struct err *err)
@@ -193,7 +197,25 @@ static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done
         free(to);
     }
     forget(s, x);
+    s->finished++;
     return rc;
+}
+
+static unsigned count(const struct spool *s)
+{
+    unsigned n = 0;
+    for (const struct spooled *x = s->items; x; x = x->next)
+        n++;
+    return n;
+}
+
+/* Waits a moment. A starter looks after its workers meanwhile. */
+static int nap(struct spool *s, uint64_t ns, struct err *err)
+{
+    if (s->starter)
+        return s->starter->ops->step(s->starter, count(s), s->finished, ns, err);
+    nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+    return 0;
 }
 
 static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_done *out,
@@ -215,8 +237,8 @@ static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_don
         uint64_t now = now_ns();
         if (!s->items || now >= until)
             return 0;
-        uint64_t ns = MIN(until - now, nap_ns);
-        nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+        if (nap(s, MIN(until - now, nap_ns), err) < 0)
+            return -1;
     }
 }
 
@@ -233,12 +255,15 @@ static char *spool_progress_path(struct sched *sched, uint64_t ticket)
 static void spool_close(struct sched *sched)
 {
     struct spool *s = (struct spool *)sched;
+    if (s->starter)
+        s->starter->ops->close(s->starter);
     spool_run_end(&s->run);
     spool_fs_close(s->fs);
     for (struct spooled *x = s->items, *next; x; x = next) {
         next = x->next;
         spooled_free(x);
     }
+    temp_dir_release(&s->own);
     free(s->dir);
     free(s);
 }
@@ -258,18 +283,46 @@ static int make_parent(const char *dir, struct err *err)
     return rc;
 }
 
-int sched_spool_open(struct sched **out, const char *dir, struct err *err)
+static int open_run(struct spool *s, struct err *err)
 {
     char run[33];
+    if (random_name(run, err) < 0 || spool_fs_open(&s->fs, s->dir, err) < 0)
+        return -1;
+    spool_run_begin(&s->run, s->fs, run, spool_lease_ns());
+    return 0;
+}
+
+static struct spool *new_spool(void)
+{
     struct spool *s = xcalloc(1, sizeof *s);
     s->sched.ops = &spool_ops;
+    s->own = (struct temp_dir)TEMP_DIR_INIT;
+    return s;
+}
+
+int sched_spool_open(struct sched **out, const char *dir, struct err *err)
+{
+    struct spool *s = new_spool();
     s->dir = xstrdup(dir);
-    if (random_name(run, err) < 0 || make_parent(dir, err) < 0 ||
-        spool_fs_open(&s->fs, dir, err) < 0) {
+    if (make_parent(dir, err) < 0 || open_run(s, err) < 0) {
         spool_close(&s->sched);
         return -1;
     }
-    spool_run_begin(&s->run, s->fs, run, spool_lease_ns());
     *out = &s->sched;
     return 0;
+}
+
+int sched_gpus_open(struct sched **out, const char *list, bool pretend, struct err *err)
+{
+    struct spool *s = new_spool();
+    if (temp_dir_make(&s->own, err) < 0)
+        goto fail;
+    s->dir = xasprintf("%s/spool", s->own.path);
+    if (open_run(s, err) < 0 || starter_local(&s->starter, s->fs, s->dir, list, pretend, err) < 0)
+        goto fail;
+    *out = &s->sched;
+    return 0;
+fail:
+    spool_close(&s->sched);
+    return -1;
 }

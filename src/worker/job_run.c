@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "worker/bundle.h"
+#include "worker/place.h"
 #include "worker/sidecar.h"
 
 enum { TELL_NS = 50 * 1000 * 1000 };
@@ -189,7 +190,9 @@ static void describe_device(struct job_run *r)
     struct device_info info = {0};
     if (r->dev->ops->info(r->dev, &info, NULL) < 0)
         return;
-    r->res.device = arena_strdup(&r->arena, info.name);
+    char place[128];
+    worker_place_text(place, sizeof place);
+    r->res.device = arena_printf(&r->arena, "%s%s", info.name, place);
     r->res.driver = arena_strdup(&r->arena, info.driver);
     r->res.sm = info.sm;
 }
@@ -282,6 +285,8 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
     int rc = job_read(&job, data, len, &a, err);
     uint64_t hash = job_hash(data, len);
     free(data);
+    if (rc == 0)
+        worker_place_apply(&job);
     struct job_run *r = xcalloc(1, sizeof *r); /* too large for the stack */
     if (rc == 0)
         job_run_init(r, dir, &job, hash);

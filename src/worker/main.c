@@ -19,16 +19,19 @@
 
 static const char usage[] =
     "usage: hone-worker BUNDLE_DIR               run one bundle; result.bin appears in it\n"
-    "       hone-worker --spool DIR [--once] [--gpu N] [--idle SECONDS]\n"
-    "                                            serve a spool directory; with --once, stop when\n"
-    "                                            no bundle is left; with --gpu, run all bundles\n"
-    "                                            on this GPU; with --idle, stop after so long\n"
-    "                                            without a bundle\n"
+    "       hone-worker --spool DIR [option...]  serve a spool directory\n"
     "       hone-worker --tar IN.tar OUT.tar     read bundles, write results\n"
     "       hone-worker --ceilings SERVICE.cubin [GPU]   print the highest rates of the GPU as "
     "JSON\n"
     "       hone-worker --show RESULT.bin        print a result as text\n"
     "       hone-worker --version | --help\n"
+    "\n"
+    "options of --spool:\n"
+    "  --once           stop when no bundle is left\n"
+    "  --idle SECONDS   stop after so long without a bundle\n"
+    "  --gpu N          run all bundles on this GPU, one at a time\n"
+    "  --pretend-gpu N  run bundles for the emulator only, one at a time on each machine\n"
+    "  --threads N      threads of the emulator (default: one for each core)\n"
     "\n"
     "A bundle is a directory that `hone` makes, with job.bin and the files that it names.\n"
     "example: hone-worker --spool /shared/spool\n"
@@ -74,23 +77,32 @@ static int ceilings(const char *path, int ordinal, struct err *err)
     return 0;
 }
 
+static bool read_number(const char *text, long most, long *out)
+{
+    char *end;
+    *out = strtol(text, &end, 10);
+    return *text && !*end && *out >= 0 && *out <= most;
+}
+
 /* Reads "--once --gpu 1 --idle 60". Returns false on bad usage. */
 static bool read_spool_options(struct spool_options *o, char **argv)
 {
     for (; *argv; argv++) {
-        char *end = NULL;
-        if (str_eq(*argv, "--once")) {
+        const char *name = *argv;
+        long n = 0;
+        if (str_eq(name, "--once")) {
             o->once = true;
-        } else if (str_eq(*argv, "--gpu") && argv[1]) {
-            long n = strtol(*++argv, &end, 10);
-            if (*end || end == *argv || n < 0 || n > 1023)
-                return false;
-            o->gpu = (int)n;
-        } else if (str_eq(*argv, "--idle") && argv[1]) {
-            double s = strtod(*++argv, &end);
-            if (*end || end == *argv || !(s > 0 && s < 1e7))
-                return false;
-            o->idle_ns = (uint64_t)(s * 1e9);
+            continue;
+        }
+        if (!argv[1] || !read_number(*++argv, 1000000, &n))
+            return false;
+        if (str_eq(name, "--gpu") || str_eq(name, "--pretend-gpu")) {
+            o->place.gpu = (int)n;
+            o->place.pretend = str_eq(name, "--pretend-gpu");
+        } else if (str_eq(name, "--threads") && n > 0 && n <= 1024) {
+            o->place.threads = (unsigned)n;
+        } else if (str_eq(name, "--idle") && n > 0) {
+            o->idle_ns = (uint64_t)n * 1000000000u;
         } else {
             return false;
         }
@@ -129,7 +141,7 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && argv[1][0] != '-')
         return finish(run_bundle(argv[1], open_device, &err), &err);
-    struct spool_options options = {.gpu = -1};
+    struct spool_options options = {.place = {.gpu = -1}};
     if (argc >= 3 && str_eq(argv[1], "--spool") && read_spool_options(&options, argv + 3))
         return finish(spool_serve(argv[2], &options, &err), &err);
     if (argc == 4 && str_eq(argv[1], "--tar"))

@@ -113,7 +113,7 @@ static enum spool_end run_child(struct server *s, const char *bundle, bool *lost
 {
     uint64_t wall_ns, started = 0;
     int status, gpu = gpu_of(bundle, &wall_ns);
-    int lock = gpu < 0 || s->options->gpu >= 0 ? GPU_NO_LOCK : GPU_BUSY;
+    int lock = gpu < 0 || s->options->place.gpu >= 0 ? GPU_NO_LOCK : GPU_BUSY;
     enum spool_end how = SPOOL_FAILED;
     pid_t pid = 0;
     while (pid >= 0) {
@@ -192,9 +192,10 @@ static bool has_driver(void)
  * no bundle while it waits. Returns whether there was one. */
 static bool serve_one(struct server *s, const char **note)
 {
-    int lock = s->options->gpu < 0 ? GPU_NO_LOCK : gpu_lock(s->options->gpu);
+    const struct worker_place *p = &s->options->place;
+    int lock = p->gpu < 0 ? GPU_NO_LOCK : p->pretend ? pretend_gpu_lock(p->gpu) : gpu_lock(p->gpu);
     bool any = false;
-    *note = lock == GPU_BUSY ? "its GPU is in use" : "idle";
+    *note = lock == GPU_BUSY ? "another process of Hone uses its GPU" : "idle";
     if (lock != GPU_BUSY && (any = spool_claim(&s->w)))
         run_claimed(s);
     gpu_unlock(lock);
@@ -215,6 +216,7 @@ static bool nothing_left(struct server *s, uint64_t waited_ns)
 static int begin(struct server *s, struct spool_fs **fs, struct err *err)
 {
     char who[SPOOL_ID_MAX];
+    const struct worker_place *p = &s->options->place;
     uint64_t seed = make_worker_name(s, who);
     if (spool_fs_open(fs, s->dir, err) < 0)
         return -1;
@@ -224,7 +226,8 @@ static int begin(struct server *s, struct spool_fs **fs, struct err *err)
     }
     uname(&s->machine);
     s->w.machine = s->machine.machine;
-    s->w.gpu = s->options->gpu >= 0 || has_driver();
+    s->w.gpu = !p->pretend && (p->gpu >= 0 || has_driver());
+    worker_place_set(p);
     return 0;
 }
 
@@ -305,7 +308,7 @@ int spool_tar(const char *in, const char *out, struct err *err)
         free(dir);
         return -1;
     }
-    const struct spool_options options = {.once = true, .gpu = -1};
+    const struct spool_options options = {.once = true, .place = {.gpu = -1}};
     struct spool_fs *fs = NULL;
     if (spool_fs_open(&fs, dir, err) == 0 && tar_unpack(in, dir, err) == 0 &&
         spool_serve(dir, &options, err) == 0)

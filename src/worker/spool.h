@@ -15,10 +15,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "worker/place.h"
 
 struct spool_options {
-    bool once;        /* stop when no bundle is left to run */
-    int gpu;          /* run bundles on this GPU only, and lock it; -1 = on the GPU of the job */
+    bool once; /* stop when no bundle is left to run */
+    /* With a GPU: run all bundles there, and lock it. Else a bundle runs on the GPU of its job. */
+    struct worker_place place;
     uint64_t idle_ns; /* stop after so long without a bundle; 0 = never */
 };
 

@@ -127,7 +127,7 @@ static int clean(void **state)
 static void serve(void)
 {
     struct err err = ERR_INIT;
-    const struct spool_options once = {.once = true, .gpu = -1};
+    const struct spool_options once = {.once = true, .place = {.gpu = -1}};
     if (spool_serve(root, &once, &err) < 0)
         fail_msg("%s", err.msg);
 }
@@ -178,7 +178,7 @@ static void a_dead_workers_claim_is_taken_back(void **state)
 static void a_spool_of_others_is_refused(void **state)
 {
     static const char *const folders[] = {"", "/todo", "/done"};
-    const struct spool_options once = {.once = true, .gpu = -1};
+    const struct spool_options once = {.once = true, .place = {.gpu = -1}};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct err err = ERR_INIT;
         char path[256];
@@ -234,7 +234,7 @@ static pid_t start_worker(void)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        const struct spool_options forever = {.gpu = -1};
+        const struct spool_options forever = {.place = {.gpu = -1}};
         spool_serve(root, &forever, NULL);
         _exit(0);
     }

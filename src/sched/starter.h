@@ -1,0 +1,34 @@
+/*
+ * starter.h - who starts the workers of a spool. A place is a spool and a starter:
+ *
+ *     spool:DIR     no starter: somebody else starts workers
+ *     local:...     starter_local(): one worker process for each GPU of this machine
+ *     slurm:...     starter_slurm(): jobs of Slurm
+ */
+#ifndef SCHED_STARTER_H
+#define SCHED_STARTER_H
+
+#include "base/err.h"
+#include "spool/fs.h"
+
+struct starter;
+
+struct starter_ops {
+    /* Called again and again while bundles are outstanding; may wait up to wait_ns. `bundles`
+     * counts those that are not finished, `finished` all that ever finished. Returns -1 if no
+     * worker can be had. */
+    int (*step)(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
+                struct err *err);
+    void (*close)(struct starter *st); /* ends the workers */
+};
+
+struct starter {
+    const struct starter_ops *ops;
+};
+
+/* `list` is "all", or numbers: "0,2,3". With `pretend`, the numbers are pretend GPUs, and "all"
+ * means one for each core. */
+int starter_local(struct starter **out, struct spool_fs *fs, const char *dir, const char *list,
+                  bool pretend, struct err *err);
+
+#endif

@@ -1,0 +1,251 @@
+/*
+ * starter_local.c - one worker process for each GPU of this machine. Each worker locks its GPU
+ * while it runs a bundle. If a worker dies, its bundle goes back to todo/ at once, and the worker
+ * is started again. After MAX_DEATHS deaths in a row without a finished bundle, its GPU is left
+ * alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/gpulock.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "sched/sched.h"
+#include "sched/starter.h"
+#include "spool/beat.h"
+#include "spool/name.h"
+#include "sys/gpu_probe.h"
+#include "sys/loop.h"
+#include "sys/proc.h"
+
+enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
+
+struct slot {
+    struct local_starter *owner;
+    int gpu;
+    unsigned deaths; /* in a row */
+    bool ended;      /* the process has ended, and we have not looked yet */
+    bool runs, given_up;
+    char number[16], threads[16];
+    const char *argv[9];
+    const char *writable[3];
+    struct jail jail;
+    struct child_process child;
+    char last_words[200];
+};
+
+struct local_starter {
+    struct starter starter;
+    struct spool_fs *fs;
+    char *dir;
+    bool pretend;
+    struct loop *loop;
+    struct strbuf worker;
+    unsigned n;
+    struct slot slots[MAX_GPUS];
+};
+
+static void on_end(struct child_process *c, void *ctx)
+{
+    (void)c;
+    ((struct slot *)ctx)->ended = true;
+}
+
+static int start(struct local_starter *l, struct slot *s, struct err *err)
+{
+    static const char *const readable[] = {"/", NULL};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned threads = MAX(1u, (unsigned)MAX(cores, 1L) / l->n);
+    snprintf(s->number, sizeof s->number, "%d", s->gpu);
+    snprintf(s->threads, sizeof s->threads, "%u", threads);
+    const char *const argv[] = {
+        l->worker.buf, "--spool",   l->dir,     l->pretend ? "--pretend-gpu" : "--gpu",
+        s->number,     "--threads", s->threads, NULL};
+    memcpy(s->argv, argv, sizeof argv);
+    /* The worker of the emulator runs the task's reference.c on the CPU. It may write only into the
+     * spool, and it gets no network. So we make the lock file of its pretend GPU here. */
+    if (l->pretend)
+        gpu_unlock(pretend_gpu_lock(s->gpu));
+    s->writable[0] = l->dir;
+    s->writable[1] = "/dev/null";
+    s->writable[2] = NULL;
+    s->jail = (struct jail){
+        .read = readable, .write = s->writable, .net = JAIL_NET_NONE, .optional = true};
+    s->child = (struct child_process)CHILD_INIT;
+    s->child.argv = s->argv;
+    s->child.jail = l->pretend ? &s->jail : NULL;
+    s->child.max_out = s->child.max_err = 64 << 10;
+    s->child.on_end = on_end;
+    s->child.ctx = s;
+    if (child_start(&s->child, l->loop, err) < 0)
+        return -1;
+    s->runs = true;
+    return 0;
+}
+
+/* The worker has ended, so nobody runs its bundle any more: we need not wait for its lease. */
+static void put_back(struct local_starter *l, const struct slot *s)
+{
+    struct spool_names names = VEC_INIT;
+    char pid[32];
+    snprintf(pid, sizeof pid, "-%d-", (int)s->child.pid);
+    l->fs->ops->list(l->fs, "claimed", &names);
+    vec_each (char *, p, &names) {
+        struct spool_name n;
+        char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];
+        if (!spool_name_claimed(&n, *p) || !strstr(n.worker, pid))
+            continue;
+        spool_claimed_path(&n, from);
+        n.taken++;
+        spool_todo_path(&n, to);
+        l->fs->ops->move(l->fs, from, to);
+    }
+    spool_names_release(&names);
+}
+
+/* How many bundles the worker of this process id has finished. Removes its file: we started it. */
+static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
+{
+    struct spool_names names = VEC_INIT;
+    char pid[32], path[SPOOL_NAME_MAX];
+    uint64_t done = 0;
+    snprintf(pid, sizeof pid, "-%d-", (int)s->child.pid);
+    l->fs->ops->list(l->fs, "workers", &names);
+    vec_each (char *, p, &names) {
+        struct spool_beat b;
+        if (!strstr(*p, pid))
+            continue;
+        if (spool_beat_read(l->fs, *p, &b) == 0)
+            done += b.done;
+        snprintf(path, sizeof path, "workers/%s", *p);
+        l->fs->ops->remove(l->fs, path);
+    }
+    spool_names_release(&names);
+    return done;
+}
+
+static void look_at_end(struct local_starter *l, struct slot *s)
+{
+    struct strbuf how = STRBUF_INIT(1000);
+    child_describe(&s->child, &how);
+    const char *said = s->child.err.buf ? s->child.err.buf : "";
+    size_t len = strlen(said), keep = 120;
+    snprintf(s->last_words, sizeof s->last_words, "%.60s%s%s", how.buf, *said ? ": " : "",
+             said + (len > keep ? len - keep : 0));
+    s->ended = s->runs = false;
+    put_back(l, s);
+    s->deaths = forget_worker(l, s) ? 1 : s->deaths + 1;
+    s->given_up = s->deaths >= MAX_DEATHS;
+    if (s->given_up)
+        log_warn("sched", "GPU %d is left alone: its worker ended %u times in a row (%s)", s->gpu,
+                 s->deaths, s->last_words);
+    child_release(&s->child);
+    strbuf_release(&how);
+}
+
+static int local_step(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
+                      struct err *err)
+{
+    struct local_starter *l = (struct local_starter *)st;
+    const char *why = "";
+    unsigned alive = 0;
+    (void)finished;
+    for (unsigned i = 0; i < l->n; i++) {
+        struct slot *s = &l->slots[i];
+        if (s->ended)
+            look_at_end(l, s);
+        if (!s->runs && !s->given_up && bundles && start(l, s, err) < 0)
+            return -1;
+        alive += !s->given_up;
+        why = s->given_up ? s->last_words : why;
+    }
+    if (!alive)
+        return err_set(err, ERR_ENV, "no worker is left: each of %u ended %d times in a row (%s)",
+                       l->n, MAX_DEATHS, why);
+    return loop_step(l->loop, wait_ns, err);
+}
+
+static void local_close(struct starter *st)
+{
+    struct local_starter *l = (struct local_starter *)st;
+    for (unsigned i = 0; i < l->n; i++)
+        if (l->slots[i].runs)
+            child_release(&l->slots[i].child);
+    loop_free(l->loop);
+    strbuf_release(&l->worker);
+    free(l->dir);
+    free(l);
+}
+
+static const struct starter_ops local_ops = {local_step, local_close};
+
+static int add_slot(struct local_starter *l, int gpu, struct err *err)
+{
+    for (unsigned i = 0; i < l->n; i++)
+        if (l->slots[i].gpu == gpu)
+            return err_set(err, ERR_USAGE, "GPU %d stands twice in the list of --on local:", gpu);
+    if (l->n == MAX_GPUS)
+        return err_set(err, ERR_USAGE, "--on local: takes at most %d GPUs", MAX_GPUS);
+    l->slots[l->n++] = (struct slot){.gpu = gpu};
+    return 0;
+}
+
+/* How many GPUs there are: those of the driver, or one pretend GPU for each core. */
+static int count_gpus(bool pretend, struct err *err)
+{
+    struct gpu_probe g = {.n = 0};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (pretend)
+        return (int)MIN(MAX(cores, 1L), (long)MAX_GPUS);
+    if (gpu_probe(&g, err) < 0)
+        return -1;
+    return g.n ? (int)g.n : err_set(err, ERR_ENV, "the driver shows no GPU");
+}
+
+static int read_list(struct local_starter *l, const char *list, struct err *err)
+{
+    int n = count_gpus(l->pretend, err);
+    if (n < 0)
+        return -1;
+    if (str_eq(list, "all")) {
+        for (int i = 0; i < n; i++)
+            if (add_slot(l, i, err) < 0)
+                return -1;
+        return 0;
+    }
+    for (const char *p = list;; p++) {
+        char *end;
+        long gpu = strtol(p, &end, 10);
+        if (end == p || gpu < 0 || gpu > 1023 || (*end && *end != ','))
+            return err_set(err, ERR_USAGE,
+                           "'%s' is not a list of GPUs: use local:all, or numbers like local:0,1",
+                           list);
+        if (!l->pretend && gpu >= n)
+            return err_set(err, ERR_ENV, "there is no GPU %ld: this machine has %d", gpu, n);
+        if (add_slot(l, (int)gpu, err) < 0)
+            return -1;
+        p = end;
+        if (!*p)
+            return 0;
+    }
+}
+
+int starter_local(struct starter **out, struct spool_fs *fs, const char *dir, const char *list,
+                  bool pretend, struct err *err)
+{
+    struct local_starter *l = xcalloc(1, sizeof *l);
+    l->starter.ops = &local_ops;
+    l->fs = fs;
+    l->dir = xstrdup(dir);
+    l->pretend = pretend;
+    l->loop = loop_new();
+    strbuf_init(&l->worker, 4096);
+    if (sched_find_worker(&l->worker, err) < 0 || read_list(l, list, err) < 0) {
+        local_close(&l->starter);
+        return -1;
+    }
+    *out = &l->starter;
+    return 0;
+}
