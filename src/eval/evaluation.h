@@ -10,6 +10,7 @@
 #include "eval/bundle_files.h"
 #include "eval/cases.h"
 #include "eval/config.h"
+#include "eval/gpu_difference.h"
 #include "measure/timing.h"
 #include "sched/sched.h"
 #include "sys/file.h"
@@ -68,6 +69,7 @@ struct evaluator {
     char *on;            /* where bundles run: "local", "spool:DIR" */
     struct sched *local; /* runs bundles on the emulator */
     struct sched *main;  /* runs bundles on the device; may be the same as local */
+    struct gpu_times gpu_times; /* of baselines, if there are several GPUs */
     struct evaluation *evaluations;
     uint64_t next_ticket;
 };

@@ -142,6 +142,7 @@ void evaluator_close(struct evaluator *e)
     baseline_verdicts_close(&e->baselines);
     compiler_close(e->compiler);
     arena_release(&e->arena);
+    gpu_times_release(&e->gpu_times);
     free(e->arch);
     free(e->on);
     free(e);

@@ -145,6 +145,8 @@ void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r
         *vec_push(&v->warnings) = arena_strdup(&v->arena, a->cases.notes.items[i]);
     v->device = arena_strdup(&v->arena, r->device);
     v->driver = arena_strdup(&v->arena, r->driver);
+    if (a->stage == RUNNING && v->kind == V_PASS)
+        gpu_difference_note(&e->gpu_times, v);
     if (v->kind == V_PASS && a->stage == RUNNING) {
         v->stage = "time";
         struct strbuf verified = STRBUF_INIT(256);

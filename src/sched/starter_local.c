@@ -134,6 +134,8 @@ static void look_at_end(struct local_starter *l, struct slot *s)
     size_t len = strlen(said), keep = 120;
     snprintf(s->last_words, sizeof s->last_words, "%.60s%s%s", how.buf, *said ? ": " : "",
              said + (len > keep ? len - keep : 0));
+    for (size_t n = strlen(s->last_words); n && s->last_words[n - 1] == '\n';)
+        s->last_words[--n] = '\0';
     s->ended = s->runs = false;
     put_back(l, s);
     s->deaths = forget_worker(l, s) ? 1 : s->deaths + 1;

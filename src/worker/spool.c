@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -196,8 +197,13 @@ static bool serve_one(struct server *s, const char **note)
     int lock = p->gpu < 0 ? GPU_NO_LOCK : p->pretend ? pretend_gpu_lock(p->gpu) : gpu_lock(p->gpu);
     bool any = false;
     *note = lock == GPU_BUSY ? "another process of Hone uses its GPU" : "idle";
-    if (lock != GPU_BUSY && (any = spool_claim(&s->w)))
+    if (lock != GPU_BUSY && (any = spool_claim(&s->w))) {
+        char id[SPOOL_ID_MAX];
+        snprintf(id, sizeof id, "%s", s->w.name.id);
+        log_info("worker", "GPU %d: begins %s at %" PRIu64 " ns", p->gpu, id, now_ns());
         run_claimed(s);
+        log_info("worker", "GPU %d: ends %s at %" PRIu64 " ns", p->gpu, id, now_ns());
+    }
     gpu_unlock(lock);
     return any;
 }

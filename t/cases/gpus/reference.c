@@ -1,0 +1,6 @@
+#include "hone_ref.h"
+
+PHASE(reference)
+{
+    OUT(c, unit, IN(a, unit) + 1);
+}
