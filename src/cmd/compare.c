@@ -143,7 +143,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "device", &r.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &r.options.on, "PLACE",
-                "local (default), local:all, spool:DIR; see docs/scale.md"),
+                "local (default), local:all, slurm, spool:DIR; see docs/scale.md"),
         OPT_STR(0, "gpu", &r.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
         OPT_STR(0, "arch", &r.options.arch, "ARCH",
                 "architecture to compile for (default: the device's)"),

@@ -28,7 +28,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "device", &j.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &j.options.on, "PLACE",
-                "local (default), local:all, spool:DIR; see docs/scale.md"),
+                "local (default), local:all, slurm, spool:DIR; see docs/scale.md"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH",
                 "architecture to compile for (default: the device's)"),

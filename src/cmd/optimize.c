@@ -197,7 +197,7 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "device", &c.device, "DEV",
                 "emu, cuda, cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &c.on, "PLACE",
-                "local (default), local:all, spool:DIR; see docs/scale.md"),
+                "local (default), local:all, slurm, spool:DIR; see docs/scale.md"),
         OPT_STR(0, "gpu", &c.gpu, "NAME", "the GPU the emulator models (default h200)"),
         OPT_STR(0, "arch", &c.arch, "ARCH", "default sm_90a"),
         OPT_STR(0, "compiler", &c.compiler, "NAME", "nvrtc or nvcc"),

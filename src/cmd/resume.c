@@ -122,7 +122,8 @@ static int run(int argc, const char **argv)
         OPT_POS_TIME(0, "budget-time", &w.config.budget.wall_ns, "TIME", "likewise"),
         OPT_POS_UINT(0, "budget-steps", &w.config.budget.steps, "N", "likewise"),
         OPT_STR(0, "device", &w.config.device, "DEV", "evaluate candidates there from now on"),
-        OPT_STR(0, "on", &w.config.on, "PLACE", "local, local:all, spool:DIR; see docs/scale.md"),
+        OPT_STR(0, "on", &w.config.on, "PLACE",
+                "local, local:all, slurm, spool:DIR; see docs/scale.md"),
         OPT_STR(0, "dialect", &w.dialect, "NAME", "ask for cute or cuda from now on"),
         OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE",
                  "dialect=strict or dialect=report: reject kernels of another dialect\n"

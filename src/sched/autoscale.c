@@ -3,7 +3,7 @@
 #include "base/util.h"
 
 #define SECOND UINT64_C(1000000000)
-enum { HOLD_MOST_S = 300, PATIENCE_S = 10 };
+enum { MOST_DOUBLINGS = 8, PATIENCE_S = 10 };
 
 int autoscale_step(struct autoscale *a, const struct autoscale_seen *seen, uint64_t now_ns)
 {
@@ -26,9 +26,9 @@ void autoscale_failed(struct autoscale *a, uint64_t now_ns)
 {
     if (now_ns < a->hold_ns)
         return; /* workers that were started together failed together: that counts once */
-    if (a->failures < 16)
-        a->failures++;
-    a->hold_ns = now_ns + MIN(SECOND << a->failures, HOLD_MOST_S * SECOND);
+    a->failures++;
+    uint64_t unit = a->unit_ns ? a->unit_ns : SECOND;
+    a->hold_ns = now_ns + (unit << MIN(a->failures, (unsigned)MOST_DOUBLINGS));
 }
 
 void autoscale_worked(struct autoscale *a)

@@ -8,7 +8,7 @@
  *
  * There should be one worker for each bundle, up to `most`. Workers that run and have nothing to do
  * leave by themselves (hone-worker --idle). If workers cannot be started, or end before they finish
- * a bundle, the autoscaler waits: 2 s, 4 s, up to 5 minutes.
+ * a bundle, the autoscaler waits: 2 s, 4 s, up to 256 s.
  */
 #ifndef SCHED_AUTOSCALE_H
 #define SCHED_AUTOSCALE_H
@@ -17,6 +17,7 @@
 
 struct autoscale {
     unsigned most;
+    uint64_t unit_ns;     /* the least time to wait after a failure is twice this; 0 = 1 s */
     unsigned failures;    /* in a row */
     uint64_t hold_ns;     /* starts nothing before */
     uint64_t too_many_ns; /* since when more workers wait to begin than are needed; 0 = not so */

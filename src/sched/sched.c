@@ -14,8 +14,10 @@ int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, stru
         return sched_gpus_open(out, on + 6, gpu < 0, err);
     if (str_starts(on, "spool:") && on[6])
         return sched_spool_open(out, on + 6, err);
+    if (str_eq(on, "slurm") || str_starts(on, "slurm:"))
+        return sched_slurm_open(out, on[5] ? on + 6 : "", gpu < 0, err);
     return err_set(err, ERR_USAGE,
-                   "unknown place '%s': use local, local:all, local:0,1 or spool:DIR", on);
+                   "unknown place '%s': use local, local:all, local:0,1, spool:DIR or slurm", on);
 }
 
 void sched_close(struct sched *s)

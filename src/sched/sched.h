@@ -48,7 +48,8 @@ struct sched {
     unsigned outstanding;
 };
 
-/* `on` is "local", "local:all", "local:0,2" (those GPUs) or "spool:DIR". `slots` is how many
+/* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR" or
+ * "slurm:...". `slots` is how many
  * bundles run at once, for "local" only; with 0, one for each core. `gpu` is the number of the GPU
  * that the bundles run on, or -1 for no GPU. Only one process at a time may use a GPU. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
@@ -69,6 +70,8 @@ int sched_find_worker(struct strbuf *out, struct err *err);
 /* The functions that open each kind of scheduler. */
 int sched_local_open(struct sched **out, unsigned slots, int gpu, struct err *err);
 int sched_spool_open(struct sched **out, const char *dir, struct err *err);
+/* Jobs of Slurm; slurm_spec.h describes the text. */
+int sched_slurm_open(struct sched **out, const char *text, bool emu, struct err *err);
 /* Several GPUs of this machine, each with a worker of its own: "all", "0,2". With `pretend`, the
  * emulator stands for each of them. */
 int sched_gpus_open(struct sched **out, const char *list, bool pretend, struct err *err);

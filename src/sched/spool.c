@@ -283,10 +283,9 @@ static int make_parent(const char *dir, struct err *err)
     return rc;
 }
 
-static int open_run(struct spool *s, struct err *err)
+static int open_run(struct spool *s, const char *run, struct err *err)
 {
-    char run[33];
-    if (random_name(run, err) < 0 || spool_fs_open(&s->fs, s->dir, err) < 0)
+    if (spool_fs_open(&s->fs, s->dir, err) < 0)
         return -1;
     spool_run_begin(&s->run, s->fs, run, spool_lease_ns());
     return 0;
@@ -302,9 +301,10 @@ static struct spool *new_spool(void)
 
 int sched_spool_open(struct sched **out, const char *dir, struct err *err)
 {
+    char run[33];
     struct spool *s = new_spool();
     s->dir = xstrdup(dir);
-    if (make_parent(dir, err) < 0 || open_run(s, err) < 0) {
+    if (random_name(run, err) < 0 || make_parent(dir, err) < 0 || open_run(s, run, err) < 0) {
         spool_close(&s->sched);
         return -1;
     }
@@ -314,15 +314,33 @@ int sched_spool_open(struct sched **out, const char *dir, struct err *err)
 
 int sched_gpus_open(struct sched **out, const char *list, bool pretend, struct err *err)
 {
+    char run[33];
     struct spool *s = new_spool();
-    if (temp_dir_make(&s->own, err) < 0)
+    if (random_name(run, err) < 0 || temp_dir_make(&s->own, err) < 0)
         goto fail;
     s->dir = xasprintf("%s/spool", s->own.path);
-    if (open_run(s, err) < 0 || starter_local(&s->starter, s->fs, s->dir, list, pretend, err) < 0)
+    if (open_run(s, run, err) < 0 ||
+        starter_local(&s->starter, s->fs, s->dir, list, pretend, err) < 0)
         goto fail;
     *out = &s->sched;
     return 0;
 fail:
     spool_close(&s->sched);
     return -1;
+}
+
+int sched_slurm_open(struct sched **out, const char *text, bool emu, struct err *err)
+{
+    char run[33];
+    struct spool *s = new_spool();
+    struct strbuf dir = STRBUF_INIT(4096);
+    int rc = random_name(run, err);
+    rc = rc < 0 ? rc : starter_slurm(&s->starter, text, emu, run, &dir, err);
+    s->dir = strbuf_detach(&dir, NULL);
+    if (rc < 0 || open_run(s, run, err) < 0) {
+        spool_close(&s->sched);
+        return -1;
+    }
+    *out = &s->sched;
+    return 0;
 }

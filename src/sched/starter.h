@@ -9,6 +9,7 @@
 #define SCHED_STARTER_H
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "spool/fs.h"
 
 struct starter;
@@ -30,5 +31,10 @@ struct starter {
  * means one for each core. */
 int starter_local(struct starter **out, struct spool_fs *fs, const char *dir, const char *list,
                   bool pretend, struct err *err);
+
+/* `text` is what follows "slurm:" (slurm_spec.h). Appends the path of the spool, which the caller
+ * makes. Starts nothing before the first bundle. */
+int starter_slurm(struct starter **out, const char *text, bool emu, const char *run_name,
+                  struct strbuf *spool, struct err *err);
 
 #endif
