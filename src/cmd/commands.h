@@ -28,5 +28,6 @@ extern const struct command cmd_serve;
 extern const struct command cmd_show;
 extern const struct command cmd_task;
 extern const struct command cmd_worker;
+extern const struct command cmd_workers;
 
 #endif

@@ -28,10 +28,10 @@ const bool hone_testing = false;
 
 /* In the order of --help. */
 static const struct command *const table[] = {
-    &cmd_optimize, &cmd_bench,  &cmd_eval,    &cmd_emu,  &cmd_profile,  &cmd_resume,
-    &cmd_runs,     &cmd_show,   &cmd_compare, &cmd_log,  &cmd_diff,     &cmd_report,
-    &cmd_serve,    &cmd_export, &cmd_import,  &cmd_task, &cmd_playbook, &cmd_compile,
-    &cmd_cache,    &cmd_worker, &cmd_doctor,  &cmd_mcp,
+    &cmd_optimize, &cmd_bench,  &cmd_eval,    &cmd_emu,    &cmd_profile,  &cmd_resume,
+    &cmd_runs,     &cmd_show,   &cmd_compare, &cmd_log,    &cmd_diff,     &cmd_report,
+    &cmd_serve,    &cmd_export, &cmd_import,  &cmd_task,   &cmd_playbook, &cmd_compile,
+    &cmd_cache,    &cmd_worker, &cmd_workers, &cmd_doctor, &cmd_mcp,
 };
 
 int main(int argc, char **argv)

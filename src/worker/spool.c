@@ -45,7 +45,20 @@ struct server {
     char host[64];
     struct spool_worker w;
     struct utsname machine;
+    char note[SPOOL_NOTE_MAX];
 };
+
+/* What the worker does, for `hone workers`: "GPU 1: runs". */
+static const char *say(struct server *s, const char *state)
+{
+    const struct worker_place *p = &s->options->place;
+    if (p->gpu < 0)
+        snprintf(s->note, sizeof s->note, "%s", state);
+    else
+        snprintf(s->note, sizeof s->note, "%sGPU %d: %s", p->pretend ? "pretend " : "", p->gpu,
+                 state);
+    return s->note;
+}
 
 /* ---- one bundle ------------------------------------------------------------------------------ */
 
@@ -128,7 +141,7 @@ static enum spool_end run_child(struct server *s, const char *bundle, bool *lost
         pid_t p = !pid ? 0 : waitpid(pid, &status, WNOHANG);
         if (pid && (p == pid || (p < 0 && errno != EINTR)))
             break;
-        *lost = !spool_beat(&s->w, pid ? "runs" : "waits for the GPU");
+        *lost = !spool_beat(&s->w, say(s, pid ? "runs" : "waits for its GPU"));
         if (*lost || asked_to_stop || (pid && now_ns() - started > wall_ns + GRACE_NS)) {
             end_child(pid);
             how = asked_to_stop ? SPOOL_PUT_BACK : SPOOL_FAILED;
@@ -253,7 +266,7 @@ int spool_serve(const char *dir, const struct spool_options *options, struct err
             busy_ns = now_ns();
             continue;
         }
-        if (spool_idle(&s.w, note))
+        if (spool_idle(&s.w, say(&s, note)))
             continue;
         uint64_t waited = now_ns() - busy_ns;
         if ((options->once && nothing_left(&s, waited)) ||

@@ -66,12 +66,12 @@ static int setup(void **state)
     if (temp_dir_make(&dir, NULL) < 0)
         return -1;
     char *bin = in("bin"), *path = xasprintf("%s:%s", bin, getenv("PATH")), *w = in("worker");
-    char fake[4096];
+    char program[4096];
     assert_int_equal(dir_make(bin, NULL), 0);
-    assert_non_null(realpath("t/fake/slurm", fake));
+    assert_non_null(realpath("t/fake/slurm", program));
     for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
         char *link = xasprintf("%s/%s", bin, programs[i]);
-        assert_int_equal(symlink(fake, link), 0);
+        assert_int_equal(symlink(program, link), 0);
         free(link);
     }
     put("worker", worker, 0755);
