@@ -4,9 +4,10 @@
 #ifndef BASE_EXPR_CODE_H
 #define BASE_EXPR_CODE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
-
-#include "base/expr.h"
 
 #define EXPR_MAX_STACK 1024
 

@@ -4,6 +4,8 @@
  * Evaluation does not recurse. && || ?: jump over the branch that they do not need, so an error in
  * that branch does not matter.
  */
+#include "base/expr.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * html.h - a run or a campaign as one HTML file that opens from disk, with no server and no network.
+ * html.h - a run or a campaign as one HTML file that opens from disk, with no server and no
+ * network.
  *
  * The file holds the pages of `hone serve` and the answers that they ask for. It has one script and
  * one style. Its policy allows exactly these two, by their hashes, and forbids every request. The
