@@ -179,8 +179,6 @@ FAKE(cuMemsetD16Async, (cu_ptr p, unsigned short v, size_t n, cu_stream s), " %u
      for (size_t i = 0; i < n; i++) memcpy((char *)host(p) + 2 * i, &v, 2))
 FAKE(cuMemsetD32Async, (cu_ptr p, unsigned v, size_t n, cu_stream s), " %u %zu", (v, n),
      for (size_t i = 0; i < n; i++) memcpy((char *)host(p) + 4 * i, &v, 4))
-FAKE(cuMemcpyDtoDAsync_v2, (cu_ptr dst, cu_ptr src, size_t n, cu_stream s), " %zu", (n),
-     memcpy(host(dst), host(src), n))
 FAKE(cuIpcGetMemHandle, (struct cu_ipc_handle * h, cu_ptr p), "", (), memset(h, 0, sizeof *h);
      memcpy(h, &p, sizeof p))
 
