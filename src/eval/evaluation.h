@@ -66,9 +66,9 @@ struct evaluator {
     struct ceilings ceilings;
     struct compiler *compiler;
     struct baseline_verdicts baselines;
-    char *on;            /* where bundles run: "local", "spool:DIR" */
-    struct sched *local; /* runs bundles on the emulator */
-    struct sched *main;  /* runs bundles on the device; may be the same as local */
+    char *on;                   /* where bundles run: "local", "spool:DIR" */
+    struct sched *local;        /* runs bundles on the emulator */
+    struct sched *main;         /* runs bundles on the device; may be the same as local */
     struct gpu_times gpu_times; /* of baselines, if there are several GPUs */
     struct evaluation *evaluations;
     uint64_t next_ticket;
