@@ -175,9 +175,9 @@ int gpu_sync(struct gnn_device *dev, struct err *err)
     end_batch(d);
     if (d->pending_loss) {
         const double *sums = d->sums.host;
-        *d->pending_loss = d->failed
-                               ? (struct gnn_loss){0}
-                               : (struct gnn_loss){sums[0], (int64_t)sums[1], (int64_t)sums[2]};
+        *d->pending_loss = (struct gnn_loss){0};
+        if (!d->failed)
+            *d->pending_loss = (struct gnn_loss){sums[0], (int64_t)sums[1], (int64_t)sums[2]};
         d->pending_loss = NULL;
     }
     if (!d->failed)
