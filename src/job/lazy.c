@@ -61,7 +61,7 @@ uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece)
 
 void lazy_pattern(uint8_t *dst, uint64_t n, uint32_t value, uint32_t width, uint64_t phase)
 {
-    if (width == 1) {
+    if (width <= 1) {
         memset(dst, (int)(value & 0xff), n);
         return;
     }

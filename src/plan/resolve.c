@@ -282,7 +282,7 @@ static int resolve_bytes(struct resolver *r, const struct plan_launch *l, const 
 static int resolve_memset(struct resolver *r, const struct plan_launch *l, struct job_transfer *t,
                           struct err *err)
 {
-    int64_t left, value = 0;
+    int64_t left = 0, value = 0;
     if (resolve_part(r, &l->to, &t->to, &t->to_offset, &left, err) < 0 ||
         resolve_bytes(r, l, &l->to, left, &t->bytes, err) < 0)
         return -1;
@@ -306,7 +306,7 @@ static int resolve_memset(struct resolver *r, const struct plan_launch *l, struc
 static int resolve_copy(struct resolver *r, const struct plan_launch *l, struct job_transfer *t,
                         struct err *err)
 {
-    int64_t from_left, to_left;
+    int64_t from_left = 0, to_left = 0;
     t->width = 1;
     if (resolve_part(r, &l->from, &t->from, &t->from_offset, &from_left, err) < 0 ||
         resolve_part(r, &l->to, &t->to, &t->to_offset, &to_left, err) < 0 ||

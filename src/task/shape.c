@@ -200,7 +200,7 @@ int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err
         uint32_t rank = s->task->tensors.items[of].rank;
         if (shape_dims(s, of, dims, err) < 0)
             return -1;
-        out->cols = (uint64_t)MAX(dims[rank - 1], 1);
+        out->cols = rank > 0 ? (uint64_t)MAX(dims[rank - 1], 1) : 1;
         out->rows = rank > 1 ? (uint64_t)MAX(dims[rank - 2], 1) : 1;
         if (out->cols >> 32)
             return err_set(err, ERR_INPUT, "init of '%s': a row has 2^32 elements or more",

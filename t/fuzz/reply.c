@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char parent[] = "/* hone-plan\n{}\n*/\nint a;\n}\n}\n__global__ void k();\n";
     struct extract x;
     struct anchor_vec anchors = VEC_INIT;
+    const struct line_range_vec hidden = VEC_INIT;
     struct strbuf sb = STRBUF_INIT(1 << 20);
     struct sse p;
     size_t total = 0;
@@ -30,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dialect_is_cute(text, n, &sb);
     if (anchors_parse(text, parent, &anchors, &sb)) {
         anchors_check(parent, x.ok ? x.source.buf : text, &anchors, &sb);
-        anchors_mark(parent, &anchors, &sb);
+        anchors_mark(parent, &anchors, &hidden, &sb);
     }
     fold_text(text, n, 50, &sb);
     sse_init(&p, on_event, &total);
