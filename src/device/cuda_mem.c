@@ -13,8 +13,8 @@
 #include "base/util.h"
 
 enum { JITTER_BYTES = 1 << 20, SLABS_MIN = 3, SLABS_MAX = 16, FLUSH_MIN = 64 << 20 };
-/* The driver packs smaller allocations together. If we shared one of them with another process, we
- * would share its neighbours too. */
+/* The size of a slab is a multiple of this. The driver packs allocations below 2 MiB together: if
+ * we shared one of them with another process, we would share its neighbours too. */
 static const uint64_t SLAB_UNIT = 2 << 20;
 
 int cuda_mem_open(struct cuda *d, struct err *err)
@@ -84,8 +84,8 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
 
 /* Returns how many slabs of this size to keep. The time of a short kernel depends on the addresses
  * of its tensors: other addresses change the time by some tens of nanoseconds. A measured time
- * should cover many addresses, not only the few that one process happened to get. So we keep about
- * 64 MB of slabs of each size, but at least SLABS_MIN and at most SLABS_MAX slabs. */
+ * should cover many addresses, not only the few that one process happened to get. So we allocate
+ * until about 64 MB of unused slabs of a size exist: at least SLABS_MIN and at most SLABS_MAX. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
@@ -205,7 +205,7 @@ int cuda_poison(struct device *dev, uint64_t addr, const struct job_buffer *b, u
 int cuda_zero(struct device *dev, uint64_t addr, uint64_t n, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
-    CUDA_TRY(d, cu_mem_set(d->cu, addr, 0, n, d->stream, NULL), err, "zeroing a workspace");
+    CUDA_TRY(d, cu_mem_set(d->cu, addr, 0, n, d->stream, NULL), err, "zeroing a buffer");
     return 0;
 }
 

@@ -10,9 +10,9 @@
  * such as a division, remainder or minimum, is kept as one factor. The pool keeps one struct dim
  * for each size, so two sizes with the same canonical form are the same pointer. The same pointer
  * always means equal sizes. Different pointers do not mean different sizes: "min(M,N)" and "M" are
- * equal where M < N. Hone assumes that no size is negative, so divisions round down, and (H - 1)/2
- * + 1 becomes (H + 1)/2. A size whose form would take thousands of characters is equal only to
- * itself, and has no text.
+ * equal where M < N. Hone assumes that no size is negative. Then division, which truncates as in C,
+ * rounds down, so Hone may write (H - 1)/2 + 1 as (H + 1)/2. A size whose form would take thousands
+ * of characters is equal only to itself, and plans cannot use its text.
  */
 #ifndef GRAPH_DIM_H
 #define GRAPH_DIM_H
@@ -26,8 +26,8 @@
 #include "base/vec.h"
 
 struct dim {
-    /* The size as a plan writes it: as the task spells it if dim_parse() was the first to make this
-     * size, else the key. */
+    /* The text for plans. If dim_parse() made this size first, the text is what dim_parse() read.
+     * Otherwise, and for every number, it is the key. */
     const char *text;
     bool is_number;
     int64_t value;   /* if is_number */
@@ -50,8 +50,8 @@ void dim_pool_init(struct dim_pool *p, struct arena *a, const char *const *names
 void dim_pool_release(struct dim_pool *p);
 
 /* Says that name number i equals the size d. The name is a constant axis, or an axis that a
- * constraint computes from other axes. Existing sizes keep the name in their form, but dim_same()
- * uses the definition. False if the name is defined already, or if d contains the name itself. */
+ * constraint computes from other axes. Sizes keep the name in their form, but dim_same() uses the
+ * definition. False if the name is defined already, or if d contains the name itself. */
 bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
 /* Defines the axis of a constraint "NAME == SIZE". False for a constraint of any other form, or if
  * dim_define() refuses the definition. */
@@ -65,16 +65,17 @@ bool dim_divide_by(struct dim_pool *p, const char *constraint);
 void dim_take_values(struct dim_pool *to, const struct dim_pool *from);
 
 const struct dim *dim_number(struct dim_pool *p, int64_t v);
-const struct dim *dim_name(struct dim_pool *p, size_t i); /* axis number i */
+const struct dim *dim_name(struct dim_pool *p, size_t i); /* name number i */
 /* NULL with err set if the text is not an expression over the pool's names. */
 const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *err);
 
 const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_sub(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct dim *b);
-/* Divides as expressions in plans do. If `b` has one term, it divides each term of `a` that is a
- * multiple of `b` at once, and only the other terms stay in a division: (2*D + 1)/2 is D + 1/2, and
- * 1/2 is 0. */
+/* Divides as expressions in plans do. If `b` has one term, dim_div() divides those terms of `a`
+ * that are multiples of `b`, and only the rest stays in a division: (2*D + 1)/2 is D + 1/2, and 1/2
+ * is 0. It splits a number into quotient and remainder. If the rest would have a negative term, the
+ * whole division stays. */
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct dim *b);

@@ -39,8 +39,9 @@ int safetensors_parse(struct safetensors *s, const void *file, size_t len, const
     for (int i = 7; len >= 8 && i >= 0; i--)
         header = header << 8 | p[i];
     if (len < 8 || header > len - 8 || header > MAX_HEADER) {
-        err_set(err, ERR_INPUT, "%s: not a safetensors file: it has %zu bytes, its header %llu",
-                path, len, (unsigned long long)header);
+        err_set(err, ERR_INPUT,
+                "%s: not a safetensors file: it has %zu bytes, and a header of %llu (at most %u)",
+                path, len, (unsigned long long)header, (unsigned)MAX_HEADER);
     } else {
         s->header = json_read_text((const char *)p + 8, (size_t)header, path, &caps, err);
         s->data = p + 8 + header;
@@ -89,7 +90,8 @@ void safetensors_close(struct safetensors *s)
     *s = (struct safetensors){.path = NULL};
 }
 
-/* Reads the shape and counts the elements. Returns false for a shape that no tensor can have. */
+/* Reads the shape and counts the elements. Returns false if it is not a list of sizes, or is
+ * larger than Hone allows. */
 static bool read_shape(const json_t *shape, struct safetensor *out)
 {
     size_t i;
@@ -125,15 +127,16 @@ int safetensors_find(const struct safetensors *s, const char *key, struct safete
         return err_set(err, ERR_UNSUPPORTED, "%s: '%s' has the unknown dtype \"%.40s\"", s->path,
                        key, dtype ? dtype : "");
     if (!read_shape(json_object_get(j, "shape"), out))
-        return err_set(err, ERR_INPUT, "%s: '%s' has a shape that cannot be", s->path, key);
+        return err_set(err, ERR_INPUT, "%s: the shape of '%s' is malformed or too large", s->path,
+                       key);
     out->bytes = (size_t)out->elems * dtype_bytes(out->dtype);
     json_int_t from = json_integer_value(begin), to = json_integer_value(end);
     if (!json_is_integer(begin) || !json_is_integer(end) || json_array_size(offsets) != 2 ||
         from < 0 || to < from || (uint64_t)to > s->bytes || (uint64_t)(to - from) != out->bytes)
         return err_set(err, ERR_INPUT,
-                       "%s: the data of '%s' is not where its header says: bytes %lld to %lld of "
-                       "%zu, for %zu bytes",
-                       s->path, key, (long long)from, (long long)to, s->bytes, out->bytes);
+                       "%s: the data_offsets of '%s' are wrong: %lld to %lld; the tensor needs %zu "
+                       "bytes, and the file has %zu bytes of data",
+                       s->path, key, (long long)from, (long long)to, out->bytes, s->bytes);
     out->data = s->data + from;
     return 0;
 }

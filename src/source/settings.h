@@ -18,16 +18,16 @@ enum { SETTING_MAX = 12, SETTING_MAX_VALUES = 16, SETTING_MAX_NAME = 64 };
 
 struct source_setting {
     char name[SETTING_MAX_NAME];
-    int64_t values[SETTING_MAX_VALUES]; /* with the current one, also if the comment lacks it */
+    int64_t values[SETTING_MAX_VALUES]; /* of the comment, and the current one */
     uint32_t n, at;                     /* values[at] is the current value */
     size_t start, len;                  /* where the current value is in the source */
 };
 
 /* Finds the settings of a source and returns how many there are, at most SETTING_MAX. A line is not
- * a setting if it does not have the form above, if it lists fewer than two values or more than
- * SETTING_MAX_VALUES, or if an earlier setting has the same name. */
+ * a setting if it does not have the form above, if it has fewer than two values or more than
+ * SETTING_MAX_VALUES (with the current one), or if an earlier setting has the same name. */
 size_t source_settings(const char *source, size_t len, struct source_setting out[SETTING_MAX]);
-/* Adds the source with other values: setting i takes its values[at[i]]. */
+/* Appends the source to `out`. The value of setting i becomes s[i].values[at[i]]. */
 void source_settings_apply(const char *source, size_t len, const struct source_setting *s, size_t n,
                            const uint8_t *at, struct strbuf *out);
 

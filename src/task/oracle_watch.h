@@ -13,7 +13,8 @@
  *  2. a unit adds to or reads an element of an output that it did not store itself;
  *  3. a unit reads scratch that no unit has written;
  *  4. two units of one phase use the same slot of the scratch, and at least one of them writes it.
- * For each error it calls on_error with the line of reference.c, the units and the element.
+ * For each error it calls on_error with a text: the line of reference.c, the element, the unit, and
+ * the other unit if it is known.
  */
 #ifndef TASK_ORACLE_WATCH_H
 #define TASK_ORACLE_WATCH_H
@@ -44,7 +45,7 @@ struct oracle_watch {
 void oracle_watch_init(struct oracle_watch *w, const struct ref_ctx *ctx, const char *const *names,
                        void (*on_error)(void *data, const char *text), void *data);
 void oracle_watch_release(struct oracle_watch *w);
-/* Says which unit runs now. Phases count from 0. */
+/* Says which unit runs now. `phase` counts from 0; struct oracle_user has phase + 1. */
 void oracle_watch_unit(struct oracle_watch *w, size_t phase, const char *fn, int64_t unit);
 /* The kind is one of HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE (hone_ref.h). tensor -1 is the
  * scratch. The element is within bounds. */

@@ -1,9 +1,10 @@
 /*
  * transport.h - how the ranks exchange memory; private to gnn/comm/.
  *
- * comm_reduce() has two exchanges. In the first, rank r gets the r-th chunk of every rank's array,
- * and adds them up. In the second, every rank gets the sums of all chunks. A transport moves the
- * chunks; reduce.c does the arithmetic, so both transports give the same bits.
+ * comm_reduce() first gathers a few numbers of each rank. Then it averages the ranks' arrays in two
+ * exchanges. In the first, rank r gets the r-th chunk of every rank's array and computes their
+ * weighted mean. In the second, every rank gets the means of all chunks. A transport moves the
+ * data; reduce.c does the arithmetic, so both transports give the same bits.
  */
 #ifndef GNN_COMM_TRANSPORT_H
 #define GNN_COMM_TRANSPORT_H
@@ -13,15 +14,15 @@
 struct transport {
     /* Gives every rank the numbers of all ranks, COMM_MAX_SUMS from each. */
     int (*gather)(struct comm *c, const double *mine, double *all, struct err *err);
-    /* This rank sums one chunk of all ranks' arrays. Sets part[r] to this chunk of rank r's array.
-     * The parts are valid until share(). */
+    /* Gives this rank its chunk of every rank's array: sets part[r] to that chunk of rank r's
+     * array. The parts are valid until share(). */
     int (*scatter)(struct comm *c, const float *x, int64_t n, const float **part, struct err *err);
     /* `chunk` is this rank's chunk of the result. Fills x with the chunks of all ranks. */
     int (*share)(struct comm *c, const float *chunk, float *x, int64_t n, struct err *err);
     void (*close)(struct comm *c);
 };
 
-/* The struct of a transport begins with this one. */
+/* Each transport has a struct of its own, whose first member is a struct comm. */
 struct comm {
     const struct transport *t;
     int rank, ranks;
@@ -29,7 +30,7 @@ struct comm {
     int64_t chunk_reals;
 };
 
-/* Rank r's chunk of n elements is [chunk_at(n, r), chunk_at(n, r + 1)). */
+/* In an array of n elements, rank r's chunk is [chunk_at(c, n, r), chunk_at(c, n, r + 1)). */
 static inline int64_t chunk_at(const struct comm *c, int64_t n, int rank)
 {
     return n / c->ranks * rank + (n % c->ranks) * rank / c->ranks;

@@ -12,7 +12,7 @@ struct buffer {
     size_t bytes;
 };
 
-/* Intermediate results of a step that its gradient reads. */
+/* What a step of the program keeps for its backward pass. AUX_D*: scratch of the backward pass. */
 enum {
     AUX_SAVED,
     AUX_ARG = AUX_SAVED,
@@ -31,7 +31,7 @@ struct step_buffers {
 
 struct value_buffers {
     struct buffer own, grad;
-    void *x;     /* `own`, or the buffer of another value with the same contents */
+    void *x;     /* `own`, the buffer of a value with the same contents, or a batch's features */
     bool filled; /* the gradient has its first summand */
 };
 

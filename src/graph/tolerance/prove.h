@@ -18,8 +18,9 @@
 #include "graph/reference/reference_mode.h"
 #include "task/task.h"
 
-/* Noisy runs at each shape. The largest error divided by its allowance should reach
- * TOLERANCE_LEAST; if it does not, there are up to TOLERANCE_MORE_RUNS. */
+/* There are TOLERANCE_RUNS noisy runs at each shape. The ratio of an error to its allowance should
+ * reach TOLERANCE_LEAST. While the largest ratio of an output is smaller, there are more runs, up
+ * to TOLERANCE_MORE_RUNS in all. */
 #define TOLERANCE_RUNS 8
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
@@ -28,17 +29,16 @@
 #define TOLERANCE_OPERATIONS 4e9
 #define TOLERANCE_FEW_RUNS 2
 /* An element is undecided if rounding may change a comparison on which it depends, so that its
- * sigma is more than twice what it would be otherwise. t/unit/tolerance.c allows the first share of
- * such elements for the tasks that it tries; tolerance_accept() refuses a task over the second. */
-#define TOLERANCE_UNDECIDED_SAY 0.001
-#define TOLERANCE_UNDECIDED_MOST 0.01
+ * sigma is more than twice what it would be otherwise. */
+#define TOLERANCE_UNDECIDED_SAY 0.001 /* the share that t/unit/tolerance.c allows */
+#define TOLERANCE_UNDECIDED_MOST 0.01 /* tolerance_accept() refuses a task with a larger share */
 /* A task is ill-conditioned if rms sigma divided by the rms of the output is above this. */
 #define TOLERANCE_ILL 0x1p-6
 
 struct tolerance_output {
     const char *name; /* borrowed from the task */
     double worst;     /* the largest error divided by its allowance; 0: no error was seen */
-    uint64_t samples; /* how many errors were seen: one per run and element with sigma > 0 */
+    uint64_t samples; /* how many values were compared: one per run and element with sigma > 0 */
     double undecided; /* share of undecided elements */
     double noise;     /* rms sigma divided by the rms of the output, over all shapes */
     uint64_t worst_elem;
@@ -48,14 +48,14 @@ struct tolerance_output {
 struct tolerance_report {
     struct arena arena;
     uint64_t runs;   /* with random rounding, at all shapes together */
-    uint64_t fewest; /* the least number of planned runs at a shape: TOLERANCE_RUNS or fewer */
+    uint64_t fewest; /* the smallest number of runs at any shape, without TOLERANCE_MORE_RUNS */
     size_t n;
     struct tolerance_output *outputs; /* in the order of the task's outputs; in the arena */
 };
 
-/* `mode` says which products are in TF32; its kind does not matter. The shapes are those of t,
- * whose tensors are the graph's. `oracle_so` is t's oracle if it is built already, else NULL. The
- * caller releases the report, also after an error. */
+/* `mode` says which products and convolutions are in TF32; its other fields are ignored. `shapes`
+ * are shapes of the task t. Task and graph have the same tensors. `oracle_so` is t's oracle if it
+ * is built already, else NULL. The caller releases the report, also after an error. */
 int tolerance_prove(const struct graph *g, struct reference_mode mode, const struct task *t,
                     const char *oracle_so, const struct shape *shapes, size_t n,
                     struct tolerance_report *out, struct err *err);
@@ -66,7 +66,8 @@ void tolerance_report_release(struct tolerance_report *r);
 int tolerance_accept(const struct tolerance_report *r, struct err *err);
 /* The least that `worst` must be: TOLERANCE_LEAST, or less if there are few independent samples. */
 double tolerance_least(uint64_t samples);
-/* The most runs at a shape whose oracle does so many operations. */
+/* The largest number of noisy runs at a shape at which one run of the oracle takes `operations`
+ * operations. */
 uint64_t tolerance_runs(double operations);
 bool tolerance_is_ill(const struct tolerance_output *o);
 /* Does the model allow far larger errors than there are? */
