@@ -120,8 +120,8 @@ static int add_file(const char *name, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Appends the part of prompts/ that teaches the dialect. What it says about tensor cores and TMA is
- * left out for classes that cannot use them. */
+/* Appends the part of prompts/ that teaches the dialect, without the parts about tensor cores and
+ * TMA if the class cannot use them. */
 static int make_dialect(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *name = dialect_names[wants_cute(m->a) ? DIALECT_CUTE : DIALECT_CUDA];

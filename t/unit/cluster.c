@@ -63,7 +63,7 @@ struct folder {
     uint64_t filled_ns; /* since when it is not empty */
 };
 
-enum { TMP, TODO, CLAIMED, DONE, WORKERS, FOLDERS };
+enum { TMP, WAITING, CLAIMED, DONE, WORKERS, FOLDERS };
 static const char *const folder_names[FOLDERS] = {"tmp", "todo", "claimed", "done", "workers"};
 
 enum job_state { PENDING, RUNNING, ENDED };
@@ -440,7 +440,7 @@ static void write_result(struct actor *a, const struct spool_worker *w, uint64_t
 /* A worker looks for a bundle and there is one: how long has that been so? */
 static void note_idle(struct actor *a)
 {
-    const struct folder *todo = &sim->folders[TODO];
+    const struct folder *todo = &sim->folders[WAITING];
     if (!todo->there || a->dead)
         return;
     uint64_t since = MAX(a->idle_ns, todo->filled_ns);
@@ -704,7 +704,7 @@ static struct outcome simulate(uint64_t seed, unsigned bundles, unsigned workers
                         .deaths = sim->deaths,
                         .hangs = sim->hangs,
                         .lost = sim->lost};
-    size_t left = faults ? 0 : sim->folders[TODO].there + sim->folders[DONE].there;
+    size_t left = faults ? 0 : sim->folders[WAITING].there + sim->folders[DONE].there;
     unsigned wrong = sim->wrong;
     sim_free();
     if (missing || twice || left || wrong)
