@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (!e && (err.kind == ERR_NONE || !*err.msg || col > len))
         abort();
     for (size_t i = 0; e && i < ARRAY_LEN(sets); i++) {
-        struct expr_env env = {sets[i], align_of, NULL};
+        struct expr_env env = {.values = sets[i], .alignof_fn = align_of};
         int64_t v = 0, again = 0;
         int rc = expr_eval(e, &env, &v, &err);
         if (rc != expr_eval(e, &env, &again, NULL) || (rc == 0 && v != again))

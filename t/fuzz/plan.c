@@ -90,9 +90,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     plan_free(p);
     problems_release(&problems);
     struct plan *bare = plan_parse((const char *)data, len, NULL, &problems);
-    for (size_t i = 0; bare && i < plan_launch_count(bare); i++)
-        if (!*plan_launch_kernel(bare, i))
+    for (size_t i = 0; bare && i < plan_launch_count(bare); i++) {
+        const char *kernel = plan_launch_kernel(bare, i); /* NULL: a memset or a copy */
+        if (kernel && !*kernel)
             abort();
+    }
     plan_free(bare);
     problems_release(&problems);
     return 0;
