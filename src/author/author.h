@@ -99,8 +99,8 @@ int author_start(struct author *a, const struct author_request *rq, struct autho
 /* A text with which a later process can continue this call ("0007" in a mailbox); "" if none can.
  */
 const char *author_call_handle(const struct author_call *c);
-/* What the call waits for, for the user: "the file box/0007.reply.md", "429 Too Many Requests;
- * trying again in 4 s (2 of 6)". "" = the author's reply. */
+/* Names for the user the thing that the call waits for: "the file box/0007.reply.md", "429 Too Many
+ * Requests; trying again in 4 s (2 of 6)". "" = the author's reply. */
 const char *author_call_waits_for(const struct author_call *c);
 /* Does the next part of the call without waiting. Returns true when the call has ended. */
 bool author_poll(struct author_call *c);

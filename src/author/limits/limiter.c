@@ -46,7 +46,7 @@ struct limit {
     double pace;
     uint64_t closed_until_ns; /* nothing is left of a limit that holds for longer than a minute */
     double used[RING];        /* what answered requests used, by parts of the window */
-    /* What the provider may count in addition: reserved tokens that were not used, and requests of
+    /* The provider may count these in addition: reserved tokens that were not used, and requests of
      * other machines. */
     double extra[RING];
 };
@@ -171,7 +171,7 @@ static double sum_of(const struct state *s, const double log[RING])
     return sum;
 }
 
-/* What requests under way may still take. */
+/* The sum of all that requests under way may still take. */
 static double coming_of(const struct state *s, int k)
 {
     double sum = 0;
