@@ -44,7 +44,34 @@ for model in gat gin sage-ri; do
     ok "the losses agree: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
 done
 
+# ---- data that is made ----
+made="--make papers:scale=0.000005,members=40,dim=32,classes=7"
+for run in cpu emulator "emulator --place host" "emulator --precision tf32"; do
+    # shellcheck disable=SC2086
+    runs 0 "a made graph ($run)" "$gnn" train --device $run $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --json
+    declare "loss_${run//[^a-z0-9]/_}=$(field '$_->{epochs}[0]{loss}')"
+done
+ok "gives the loss of the CPU" near "$loss_cpu" "$loss_emulator"
+is "wherever it is made" "$loss_emulator" "$loss_emulator___place_host"
+ok "TF32 comes near" awk -v a="$loss_cpu" -v b="$loss_emulator___precision_tf32" \
+    'BEGIN { exit !(a != b && (a - b) ^ 2 < (1e-2 * a) ^ 2) }'
+# shellcheck disable=SC2086
+runs 0 "the times of kernels" "$gnn" train --device emulator $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --profile
+out_has "are printed" "make_graph                  1 calls"
+
 # ---- refusals ----
+runs 2 "an unknown graph to make" "$gnn" train --make cats
+err_has "is named" "--make knows papers, not 'cats'"
+runs 2 "a scale of 0" "$gnn" train --make papers:scale=0
+err_has "is refused" "scale is a number from 1e-09 to 1.3, not '0'"
+runs 2 "an unknown key" "$gnn" train --make papers:size=1
+err_has "is refused with a list" "has no 'size=1': scale, local, members"
+runs 2 "a DIR and a graph to make" "$gnn" train --make papers data
+err_has "are one too many" "give a DIR or --make, not both"
+runs 2 "TF32 on the CPU" "$gnn" train --precision tf32 data
+err_has "is refused" "--precision tf32 needs --device cuda"
+runs 2 "an unknown precision" "$gnn" train --device emulator --precision fp8 data
+err_has "is refused" "--precision is fp32 or tf32"
 runs 2 "an unknown device" "$gnn" train --device gpu data
 err_has "lists the devices" "cpu, cuda, cuda:N or emulator"
 runs 2 "fanouts that the GPU cannot sample" "$gnn" train --device emulator --place gpu -f all,3 data

@@ -11,5 +11,5 @@ $(B)/gnn-kernels/unpacked: tools/gnn-kernels $(wildcard kernels/gnn/* kernels/gn
 $(GNN_KERNEL_OBJ): $(B)/gnn-kernels/unpacked
 	$(call say,CC,$(@:.o=.c))
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(OPT_$(MODE)) $(CFLAGS) -c -o $@ $(@:.o=.c)
-$(GNN_GPU_OBJ): CFLAGS += -iquote $(B)/gnn-kernels
+$(GNN_GPU_OBJ): FILE_CFLAGS += -iquote $(B)/gnn-kernels
 $(GNN_GPU_OBJ): $(B)/gnn-kernels/unpacked

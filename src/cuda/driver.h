@@ -168,6 +168,7 @@ struct cu_ipc_handle {
     X(LaunchKernelEx, "cuLaunchKernelEx",                                                     \
       (const struct cu_launch_config *, cu_function, void **, void **))                       \
     X(StreamCreate, "cuStreamCreate", (cu_stream *, unsigned))                                \
+    X(StreamCreateWithPriority, "cuStreamCreateWithPriority", (cu_stream *, unsigned, int))   \
     X(StreamDestroy, "cuStreamDestroy_v2", (cu_stream))                                       \
     X(StreamSynchronize, "cuStreamSynchronize", (cu_stream))                                  \
     X(StreamWaitEvent, "cuStreamWaitEvent", (cu_stream, cu_event, unsigned))                  \

@@ -5,13 +5,26 @@
 
 #include "base/util.h"
 
+struct nvml_process;
+
 struct nvml {
     void *lib, *device;
     int (*shutdown)(void);
     int (*clock)(void *, int, unsigned *);
     int (*max_clock)(void *, int, unsigned *);
     int (*reasons)(void *, unsigned long long *);
+    int (*processes)(void *, unsigned *, struct nvml_process *);
 };
+
+/* nvmlProcessInfo_t of the functions with _v2 and _v3. */
+struct nvml_process {
+    unsigned pid;
+    unsigned long long memory; // cppcheck-suppress unusedStructMember
+    unsigned gpu_instance;     /* NO_INSTANCE without MIG */
+    unsigned compute_instance; // cppcheck-suppress unusedStructMember
+};
+#define NO_INSTANCE 0xffffffffu
+enum { NVML_INSUFFICIENT_SIZE = 7, MAX_PROCESSES = 256 };
 
 enum { NVML_CLOCK_SM = 1 };
 
@@ -33,6 +46,9 @@ struct nvml *nvml_open(const char *pci_bus_id)
     *(void **)&n.reasons = symbol(l, "nvmlDeviceGetCurrentClocksEventReasons");
     if (!n.reasons)
         *(void **)&n.reasons = symbol(l, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    *(void **)&n.processes = symbol(l, "nvmlDeviceGetComputeRunningProcesses_v3");
+    if (!n.processes)
+        *(void **)&n.processes = symbol(l, "nvmlDeviceGetComputeRunningProcesses_v2");
     if (!init || !by_pci || !n.shutdown || init() != 0) {
         if (l)
             dlclose(l);
@@ -67,4 +83,23 @@ void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_
         *max_clock_mhz = mhz;
     if (n && n->reasons && n->reasons(n->device, &reasons) == 0)
         *throttle |= reasons;
+}
+
+unsigned nvml_processes(struct nvml *n, unsigned *pids, unsigned max)
+{
+    struct nvml_process list[MAX_PROCESSES];
+    unsigned count = MAX_PROCESSES, found = 0;
+    if (!n || !n->processes)
+        return 0;
+    int rc = n->processes(n->device, &count, list);
+    if (rc == NVML_INSUFFICIENT_SIZE && max) { /* too many to list, so the GPU is in use */
+        pids[0] = 0;
+        return 1;
+    }
+    if (rc != 0)
+        return 0;
+    for (unsigned i = 0; i < MIN(count, (unsigned)MAX_PROCESSES); i++)
+        if (list[i].gpu_instance == NO_INSTANCE && found < max)
+            pids[found++] = list[i].pid;
+    return found;
 }

@@ -9,6 +9,15 @@ int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err
     return cu_check(cu, cu->StreamCreate(out, CU_STREAM_NOBLOCK), err, "making a stream");
 }
 
+int cu_stream_create_urgent(const struct cu_driver *cu, cu_stream *out, struct err *err)
+{
+    enum { HIGHEST = -100 }; /* low numbers are high priorities; the driver clamps the number */
+    if (!cu->StreamCreateWithPriority)
+        return cu_stream_create(cu, out, err);
+    return cu_check(cu, cu->StreamCreateWithPriority(out, CU_STREAM_NOBLOCK, HIGHEST), err,
+                    "making a stream");
+}
+
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s)
 {
     cu->StreamDestroy(s);

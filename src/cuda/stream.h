@@ -20,6 +20,9 @@
 
 /* Creates a stream that does not wait for the context's default stream. */
 int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err);
+/* Does the same with the highest priority: blocks of its kernels run before waiting blocks of other
+ * streams. A driver without priorities makes an ordinary stream. */
+int cu_stream_create_urgent(const struct cu_driver *cu, cu_stream *out, struct err *err);
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 /* Waits until all work of the stream is done. */
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);

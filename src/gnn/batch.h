@@ -19,9 +19,10 @@
  * the targets of a hop are the first of its inputs. The last layer writes one row for each seed.
  *
  * A target may have no neighbour at all: row[i] == row[i + 1]. A self loop of the graph appears as
- * col == i, and nobody adds further self loops. Sampling with replacement may repeat a neighbour.
+ * col == i; the sampler adds no others. Sampling with replacement may repeat a neighbour.
  *
- * A batch only borrows its memory: a slot of the ring owns it (gnn/load/loader.h).
+ * A batch only borrows its memory: from a slot of the loader (gnn/load/loader.h), or from the data
+ * on the GPU (gnn/gpu/gpu_store.h).
  */
 #ifndef GNN_BATCH_H
 #define GNN_BATCH_H
@@ -43,7 +44,7 @@ static inline size_t gnn_type_bytes(enum gnn_type t)
 enum { GNN_UNLABELLED = -1 };
 
 struct gnn_batch {
-    int hops;                          /* L, 1..GNN_MAX_HOPS */
+    int hops;                          /* L, 1..GNN_MAX_HOPS; 0 = only seeds and labels */
     int64_t n_nodes[GNN_MAX_HOPS + 1]; /* known before hop h; [0] = seeds, [L] = input nodes */
     int64_t n_edges[GNN_MAX_HOPS];     /* sampled in hop h */
     const int32_t *row[GNN_MAX_HOPS];  /* n_nodes[h] + 1 offsets into col[h] */

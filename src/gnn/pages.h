@@ -33,7 +33,7 @@ void pages_release(struct pages *p);
 
 /* Memory that the system can still give out without swapping, or 0 if it does not say. */
 uint64_t memory_available(void);
-/* Resident memory of this process now, and its maximum so far. */
+/* Resident memory of this process now, and its maximum so far, in bytes. */
 uint64_t memory_resident(void);
 uint64_t memory_peak(void);
 

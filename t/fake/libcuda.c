@@ -13,6 +13,8 @@
  *   FAKE_CUDA_LOST=NAME:N:CODE  the context is lost: the N-th call of NAME returns CODE, and so
  *                               do all later calls of every function
  *   FAKE_CUDA_BUSY=N            the first N queries of each event say that it is not ready
+ *   FAKE_CUDA_GPUS=N            there are N GPUs; their PCI addresses are 0000:00:00.0,
+ * 0000:01:00.0 FAKE_CUDA_OTHER=NAME        the model of all GPUs but the first
  *   -DWITHOUT_TENSOR_MAPS       builds a driver that is too old: no cuTensorMapEncodeTiled
  */
 #include <stdarg.h>
@@ -91,11 +93,20 @@ __attribute__((format(printf, 1, 2))) static int enter(const char *fmt, ...)
 
 FAKE(cuInit, (unsigned flags), "", (), )
 FAKE(cuDriverGetVersion, (int *v), "", (), *v = 12040)
-FAKE(cuDeviceGetCount, (int *n), "", (), *n = 1)
-FAKE(cuDeviceGet, (cu_device * dev, int i), " %d", (i), if (i) return CU_INVALID_DEVICE; *dev = 0)
-FAKE(cuDeviceGetName, (char *s, int n, cu_device dev), "", (), snprintf(s, (size_t)n, "Fake GPU"))
+static int gpus(void)
+{
+    const char *n = getenv("FAKE_CUDA_GPUS");
+    return n ? atoi(n) : 1;
+}
+FAKE(cuDeviceGetCount, (int *n), "", (), *n = gpus())
+FAKE(cuDeviceGet, (cu_device * dev, int i), " %d", (i),
+     if (i < 0 || i >= gpus()) return CU_INVALID_DEVICE;
+     *dev = i)
+FAKE(cuDeviceGetName, (char *s, int n, cu_device dev), "", (),
+     snprintf(s, (size_t)n, "%s",
+              dev &&getenv("FAKE_CUDA_OTHER") ? getenv("FAKE_CUDA_OTHER") : "Fake GPU"))
 FAKE(cuDeviceGetPCIBusId, (char *s, int n, cu_device dev), "", (),
-     snprintf(s, (size_t)n, "0000:00:00.0"))
+     snprintf(s, (size_t)n, "0000:%02x:00.0", dev))
 FAKE(cuDeviceTotalMem_v2, (size_t * n, cu_device dev), "", (), *n = (size_t)8 << 30)
 FAKE(cuDevicePrimaryCtxRetain, (cu_context * c, cu_device dev), "", (),
      *c = (cu_context)(uintptr_t)64)
@@ -256,6 +267,8 @@ FAKE(cuTensorMapEncodeTiled,
 /* ---- streams and events ---------------------------------------------------------------------- */
 
 FAKE(cuStreamCreate, (cu_stream * s, unsigned flags), " %u", (flags), *s = calloc(1, sizeof **s))
+FAKE(cuStreamCreateWithPriority, (cu_stream * s, unsigned flags, int priority), " %u %d",
+     (flags, priority), *s = calloc(1, sizeof **s))
 FAKE(cuStreamDestroy_v2, (cu_stream s), "", (), free(s))
 FAKE(cuStreamSynchronize, (cu_stream s), "", (), )
 FAKE(cuStreamWaitEvent, (cu_stream s, cu_event e, unsigned flags), "", (), )

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 #include "base/util.h"
 #include "gnn/comm/launch.h"
+#include "sys/file.h"
 
 /* Element i of rank r in call k. The sums of a few of these are exact in float and double. */
 static float element(int r, int64_t i, int k)
@@ -143,6 +145,99 @@ static void the_first_cause_is_reported(void **state)
     comm_close(c);
 }
 
+/* ---- ranks of srun --------------------------------------------------------------------------- */
+
+static struct temp_dir dir;
+
+/* Joins the other ranks as srun would have started this one. */
+static int join(struct comm **out, int rank, int ranks, struct err *err)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", rank);
+    setenv("SLURM_PROCID", number, 1);
+    snprintf(number, sizeof number, "%d", ranks);
+    setenv("SLURM_STEP_NUM_TASKS", number, 1);
+    setenv("SLURM_JOB_ID", "5", 1);
+    setenv("SLURM_STEP_ID", "0", 1);
+    if (chdir(dir.path) < 0)
+        return err_errno(err, "chdir");
+    return comm_wanted() ? comm_join(out, err) : err_set(err, ERR_INTERNAL, "not wanted");
+}
+
+static int calls_under_srun(void *ctx, struct comm *c, struct err *err)
+{
+    struct comm *joined = NULL;
+    int rank = comm_rank(c);
+    if (rank == 0)
+        usleep(200000); /* the others look for its file, and find an old one */
+    int rc = join(&joined, rank, comm_ranks(c), err);
+    rc = rc < 0 ? rc : many_calls(ctx, joined, err);
+    comm_close(joined);
+    return rc;
+}
+
+static void ranks_of_srun_find_each_other(void **state)
+{
+    (void)state;
+    static const char old[] = "00000000000000000000000000000000 gone 9 127.0.0.1\n";
+    char path[4096];
+    assert_int_equal(temp_dir_make(&dir, NULL), 0);
+    snprintf(path, sizeof path, "%s/.hone-gnn-5.0.0", dir.path);
+    for (int ranks = 2; ranks <= 5; ranks++) {
+        struct comm *c;
+        struct err err = ERR_INIT;
+        assert_int_equal(file_write(path, old, strlen(old), &err), 0);
+        assert_int_equal(comm_open_shared(&c, ranks, 0, &err), 0);
+        if (launch_ranks(c, calls_under_srun, NULL, &err) < 0)
+            fail_msg("%d ranks: %s", ranks, err.msg);
+        comm_close(c);
+        assert_false(file_exists(path));
+    }
+    temp_dir_release(&dir);
+}
+
+/* Rank 1 ends without a word. Ranks 0 and 2 must notice it by themselves. */
+static int one_ends_under_srun(void *ctx, struct comm *c, struct err *err)
+{
+    struct comm *joined = NULL;
+    struct err why = ERR_INIT;
+    double sum = 1;
+    (void)ctx;
+    if (join(&joined, comm_rank(c), comm_ranks(c), err) < 0)
+        return -1;
+    if (comm_rank(c) == 1) {
+        comm_close(joined);
+        return 0;
+    }
+    int rc = comm_reduce(joined, &sum, 1, NULL, 0, &why);
+    comm_close(joined);
+    return rc < 0 && strstr(why.msg, " ended") ? 0 : err_set(err, ERR_INTERNAL, "got %d", rc);
+}
+
+static void a_rank_of_srun_that_ends_stops_the_others(void **state)
+{
+    (void)state;
+    struct comm *c;
+    struct err err = ERR_INIT;
+    assert_int_equal(temp_dir_make(&dir, NULL), 0);
+    assert_int_equal(comm_open_shared(&c, 3, 0, &err), 0);
+    if (launch_ranks(c, one_ends_under_srun, NULL, &err) < 0)
+        fail_msg("%s", err.msg);
+    comm_close(c);
+    temp_dir_release(&dir);
+}
+
+static void the_script_of_sbatch_is_no_rank(void **state)
+{
+    (void)state;
+    unsetenv("SLURM_STEP_NUM_TASKS");
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_NTASKS", "2", 1);
+    assert_false(comm_wanted());
+    unsetenv("SLURM_PROCID");
+    unsetenv("SLURM_NTASKS");
+}
+
 static void bad_numbers_of_ranks_are_refused(void **state)
 {
     (void)state;
@@ -160,6 +255,9 @@ int main(void)
         cmocka_unit_test(one_process_needs_no_comm),
         cmocka_unit_test(a_failing_rank_ends_all),
         cmocka_unit_test(the_first_cause_is_reported),
+        cmocka_unit_test(ranks_of_srun_find_each_other),
+        cmocka_unit_test(a_rank_of_srun_that_ends_stops_the_others),
+        cmocka_unit_test(the_script_of_sbatch_is_no_rank),
         cmocka_unit_test(bad_numbers_of_ranks_are_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "base/dtype.h"
 #include "base/rng.h"
+#include "gnn/data/papers.h"
 #include "gnn/gpu/devices.h"
 #include "gnn/gpu/gpu_store.h"
 #include "gnn/model/models.h"
@@ -417,6 +419,73 @@ static void devices_have_names(void **state)
     d->ops->close(d);
 }
 
+/* ---- data that is made ----------------------------------------------------------------------- */
+
+static const char tiny_papers[] = "papers:scale=0.000005,members=40,dim=16,classes=5,seed=7";
+
+/* Each edge has its reverse as often as it occurs itself; no node is isolated. */
+static void a_made_graph_is_symmetric(void **state)
+{
+    struct err err = ERR_INIT;
+    struct dataset d;
+    if (papers_open(&d, tiny_papers, PAPERS_ON_HOST, &err) < 0)
+        fail_msg("%s", err.msg);
+    const struct gnn_graph *g = &d.graph;
+    int32_t *seen = xcalloc((size_t)(g->nodes * g->nodes), sizeof *seen);
+    for (int64_t v = 0; v < g->nodes; v++) {
+        assert_true(g->offset[v + 1] > g->offset[v]);
+        for (int64_t e = g->offset[v]; e < g->offset[v + 1]; e++)
+            seen[v * g->nodes + g->neighbour[e]]++;
+    }
+    assert_int_equal(g->offset[g->nodes], g->edges);
+    for (int64_t v = 0; v < g->nodes; v++)
+        for (int64_t u = 0; u < v; u++)
+            assert_int_equal(seen[v * g->nodes + u], seen[u * g->nodes + v]);
+    free(seen);
+    dataset_release(&d);
+}
+
+/* The store makes graph and features by kernels; the batch of the CPU has those of the host. */
+static void a_made_graph_is_the_same_on_the_gpu(void **state)
+{
+    struct err err = ERR_INIT;
+    struct dataset data;
+    struct gpu_store *store;
+    struct sampler sampler;
+    struct batch_space space;
+    struct sample_options o = {.hops = 2, .fanout = {40, 40}, .seed = 1};
+    if (papers_open(&data, tiny_papers, PAPERS_ON_HOST, &err) < 0)
+        fail_msg("%s", err.msg);
+    struct gnn_device *d = open_device("emulator");
+    enum { SEEDS = 20 };
+    int32_t seed[SEEDS];
+    for (int i = 0; i < SEEDS; i++)
+        seed[i] = i * 27;
+    struct gnn_batch cpu, gpu, seeds = {.n_nodes = {SEEDS}, .node = seed};
+    if (gpu_store_place(&store, GPU_PLACE_GPU, d, &data, &o, &err) < 0 ||
+        sampler_init(&sampler, &data.graph, &o, &err) < 0 ||
+        batch_space_init(&space, &data.graph, &o, SEEDS, &err) < 0 ||
+        sampler_run(&sampler, seed, SEEDS, 0, 0, &space, &cpu, &err) < 0 ||
+        gpu_store_batch(store, &o, &seeds, &gpu, &err) < 0)
+        fail_msg("%s", err.msg);
+    int64_t n = cpu.n_nodes[2], dim = data.manifest.feature_dim;
+    assert_int_equal(gpu.n_nodes[2], n);
+    assert_true(n > data.graph.nodes / 2);
+    same_array(d, "row", cpu.row[1], gpu.row[1], cpu.n_nodes[1] + 1);
+    same_array(d, "col", cpu.col[1], gpu.col[1], cpu.n_edges[1]);
+    same_array(d, "node", cpu.node, gpu.node, n);
+    float *x = xmalloc((size_t)(n * dim) * sizeof *x);
+    for (int64_t i = 0; i < n * dim; i++)
+        x[i] = f16_to_f32(((const uint16_t *)data.feature)[cpu.node[i / dim] * dim + i % dim]);
+    same_array(d, "feature", x, gpu.feature, n * dim);
+    free(x);
+    batch_space_release(&space);
+    sampler_release(&sampler);
+    gpu_store_close(store);
+    d->ops->close(d);
+    dataset_release(&data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +497,8 @@ int main(void)
         cmocka_unit_test(the_gpu_samples_the_same_batches),
         cmocka_unit_test(the_gpu_refuses_what_it_cannot_sample),
         cmocka_unit_test(devices_have_names),
+        cmocka_unit_test(a_made_graph_is_symmetric),
+        cmocka_unit_test(a_made_graph_is_the_same_on_the_gpu),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,13 @@
 /* hone-plan
-{ "launches": [ { "kernel": "epilogue_grad", "grid": ["cdiv(R*cdiv(C, 8), 256)"], "block": [256],
-    "args": ["node", "y", "dy", "R", "C", "SLOPE", "LIMIT", "SEED_LO", "SEED_HI", "STEP", "PLACE"] } ] }
+{ "launches": [
+    { "kernel": "from_y", "grid": ["cdiv(R*C/4, 256)"], "block": [256], "args": ["y", "dy", "R*C/4", "LIMIT"],
+      "when": "FROM_Y == 1 && SLOPE == 0 && R*C % 4 == 0 && min(alignof(y), alignof(dy)) >= 16" },
+    { "kernel": "epilogue_grad", "grid": ["cdiv(R*cdiv(C, 8), 256)"], "block": [256],
+      "when": "!(FROM_Y == 1 && SLOPE == 0 && R*C % 4 == 0 && min(alignof(y), alignof(dy)) >= 16)",
+      "args": ["node", "y", "dy", "R", "C", "SLOPE", "LIMIT", "SEED_LO", "SEED_HI", "STEP", "PLACE", "FROM_Y"] } ] }
 */
-// A thread serves up to eight elements of a row. After a ReLU (SLOPE = 0) an element with y <= 0 gets
-// 0 whether it was dropped or not, and one with y > 0 was kept, so it needs no random words.
+// A thread of from_y serves four elements, one of epilogue_grad up to eight of a row. After a ReLU the sign
+// of y tells which elements were kept (FROM_Y = 1), so from_y needs no random words.
 struct random_block {
     unsigned w[4];
 };
@@ -50,9 +54,20 @@ struct dropout {
     __device__ __forceinline__ float scale() const { return 65536.f / (65536.f - (float)limit); }
 };
 
+extern "C" __global__ void from_y(const float4 *y, float4 *dy, long long groups, unsigned limit)
+{
+    long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= groups)
+        return;
+    float4 a = y[t], v = dy[t];
+    float scale = 65536.f / (65536.f - (float)limit);
+    dy[t] = make_float4(a.x > 0 ? scale * v.x : 0.f, a.y > 0 ? scale * v.y : 0.f, a.z > 0 ? scale * v.z : 0.f,
+                        a.w > 0 ? scale * v.w : 0.f);
+}
+
 extern "C" __global__ void epilogue_grad(const int *node, const float *y, float *dy, long long rows,
                                          int width, int slope_ppm, unsigned limit, unsigned seed_low,
-                                         unsigned seed_high, unsigned step, unsigned place)
+                                         unsigned seed_high, unsigned step, unsigned place, int from_y)
 {
     long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     int groups = (width + 7) / 8;
@@ -64,7 +79,9 @@ extern "C" __global__ void epilogue_grad(const int *node, const float *y, float 
     for (int c = (int)(t % groups) * 8, end = min(c + 8, width); c < end; c++) {
         float v = dy[r * width + c];
         bool positive = y[r * width + c] > 0;
-        if (limit)
+        if (limit && from_y)
+            v = positive ? drop.scale() * v : 0.f;
+        else if (limit)
             v = drop.keeps((unsigned long long)node[r] * width + c) ? drop.scale() * v : 0.f;
         if (!positive)
             v = slope_ppm ? slope * v : 0.f;

@@ -25,6 +25,8 @@ PHASE(reference)
         uint64_t i = (uint64_t)IN(node, r) * (uint64_t)AX(C) + (uint64_t)c;
         int keep = random_bits(i, (uint32_t)AX(PLACE), (uint32_t)AX(STEP), (uint32_t)AX(SEED_LO),
                                (uint32_t)AX(SEED_HI)) >= (uint32_t)AX(LIMIT);
+        if (AX(FROM_Y))
+            keep = IN(y, unit) > 0;
         v *= keep ? 65536.0 / (65536.0 - (double)AX(LIMIT)) : 0;
     }
     if (!(IN(y, unit) > 0))

@@ -1,23 +1,22 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "rows", "grid": [1], "block": [1024], "args": ["count", "row", "sizes", "N"] },
     { "kernel": "claim", "grid": ["cdiv(N*F, 256)"], "block": [256],
       "args": ["count", "pick", "local", "col", "found", "N*F", "F"] },
     { "kernel": "flag", "grid": ["cdiv(N*F, 1024)"], "block": [1024],
       "args": ["count", "pick", "local", "first", "blocks", "N*F", "F"] },
-    { "kernel": "starts", "grid": [1], "block": [1024], "args": ["blocks", "sizes", "cdiv(N*F, 1024)"] },
+    { "kernel": "starts", "grid": [1], "block": [1024], "args": ["blocks", "row", "sizes", "cdiv(N*F, 1024)", "N"] },
     { "kernel": "number", "grid": ["cdiv(N*F, 1024)"], "block": [1024],
-      "args": ["pick", "first", "blocks", "local", "found", "N*F", "N"] },
+      "args": ["count", "pick", "first", "blocks", "local", "row", "found", "N*F", "F", "N"] },
     { "kernel": "columns", "grid": ["cdiv(N*F, 256)"], "block": [256],
       "args": ["count", "pick", "local", "row", "col", "N*F", "F"] } ],
-  "workspace": { "first": { "bytes": "N*F", "init": "none" }, "blocks": { "bytes": "4*cdiv(N*F, 1024)", "init": "none" } } }
+  "workspace": { "first": { "bytes": "N*F", "init": "none" }, "blocks": { "bytes": "8*cdiv(N*F, 1024)", "init": "none" } } }
 */
 // The place of an edge in `pick`, p = i * F + k, gives the same order as its number. As an unsigned
 // number an unknown node (-1) is larger than kPlace + p, and that is larger than any local id. So
 // `claim` takes the minimum of local[v] and kPlace + p over all edges: afterwards a known node has
-// its id and an unknown one has its first place. `flag` marks the first places and counts them in
-// each block of 1024, `starts` adds up the counts, `number` gives the new nodes their ids, and
-// `columns` reads them.
+// its id and an unknown one has its first place. `flag` marks the first places and counts them and
+// the edges in each block of 1024, `starts` adds up the counts, `number` gives the new nodes their ids
+// and sets row, and `columns` reads the ids.
 constexpr unsigned kPlace = 1u << 30;
 
 // The sum of v over the threads before this one; *all is the sum over all 1024 threads.
@@ -47,25 +46,6 @@ __device__ int scan(int v, int *all)
     return before;
 }
 
-// One block; each thread serves a run of targets.
-extern "C" __global__ void rows(const int *count, int *row, int *sizes, int targets)
-{
-    int share = (targets + 1023) / 1024, sum = 0, all;
-    long long first = (long long)threadIdx.x * share;
-    long long end = min((long long)targets, first + share);
-    for (long long i = first; i < end; i++)
-        sum += count[i];
-    sum = scan(sum, &all);
-    for (long long i = first; i < end; i++) {
-        row[i] = sum;
-        sum += count[i];
-    }
-    if (threadIdx.x == 0) {
-        row[targets] = all;
-        sizes[0] = all;
-    }
-}
-
 extern "C" __global__ void claim(const int *count, const int *pick, int *local, int *col, int *found,
                                  long long places, int fanout)
 {
@@ -79,39 +59,48 @@ extern "C" __global__ void claim(const int *count, const int *pick, int *local, 
 }
 
 extern "C" __global__ void flag(const int *count, const int *pick, int *local, unsigned char *first,
-                                int *blocks, long long places, int fanout)
+                                int2 *blocks, long long places, int fanout)
 {
     long long p = (long long)blockIdx.x * 1024 + threadIdx.x;
-    int mine = p < places && p % fanout < count[p / fanout] &&
-               (unsigned)local[pick[p]] == kPlace + (unsigned)p;
+    int edge = p < places && p % fanout < count[p / fanout];
+    int mine = edge && (unsigned)local[pick[p]] == kPlace + (unsigned)p;
     if (p < places)
         first[p] = (unsigned char)mine;
-    int all = __syncthreads_count(mine);
+    int edges = __syncthreads_count(edge), fresh = __syncthreads_count(mine);
     if (threadIdx.x == 0)
-        blocks[blockIdx.x] = all;
+        blocks[blockIdx.x] = make_int2(edges, fresh);
 }
 
-// One block: turns the counts of the blocks into the number of new nodes before each block.
-extern "C" __global__ void starts(int *blocks, int *sizes, int nblocks)
+// One block: turns the counts of the blocks into the numbers of edges and new nodes before each block.
+extern "C" __global__ void starts(int2 *blocks, int *row, int *sizes, int nblocks, int targets)
 {
-    int before = 0;
+    int edges = 0, fresh = 0;
     for (int b0 = 0; b0 < nblocks; b0 += 1024) {
-        int b = b0 + threadIdx.x, all;
-        int start = scan(b < nblocks ? blocks[b] : 0, &all);
+        int b = b0 + threadIdx.x, all_edges, all_fresh;
+        int2 own = b < nblocks ? blocks[b] : make_int2(0, 0);
+        int2 start = make_int2(edges + scan(own.x, &all_edges), fresh + scan(own.y, &all_fresh));
         if (b < nblocks)
-            blocks[b] = before + start;
-        before += all;
+            blocks[b] = start;
+        edges += all_edges;
+        fresh += all_fresh;
     }
-    if (threadIdx.x == 0)
-        sizes[1] = before;
+    if (threadIdx.x == 0) {
+        row[targets] = edges;
+        sizes[0] = edges;
+        sizes[1] = fresh;
+    }
 }
 
-extern "C" __global__ void number(const int *pick, const unsigned char *first, const int *blocks, int *local,
-                                  int *found, long long places, int targets)
+// One scan counts both edges (low half) and new nodes (high half): a block has at most 1024 of each.
+extern "C" __global__ void number(const int *count, const int *pick, const unsigned char *first,
+                                  const int2 *blocks, int *local, int *row, int *found, long long places,
+                                  int fanout, int targets)
 {
     long long p = (long long)blockIdx.x * 1024 + threadIdx.x;
-    int mine = p < places && first[p], all;
-    int at = blocks[blockIdx.x] + scan(mine, &all);
+    int edge = p < places && p % fanout < count[p / fanout], mine = p < places && first[p], all;
+    int before = scan(mine << 16 | edge, &all), at = blocks[blockIdx.x].y + (before >> 16);
+    if (p < places && p % fanout == 0)
+        row[p / fanout] = blocks[blockIdx.x].x + (before & 0xffff);
     if (mine) {
         found[at] = pick[p];
         local[pick[p]] = targets + at;

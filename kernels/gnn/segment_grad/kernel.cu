@@ -42,12 +42,13 @@ template <> struct lanes<float4> {
 
 template <class T>
 __device__ __forceinline__ void grad(const int *row, const int *t_row, const int *t_dst, const T *dy,
-                                     T *dx, int sources, int dim, int mean, int accumulate)
+                                     T *dx, int sources, int dim, int mean, long long add_rows)
 {
     long long j = (long long)blockIdx.x * 8 + threadIdx.y;
     if (j >= sources)
         return;
     int first = t_row[j], end = t_row[j + 1];
+    bool accumulate = j < add_rows;
     for (int d = threadIdx.x; d < dim; d += 32) {
         lanes<T> sum(accumulate ? dx[j * dim + d] : T{});
         for (int t = first; t < end; t++) {
@@ -59,13 +60,13 @@ __device__ __forceinline__ void grad(const int *row, const int *t_row, const int
 }
 
 extern "C" __global__ void grad4(const int *row, const int *t_row, const int *t_dst, const float4 *dy,
-                                 float4 *dx, int sources, int dim, int mean, int accumulate)
+                                 float4 *dx, int sources, int dim, int mean, long long add_rows)
 {
-    grad(row, t_row, t_dst, dy, dx, sources, dim, mean, accumulate);
+    grad(row, t_row, t_dst, dy, dx, sources, dim, mean, add_rows);
 }
 
 extern "C" __global__ void grad1(const int *row, const int *t_row, const int *t_dst, const float *dy,
-                                 float *dx, int sources, int dim, int mean, int accumulate)
+                                 float *dx, int sources, int dim, int mean, long long add_rows)
 {
-    grad(row, t_row, t_dst, dy, dx, sources, dim, mean, accumulate);
+    grad(row, t_row, t_dst, dy, dx, sources, dim, mean, add_rows);
 }

@@ -1,16 +1,18 @@
 /* hone-plan
 { "launches": [
     { "kernel": "count", "grid": ["cdiv(E, 256)"], "block": [256], "args": ["col", "next", "E"] },
-    { "kernel": "scan", "grid": [1], "block": [1024], "args": ["next", "t_row", "V"] },
+    { "kernel": "block_sums", "grid": ["cdiv(V, 1024)"], "block": [1024], "args": ["next", "blocks", "V"] },
+    { "kernel": "starts", "grid": [1], "block": [1024], "args": ["blocks", "t_row", "cdiv(V, 1024)", "V"] },
+    { "kernel": "fill", "grid": ["cdiv(V, 1024)"], "block": [1024], "args": ["next", "blocks", "t_row", "V"] },
     { "kernel": "place", "grid": ["cdiv(N, 8)"], "block": [32, 8],
       "args": ["row", "col", "t_row", "next", "mixed", "target", "N"] },
     { "kernel": "order", "grid": ["cdiv(V, 8)"], "block": [32, 8],
       "args": ["t_row", "mixed", "target", "t_edge", "t_dst", "V"] } ],
-  "workspace": { "next": { "bytes": "4*V", "init": "zero" }, "mixed": { "bytes": "4*E", "init": "none" },
-                 "target": { "bytes": "4*E", "init": "none" } } }
+  "workspace": { "next": { "bytes": "4*V", "init": "zero" }, "blocks": { "bytes": "4*cdiv(V, 1024)", "init": "none" },
+                 "mixed": { "bytes": "4*E", "init": "none" }, "target": { "bytes": "4*E", "init": "none" } } }
 */
-// A counting sort of the edges by source. `count` counts the edges of each source. `scan` turns the
-// counts into t_row. `place` puts each edge into the range of its source, in the order in which the
+// A counting sort of the edges by source. `count` counts the edges of each source. `block_sums`,
+// `starts` and `fill` turn the counts into t_row. `place` puts each edge into the range of its source, in the order in which the
 // threads happen to arrive. `order` then gives every edge the rank that it has among the edges of its
 // source, so the result does not depend on that order.
 extern "C" __global__ void count(const int *col, int *next, int edges)
@@ -20,39 +22,65 @@ extern "C" __global__ void count(const int *col, int *next, int edges)
         atomicAdd(&next[col[e]], 1);
 }
 
-// One block. Sets t_row to the sums of all counts before each source, and the counts to 0.
-extern "C" __global__ void scan(int *next, int *t_row, int sources)
+// The sum of v over the threads before this one; *all is the sum over all 1024 threads.
+__device__ int scan(int v, int *all)
 {
     __shared__ int warp_sum[32];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, before = 0;
-    for (int j0 = 0; j0 < sources; j0 += 1024) {
-        int j = j0 + threadIdx.x, own = j < sources ? next[j] : 0, v = own;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, own = v;
+    for (int n = 1; n < 32; n *= 2) {
+        int other = __shfl_up_sync(~0u, v, n);
+        v += lane >= n ? other : 0;
+    }
+    if (lane == 31)
+        warp_sum[warp] = v;
+    __syncthreads();
+    if (warp == 0) {
+        int s = warp_sum[lane];
         for (int n = 1; n < 32; n *= 2) {
-            int other = __shfl_up_sync(~0u, v, n);
-            v += lane >= n ? other : 0;
+            int other = __shfl_up_sync(~0u, s, n);
+            s += lane >= n ? other : 0;
         }
-        if (lane == 31)
-            warp_sum[warp] = v;
-        __syncthreads();
-        if (warp == 0) {
-            int s = warp_sum[lane];
-            for (int n = 1; n < 32; n *= 2) {
-                int other = __shfl_up_sync(~0u, s, n);
-                s += lane >= n ? other : 0;
-            }
-            warp_sum[lane] = s;
-        }
-        __syncthreads();
-        int start = before + (warp ? warp_sum[warp - 1] : 0) + v - own;
-        if (j < sources) {
-            t_row[j] = start;
-            next[j] = 0;
-        }
-        before += warp_sum[31];
-        __syncthreads();
+        warp_sum[lane] = s;
+    }
+    __syncthreads();
+    int before = (warp ? warp_sum[warp - 1] : 0) + v - own;
+    *all = warp_sum[31];
+    __syncthreads();
+    return before;
+}
+
+extern "C" __global__ void block_sums(const int *next, int *blocks, int sources)
+{
+    int j = blockIdx.x * 1024 + threadIdx.x, all;
+    scan(j < sources ? next[j] : 0, &all);
+    if (threadIdx.x == 0)
+        blocks[blockIdx.x] = all;
+}
+
+// One block: turns the sums of the blocks into the number of edges before each block.
+extern "C" __global__ void starts(int *blocks, int *t_row, int nblocks, int sources)
+{
+    int before = 0;
+    for (int b0 = 0; b0 < nblocks; b0 += 1024) {
+        int b = b0 + threadIdx.x, all;
+        int start = scan(b < nblocks ? blocks[b] : 0, &all);
+        if (b < nblocks)
+            blocks[b] = before + start;
+        before += all;
     }
     if (threadIdx.x == 0)
         t_row[sources] = before;
+}
+
+// Sets t_row to the sum of all counts before each source, and the counts to 0.
+extern "C" __global__ void fill(int *next, const int *blocks, int *t_row, int sources)
+{
+    int j = blockIdx.x * 1024 + threadIdx.x, all;
+    int start = blocks[blockIdx.x] + scan(j < sources ? next[j] : 0, &all);
+    if (j < sources) {
+        t_row[j] = start;
+        next[j] = 0;
+    }
 }
 
 extern "C" __global__ void place(const int *row, const int *col, const int *t_row, int *next, int *mixed,

@@ -88,7 +88,7 @@ static int run(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone-gnn bench [options] DIR",
+        .usage = "hone-gnn bench [options] DIR\nhone-gnn bench [options] --make papers:scale=0.01",
         .about =
             "Measures how fast batches are sampled and sliced, beside the rates at which this\n"
             "machine reads and copies memory at random. Ignores --threads and --slots.",
@@ -100,9 +100,9 @@ static int run(int argc, const char **argv)
     struct id_list ids;
     struct rates r = {0};
     cmd_parse(&spec, &argc, argv);
-    if (argc != 1)
-        return cmd_usage(&spec, "give one DIR");
-    if (load_args_parse(&a, &o, &err) < 0 || load_args_open(&a, argv[0], &d, &err) < 0)
+    if (load_args_check(&a, argc))
+        return cmd_usage(&spec, "%s", load_args_check(&a, argc));
+    if (load_args_parse(&a, &o, &err) < 0 || load_args_open(&a, argv[0], false, &d, &err) < 0)
         return cmd_fail(&err);
     int rc = dataset_split(&d, a.split, &ids, &err);
     if (rc == 0 && far)

@@ -17,17 +17,17 @@
 struct args {
     struct load_args load;
     uint64_t compute_threads;
-    const char *checkpoint, *predictions, *device, *place;
+    const char *checkpoint, *predictions, *device, *place, *precision;
     bool full, json;
 };
 
 static int check_data(const struct checkpoint *c, const struct dataset *d, struct err *err)
 {
     const struct gnn_model_config *m = &c->setting.model;
-    if (!d->feature || d->manifest.feature_dim != m->features)
+    if (dataset_feature_dim(d) != m->features)
         return err_set(err, ERR_INPUT,
                        "the model needs %" PRId64 " features, the data has %" PRId64, m->features,
-                       d->feature ? d->manifest.feature_dim : 0);
+                       dataset_feature_dim(d));
     if (d->label && d->manifest.classes != m->classes)
         return err_set(err, ERR_INPUT, "the model has %" PRId64 " classes, the data %" PRId64,
                        m->classes, d->manifest.classes);
@@ -94,6 +94,8 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
     enum gpu_place place;
     int rc = checkpoint_restore(c, n, err);
     if (rc == 0)
+        rc = gnn_device_precision(device, a->precision, err);
+    if (rc == 0)
         rc = gpu_place_parse(a->place, &place, err);
     if (rc == 0 && !a->full)
         rc = gpu_store_place(&store, place, device, d, &load->sample, err);
@@ -117,7 +119,8 @@ static int open_and_infer(const struct args *a, const char *dir, struct err *err
     struct infer_result r = {0};
     if (load_args_parse(&a->load, &load, err) < 0 || checkpoint_read(&c, a->checkpoint, err) < 0)
         return -1;
-    int rc = load_args_open(&a->load, dir, &d, err);
+    bool on_device = !a->full && data_on_device(a->device, a->place);
+    int rc = load_args_open(&a->load, dir, on_device, &d, err);
     if (rc == 0) {
         rc = infer(a, &d, &c, &load, &r, err);
         dataset_release(&d);
@@ -146,12 +149,13 @@ static int run(int argc, const char **argv)
         OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampler (default 1)"),
         OPT_STR(0, "predictions", &a.predictions, "FILE",
                 "write a line \"node class\" for each node"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision),
         OPT_FLAG(0, "json", &a.json, "print JSON"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone-gnn infer [options] -c FILE DIR",
+        .usage = "hone-gnn infer [options] -c FILE DIR\nhone-gnn infer [options] -c FILE --make "
+                 "papers:scale=0.01",
         .about = "Predicts the classes of a split with a model that `hone-gnn train` saved, and\n"
                  "says how many are right.",
         .example = "hone-gnn infer -c sage.ckpt data/debian\n"
@@ -159,8 +163,8 @@ static int run(int argc, const char **argv)
         .opts = opts};
     struct err err = ERR_INIT;
     cmd_parse(&spec, &argc, argv);
-    if (argc != 1)
-        return cmd_usage(&spec, "give one DIR");
+    if (load_args_check(&a.load, argc))
+        return cmd_usage(&spec, "%s", load_args_check(&a.load, argc));
     if (!a.checkpoint)
         return cmd_usage(&spec, "give -c FILE, a checkpoint of hone-gnn train");
     if (a.compute_threads > LOADER_MAX_THREADS)

@@ -47,6 +47,11 @@ int fanouts_for(struct sample_options *o, const char *text, struct err *err)
     return 0;
 }
 
+bool data_on_device(const char *device, const char *place)
+{
+    return device && !str_eq(device, "cpu") && !(place && str_eq(place, "host"));
+}
+
 uint64_t processors(void)
 {
     cpu_set_t set;

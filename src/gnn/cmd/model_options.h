@@ -38,23 +38,28 @@ struct model_args {
         OPT_POS_UINT('b', "batch", &(a)->batch, "N", "seed nodes of a batch (default 1024)"), \
         OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)")
 
-#define MACHINE_OPTIONS(a, compute, device, place)                                                \
+#define MACHINE_OPTIONS(a, compute, device, place, precision)                                     \
     OPT_GROUP("Machine"),                                                                         \
         OPT_STR(0, "device", (device), "DEV",                                                     \
                 "what computes: cpu (default), cuda, cuda:N, or emulator (for tests)"),           \
         OPT_STR(0, "place", (place), "WHERE",                                                     \
                 "graph and features: host, gpu (samples there), or auto (default: if they fit)"), \
+        OPT_STR(0, "precision", (precision), "P",                                                 \
+                "of products: fp32 (default), or tf32 on a GPU"),                                 \
         OPT_POS_UINT('t', "threads", &(a)->threads, "N",                                          \
                      "threads that prepare batches (default 2)"),                                 \
         OPT_POS_UINT(0, "compute-threads", (compute), "N",                                        \
                      "threads that compute (default: the number of processors)"),                 \
         OPT_POS_UINT(0, "slots", &(a)->slots, "N", "at most N batches in memory (default 4)"),    \
-        OPT_STR(0, "data", &(a)->data, "HOW", "read (into huge pages), map, or auto (default)")
+        OPT_STR(0, "data", &(a)->data, "HOW", "read (into huge pages), map, or auto (default)"),  \
+        MAKE_OPTION(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
 /* Sets the fanouts of o->hops hops. One number in the text serves all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
+/* Whether graph and features of --make belong into the device's memory. */
+bool data_on_device(const char *device, const char *place);
 uint64_t processors(void); /* the number of processors that this process may use */
 
 #endif

@@ -1,6 +1,7 @@
 #include "gnn/cmd/options.h"
 
 #include "base/util.h"
+#include "gnn/data/papers.h"
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err)
 {
@@ -16,9 +17,19 @@ int load_args_parse(const struct load_args *a, struct loader_options *o, struct 
     return sample_mode_parse(a->mode, &o->sample.mode, err);
 }
 
-int load_args_open(const struct load_args *a, const char *dir, struct dataset *d, struct err *err)
+const char *load_args_check(const struct load_args *a, int argc)
+{
+    if (a->make)
+        return argc == 0 ? NULL : "give a DIR or --make, not both";
+    return argc == 1 ? NULL : "give one DIR";
+}
+
+int load_args_open(const struct load_args *a, const char *dir, bool on_device, struct dataset *d,
+                   struct err *err)
 {
     enum dataset_memory memory;
+    if (a->make)
+        return papers_open(d, a->make, on_device ? PAPERS_ON_DEVICE : PAPERS_ON_HOST, err);
     if (dataset_memory_parse(a->data, &memory, err) < 0)
         return -1;
     return dataset_open(d, dir, memory, err);

@@ -92,7 +92,7 @@ static int sample(const struct load_args *a, const char *dir, int64_t epochs, bo
     struct dataset d;
     struct loader *l = NULL;
     struct id_list ids;
-    if (load_args_parse(a, &o, err) < 0 || load_args_open(a, dir, &d, err) < 0)
+    if (load_args_parse(a, &o, err) < 0 || load_args_open(a, dir, false, &d, err) < 0)
         return -1;
     o.no_slice = !slice;
     *hops = o.sample.hops;
@@ -121,7 +121,8 @@ static int run(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone-gnn sample [options] DIR",
+        .usage =
+            "hone-gnn sample [options] DIR\nhone-gnn sample [options] --make papers:scale=0.01",
         .about = "Prepares the batches of an epoch and says how large they are and how long it\n"
                  "took. Batches depend on the data, the options and the seed, not on threads.",
         .example = "hone-gnn sample data/debian\n"
@@ -131,8 +132,8 @@ static int run(int argc, const char **argv)
     struct totals t = {0};
     int hops = 0;
     cmd_parse(&spec, &argc, argv);
-    if (argc != 1)
-        return cmd_usage(&spec, "give one DIR");
+    if (load_args_check(&a, argc))
+        return cmd_usage(&spec, "%s", load_args_check(&a, argc));
     if (sample(&a, argv[0], (int64_t)MIN(epochs, (uint64_t)INT32_MAX), slice, digest, &t, &hops,
                &err) < 0)
         return cmd_fail(&err);

@@ -11,6 +11,7 @@
 #include "gnn/cmd/options.h"
 #include "gnn/cmd/train_report.h"
 #include "gnn/comm/launch.h"
+#include "gnn/gpu/devices.h"
 #include "gnn/train/infer.h"
 #include "gnn/train/train.h"
 #include "sys/term.h"
@@ -20,8 +21,8 @@ struct args {
     struct model_args model;
     double lr;
     uint64_t epochs, save_every, compute_threads, ranks; /* 0 compute_threads = see threads_of() */
-    const char *checkpoint, *eval, *eval_fanout, *report, *trace, *device, *place;
-    bool resume, json;
+    const char *checkpoint, *eval, *eval_fanout, *report, *trace, *device, *place, *precision;
+    bool resume, json, profile;
     struct progress progress;
 };
 
@@ -87,6 +88,14 @@ static void print_line(const struct epoch_line *e)
     fflush(stdout);
 }
 
+static json_t *integers(const int64_t *v, int n)
+{
+    json_t *j = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(j, json_integer(v[i]));
+    return j;
+}
+
 static json_t *line_json(const struct epoch_line *e)
 {
     const struct epoch_report *r = &e->r;
@@ -97,6 +106,8 @@ static json_t *line_json(const struct epoch_line *e)
         (json_int_t)r->first_batch, "seed_nodes", (json_int_t)r->seeds, "input_nodes",
         (json_int_t)r->input_nodes, "edges", (json_int_t)r->edges, "wall_s", r->wall_s, "train_s",
         r->train_s, "exposed_preparation_s", r->wait_s, "checkpoint_s", r->save_s);
+    json_object_set_new(j, "hop_nodes", integers(r->hop_nodes, r->hops + 1));
+    json_object_set_new(j, "hop_edges", integers(r->hop_edges, r->hops));
     if (e->evaluated)
         json_object_set_new(j, "eval_accuracy",
                             json_real(share(e->eval.correct, e->eval.labelled)));
@@ -113,7 +124,11 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
         return 0;
     if (dataset_split(d, a->eval, &v->ids, err) < 0)
         return err_prefix(err, "--eval");
-    return fanouts_for(&v->load.sample, a->eval_fanout, err);
+    if (fanouts_for(&v->load.sample, a->eval_fanout, err) < 0)
+        return -1;
+    if (d->made && !d->graph.offset && gpu_store_samples(&v->load.sample, err) < 0)
+        return err_prefix(err, "--eval-fanout");
+    return 0;
 }
 
 /* The data on the GPU, if its sampler knows the fanouts of the evaluation. */
@@ -140,12 +155,40 @@ static int evaluate(const struct evaluation *v, const struct job *j, struct trai
     return 0;
 }
 
+/* {"gather_half": {"calls": 10, "ms": 0.8}, ...}, without kernels that did not run */
+static json_t *kernels_json(const struct trainer *t)
+{
+    const struct gnn_kernel_time *k = NULL;
+    json_t *j = json_object();
+    int n = trainer_kernel_times(t, &k);
+    for (int i = 0; i < n; i++)
+        if (k[i].calls > 0)
+            json_object_set_new(
+                j, k[i].name,
+                json_pack("{s:I,s:f}", "calls", (json_int_t)k[i].calls, "ms", k[i].ms));
+    return j;
+}
+
+static void print_kernels(const struct trainer *t)
+{
+    const struct gnn_kernel_time *k = NULL;
+    int n = trainer_kernel_times(t, &k);
+    for (int i = 0; i < n; i++)
+        if (k[i].calls > 0)
+            printf("%-20s %8" PRId64 " calls %10.1f us each\n", k[i].name, k[i].calls,
+                   1e3 * k[i].ms / (double)k[i].calls);
+}
+
 static json_t *run_json(const struct job *j, const struct trainer *t, json_t *lines)
 {
-    return json_pack("{s:s,s:o,s:I,s:s,s:s,s:i,s:O}", "model", j->a->model.model, "data",
-                     json_text(j->data->manifest.name), "weights",
-                     (json_int_t)trainer_program(t)->n_weights, "precision", "fp32", "products",
-                     trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
+    json_t *run = json_pack("{s:s,s:o,s:I,s:s,s:s,s:i,s:O}", "model", j->a->model.model, "data",
+                            json_text(j->data->manifest.name), "weights",
+                            (json_int_t)trainer_program(t)->n_weights, "precision",
+                            j->a->precision ? j->a->precision : "fp32", "products",
+                            trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
+    if (j->a->profile)
+        json_object_set_new(run, "kernels", kernels_json(t));
+    return run;
 }
 
 /* Writes the page anew; a browser that reloads it follows the run. */
@@ -217,6 +260,8 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
         json_print(stdout, run);
         json_decref(run);
     }
+    if (rc == 0 && first && !j->a->json)
+        print_kernels(t);
     json_decref(lines);
     trainer_close(t);
     if (rc == 0 && j->a->trace)
@@ -249,7 +294,7 @@ static int train_here(struct job *j, struct err *err)
 }
 
 static int train(struct args *a, const struct dataset *d, const struct loader_options *load,
-                 struct comm *mpi, struct err *err)
+                 struct comm *joined, struct err *err)
 {
     struct job j = {.a = a,
                     .data = d,
@@ -259,14 +304,16 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
                           .checkpoint_batches = (int64_t)a->save_every,
                           .resume = a->resume,
                           .device = a->device,
+                          .precision = a->precision,
+                          .profile = a->profile,
                           .ctx = a}};
     if (model_args_parse(&a->model, &j.o.model, err) < 0 ||
         gpu_place_parse(a->place, &j.o.place, err) < 0)
         return -1;
-    if (!mpi)
+    if (!joined)
         return train_here(&j, err);
     j.o.threads = threads_of(a, 1); /* mpirun and srun give each rank its processors */
-    return train_rank(&j, mpi, err);
+    return train_rank(&j, joined, err);
 }
 
 static int check_args(const struct args *a, struct err *err)
@@ -279,7 +326,7 @@ static int check_args(const struct args *a, struct err *err)
         return err_set(err, ERR_USAGE, "at most %d threads", LOADER_MAX_THREADS);
     if (a->ranks > COMM_MAX_RANKS)
         return err_set(err, ERR_USAGE, "at most %d ranks", COMM_MAX_RANKS);
-    if (a->ranks > 1 && comm_mpi_wanted())
+    if (a->ranks > 1 && comm_wanted())
         return err_set(err, ERR_USAGE,
                        "--ranks starts ranks by itself; under mpirun or srun leave it out");
     if (a->epochs > INT32_MAX)
@@ -314,14 +361,16 @@ static int run(int argc, const char **argv)
                 "write an HTML page with curves and times after each epoch"),
         OPT_STR(0, "trace", &a.trace, "FILE",
                 "write what each thread did, as JSON for Perfetto or chrome://tracing"),
+        OPT_FLAG(0, "profile", &a.profile,
+                 "print the time of each kernel of the GPU, measured one by one; slower"),
         OPT_FLAG(0, "json", &a.json, "print JSON at the end"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision),
         OPT_POS_UINT(0, "ranks", &a.ranks, "N",
                      "processes that train together, each with a share of every batch (default 1)"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone-gnn train [options] DIR",
+        .usage = "hone-gnn train [options] DIR\nhone-gnn train [options] --make papers:scale=0.01",
         .about =
             "Trains a model in single precision, on the CPU or a GPU. On the CPU the result\n"
             "depends on the data, the options and the seed; numbers of threads and interruptions\n"
@@ -331,25 +380,26 @@ static int run(int argc, const char **argv)
             "Each computes with a share of every batch; they average their gradients.",
         .example = "hone-gnn train -m sage --hidden 64 -e 5 data/debian\n"
                    "hone-gnn train -m gat --heads 4 -c gat.ckpt --resume data/debian\n"
-                   "mpirun -n 4 hone-gnn train data/debian",
+                   "mpirun -n 4 hone-gnn train data/debian\n"
+                   "srun -n 4 hone-gnn train data/debian",
         .opts = opts};
     struct err err = ERR_INIT;
     struct dataset d;
     struct loader_options load;
-    struct comm *mpi = NULL;
+    struct comm *joined = NULL;
     cmd_parse(&spec, &argc, argv);
-    if (argc != 1)
-        return cmd_usage(&spec, "give one DIR");
+    if (load_args_check(&a.load, argc))
+        return cmd_usage(&spec, "%s", load_args_check(&a.load, argc));
     if (check_args(&a, &err) < 0 || load_args_parse(&a.load, &load, &err) < 0 ||
-        (comm_mpi_wanted() && comm_open_mpi(&mpi, &err) < 0) ||
-        load_args_open(&a.load, argv[0], &d, &err) < 0)
+        (comm_wanted() && comm_join(&joined, &err) < 0) ||
+        load_args_open(&a.load, argv[0], data_on_device(a.device, a.place), &d, &err) < 0)
         return cmd_fail(&err);
     progress_init(&a.progress, stderr);
-    int rc = train(&a, &d, &load, mpi, &err);
+    int rc = train(&a, &d, &load, joined, &err);
     progress_end(&a.progress);
     dataset_release(&d);
     if (rc == 0)
-        comm_close(mpi);
+        comm_close(joined);
     return rc < 0 ? cmd_fail(&err) : HONE_OK;
 }
 

@@ -4,14 +4,14 @@
  *     struct comm *c;
  *     if (comm_open_shared(&c, ranks, n, err) < 0) ...        before the ranks are forked
  *     comm_set_rank(c, rank);                                 in each of them
- *     or:  if (comm_open_mpi(&c, err) < 0) ...                under mpirun or srun
+ *     or:  if (comm_join(&c, err) < 0) ...                    under mpirun or srun
  *     double sums[2] = {rows, loss};
  *     if (comm_reduce(c, sums, 2, gradient, n, err) < 0) ...
  *     comm_close(c);
  *
  * comm_reduce is collective: all ranks call it the same number of times, with the same sizes. Every
  * rank gets the same bits. Each element is a sum in double, in the order of the ranks. So shared
- * memory and MPI give the same bits too.
+ * memory, MPI and TCP give the same bits.
  */
 #ifndef GNN_COMM_COMM_H
 #define GNN_COMM_COMM_H
@@ -33,10 +33,20 @@ struct comm;
 int comm_open_shared(struct comm **out, int ranks, int64_t reals, struct err *err);
 void comm_set_rank(struct comm *c, int rank);
 
-/* True if mpirun or srun started this process as one of several ranks. */
+/* True if mpirun, or srun with an MPI plugin, started this process as one of several ranks. */
 bool comm_mpi_wanted(void);
 /* Loads libmpi (Open MPI or MPICH) and joins the other ranks. */
 int comm_open_mpi(struct comm **out, struct err *err);
+
+/* True if srun started this process as one of several ranks. */
+bool comm_slurm_wanted(void);
+/* Joins the other ranks through TCP. The ranks must share the working directory. */
+int comm_open_slurm(struct comm **out, struct err *err);
+
+/* True if another program started this process as one of several ranks. */
+bool comm_wanted(void);
+/* Joins the other ranks: through MPI if there is one, else through TCP. */
+int comm_join(struct comm **out, struct err *err);
 
 /* If c is NULL, there is one rank, number 0. */
 int comm_rank(const struct comm *c);

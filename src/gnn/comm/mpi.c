@@ -150,7 +150,7 @@ static long number_in(const char *variable)
 bool comm_mpi_wanted(void)
 {
     return number_in("OMPI_COMM_WORLD_SIZE") > 1 || number_in("PMI_SIZE") > 1 ||
-           (getenv("SLURM_PROCID") && number_in("SLURM_STEP_NUM_TASKS") > 1);
+           (getenv("PMIX_RANK") && number_in("SLURM_STEP_NUM_TASKS") > 1);
 }
 
 int comm_open_mpi(struct comm **out, struct err *err)

@@ -227,6 +227,7 @@ out:
 
 void dataset_release(struct dataset *d)
 {
+    free(d->made);
     for (int f = 0; f < DATA_FILES; f++) {
         pages_release(&d->read[f]);
         if (d->map[f])

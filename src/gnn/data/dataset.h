@@ -33,6 +33,8 @@ struct id_list {
     int64_t n;
 };
 
+struct papers;
+
 struct dataset {
     struct manifest manifest;
     struct gnn_graph graph;
@@ -41,12 +43,22 @@ struct dataset {
     struct id_list train, valid, test;
     enum dataset_memory memory; /* READ or MAP */
     int64_t bytes;              /* of all files */
+    /* If set, the data was not read from files (data/papers.h). Then graph and features may be
+     * absent from memory: graph.offset, graph.neighbour and feature are NULL. */
+    struct papers *made;
 
     /* ---- private ---- */
     struct pages read[DATA_FILES];
     void *map[DATA_FILES];
 };
 
+/* The width of the features, in memory or made on the device; 0 = none. */
+static inline int64_t dataset_feature_dim(const struct dataset *d)
+{
+    return d->feature || d->made ? d->manifest.feature_dim : 0;
+}
+
+/* After an error there is nothing to release. */
 int dataset_open(struct dataset *d, const char *dir, enum dataset_memory memory, struct err *err);
 void dataset_release(struct dataset *d);
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cuda/stream.h"
 #include "gnn/gpu/gpu.h"
+#include "gnn/gpu/gpu_device.h"
 #include "gnn/ops/cpu.h"
 
 int gnn_device_open(struct gnn_device **out, const char *name, int threads, struct err *err)
@@ -24,4 +26,39 @@ int gnn_device_open(struct gnn_device **out, const char *name, int threads, stru
             return gnn_gpu_open(out, GNN_CUDA, (int)ordinal, err);
     }
     return err_set(err, ERR_USAGE, "there is no device '%s': cpu, cuda, cuda:N or emulator", name);
+}
+
+int gnn_device_precision(struct gnn_device *d, const char *precision, struct err *err)
+{
+    bool cpu = str_eq(d->ops->name, "cpu"), tf32 = precision && str_eq(precision, "tf32");
+    if (precision && !tf32 && !str_eq(precision, "fp32"))
+        return err_set(err, ERR_USAGE, "--precision is fp32 or tf32, not '%.40s'", precision);
+    if (tf32 && cpu)
+        return err_set(err, ERR_USAGE, "--precision tf32 needs --device cuda");
+    if (!cpu)
+        gpu_of(d)->tf32 = tf32;
+    return 0;
+}
+
+int gnn_device_profile(struct gnn_device *d, struct err *err)
+{
+    if (str_eq(d->ops->name, "cpu"))
+        return err_set(err, ERR_USAGE, "--profile needs --device cuda");
+    struct gpu_device *g = gpu_of(d);
+    if (cu_event_create(g->cu, &g->profile_begin, err) < 0 ||
+        cu_event_create(g->cu, &g->profile_end, err) < 0)
+        return -1;
+#define X(kernel) g->profile[GPU_##kernel].name = #kernel;
+    GPU_KERNELS(X)
+#undef X
+    g->profiled = true;
+    return 0;
+}
+
+int gnn_device_kernel_times(const struct gnn_device *d, const struct gnn_kernel_time **out)
+{
+    if (str_eq(d->ops->name, "cpu") || !((const struct gpu_device *)d)->profiled)
+        return 0;
+    *out = ((const struct gpu_device *)d)->profile;
+    return GPU_KERNEL_COUNT;
 }

@@ -10,9 +10,20 @@
 #ifndef GNN_GPU_DEVICES_H
 #define GNN_GPU_DEVICES_H
 
+#include "gnn/gpu/kernel_time.h"
 #include "gnn/ops/ops.h"
 
-/* `threads` is for the CPU. */
+/* `threads` counts the threads of the CPU device; the others ignore it. Close the device with
+ * d->ops->close(d). */
 int gnn_device_open(struct gnn_device **out, const char *name, int threads, struct err *err);
+
+/* Sets the precision of products: "fp32" (NULL means the same) or "tf32", which a GPU knows. */
+int gnn_device_precision(struct gnn_device *d, const char *precision, struct err *err);
+
+/* Measures the times of a GPU's kernels from now on. The kernels then run one by one, so a run
+ * takes longer. */
+int gnn_device_profile(struct gnn_device *d, struct err *err);
+/* Sets *out to the times and returns how many there are; 0 if nobody measured. */
+int gnn_device_kernel_times(const struct gnn_device *d, const struct gnn_kernel_time **out);
 
 #endif

@@ -38,7 +38,10 @@ static int open_context(struct gpu_device *d, int ordinal, struct err *err)
     if (rc == 0)
         rc = cu_context_open(d->cu, d->gpu, 0, &context, err);
     d->has_context = rc == 0;
-    return rc == 0 && cu_stream_create(d->cu, &d->stream, err) == 0 ? 0 : -1;
+    return rc == 0 && cu_stream_create(d->cu, &d->compute.stream, err) == 0 &&
+                   cu_stream_create_urgent(d->cu, &d->sample.stream, err) == 0
+               ? 0
+               : -1;
 }
 
 static void *symbol(void *ctx, const char *name)
@@ -56,20 +59,32 @@ static int load_kernels(struct gpu_device *d, struct err *err)
     return 0;
 }
 
-static int open_mail(struct gpu_device *d, struct gpu_mail *m, size_t bytes, struct err *err)
+static int open_steps(struct gpu_device *d, struct err *err)
 {
-    return cu_pinned_alloc(d->cu, bytes, &m->host, err) < 0 ||
-                   cu_mem_alloc(d->cu, bytes, &m->at, err) < 0
-               ? -1
-               : 0;
+    for (int i = 0; i < GNN_STEPS_AHEAD; i++) {
+        struct gpu_step *s = &d->step[i];
+        size_t sums = 0, adam = 0;
+        if (cu_event_create(d->cu, &s->done, err) < 0)
+            return -1;
+        if (!gpu_mail_room(d, &s->sums, &sums, 3 * sizeof(double)) ||
+            !gpu_mail_room(d, &s->adam, &adam, 5 * sizeof(float))) {
+            *err = d->err;
+            return -1;
+        }
+    }
+    return 0;
 }
 
-static void close_mail(struct gpu_device *d, struct gpu_mail *m)
+static void close_steps(struct gpu_device *d)
 {
-    if (m->host)
-        cu_pinned_free(d->cu, m->host);
-    if (m->at)
-        cu_mem_free(d->cu, m->at);
+    for (int i = 0; i < GNN_STEPS_AHEAD; i++) {
+        struct gpu_step *s = &d->step[i];
+        if (s->done)
+            cu_event_destroy(d->cu, s->done);
+        gpu_mail_close(d, &s->sums);
+        gpu_mail_close(d, &s->adam);
+        gpu_mail_close(d, &s->best);
+    }
 }
 
 int gnn_gpu_open(struct gnn_device **out, enum gnn_gpu_kind kind, int ordinal, struct err *err)
@@ -77,10 +92,10 @@ int gnn_gpu_open(struct gnn_device **out, enum gnn_gpu_kind kind, int ordinal, s
     struct gpu_device *d = xcalloc(1, sizeof *d);
     char name[96] = "";
     d->is_emulator = kind == GNN_EMULATOR;
+    d->lane = &d->compute;
     d->base.ops = d->is_emulator ? &gpu_ops_emulator : &gpu_ops_cuda;
     if (open_driver(d, err) < 0 || open_context(d, ordinal, err) < 0 || load_kernels(d, err) < 0 ||
-        open_mail(d, &d->sums, 3 * sizeof(double), err) < 0 ||
-        open_mail(d, &d->adam, 5 * sizeof(float), err) < 0) {
+        open_steps(d, err) < 0) {
         gpu_close(&d->base);
         return -1;
     }
@@ -96,15 +111,20 @@ void gpu_close(struct gnn_device *dev)
     struct gpu_device *d = gpu_of(dev);
     if (d->has_context) {
         gpu_memory_close(d);
-        close_mail(d, &d->sums);
-        close_mail(d, &d->adam);
+        close_steps(d);
+        if (d->profile_begin)
+            cu_event_destroy(d->cu, d->profile_begin);
+        if (d->profile_end)
+            cu_event_destroy(d->cu, d->profile_end);
 #define X(name)                \
     if (d->kernel.name.module) \
         gnn_##name##_unload(&d->kernel.name);
         GPU_KERNELS(X)
 #undef X
-        if (d->stream)
-            cu_stream_destroy(d->cu, d->stream);
+        if (d->compute.stream)
+            cu_stream_destroy(d->cu, d->compute.stream);
+        if (d->sample.stream)
+            cu_stream_destroy(d->cu, d->sample.stream);
         cu_context_close(d->cu, d->gpu);
     }
     if (d->is_emulator && d->cu)

@@ -3,7 +3,8 @@
  */
 #include "gnn/gpu/gpu_device.h"
 
-/* The kernels need at least one edge. A hop without any is a batch of isolated nodes. */
+/* The kernels need at least one edge. A hop without edges comes from a batch of isolated nodes. For
+ * such a hop this function makes the device fail and returns true. */
 static bool no_edges(struct gnn_device *dev, const struct gnn_hop *h)
 {
     if (h->n_edges == 0)

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "cuda/driver.h"
+#include "gnn/gpu/kernel_time.h"
 #include "gnn/ops/ops.h"
 
 #include "gnn_adam_step.h"
@@ -25,6 +26,8 @@
 #include "gnn_head_mean_grad.h"
 #include "gnn_load_half.h"
 #include "gnn_loss_rows.h"
+#include "gnn_make_features.h"
+#include "gnn_make_graph.h"
 #include "gnn_mark_nodes.h"
 #include "gnn_norm_apply.h"
 #include "gnn_norm_grad.h"
@@ -33,7 +36,10 @@
 #include "gnn_predict_rows.h"
 #include "gnn_product.h"
 #include "gnn_product_nt.h"
+#include "gnn_product_nt_tf32.h"
+#include "gnn_product_tf32.h"
 #include "gnn_product_tn.h"
+#include "gnn_product_tn_tf32.h"
 #include "gnn_sample_hop.h"
 #include "gnn_segment_grad.h"
 #include "gnn_segment_max.h"
@@ -48,11 +54,18 @@
     X(adam_step) X(add_scaled) X(attend) X(attend_grad) X(column_sum) \
     X(edge_softmax) X(edge_softmax_grad) X(epilogue_grad) X(epilogue_rows) X(gather_half) \
     X(gather_rows) X(head_dot) X(head_dot_grad) X(head_mean) X(head_mean_grad) \
-    X(load_half) X(loss_rows) X(mark_nodes) X(norm_apply) X(norm_grad) \
-    X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_nt) \
-    X(product_tn) X(sample_hop) X(segment_grad) X(segment_max) X(segment_max_grad) \
+    X(load_half) X(loss_rows) X(make_features) X(make_graph) X(mark_nodes) X(norm_apply) X(norm_grad) \
+    X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_nt) X(product_nt_tf32) X(product_tf32) \
+    X(product_tn) X(product_tn_tf32) X(sample_hop) X(segment_grad) X(segment_max) X(segment_max_grad) \
     X(segment_sum) X(source_sum) X(transpose_hop)
 /* clang-format on */
+
+enum gpu_kernel {
+#define X(name) GPU_##name,
+    GPU_KERNELS(X)
+#undef X
+        GPU_KERNEL_COUNT
+};
 
 /* A piece of device memory that arrays of the batch share. */
 struct gpu_chunk {
@@ -66,13 +79,35 @@ struct gpu_mail {
     cu_ptr at;
 };
 
+/* A stream, and the workspace of the kernels that run on it. The workspace grows. */
+struct gpu_lane {
+    cu_stream stream;
+    cu_ptr workspace;
+    size_t workspace_bytes;
+};
+
+/* The results of a batch on their way to the host, and the parameters of its update. */
+struct gpu_step {
+    bool running;          /* `done` was recorded and the results were not delivered */
+    cu_event done;         /* the work on the batch */
+    struct gpu_mail sums;  /* the results of `loss` */
+    struct gpu_mail adam;  /* the parameters of Adam */
+    struct gpu_mail best;  /* the results of `predict`; grows */
+    size_t best_bytes;     /* room of `best` */
+    struct gnn_loss *loss; /* where the sums go; NULL = nowhere */
+    int32_t *classes;      /* where the results of `predict` go; NULL = nowhere */
+    size_t classes_bytes;
+};
+
 struct gpu_device {
     struct gnn_device base;
     const struct cu_driver *cu;
     struct cu_driver emulated; /* `cu` points here on the emulator */
     bool is_emulator, has_context;
+    bool tf32; /* products round their operands to TF32 */
     cu_device gpu;
-    cu_stream stream;
+    struct gpu_lane compute, sample; /* sampling runs at the same time as computing */
+    struct gpu_lane *lane; /* where operations go: `compute`, or `sample` in gpu_store.c */
     char products[160];
 #define X(name) struct gnn_##name name;
     struct {
@@ -80,12 +115,13 @@ struct gpu_device {
     } kernel;
 #undef X
     VEC(struct gpu_chunk) batch; /* the arrays of this batch; sync() empties it */
-    size_t batch_bytes;          /* the largest batch so far */
-    cu_ptr workspace;            /* of kernels; grows */
-    size_t workspace_bytes;
-    struct gpu_mail sums, adam;    /* the results of `loss`; the parameters of Adam */
-    struct gnn_loss *pending_loss; /* where sync() puts the sums; NULL = nowhere */
-    struct err err;                /* the first failure; every later operation does nothing */
+    size_t batch_bytes;          /* of all chunks of the last batch with several; 0 = none */
+    struct gpu_step step[GNN_STEPS_AHEAD];
+    int turn;      /* the step of this batch; the one after it is the oldest */
+    bool profiled; /* the times of kernels are measured, one kernel at a time */
+    cu_event profile_begin, profile_end;
+    struct gnn_kernel_time profile[GPU_KERNEL_COUNT];
+    struct err err; /* the first failure; every later operation does nothing */
     bool failed;
 };
 
@@ -106,11 +142,11 @@ static inline void *pointer_to(cu_ptr p)
 
 /* Notes the first failure. */
 void gpu_fail(struct gpu_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Does the same for the result of a function of cuda/, whose message is in *err. */
+/* Does the same if `rc`, the result of a function of cuda/, is negative. Its message is in *err. */
 void gpu_note(struct gpu_device *d, int rc, const struct err *err);
 /* Makes room for a kernel's workspace. Returns NULL after a failure, or if bytes is 0. */
 void *gpu_workspace(struct gpu_device *d, size_t bytes);
-/* Device memory that is valid until the next sync(). Returns NULL after a failure. */
+/* Device memory that is valid until the next sync() or step(). Returns NULL after a failure. */
 void *gpu_batch_room(struct gpu_device *d, size_t bytes);
 
 /* ---- gpu_kernels.c: gpu_run_NAME(d, args) queues a kernel with the workspace that it needs ----
@@ -129,12 +165,20 @@ void gpu_download(struct gnn_device *dev, void *to, const void *from, size_t byt
 void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
 const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
 int gpu_sync(struct gnn_device *dev, struct err *err);
+int gpu_end_step(struct gnn_device *dev, struct err *err);
+/* Makes room for `bytes` bytes; the contents are lost if it grows. Returns false after a failure.
+ */
+bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes);
+/* Queues the copy of the first `bytes` bytes to the host. */
+void gpu_fetch(struct gpu_device *d, const struct gpu_mail *m, size_t bytes);
+void gpu_mail_close(struct gpu_device *d, struct gpu_mail *m);
 /* Gives back all memory that gpu_memory.c allocated itself. */
 void gpu_memory_close(struct gpu_device *d);
 
 /* ---- gpu_ops.c, gpu_attention.c ---- */
 extern const struct gnn_ops gpu_ops_cuda, gpu_ops_emulator;
-/* A factor as a whole number of millionths, as the kernels take it. Fails if it is not one. */
+/* Returns the factor in millionths, as the kernels take it. Calls gpu_fail() unless the factor is a
+ * whole number of millionths from 0 to 1000. */
 int64_t gpu_millionths(struct gpu_device *d, double factor);
 void gpu_head_mean(struct gnn_device *dev, int64_t rows, int64_t heads, int64_t dim, const void *x,
                    void *out);

@@ -2,6 +2,8 @@
  * gpu_memory.c - memory of a GPU device, copies, and the arrays of a batch.
  *
  * Arrays of a batch lie one behind the other in a few chunks. sync() marks all of them as unused.
+ * The device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller, unless a batch has arrays
+ * in chunks.
  * If a batch needed several chunks, the next one gets a single chunk of their sizes together, so
  * after the largest batch there are no allocations.
  */
@@ -64,7 +66,7 @@ void gpu_set(struct gpu_device *d, void *p, uint8_t byte, size_t bytes)
 {
     struct err err = ERR_INIT;
     if (bytes && !d->failed)
-        gpu_note(d, cu_mem_set(d->cu, address_of(p), byte, bytes, d->stream, &err), &err);
+        gpu_note(d, cu_mem_set(d->cu, address_of(p), byte, bytes, d->lane->stream, &err), &err);
 }
 
 void gpu_zero(struct gnn_device *dev, void *p, size_t bytes)
@@ -77,7 +79,8 @@ void gpu_upload(struct gnn_device *dev, void *to, const void *from, size_t bytes
     struct gpu_device *d = gpu_of(dev);
     struct err err = ERR_INIT;
     if (bytes && !d->failed)
-        gpu_note(d, cu_copy_to_device(d->cu, address_of(to), from, bytes, d->stream, &err), &err);
+        gpu_note(d, cu_copy_to_device(d->cu, address_of(to), from, bytes, d->lane->stream, &err),
+                 &err);
 }
 
 void gpu_download(struct gnn_device *dev, void *to, const void *from, size_t bytes)
@@ -87,9 +90,10 @@ void gpu_download(struct gnn_device *dev, void *to, const void *from, size_t byt
     if (!bytes)
         return;
     if (!d->failed)
-        gpu_note(d, cu_copy_to_host(d->cu, to, address_of(from), bytes, d->stream, &err), &err);
+        gpu_note(d, cu_copy_to_host(d->cu, to, address_of(from), bytes, d->lane->stream, &err),
+                 &err);
     if (!d->failed)
-        gpu_note(d, cu_stream_sync(d->cu, d->stream, &err), &err);
+        gpu_note(d, cu_stream_sync(d->cu, d->lane->stream, &err), &err);
     if (d->failed) /* the caller learns of the failure at the next sync() */
         memset(to, 0, bytes);
 }
@@ -99,21 +103,54 @@ void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes)
     struct err err = ERR_INIT;
     if (bytes && to != from && !d->failed)
         gpu_note(d,
-                 cu_copy_on_device(d->cu, address_of(to), address_of(from), bytes, d->stream, &err),
+                 cu_copy_on_device(d->cu, address_of(to), address_of(from), bytes, d->lane->stream,
+                                   &err),
                  &err);
 }
 
 void *gpu_workspace(struct gpu_device *d, size_t bytes)
 {
-    if (bytes > d->workspace_bytes) {
-        if (d->workspace)
-            cu_mem_free(d->cu, d->workspace);
-        d->workspace_bytes = bytes + bytes / 8;
-        d->workspace = allocate(d, d->workspace_bytes);
-        if (!d->workspace)
-            d->workspace_bytes = 0;
+    struct gpu_lane *l = d->lane;
+    if (bytes > l->workspace_bytes) {
+        if (l->workspace)
+            cu_mem_free(d->cu, l->workspace);
+        l->workspace_bytes = bytes + bytes / 8;
+        l->workspace = allocate(d, l->workspace_bytes);
+        if (!l->workspace)
+            l->workspace_bytes = 0;
     }
-    return bytes ? pointer_to(d->workspace) : NULL;
+    return bytes ? pointer_to(l->workspace) : NULL;
+}
+
+bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes)
+{
+    struct err err = ERR_INIT;
+    if (bytes <= *room && m->host)
+        return !d->failed;
+    gpu_mail_close(d, m);
+    *room = 0;
+    if (!d->failed)
+        gpu_note(d, cu_pinned_alloc(d->cu, MAX(bytes, ARRAY_ALIGN), &m->host, &err), &err);
+    m->at = allocate(d, bytes);
+    if (!d->failed)
+        *room = bytes;
+    return !d->failed;
+}
+
+void gpu_fetch(struct gpu_device *d, const struct gpu_mail *m, size_t bytes)
+{
+    struct err err = ERR_INIT;
+    if (!d->failed)
+        gpu_note(d, cu_copy_to_host(d->cu, m->host, m->at, bytes, d->lane->stream, &err), &err);
+}
+
+void gpu_mail_close(struct gpu_device *d, struct gpu_mail *m)
+{
+    if (m->host)
+        cu_pinned_free(d->cu, m->host);
+    if (m->at)
+        cu_mem_free(d->cu, m->at);
+    *m = (struct gpu_mail){0};
 }
 
 static struct gpu_chunk *new_chunk(struct gpu_device *d, size_t need)
@@ -166,31 +203,79 @@ const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes)
     return p;
 }
 
+/* Hands the results of a finished step to the caller; zeros after a failure. */
+static void deliver(struct gpu_device *d, struct gpu_step *s)
+{
+    const double *sums = s->sums.host;
+    if (s->loss) {
+        *s->loss = (struct gnn_loss){0};
+        if (!d->failed)
+            *s->loss = (struct gnn_loss){sums[0], (int64_t)sums[1], (int64_t)sums[2]};
+    }
+    if (s->classes && d->failed)
+        memset(s->classes, 0, s->classes_bytes);
+    else if (s->classes)
+        memcpy(s->classes, s->best.host, s->classes_bytes);
+    s->loss = NULL;
+    s->classes = NULL;
+    s->running = false;
+}
+
+static int outcome(const struct gpu_device *d, struct err *err)
+{
+    if (d->failed && err)
+        *err = d->err;
+    return d->failed ? -1 : 0;
+}
+
+static void wait_lane(struct gpu_device *d, const struct gpu_lane *l)
+{
+    struct err err = ERR_INIT;
+    if (!d->failed)
+        gpu_note(d, cu_stream_sync(d->cu, l->stream, &err), &err);
+}
+
 int gpu_sync(struct gnn_device *dev, struct err *err)
 {
     struct gpu_device *d = gpu_of(dev);
-    struct err own = ERR_INIT;
-    if (!d->failed)
-        gpu_note(d, cu_stream_sync(d->cu, d->stream, &own), &own);
+    wait_lane(d, &d->compute);
+    wait_lane(d, &d->sample);
     end_batch(d);
-    if (d->pending_loss) {
-        const double *sums = d->sums.host;
-        *d->pending_loss = (struct gnn_loss){0};
-        if (!d->failed)
-            *d->pending_loss = (struct gnn_loss){sums[0], (int64_t)sums[1], (int64_t)sums[2]};
-        d->pending_loss = NULL;
-    }
-    if (!d->failed)
-        return 0;
-    if (err)
-        *err = d->err;
-    return -1;
+    for (int i = 1; i <= GNN_STEPS_AHEAD; i++) /* the oldest first */
+        deliver(d, &d->step[(d->turn + i) % GNN_STEPS_AHEAD]);
+    return outcome(d, err);
+}
+
+/* If arrays of the batch lie in chunks, they must not be overwritten by those of the next batch. */
+static bool has_arrays(const struct gpu_device *d)
+{
+    return d->batch.n > 0 && d->batch.items[0].used > 0;
+}
+
+int gpu_end_step(struct gnn_device *dev, struct err *err)
+{
+    struct gpu_device *d = gpu_of(dev);
+    struct gpu_step *s = &d->step[d->turn];
+    struct err own = ERR_INIT;
+    if (d->failed || has_arrays(d))
+        return gpu_sync(dev, err);
+    gpu_note(d, cu_event_record(d->cu, s->done, d->compute.stream, &own), &own);
+    s->running = true;
+    d->turn = (d->turn + 1) % GNN_STEPS_AHEAD;
+    s = &d->step[d->turn];
+    if (s->running && !d->failed)
+        gpu_note(d, cu_event_sync(d->cu, s->done, &own), &own);
+    if (s->running)
+        deliver(d, s);
+    return d->failed ? gpu_sync(dev, err) : 0;
 }
 
 void gpu_memory_close(struct gpu_device *d)
 {
     free_chunks(d);
     vec_release(&d->batch);
-    if (d->workspace)
-        cu_mem_free(d->cu, d->workspace);
+    const struct gpu_lane *lanes[] = {&d->compute, &d->sample};
+    for (int i = 0; i < 2; i++)
+        if (lanes[i]->workspace)
+            cu_mem_free(d->cu, lanes[i]->workspace);
 }

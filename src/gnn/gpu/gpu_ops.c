@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/util.h"
-#include "cuda/memory.h"
 #include "gnn/gpu/gpu_device.h"
 #include "gnn/ops/dropout.h"
 
@@ -86,37 +85,40 @@ static void segment(struct gnn_device *dev, enum gnn_segment kind, const struct 
 }
 
 static void segment_grad(struct gnn_device *dev, enum gnn_segment kind, const struct gnn_hop *h,
-                         int64_t width, const void *dout, const int32_t *arg, void *dx, bool add)
+                         int64_t width, const void *dout, const int32_t *arg, void *dx,
+                         int64_t add_rows)
 {
-    if (h->n_edges == 0) {
-        if (!add)
-            gpu_zero(dev, dx, (size_t)(h->n_src * width) * sizeof(float));
+    struct gpu_device *d = gpu_of(dev);
+    float *rest = (float *)dx + add_rows * width;
+    size_t rest_bytes = (size_t)((h->n_src - add_rows) * width) * sizeof *rest;
+    if (h->n_edges == 0 || kind == GNN_MAX)
+        gpu_zero(dev, rest, rest_bytes);
+    if (h->n_edges == 0)
         return;
-    }
     if (kind == GNN_MAX) {
-        gpu_run_segment_max_grad(gpu_of(dev), (struct gnn_segment_max_grad_args){.t_row = h->t_row,
-                                                                                 .t_dst = h->t_dst,
-                                                                                 .dy = dout,
-                                                                                 .arg = arg,
-                                                                                 .dx = dx,
-                                                                                 .N = h->n_dst,
-                                                                                 .E = h->n_edges,
-                                                                                 .V = h->n_src,
-                                                                                 .D = width,
-                                                                                 .ADD = add});
+        gpu_run_segment_max_grad(d, (struct gnn_segment_max_grad_args){.t_row = h->t_row,
+                                                                       .t_dst = h->t_dst,
+                                                                       .dy = dout,
+                                                                       .arg = arg,
+                                                                       .dx = dx,
+                                                                       .N = h->n_dst,
+                                                                       .E = h->n_edges,
+                                                                       .V = h->n_src,
+                                                                       .D = width,
+                                                                       .ADD = 1});
         return;
     }
-    gpu_run_segment_grad(gpu_of(dev), (struct gnn_segment_grad_args){.row = h->row,
-                                                                     .t_row = h->t_row,
-                                                                     .t_dst = h->t_dst,
-                                                                     .dy = dout,
-                                                                     .dx = dx,
-                                                                     .N = h->n_dst,
-                                                                     .E = h->n_edges,
-                                                                     .V = h->n_src,
-                                                                     .D = width,
-                                                                     .MEAN = kind == GNN_MEAN,
-                                                                     .ADD = add});
+    gpu_run_segment_grad(d, (struct gnn_segment_grad_args){.row = h->row,
+                                                           .t_row = h->t_row,
+                                                           .t_dst = h->t_dst,
+                                                           .dy = dout,
+                                                           .dx = dx,
+                                                           .N = h->n_dst,
+                                                           .E = h->n_edges,
+                                                           .V = h->n_src,
+                                                           .D = width,
+                                                           .MEAN = kind == GNN_MEAN,
+                                                           .ADD = add_rows});
 }
 
 /* ---- epilogues and products ------------------------------------------------------------------ */
@@ -154,6 +156,11 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
     return a;
 }
 
+/* Queues a product, in the precision of the device. */
+#define RUN_PRODUCT(d, kernel, ...)                                                           \
+    ((d)->tf32 ? gpu_run_##kernel##_tf32((d), (struct gnn_##kernel##_tf32_args){__VA_ARGS__}) \
+               : gpu_run_##kernel((d), (struct gnn_##kernel##_args){__VA_ARGS__}))
+
 static void product(struct gnn_device *dev, int64_t rows, int64_t width,
                     const struct gnn_term *term, int terms, const struct gnn_epilogue *ep,
                     void *out)
@@ -162,22 +169,10 @@ static void product(struct gnn_device *dev, int64_t rows, int64_t width,
     const struct gnn_epilogue none = {.act = GNN_LINEAR};
     for (int t = 0; t < terms && rows > 0; t++) {
         struct epilogue_axes a = axes_of(d, t == terms - 1 ? ep : &none, term[t].w);
-        gpu_run_product(d, (struct gnn_product_args){.x = term[t].x,
-                                                     .w = term[t].w,
-                                                     .bias = a.bias,
-                                                     .node = a.node,
-                                                     .y = out,
-                                                     .M = rows,
-                                                     .N = width,
-                                                     .K = term[t].k,
-                                                     .ADD = t > 0,
-                                                     .BIAS = a.has_bias,
-                                                     .SLOPE = a.slope,
-                                                     .LIMIT = a.limit,
-                                                     .SEED_LO = a.seed_low,
-                                                     .SEED_HI = a.seed_high,
-                                                     .STEP = a.step,
-                                                     .PLACE = a.place});
+        RUN_PRODUCT(d, product, .x = term[t].x, .w = term[t].w, .bias = a.bias, .node = a.node,
+                    .y = out, .M = rows, .N = width, .K = term[t].k, .ADD = t > 0,
+                    .BIAS = a.has_bias, .SLOPE = a.slope, .LIMIT = a.limit, .SEED_LO = a.seed_low,
+                    .SEED_HI = a.seed_high, .STEP = a.step, .PLACE = a.place);
     }
 }
 
@@ -185,10 +180,8 @@ static void product_grad_x(struct gnn_device *dev, int64_t rows, int64_t width, 
                            const void *dout, const void *w, void *dx, bool add)
 {
     if (rows > 0)
-        gpu_run_product_nt(
-            gpu_of(dev),
-            (struct gnn_product_nt_args){
-                .dy = dout, .w = w, .dx = dx, .M = rows, .N = width, .K = k, .ADD = add});
+        RUN_PRODUCT(gpu_of(dev), product_nt, .dy = dout, .w = w, .dx = dx, .M = rows, .N = width,
+                    .K = k, .ADD = add);
 }
 
 static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width, int64_t k,
@@ -197,9 +190,8 @@ static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width, 
     if (rows == 0)
         gpu_zero(dev, dw, (size_t)(k * width) * sizeof(float));
     else
-        gpu_run_product_tn(gpu_of(dev),
-                           (struct gnn_product_tn_args){
-                               .x = x, .dy = dout, .dw = dw, .M = rows, .N = width, .K = k});
+        RUN_PRODUCT(gpu_of(dev), product_tn, .x = x, .dy = dout, .dw = dw, .M = rows, .N = width,
+                    .K = k);
 }
 
 static void apply(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
@@ -236,6 +228,7 @@ static void apply_grad(struct gnn_device *dev, int64_t rows, int64_t width, cons
                                                              .dy = dout,
                                                              .R = rows,
                                                              .C = width,
+                                                             .FROM_Y = a.slope == 0,
                                                              .SLOPE = a.slope,
                                                              .LIMIT = a.limit,
                                                              .SEED_LO = a.seed_low,
@@ -308,52 +301,54 @@ static void loss(struct gnn_device *dev, int64_t rows, int64_t classes, const vo
                  const int32_t *label, void *dlogits, struct gnn_loss *out)
 {
     struct gpu_device *d = gpu_of(dev);
-    struct err err = ERR_INIT;
+    struct gpu_step *s = &d->step[d->turn];
     if (!dlogits)
         dlogits = gpu_batch_room(d, (size_t)(rows * classes) * sizeof(float));
     gpu_run_loss_rows(d, (struct gnn_loss_rows_args){.x = logits,
                                                      .label = label,
                                                      .dx = dlogits,
-                                                     .sums = pointer_to(d->sums.at),
+                                                     .sums = pointer_to(s->sums.at),
                                                      .R = rows,
                                                      .C = classes});
-    if (!d->failed)
-        gpu_note(
-            d,
-            cu_copy_to_host(d->cu, d->sums.host, d->sums.at, 3 * sizeof(double), d->stream, &err),
-            &err);
-    d->pending_loss = out;
+    gpu_fetch(d, &s->sums, 3 * sizeof(double));
+    s->loss = out;
+    out->rows = -1;
 }
 
 static void predict(struct gnn_device *dev, int64_t rows, int64_t classes, const void *logits,
                     int32_t *best)
 {
     struct gpu_device *d = gpu_of(dev);
+    struct gpu_step *s = &d->step[d->turn];
     size_t bytes = (size_t)rows * sizeof *best;
-    void *room = gpu_batch_room(d, bytes);
-    if (rows > 0)
-        gpu_run_predict_rows(
-            d, (struct gnn_predict_rows_args){.x = logits, .best = room, .R = rows, .C = classes});
-    gpu_download(dev, best, room, bytes);
+    if (rows == 0 || !gpu_mail_room(d, &s->best, &s->best_bytes, bytes))
+        return;
+    gpu_run_predict_rows(d,
+                         (struct gnn_predict_rows_args){
+                             .x = logits, .best = pointer_to(s->best.at), .R = rows, .C = classes});
+    gpu_fetch(d, &s->best, bytes);
+    s->classes = best;
+    s->classes_bytes = bytes;
 }
 
-/* The parameters change with every step, so they travel in memory. The last step has read them:
- * there is a sync() between two steps. */
+/* Adam's numbers change with every step, so the kernel reads them from device memory. The host's
+ * copy may be overwritten here, because the last step that used it has ended. */
 static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, const void *grad,
                  void *weight, void *moment1, void *moment2)
 {
     struct gpu_device *d = gpu_of(dev);
-    float *p = d->adam.host;
+    const struct gpu_mail *mail = &d->step[d->turn].adam;
+    float *p = mail->host;
     enum { RATE = 0, EPS, ROOT, BETA1, BETA2, COUNT };
     p[RATE] = (float)(s->lr / s->correct1);
     p[EPS] = (float)s->eps;
     p[ROOT] = (float)sqrt(s->correct2);
     p[BETA1] = (float)s->beta1;
     p[BETA2] = (float)s->beta2;
-    gpu_upload(dev, pointer_to(d->adam.at), p, COUNT * sizeof *p);
+    gpu_upload(dev, pointer_to(mail->at), p, COUNT * sizeof *p);
     gpu_run_adam_step(d,
-                      (struct gnn_adam_step_args){.rate = pointer_to(d->adam.at),
-                                                  .beta = pointer_to(d->adam.at + ROOT * sizeof *p),
+                      (struct gnn_adam_step_args){.rate = pointer_to(mail->at),
+                                                  .beta = pointer_to(mail->at + ROOT * sizeof *p),
                                                   .g = grad,
                                                   .w = weight,
                                                   .m = moment1,
@@ -361,17 +356,17 @@ static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, co
                                                   .N = n});
 }
 
-#define OPERATIONS                                                                                \
-    .real_bytes = sizeof(float), .close = gpu_close, .alloc = gpu_alloc, .release = gpu_release,  \
-    .zero = gpu_zero, .upload = gpu_upload, .download = gpu_download, .sync = gpu_sync,           \
-    .array = gpu_array, .products = gpu_products, .load = load, .gather = gather,                 \
-    .transpose = transpose, .segment = segment, .segment_grad = segment_grad, .product = product, \
-    .product_grad_x = product_grad_x, .product_grad_w = product_grad_w, .apply = apply,           \
-    .apply_grad = apply_grad, .scale = scale, .column_sum = column_sum,                           \
-    .head_mean = gpu_head_mean, .head_mean_grad = gpu_head_mean_grad, .batch_norm = batch_norm,   \
-    .batch_norm_grad = batch_norm_grad, .head_dot = gpu_head_dot,                                 \
-    .edge_softmax = gpu_edge_softmax, .attend = gpu_attend,                                       \
-    .edge_softmax_grad = gpu_edge_softmax_grad, .attend_grad = gpu_attend_grad,                   \
+#define OPERATIONS                                                                               \
+    .real_bytes = sizeof(float), .close = gpu_close, .alloc = gpu_alloc, .release = gpu_release, \
+    .zero = gpu_zero, .upload = gpu_upload, .download = gpu_download, .sync = gpu_sync,          \
+    .step = gpu_end_step, .array = gpu_array, .products = gpu_products, .load = load,            \
+    .gather = gather, .transpose = transpose, .segment = segment, .segment_grad = segment_grad,  \
+    .product = product, .product_grad_x = product_grad_x, .product_grad_w = product_grad_w,      \
+    .apply = apply, .apply_grad = apply_grad, .scale = scale, .column_sum = column_sum,          \
+    .head_mean = gpu_head_mean, .head_mean_grad = gpu_head_mean_grad, .batch_norm = batch_norm,  \
+    .batch_norm_grad = batch_norm_grad, .head_dot = gpu_head_dot,                                \
+    .edge_softmax = gpu_edge_softmax, .attend = gpu_attend,                                      \
+    .edge_softmax_grad = gpu_edge_softmax_grad, .attend_grad = gpu_attend_grad,                  \
     .head_dot_grad = gpu_head_dot_grad, .loss = loss, .predict = predict, .adam = adam
 
 const struct gnn_ops gpu_ops_cuda = {.name = "cuda", OPERATIONS};

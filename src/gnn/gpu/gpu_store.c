@@ -6,9 +6,14 @@
 
 #include "base/util.h"
 #include "cuda/context.h"
+#include "cuda/stream.h"
+#include "gnn/data/papers.h"
 #include "gnn/gpu/gpu_device.h"
 
-enum { MAX_PLACES = 536870911 }; /* of a padded hop: the limit of kernels/gnn/number_hop */
+enum {
+    MAX_PLACES = 536870911, /* of a padded hop: the limit of kernels/gnn/number_hop */
+    SLOTS = 3,              /* batches in the GPU's memory: computing, sampled, being sampled */
+};
 
 /* Device memory that grows and whose contents are lost if it does. */
 struct room {
@@ -16,11 +21,24 @@ struct room {
     size_t bytes;
 };
 
+/* A batch in the GPU's memory. */
+struct slot {
+    struct room node, label, x, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
+    size_t seeds_bytes;
+    cu_event ready; /* the batch is complete */
+    cu_event used;  /* all work that reads the batch is done */
+};
+
 struct gpu_store {
     struct gpu_device *d;
     const struct dataset *data;
     void *offset, *neighbour, *feature, *local; /* local: the local id of each node, -1 = none */
-    struct room node, pick, count, label, x, sizes, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct room pick, count;
+    struct gpu_mail sizes; /* edges and new nodes of a hop */
+    size_t sizes_bytes;
+    struct slot slot[SLOTS];
+    struct slot *now; /* the slot of the last batch */
 };
 
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err)
@@ -48,9 +66,8 @@ int gpu_store_samples(const struct sample_options *o, struct err *err)
 static size_t feature_bytes(const struct dataset *data)
 {
     const struct manifest *m = &data->manifest;
-    return data->feature
-               ? (size_t)(data->graph.nodes * m->feature_dim) * gnn_type_bytes(m->feature_type)
-               : 0;
+    return (size_t)(data->graph.nodes * dataset_feature_dim(data)) *
+           gnn_type_bytes(m->feature_type);
 }
 
 static size_t store_bytes(const struct dataset *data)
@@ -71,11 +88,44 @@ static void *room(struct gpu_store *s, struct room *r, int64_t elems, size_t siz
     return r->p;
 }
 
-static void *place(struct gpu_store *s, const void *from, size_t bytes)
+static void copy_data(struct gpu_store *s)
 {
-    void *p = gpu_alloc(&s->d->base, bytes);
-    gpu_upload(&s->d->base, p, from, bytes);
-    return p;
+    const struct gnn_graph *g = &s->data->graph;
+    struct gnn_device *d = &s->d->base;
+    gpu_upload(d, s->offset, g->offset, (size_t)(g->nodes + 1) * sizeof *g->offset);
+    gpu_upload(d, s->neighbour, g->neighbour, (size_t)g->edges * sizeof *g->neighbour);
+    if (s->feature)
+        gpu_upload(d, s->feature, s->data->feature, feature_bytes(s->data));
+}
+
+/* Makes the graph and the features of papers.h in the GPU's memory. */
+static void make_data(struct gpu_store *s, const struct papers *p)
+{
+    struct gnn_device *d = &s->d->base;
+    const struct papers_shape *h = &p->shape;
+    size_t mean_bytes = (size_t)p->classes * p->dim * sizeof(uint16_t);
+    uint16_t *mean = xmalloc(mean_bytes);
+    papers_means(p, mean);
+    const void *at = gpu_array(d, mean, mean_bytes);
+    gpu_run_make_graph(
+        s->d, (struct gnn_make_graph_args){
+                  .prefix = gpu_array(d, p->prefix, (h->members + 1) * sizeof p->prefix[0]),
+                  .offset = s->offset,
+                  .neighbour = s->neighbour,
+                  .R = h->communities,
+                  .G = h->members,
+                  .P = h->ends,
+                  .LOCAL = h->local,
+                  .SEED = h->seed});
+    gpu_run_make_features(s->d, (struct gnn_make_features_args){.mean = at,
+                                                                .x = s->feature,
+                                                                .V = s->data->graph.nodes,
+                                                                .D = p->dim,
+                                                                .R = h->communities,
+                                                                .C = p->classes,
+                                                                .SEED = h->seed});
+    (void)gpu_sync(d, NULL); /* the copies have read `mean`; a failure shows at the next sync */
+    free(mean);
 }
 
 static int open_store(struct gpu_store **out, struct gnn_device *d, const struct dataset *data,
@@ -84,14 +134,25 @@ static int open_store(struct gpu_store **out, struct gnn_device *d, const struct
     const struct gnn_graph *g = &data->graph;
     struct gpu_store *s = xcalloc(1, sizeof *s);
     size_t ids = (size_t)g->nodes * sizeof(int32_t);
+    struct err own = ERR_INIT;
     s->d = gpu_of(d);
     s->data = data;
-    s->offset = place(s, g->offset, (size_t)(g->nodes + 1) * sizeof *g->offset);
-    s->neighbour = place(s, g->neighbour, (size_t)g->edges * sizeof *g->neighbour);
-    if (data->feature)
-        s->feature = place(s, data->feature, feature_bytes(data));
+    s->offset = gpu_alloc(d, (size_t)(g->nodes + 1) * sizeof *g->offset);
+    s->neighbour = gpu_alloc(d, (size_t)g->edges * sizeof *g->neighbour);
+    if (feature_bytes(data) > 0)
+        s->feature = gpu_alloc(d, feature_bytes(data));
+    if (data->made)
+        make_data(s, data->made);
+    else
+        copy_data(s);
     s->local = gpu_alloc(d, ids);
     gpu_set(s->d, s->local, 0xff, ids);
+    (void)gpu_mail_room(s->d, &s->sizes, &s->sizes_bytes, 2 * sizeof(int32_t));
+    for (int i = 0; i < SLOTS; i++) {
+        gpu_note(s->d, cu_event_create(s->d->cu, &s->slot[i].ready, &own), &own);
+        gpu_note(s->d, cu_event_create(s->d->cu, &s->slot[i].used, &own), &own);
+    }
+    s->now = s->slot;
     if (gpu_sync(d, err) < 0) {
         gpu_store_close(s);
         return err_prefix(err, "the data does not go to the GPU (--place host leaves it)");
@@ -106,6 +167,8 @@ int gpu_store_place(struct gpu_store **out, enum gpu_place where, struct gnn_dev
     bool gpu = !str_eq(d->ops->name, "cpu");
     size_t memory = 0, need = store_bytes(data);
     *out = NULL;
+    if (data->made && !data->graph.offset)
+        where = GPU_PLACE_GPU;
     if (where == GPU_PLACE_HOST || (where == GPU_PLACE_AUTO && !gpu))
         return 0;
     if (!gpu)
@@ -131,30 +194,42 @@ static void room_release(struct gpu_store *s, struct room *r)
     gpu_release(&s->d->base, r->p);
 }
 
+static void slot_release(struct gpu_store *s, struct slot *t)
+{
+    room_release(s, &t->node);
+    room_release(s, &t->label);
+    room_release(s, &t->x);
+    for (int h = 0; h < GNN_MAX_HOPS; h++) {
+        room_release(s, &t->row[h]);
+        room_release(s, &t->col[h]);
+    }
+    gpu_mail_close(s->d, &t->seeds);
+    if (t->ready)
+        cu_event_destroy(s->d->cu, t->ready);
+    if (t->used)
+        cu_event_destroy(s->d->cu, t->used);
+}
+
 void gpu_store_close(struct gpu_store *s)
 {
     if (!s)
         return;
+    (void)gpu_sync(&s->d->base, NULL); /* no kernel uses the memory any more */
     struct gnn_device *d = &s->d->base;
     gpu_release(d, s->offset);
     gpu_release(d, s->neighbour);
     gpu_release(d, s->feature);
     gpu_release(d, s->local);
-    room_release(s, &s->node);
     room_release(s, &s->pick);
     room_release(s, &s->count);
-    room_release(s, &s->label);
-    room_release(s, &s->x);
-    room_release(s, &s->sizes);
-    for (int h = 0; h < GNN_MAX_HOPS; h++) {
-        room_release(s, &s->row[h]);
-        room_release(s, &s->col[h]);
-    }
+    gpu_mail_close(s->d, &s->sizes);
+    for (int i = 0; i < SLOTS; i++)
+        slot_release(s, &s->slot[i]);
     free(s);
 }
 
-/* Makes room for the nodes of the largest batch: each hop writes `fanout` places behind the nodes
- * of each of its targets. */
+/* Makes room for the nodes of the largest batch. A hop with n targets writes up to n * fanout new
+ * nodes behind them. */
 static int node_room(struct gpu_store *s, const struct sample_options *o, int64_t seeds,
                      struct err *err)
 {
@@ -168,13 +243,13 @@ static int node_room(struct gpu_store *s, const struct sample_options *o, int64_
         most = MAX(most, nodes * (1 + (int64_t)o->fanout[h]));
         nodes = MIN(s->data->graph.nodes, nodes * (1 + (int64_t)o->fanout[h]));
     }
-    room(s, &s->node, most, sizeof(int32_t));
+    room(s, &s->now->node, most, sizeof(int32_t));
     return 0;
 }
 
 static void mark(struct gpu_store *s, int64_t n, bool forget)
 {
-    gpu_run_mark_nodes(s->d, (struct gnn_mark_nodes_args){.node = s->node.p,
+    gpu_run_mark_nodes(s->d, (struct gnn_mark_nodes_args){.node = s->now->node.p,
                                                           .local = s->local,
                                                           .N = n,
                                                           .V = s->data->graph.nodes,
@@ -186,21 +261,22 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
 {
     const struct gnn_graph *g = &s->data->graph;
     int64_t n = b->n_nodes[h], fanout = o->fanout[h];
-    int32_t sizes[2] = {0};
+    struct err err = ERR_INIT;
+    const int32_t *sizes = s->sizes.host;
     void *pick = room(s, &s->pick, n * fanout, sizeof(int32_t));
     void *count = room(s, &s->count, n, sizeof(int32_t));
-    void *at = room(s, &s->sizes, 2, sizeof(int32_t));
-    b->row[h] = room(s, &s->row[h], n + 1, sizeof(int32_t));
-    b->col[h] = room(s, &s->col[h], n * fanout, sizeof(int32_t));
+    b->row[h] = room(s, &s->now->row[h], n + 1, sizeof(int32_t));
+    b->col[h] = room(s, &s->now->col[h], n * fanout, sizeof(int32_t));
+    /* An axis is at most INT32_MAX. The kernel does not read E, the number of neighbours. */
     gpu_run_sample_hop(s->d,
                        (struct gnn_sample_hop_args){.offset = s->offset,
                                                     .neighbour = s->neighbour,
-                                                    .node = s->node.p,
+                                                    .node = s->now->node.p,
                                                     .pick = pick,
                                                     .count = count,
                                                     .N = n,
                                                     .V = g->nodes,
-                                                    .E = g->edges,
+                                                    .E = MIN(g->edges, INT32_MAX),
                                                     .F = fanout,
                                                     .REPLACE = o->mode == SAMPLE_REPEATED,
                                                     .SEED_LO = (int64_t)(o->seed & UINT32_MAX),
@@ -211,16 +287,18 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     gpu_run_number_hop(s->d, (struct gnn_number_hop_args){.count = count,
                                                           .pick = pick,
                                                           .local = s->local,
-                                                          .row = s->row[h].p,
-                                                          .col = s->col[h].p,
-                                                          .found = (int32_t *)s->node.p + n,
-                                                          .sizes = at,
+                                                          .row = s->now->row[h].p,
+                                                          .col = s->now->col[h].p,
+                                                          .found = (int32_t *)s->now->node.p + n,
+                                                          .sizes = pointer_to(s->sizes.at),
                                                           .N = n,
                                                           .F = fanout,
                                                           .V = g->nodes});
-    gpu_download(&s->d->base, sizes, at, sizeof sizes);
-    b->n_edges[h] = sizes[0];
-    b->n_nodes[h + 1] = n + sizes[1];
+    gpu_fetch(s->d, &s->sizes, 2 * sizeof *sizes);
+    if (!s->d->failed)
+        gpu_note(s->d, cu_stream_sync(s->d->cu, s->d->lane->stream, &err), &err);
+    b->n_edges[h] = s->d->failed ? 0 : sizes[0];
+    b->n_nodes[h + 1] = s->d->failed ? n : n + sizes[1];
 }
 
 static void gather(struct gpu_store *s, struct gnn_batch *b)
@@ -229,7 +307,7 @@ static void gather(struct gpu_store *s, struct gnn_batch *b)
     int64_t n = b->n_nodes[b->hops];
     if (!s->feature)
         return;
-    void *x = room(s, &s->x, n * m->feature_dim, sizeof(float));
+    void *x = room(s, &s->now->x, n * m->feature_dim, sizeof(float));
     if (m->feature_type == GNN_F16)
         gpu_run_gather_half(s->d, (struct gnn_gather_half_args){.node = b->node,
                                                                 .x = s->feature,
@@ -249,11 +327,62 @@ static void gather(struct gpu_store *s, struct gnn_batch *b)
     b->feature_dim = m->feature_dim;
 }
 
+/* Copies the seeds to the device, through pinned memory: the caller may reuse its own at once. The
+ * last batch of this slot has been sampled, so its copies are done. */
+static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struct gnn_batch *out)
+{
+    struct gnn_device *d = &s->d->base;
+    struct slot *t = s->now;
+    size_t n = (size_t)seeds->n_nodes[0], bytes = n * sizeof(int32_t);
+    if (!gpu_mail_room(s->d, &t->seeds, &t->seeds_bytes, 2 * bytes))
+        return;
+    int32_t *id = t->seeds.host;
+    memcpy(id, seeds->node, bytes);
+    gpu_upload(d, t->node.p, id, bytes);
+    if (!seeds->label)
+        return;
+    memcpy(id + n, seeds->label, bytes);
+    out->label = room(s, &t->label, seeds->n_nodes[0], sizeof(int32_t));
+    gpu_upload(d, t->label.p, id + n, bytes);
+}
+
+/* Samples and gathers on the stream of the sampler. The host waits for the sizes of each hop; the
+ * stream of the kernels that compute goes on in the meantime. */
+static void sample_batch(struct gpu_store *s, const struct sample_options *o,
+                         const struct gnn_batch *seeds, struct gnn_batch *out)
+{
+    struct gpu_device *d = s->d;
+    struct err err = ERR_INIT;
+    send_seeds(s, seeds, out);
+    mark(s, seeds->n_nodes[0], false);
+    for (int h = 0; h < o->hops && !d->failed; h++)
+        sample_hop(s, o, h, out);
+    if (d->failed)
+        return;
+    mark(s, out->n_nodes[o->hops], true);
+    gather(s, out);
+    gpu_note(d, cu_event_record(d->cu, s->now->ready, d->sample.stream, &err), &err);
+    if (!d->failed)
+        gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);
+}
+
+/* Takes the next slot. All work on the last batch has been queued, and the sampler must not
+ * overwrite a slot before the work on it is done. */
+static void next_slot(struct gpu_store *s)
+{
+    struct gpu_device *d = s->d;
+    struct err err = ERR_INIT;
+    if (!d->failed)
+        gpu_note(d, cu_event_record(d->cu, s->now->used, d->compute.stream, &err), &err);
+    s->now = &s->slot[(s->now - s->slot + 1) % SLOTS];
+    if (!d->failed)
+        gpu_note(d, cu_stream_wait_event(d->cu, d->sample.stream, s->now->used, &err), &err);
+}
+
 int gpu_store_batch(struct gpu_store *s, const struct sample_options *o,
                     const struct gnn_batch *seeds, struct gnn_batch *out, struct err *err)
 {
-    struct gnn_device *d = &s->d->base;
-    size_t bytes = (size_t)seeds->n_nodes[0] * sizeof(int32_t);
+    struct gpu_device *d = s->d;
     *out = (struct gnn_batch){.hops = o->hops,
                               .on_device = true,
                               .n_nodes = {seeds->n_nodes[0]},
@@ -261,22 +390,16 @@ int gpu_store_batch(struct gpu_store *s, const struct sample_options *o,
                               .epoch = seeds->epoch,
                               .index = seeds->index,
                               .first = seeds->first};
-    if (gpu_store_samples(o, err) < 0 || node_room(s, o, seeds->n_nodes[0], err) < 0)
+    if (gpu_store_samples(o, err) < 0)
         return -1;
-    out->node = s->node.p;
-    if (seeds->label) {
-        out->label = room(s, &s->label, seeds->n_nodes[0], sizeof(int32_t));
-        gpu_upload(d, s->label.p, seeds->label, bytes);
-    }
+    next_slot(s);
+    if (node_room(s, o, seeds->n_nodes[0], err) < 0)
+        return -1;
+    out->node = s->now->node.p;
     if (seeds->n_nodes[0] == 0)
         return 0;
-    gpu_upload(d, s->node.p, seeds->node, bytes);
-    mark(s, seeds->n_nodes[0], false);
-    for (int h = 0; h < o->hops && !s->d->failed; h++)
-        sample_hop(s, o, h, out);
-    if (s->d->failed)
-        return gpu_sync(d, err);
-    mark(s, out->n_nodes[o->hops], true);
-    gather(s, out);
-    return 0;
+    d->lane = &d->sample;
+    sample_batch(s, o, seeds, out);
+    d->lane = &d->compute;
+    return d->failed ? gpu_sync(&d->base, err) : 0;
 }

@@ -2,15 +2,17 @@
  * gpu_store.h - the graph and the features of a dataset in a GPU's memory, and the sampler there.
  *
  *     struct gpu_store *s;
- *     if (gpu_store_open(&s, device, &data, err) < 0) ...
+ *     if (gpu_store_place(&s, GPU_PLACE_GPU, device, &data, &options, err) < 0) ...
  *     if (gpu_store_batch(s, &options, seeds, &batch, err) < 0) ...
  *     network_batch(network, &batch);                 its arrays are memory of the device
  *     gpu_store_close(s);
  *
  * The batch equals that of sampler_run() (gnn/sample/sampler.h) bit for bit: the same picks, the
- * same numbers of nodes. A hop is sampled in padded form, with room for `fanout` neighbours of each
- * target; a second kernel packs the edges and numbers new nodes in order of first appearance. The
- * store keeps one table with an int32 for each node of the graph, so it needs no hashing.
+ * same numbers of nodes. The sampler has a stream of its own, so it prepares a batch while the GPU
+ * computes with the one before. A hop is sampled in padded form, with room for `fanout` neighbours
+ * of each target; a second kernel packs the edges and numbers new nodes in order of first
+ * appearance. The store keeps one table with an int32 for each node of the graph, so it needs no
+ * hashing.
  *
  * The sampler knows fanouts up to PICK_MAX_FANOUT, with and without replacement. It does not know
  * `all` and LABOR-0.
@@ -26,18 +28,21 @@ enum gpu_place { GPU_PLACE_HOST, GPU_PLACE_GPU, GPU_PLACE_AUTO };
 
 struct gpu_store;
 
+/* Reads the value of --place: host, gpu or auto. NULL means auto. */
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err);
 /* Opens a store if `place` asks for it, else sets *out to NULL. With GPU_PLACE_AUTO it opens one if
- * `d` is a GPU, the sampler knows the options, and the data takes at most 3/4 of the GPU's
- * memory. */
+ * `d` is a GPU, the sampler knows the options, the graph has an edge, and the data takes at most
+ * 3/4 of the GPU's memory. With GPU_PLACE_GPU it fails if it cannot open one. `data` must outlive
+ * the store. */
 int gpu_store_place(struct gpu_store **out, enum gpu_place place, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
 
-/* Says whether the sampler can run with these options; if not, why. */
+/* Returns 0 if the sampler can run with these options, else -1, and *err says why. */
 int gpu_store_samples(const struct sample_options *o, struct err *err);
-/* Samples a batch for the seeds of *seeds (n_nodes[0], node, label, epoch, index, first; host
- * memory) and gathers its features. The arrays of *out are valid until the next call. */
+/* Samples a batch for the seeds of *seeds (n_nodes[0], node, label, seed, epoch, index, first; host
+ * memory) and gathers its features, if the dataset has any. The label may be NULL. The arrays of
+ * *out are valid for work that is queued before the next call. */
 int gpu_store_batch(struct gpu_store *s, const struct sample_options *o,
                     const struct gnn_batch *seeds, struct gnn_batch *out, struct err *err);
 

@@ -34,7 +34,7 @@ void table_close(struct table *t);
 /* Read the next row. Return 1, 0 at the end, or -1 on an error. */
 int table_row(struct table *t, double *value, struct err *err);
 int table_row_ints(struct table *t, int64_t *value, struct err *err);
-/* Reads the next `count` integers of an array, also across its rows. */
+/* Reads the next `count` integers of an array, also across its rows. Not for csv files. */
 int table_ints(struct table *t, int64_t *value, int64_t count, struct err *err);
 /* Counts the numbers of the first line of a csv file. */
 int table_csv_columns(const char *name, int64_t *out, struct err *err);

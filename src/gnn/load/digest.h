@@ -1,5 +1,6 @@
 /*
- * digest.h - one number for all that a batch holds, for telling whether two batches are equal.
+ * digest.h - one number for the epoch, index, hops, nodes, features and labels of a batch, for
+ * telling whether two batches are equal.
  *
  * Digests of several batches may be added. Epoch and number of a batch are part of its digest, so
  * the sum changes if two batches swap their contents.
@@ -11,6 +12,7 @@
 
 #include "gnn/batch.h"
 
+/* The arrays of the batch must be in the host's memory (on_device is false). */
 uint64_t batch_digest(const struct gnn_batch *b);
 
 #endif

@@ -33,6 +33,8 @@ struct rates {
 /* Measures random reads from 4 GiB, for the field far_reads. Takes that much memory meanwhile. */
 int measure_far_reads(double *out, struct err *err);
 
+/* Measures everything except far_reads, which it leaves as it is in *out. `rounds` is from 1 to
+ * 99. */
 int measure_rates(const struct dataset *d, struct id_list ids, const struct loader_options *o,
                   int rounds, struct rates *out, struct err *err);
 

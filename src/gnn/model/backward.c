@@ -1,21 +1,39 @@
 #include "base/util.h"
 #include "gnn/model/network_state.h"
 
-/* The gradient of a value is a sum: each step that reads the value gives one summand. Prepares the
- * gradient for a summand that covers the first `rows` rows. Returns false if this is the first
- * summand: it overwrites the rows that it covers, and the others become 0. Returns true if the
- * caller must add the summand. */
-static bool grad_add(struct gnn_network *n, int value, int64_t rows)
+/* Makes room for the gradient of a value. It is a sum: each step that reads the value gives one
+ * summand, which covers the first rows. The first `filled` rows have a summand. */
+static struct value_buffers *grad_of(struct gnn_network *n, int value)
 {
     const struct gnn_value *v = &n->p->value.items[value];
     struct value_buffers *vb = &n->value[value];
-    if (vb->filled)
-        return true;
-    int64_t all = n->rows[v->level], row_bytes = v->width * (int64_t)n->ops->real_bytes;
-    char *grad = buffer_room(n, &vb->grad, all * v->width, n->ops->real_bytes);
-    n->ops->zero(n->d, grad + rows * row_bytes, (size_t)((all - rows) * row_bytes));
-    vb->filled = true;
-    return false;
+    if (!vb->filled)
+        (void)buffer_room(n, &vb->grad, n->rows[v->level] * v->width, n->ops->real_bytes);
+    return vb;
+}
+
+/* Sets the rows of the gradient that have no summand to 0, up to `rows`. */
+static void grad_fill(struct gnn_network *n, int value, int64_t rows)
+{
+    struct value_buffers *vb = grad_of(n, value);
+    int64_t row_bytes = n->p->value.items[value].width * (int64_t)n->ops->real_bytes;
+    if (vb->filled < rows)
+        n->ops->zero(n->d, (char *)vb->grad.p + vb->filled * row_bytes,
+                     (size_t)((rows - vb->filled) * row_bytes));
+    vb->filled = MAX(vb->filled, rows);
+}
+
+/* Prepares the gradient for a summand that covers the first `rows` rows. Returns true if the caller
+ * must add the summand, false if it overwrites these rows. */
+static bool grad_add(struct gnn_network *n, int value, int64_t rows)
+{
+    struct value_buffers *vb = grad_of(n, value);
+    if (!vb->filled) {
+        vb->filled = rows;
+        return false;
+    }
+    grad_fill(n, value, rows);
+    return true;
 }
 
 static const struct gnn_hop *transposed(struct gnn_network *n, int h)
@@ -87,10 +105,10 @@ static void backward_segment(struct gnn_network *n, const struct gnn_step *s, in
                              const void *dout)
 {
     const struct gnn_hop *h = transposed(n, n->p->value.items[s->out].level);
-    bool add = grad_add(n, s->in[0], h->n_src);
+    struct value_buffers *vb = grad_of(n, s->in[0]);
     n->ops->segment_grad(n->d, s->segment, h, width, dout,
-                         n->step[s - n->p->step.items].aux[AUX_ARG].p, n->value[s->in[0]].grad.p,
-                         add);
+                         n->step[s - n->p->step.items].aux[AUX_ARG].p, vb->grad.p, vb->filled);
+    vb->filled = h->n_src;
 }
 
 /* Adds `factor` times the gradient of the result to the gradient of an input. Both have the same
@@ -113,6 +131,7 @@ static void backward_step(struct gnn_network *n, const struct gnn_step *s)
         return;
     if (!vb->filled)
         BUG("step %d of the model has no use", (int)(s - n->p->step.items));
+    grad_fill(n, s->out, rows);
     void *dout = vb->grad.p;
     struct gnn_epilogue ep = step_epilogue(n, s);
     n->ops->apply_grad(n->d, rows, v->width, vb->x, &ep, dout);
@@ -150,7 +169,7 @@ void network_loss(struct gnn_network *n, struct gnn_loss *loss)
     int out = n->p->output;
     void *grad = NULL;
     for (size_t i = 0; i < n->p->value.n; i++)
-        n->value[i].filled = false;
+        n->value[i].filled = 0;
     if (n->mode == GNN_TRAIN) {
         grad_add(n, out, n->rows[0]);
         grad = n->value[out].grad.p;

@@ -28,7 +28,7 @@
 struct gnn_network;
 enum gnn_mode { GNN_EVAL, GNN_TRAIN };
 
-/* Fails if the state of a network needs more than `available` bytes; 0 = not known. */
+/* Fails if the weights, gradients and moments need more than `available` bytes; 0 = not known. */
 int network_check_memory(const struct gnn_program *p, uint64_t available, struct err *err);
 /* Draws the weights, which depend on the program and the seed alone. Borrows `p` and `d`. */
 struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *d, uint64_t seed);
@@ -45,7 +45,10 @@ void network_backward(struct gnn_network *n);
 /* Makes a step of Adam. Counts the steps itself and sets the corrections of *a. */
 void network_update(struct gnn_network *n, struct gnn_adam *a);
 int network_sync(struct gnn_network *n, struct err *err);
-/* Sets best[r] to the class with the largest logit in row r of the output. */
+/* Ends the work on a batch as gnn_ops.step does: `loss` and `best` may become ready later. */
+int network_step(struct gnn_network *n, struct err *err);
+/* Sets best[r] to the class with the largest logit in row r of the output, at the next
+ * network_sync. */
 void network_predict(struct gnn_network *n, int32_t *best);
 
 /* ---- one layer at a time, for layer-wise inference ---- */

@@ -69,11 +69,12 @@ int network_check_memory(const struct gnn_program *p, uint64_t available, struct
     /* weights, gradients, two moments */
     uint64_t bytes = (uint64_t)p->n_weights * 4 * sizeof(float);
     if (available && bytes > available)
-        return err_set(err, ERR_ENV,
-                       "the model's %lld weights need %llu MiB, %llu MiB are free; "
-                       "choose a smaller hidden width",
-                       (long long)p->n_weights, (unsigned long long)(bytes >> 20),
-                       (unsigned long long)(available >> 20));
+        return err_set(
+            err, ERR_ENV,
+            "the model's %lld weights, with gradients and Adam's moments, need %llu MiB, "
+            "%llu MiB are free; choose a smaller hidden width",
+            (long long)p->n_weights, (unsigned long long)(bytes >> 20),
+            (unsigned long long)(available >> 20));
     return 0;
 }
 
@@ -230,6 +231,11 @@ void network_update(struct gnn_network *n, struct gnn_adam *a)
 int network_sync(struct gnn_network *n, struct err *err)
 {
     return n->ops->sync(n->d, err);
+}
+
+int network_step(struct gnn_network *n, struct err *err)
+{
+    return n->ops->step(n->d, err);
 }
 
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part)

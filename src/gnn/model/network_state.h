@@ -12,7 +12,8 @@ struct buffer {
     size_t bytes;
 };
 
-/* What a step of the program keeps for its backward pass. AUX_D*: scratch of the backward pass. */
+/* The buffers that a step of the program keeps for its backward pass. AUX_D* are scratch of the
+ * backward pass. */
 enum {
     AUX_SAVED,
     AUX_ARG = AUX_SAVED,
@@ -31,8 +32,8 @@ struct step_buffers {
 
 struct value_buffers {
     struct buffer own, grad;
-    void *x;     /* `own`, the buffer of a value with the same contents, or a batch's features */
-    bool filled; /* the gradient has its first summand */
+    void *x;        /* `own`, the buffer of a value with the same contents, or a batch's features */
+    int64_t filled; /* rows of the gradient that have a summand */
 };
 
 struct gnn_network {

@@ -13,7 +13,8 @@
  *
  * Rules for every device:
  *   1. Operations run in the order of the calls. An operation may return before it has finished;
- *      sync() waits for all of them. After an operation fails, every later sync() fails.
+ *      sync() waits for all of them. After an operation fails, every later sync() fails. step()
+ *      ends the work on a batch and lets the device run a few batches behind the caller.
  *   2. Sums have a fixed order: the same call gives the same bits every time. The CPU gives the
  *      same bits with any number of threads.
  *   3. A gradient that has a parameter `add` adds to its output if `add` is true, and else
@@ -40,6 +41,8 @@ struct gnn_hop {
     const int32_t *row, *col;
     const int32_t *t_row, *t_edge, *t_dst;
 };
+
+enum { GNN_STEPS_AHEAD = 4 };
 
 enum gnn_segment { GNN_SUM, GNN_MEAN, GNN_MAX };
 enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
@@ -97,12 +100,15 @@ struct gnn_ops {
     void (*upload)(struct gnn_device *d, void *to, const void *from, size_t bytes);
     void (*download)(struct gnn_device *d, void *to, const void *from, size_t bytes); /* waits */
     int (*sync)(struct gnn_device *d, struct err *err);
+    /* Ends the work on a batch. Returns when fewer than GNN_STEPS_AHEAD batches are unfinished, in
+     * the order of the batches. The results of the finished ones are ready, as after sync(). */
+    int (*step)(struct gnn_device *d, struct err *err);
     /* The device's pointer to an array of the batch; a CPU returns the array itself. On another
-     * device the pointer is valid until the next sync(). */
+     * device the pointer is valid until the next sync() or step(). */
     const void *(*array)(struct gnn_device *d, const void *host, size_t bytes);
 
     /* ---- rows ---- */
-    /* Converts features to real. */
+    /* Converts n values of features to real. */
     void (*load)(struct gnn_device *d, enum gnn_type type, int64_t n, const void *x, void *out);
     /* out[i] = x[id[i]], for rows of `width` reals. */
     void (*gather)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
@@ -115,8 +121,10 @@ struct gnn_ops {
      * source of each maximum, -1 = none; the first edge wins a tie. */
     void (*segment)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                     int64_t width, const void *x, void *out, int32_t *arg);
+    /* The gradient is added to the first `add_rows` rows of dx and overwrites the others. */
     void (*segment_grad)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
-                         int64_t width, const void *dout, const int32_t *arg, void *dx, bool add);
+                         int64_t width, const void *dout, const int32_t *arg, void *dx,
+                         int64_t add_rows);
 
     /* ---- products ---- */
     /* out = epilogue(sum of x_t w_t): rows x width. */
@@ -191,14 +199,16 @@ struct gnn_ops {
                           const void *dscore, const void *z, void *da);
 
     /* ---- the end of a training step ---- */
-    /* Log-softmax and negative log-likelihood. *loss is ready after sync(). With `dlogits`, writes
-     * the gradient of the mean over the labelled rows. */
+    /* Log-softmax and negative log-likelihood. *loss is ready after sync(), or after a later
+     * step(); until then its `rows` is -1. With `dlogits`, writes the gradient of the mean over the
+     * labelled rows. One call for each batch. */
     void (*loss)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                  const int32_t *label, void *dlogits, struct gnn_loss *loss);
     /* Sets best[r] to the class with the largest logit, the first of equal ones. `best` is host
-     * memory, and the call waits for the result. */
+     * memory and ready after sync(), or after a later step(). One call for each batch. */
     void (*predict)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                     int32_t *best);
+    /* One step of Adam for n weights: changes `weight` and both moments. */
     void (*adam)(struct gnn_device *d, int64_t n, const struct gnn_adam *a, const void *grad,
                  void *weight, void *moment1, void *moment2);
 };

@@ -31,7 +31,7 @@ struct bytes {
 int bytes_open(struct bytes *b, const char *path, struct err *err);
 void bytes_open_memory(struct bytes *b, const char *name, const void *p, size_t n); /* borrows p */
 void bytes_close(struct bytes *b);
-/* Reads n bytes at `at`; fewer is an error. */
+/* Reads n bytes at `at`. It is an error if there are fewer. */
 int bytes_read(const struct bytes *b, void *to, int64_t n, int64_t at, struct err *err);
 
 enum stream_kind {
@@ -45,6 +45,7 @@ struct stream;
 int stream_open(struct stream **out, const struct bytes *b, enum stream_kind kind, int64_t at,
                 int64_t size, struct err *err);
 void stream_close(struct stream *s);
+/* Reads at most n bytes. Returns how many, 0 at the end, or -1 on an error. */
 int64_t stream_read(struct stream *s, void *to, int64_t n, struct err *err);
 /* Reads exactly n bytes; an early end is an error. */
 int stream_need(struct stream *s, void *to, int64_t n, struct err *err);

@@ -10,12 +10,12 @@
  * A batch is a function of graph, options, seed nodes, epoch and index; see pick_core.h. A sampler
  * belongs to one thread. The memory of the result belongs to the space.
  *
- * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, where edges are
- * found in parallel, the same numbers come out of three passes: (1) every edge e inserts its
- * neighbour into a hash table and does atomicMin(first[slot], e); (2) an edge is the first of its
- * neighbour if first[slot] == e; an exclusive scan over these flags numbers the new nodes;
- * (3) every edge reads the number of its neighbour. The order of neighbours within a target is that
- * of the slots, which pick_core.h defines.
+ * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, which finds the
+ * edges in parallel, the same numbers come out of three passes (kernels/gnn/number_hop): (1) every
+ * edge e with neighbour v does atomicMin(first[v], e); (2) an edge is the first of its neighbour if
+ * first[v] == e; an exclusive scan over these flags numbers the new nodes; (3) every edge reads the
+ * number of its neighbour. The order of neighbours within a target is that of the slots, which
+ * pick_core.h defines.
  */
 #ifndef GNN_SAMPLE_SAMPLER_H
 #define GNN_SAMPLE_SAMPLER_H

@@ -44,13 +44,16 @@ static int each_batch(struct gnn_network *n, const struct dataset *d, struct gpu
         if (rc == 0 && use->n_nodes[0] > 0)
             fn(ctx, use);
         if (rc == 0)
-            rc = network_sync(n, err);
+            rc = network_step(n, err);
         count_batch(r, use);
         loader_give_back(l, b);
         r->compute_s += (double)(now_ns() - ready) / 1e9;
         if (rc < 0)
             break;
     }
+    /* After an error too: results that are still under way go to memory that the caller frees. */
+    int ended = network_sync(n, rc == 0 ? err : NULL);
+    rc = rc < 0 ? rc : ended;
 out:
     loader_close(l);
     return rc;
@@ -61,10 +64,10 @@ static int begin(struct gnn_network *n, const struct dataset *d, struct id_list 
 {
     const struct gnn_program *p = network_program(n);
     memset(r, 0, sizeof *r);
-    if (!d->feature || d->manifest.feature_dim != p->features)
+    if (dataset_feature_dim(d) != p->features)
         return err_set(err, ERR_INPUT,
                        "the data has %" PRId64 " features, the model needs %" PRId64,
-                       d->feature ? d->manifest.feature_dim : 0, p->features);
+                       dataset_feature_dim(d), p->features);
     r->n = ids.n;
     r->class = xmalloc((size_t)MAX(ids.n, 1) * sizeof *r->class);
     for (int64_t i = 0; i < ids.n; i++)

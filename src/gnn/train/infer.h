@@ -2,7 +2,7 @@
  * infer.h - predicts the classes of nodes: with sampled neighbours, or with all of them.
  *
  *     struct infer_result r;
- *     if (infer_sampled(network, &data, &load, data.test, &r, err) < 0) ...
+ *     if (infer_sampled(network, &data, NULL, &load, data.test, &r, err) < 0) ...
  *     printf("%g\n", (double)r.correct / (double)r.labelled);
  *     infer_result_release(&r);
  *
@@ -26,7 +26,7 @@ struct infer_result {
 };
 
 /* `load` gives fanouts, seed, batch size, threads, slots and the rank. With `store`, the GPU
- * samples. */
+ * samples; NULL = threads of the loader do. The caller releases *r, also after an error. */
 int infer_sampled(struct gnn_network *n, const struct dataset *d, struct gpu_store *store,
                   const struct loader_options *load, struct id_list ids, struct infer_result *r,
                   struct err *err);

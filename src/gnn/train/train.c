@@ -11,6 +11,12 @@
 #include "sys/file.h"
 #include "sys/interrupt.h"
 
+/* A batch whose loss may not be known yet: the device runs behind the trainer. */
+struct pending {
+    struct gnn_loss loss; /* rows is -1 until it is known */
+    int64_t epoch, index;
+};
+
 struct trainer {
     struct train_options o;
     const struct dataset *data;
@@ -22,11 +28,13 @@ struct trainer {
     struct gnn_network *network;
     struct loader *loader;
     struct gnn_adam adam;
+    struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring; batch n is at n % its length */
+    int64_t begun, counted;                      /* batches */
 };
 
 static int check_data(const struct dataset *d, struct err *err)
 {
-    if (!d->feature)
+    if (dataset_feature_dim(d) == 0)
         return err_set(err, ERR_INPUT, "the data has no features; a model needs them");
     if (!d->label || d->manifest.classes < 1)
         return err_set(err, ERR_INPUT, "the data has no labels to train on");
@@ -110,7 +118,9 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
     if (model_build(&t->setting.model, &t->program, err) < 0 ||
         network_check_memory(&t->program, memory_available(), err) < 0)
         goto fail;
-    if (check_device(o, err) < 0 || gnn_device_open(&t->device, o->device, o->threads, err) < 0)
+    if (check_device(o, err) < 0 || gnn_device_open(&t->device, o->device, o->threads, err) < 0 ||
+        gnn_device_precision(t->device, o->precision, err) < 0 ||
+        (o->profile && gnn_device_profile(t->device, err) < 0))
         goto fail;
     if (gpu_store_place(&t->store, o->place, t->device, d, &o->load.sample, err) < 0)
         goto fail;
@@ -184,32 +194,52 @@ static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_los
     return t->o.comm ? network_sync(n, err) : 0;
 }
 
+/* Adds the losses that are known to the sum of the epoch, in the order of the batches. */
+static int count_losses(struct trainer *t, struct err *err)
+{
+    struct gnn_loss *sum = &t->position.epoch_loss;
+    for (; t->counted < t->begun; t->counted++) {
+        const struct pending *p = &t->pending[t->counted % (int64_t)ARRAY_LEN(t->pending)];
+        if (p->loss.rows < 0)
+            return 0;
+        if (!isfinite(p->loss.sum))
+            return err_set(err, ERR_INPUT,
+                           "the loss is not finite in batch %" PRId64 " of epoch %" PRId64
+                           ": lower --lr, or look for large values in the features",
+                           p->index, p->epoch);
+        sum->sum += p->loss.sum;
+        sum->rows += p->loss.rows;
+        sum->correct += p->loss.correct;
+    }
+    return 0;
+}
+
+/* Waits for the device and counts all losses. */
+static int catch_up(struct trainer *t, struct err *err)
+{
+    return network_sync(t->network, err) < 0 ? -1 : count_losses(t, err);
+}
+
 static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err *err)
 {
-    struct gnn_loss loss, *sum = &t->position.epoch_loss;
+    struct pending *p = &t->pending[t->begun++ % (int64_t)ARRAY_LEN(t->pending)];
     uint64_t start = now_ns();
-    if (backward(t, b, &loss, err) < 0)
+    p->epoch = b->epoch;
+    p->index = b->index;
+    if (backward(t, b, &p->loss, err) < 0)
         return -1;
     trace_add(t->o.load.trace, "forward, backward", start, b->epoch, b->index);
     start = now_ns();
-    if (t->o.comm && reduce(t, &loss, err) < 0)
+    if (t->o.comm && reduce(t, &p->loss, err) < 0)
         return -1;
     if (t->o.comm)
         trace_add(t->o.load.trace, "sum over ranks", start, b->epoch, b->index);
     start = now_ns();
     network_update(t->network, &t->adam);
-    if (network_sync(t->network, err) < 0)
+    if (network_step(t->network, err) < 0)
         return -1;
     trace_add(t->o.load.trace, "update", start, b->epoch, b->index);
-    if (!isfinite(loss.sum))
-        return err_set(err, ERR_INPUT,
-                       "the loss is not finite in batch %" PRId64 " of epoch %" PRId64
-                       ": lower --lr, or look for large values in the features",
-                       b->index, b->epoch);
-    sum->sum += loss.sum;
-    sum->rows += loss.rows;
-    sum->correct += loss.correct;
-    return 0;
+    return count_losses(t, err);
 }
 
 static int save(struct trainer *t, struct epoch_report *r, struct err *err)
@@ -217,6 +247,8 @@ static int save(struct trainer *t, struct epoch_report *r, struct err *err)
     if (!t->o.checkpoint || comm_rank(t->o.comm) > 0)
         return 0;
     uint64_t start = now_ns();
+    if (catch_up(t, err) < 0)
+        return -1;
     int rc = checkpoint_save(t->o.checkpoint, &t->setting, &t->position, t->network, err);
     r->save_s += (double)(now_ns() - start) / 1e9;
     trace_add(t->o.load.trace, "save", start, t->position.epoch, t->position.batch);
@@ -227,8 +259,13 @@ static void count_batch(struct epoch_report *r, const struct gnn_batch *b)
 {
     r->seeds += b->n_nodes[0];
     r->input_nodes += b->n_nodes[b->hops];
-    for (int h = 0; h < b->hops; h++)
+    r->hops = b->hops;
+    for (int h = 0; h <= b->hops; h++)
+        r->hop_nodes[h] += b->n_nodes[h];
+    for (int h = 0; h < b->hops; h++) {
+        r->hop_edges[h] += b->n_edges[h];
         r->edges += b->n_edges[h];
+    }
 }
 
 /* Returns 1 with the next batch, 0 at the end of the epoch. If one rank has no next batch (after
@@ -311,7 +348,7 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err)
     if (loader_continue(t->loader, t->data->train, p->epoch, p->batch, err) < 0)
         return -1;
     r->batches = loader_batches(t->loader);
-    if (train_batches(t, r, err) < 0)
+    if (train_batches(t, r, err) < 0 || catch_up(t, err) < 0)
         return -1;
     if (sum_counts(t, r, err) < 0)
         return -1;
@@ -346,4 +383,9 @@ const char *trainer_products(const struct trainer *t)
 struct gpu_store *trainer_store(struct trainer *t)
 {
     return t->store;
+}
+
+int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out)
+{
+    return gnn_device_kernel_times(t->device, out);
 }

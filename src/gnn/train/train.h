@@ -34,10 +34,13 @@ struct train_options {
     struct comm *comm;             /* NULL = one process */
     int threads;                   /* that compute, on the CPU */
     const char *device;            /* see gnn/gpu/devices.h; NULL = "cpu" */
+    const char *precision;         /* of products: NULL = "fp32"; see gnn/gpu/devices.h */
+    bool profile;                  /* measure the times of a GPU's kernels */
     enum gpu_place place;          /* where the data lies; see gnn/gpu/gpu_store.h */
     double lr;
     const char *checkpoint;     /* file; NULL = none */
-    int64_t checkpoint_batches; /* also save after so many batches; 0 = only after each epoch */
+    int64_t checkpoint_batches; /* also save whenever this many batches are done; 0 = only after
+                                 * each epoch */
     bool resume;                /* continue from the checkpoint if it exists */
     /* If set, called after each batch. */
     void (*progress)(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
@@ -49,6 +52,9 @@ struct epoch_report {
     int64_t epoch, batches, first_batch; /* first_batch > 0 if an interrupted epoch was continued */
     struct gnn_loss loss;                /* over the whole epoch */
     int64_t seeds, input_nodes, edges;   /* of the batches since first_batch, over all ranks */
+    int hops;
+    int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS]; /* as in struct gnn_batch, summed;
+                                                                     of this rank */
     double wall_s;
     double train_s; /* computing */
     double wait_s;  /* waiting for a batch: the preparation that computing does not hide */
@@ -56,6 +62,7 @@ struct epoch_report {
 };
 
 struct trainer;
+struct gnn_kernel_time;
 
 /* Sets *reals to the size of the largest array that the ranks reduce, for comm_open_shared(). */
 int trainer_shared_reals(const struct dataset *d, const struct train_options *o, int64_t *reals,
@@ -70,5 +77,8 @@ struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
 const char *trainer_products(const struct trainer *t); /* what computes products */
 struct gpu_store *trainer_store(struct trainer *t);    /* the data on the GPU; NULL: on the host */
+
+/* The times of the device's kernels, as gnn_device_kernel_times() gives them. */
+int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out);
 
 #endif

@@ -1,0 +1,1 @@
+../product_tn/reference.c

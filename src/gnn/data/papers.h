@@ -1,0 +1,45 @@
+/*
+ * papers.h - a dataset that is made when it is opened, in place of one from disk. Its default size
+ * is that of ogbn-papers100M, which is too large to travel.
+ *
+ *     struct dataset d;
+ *     if (papers_open(&d, "papers:scale=0.001", PAPERS_ON_HOST, err) < 0) ...
+ *     dataset_release(&d);
+ *
+ * papers_core.h describes the graph. With PAPERS_ON_DEVICE the dataset has only splits and the
+ * labels of their nodes in memory; gpu/gpu_store.h makes the same graph and the same features in
+ * the memory of a GPU, bit for bit. d.made then says what to make.
+ *
+ * Degrees follow a Pareto distribution with exponent 1.8 and mean 29.1; the smallest degree is 13.
+ * A high share of edges within communities makes the neighbourhoods of a batch's nodes overlap, as
+ * they do in graphs of papers: the default share gives batches of 1024 seeds with fanouts 15,10,5
+ * the number of input nodes that papers100M has, 396,000. Labels and features can be learned: three
+ * nodes in four have the class of their community, and the features of a node are the mean of its
+ * class plus noise.
+ */
+#ifndef GNN_DATA_PAPERS_H
+#define GNN_DATA_PAPERS_H
+
+#include "gnn/data/dataset.h"
+#include "gnn/data/papers_core.h"
+
+enum papers_where { PAPERS_ON_HOST, PAPERS_ON_DEVICE };
+
+struct papers {
+    struct papers_shape shape;
+    uint32_t classes, dim;
+    int32_t prefix[]; /* shape.members + 1 */
+};
+
+/* `spec` is "papers", or "papers:KEY=VALUE,...". Keys:
+ *     scale     size; 1 (default) has 111 million nodes and 3.2 billion edges
+ *     local     share of the edges that stay within a community (default 0.967)
+ *     members   nodes of a community (default 512)
+ *     dim       features of a node (default 128)
+ *     classes   (default 172)
+ *     seed      of the graph and the features (default 1) */
+int papers_open(struct dataset *d, const char *spec, enum papers_where where, struct err *err);
+/* The means of the classes in float16: classes rows of dim values. */
+void papers_means(const struct papers *p, uint16_t *mean);
+
+#endif

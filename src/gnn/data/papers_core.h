@@ -1,0 +1,140 @@
+/*
+ * papers_core.h - a random graph of communities. Every neighbour is a function of its place, so
+ * that CPU and GPU can make the same graph without sorting edges.
+ *
+ * There are `communities` communities of `members` nodes. Member i of community g is the node
+ * i * communities + g, so the nodes of a community are far apart in memory. Members with the same
+ * number have the same degree in all communities: prefix[i + 1] - prefix[i], at least 1. An edge
+ * has two ends. A node has as many ends as its degree, and a community has `ends` = prefix[members]
+ * ends.
+ *
+ * The neighbour of an end is the node of its partner. A random permutation mixes the ends of a
+ * community. The ends that come to the first `local` places (an even number) are partners in pairs:
+ * edges within the community. The other ends of all communities are mixed by a second permutation,
+ * and again pairs are partners. The partner of a partner is the end itself, so the graph is
+ * symmetric. If the number of these other ends is odd, one end is its own partner: a self loop. A
+ * pair of nodes may have several edges, and a pair within one node is a self loop too.
+ *
+ * kernels/gnn/make_graph and kernels/gnn/make_features compute the same. The code is in the common
+ * subset of C17 and C++17.
+ */
+#ifndef GNN_DATA_PAPERS_CORE_H
+#define GNN_DATA_PAPERS_CORE_H
+
+#include "base/number_core.h"
+
+#define PAPERS_ROUNDS 6
+
+/* communities * ends must be below 2^32. */
+struct papers_shape {
+    uint32_t communities, members, ends, local;
+    uint32_t seed;
+};
+
+/* Feistel's network over `bits` bits, or its inverse. */
+GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inverse)
+{
+    uint32_t low_bits = bits / 2, low_mask = (1u << low_bits) - 1,
+             high_mask = (1u << (bits - low_bits)) - 1;
+    uint32_t low = i & low_mask, high = i >> low_bits;
+    for (uint32_t n = 0; n < PAPERS_ROUNDS; n++) {
+        uint32_t r = inverse ? PAPERS_ROUNDS - 1 - n : n;
+        uint32_t word = gen_mix32(key + (r << 20) + (r % 2 ? high : low));
+        if (r % 2)
+            low ^= word & low_mask;
+        else
+            high ^= word & high_mask;
+    }
+    return high << low_bits | low;
+}
+
+/* A permutation of 0..n-1 (i < n), or its inverse. Values outside go through the network again. */
+GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse)
+{
+    uint32_t bits = 2;
+    while (bits < 32 && (n - 1) >> bits)
+        bits++;
+    do
+        i = papers_network(key, bits, i, inverse);
+    while (i >= n);
+    return i;
+}
+
+/* Key of the permutation of a community, or of all communities together. */
+GEN_FN uint32_t papers_key(const struct papers_shape *p, uint32_t community)
+{
+    return gen_mix32(gen_mix32(p->seed ^ 0x70617065u) + community);
+}
+#define PAPERS_ALL 0xffffffffu
+
+/* The member to whom an end of its community belongs: prefix[i] <= end < prefix[i + 1]. */
+GEN_FN uint32_t papers_member(const struct papers_shape *p, const int32_t *prefix, uint32_t end)
+{
+    uint32_t low = 0, high = p->members;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if ((uint32_t)prefix[middle] <= end)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The neighbour at place e of the list of all neighbours. */
+GEN_FN int32_t papers_neighbour(const struct papers_shape *p, const int32_t *prefix, uint32_t e)
+{
+    uint32_t i = papers_member(p, prefix, e / p->communities), first = (uint32_t)prefix[i];
+    uint32_t degree = (uint32_t)prefix[i + 1] - first, rest = e - p->communities * first;
+    uint32_t g = rest / degree;
+    uint32_t place = papers_permute(papers_key(p, g), p->ends, first + rest % degree, 0);
+    if (place < p->local) {
+        place ^= 1;
+    } else {
+        uint32_t others = p->ends - p->local, all = p->communities * others,
+                 key = papers_key(p, PAPERS_ALL);
+        uint32_t at = g * others + (place - p->local);
+        uint32_t partner = papers_permute(key, all, at, 0) ^ 1;
+        if (partner < all)
+            at = papers_permute(key, all, partner, 1);
+        g = at / others;
+        place = p->local + at % others;
+    }
+    return (int32_t)(papers_member(p, prefix, papers_permute(papers_key(p, g), p->ends, place, 1)) *
+                         p->communities +
+                     g);
+}
+
+/* Where the neighbours of node v begin. */
+GEN_FN int64_t papers_offset(const struct papers_shape *p, const int32_t *prefix, uint32_t v)
+{
+    uint32_t i = v / p->communities, g = v % p->communities;
+    if (i == p->members)
+        return (int64_t)p->communities * prefix[i];
+    return (int64_t)p->communities * prefix[i] + (int64_t)g * (prefix[i + 1] - prefix[i]);
+}
+
+/* The class of a node: that of its community, or for one node in four any class. */
+GEN_FN int32_t papers_label(const struct papers_shape *p, uint32_t classes, uint32_t v)
+{
+    uint32_t key = papers_key(p, PAPERS_ALL), own = gen_mix32(key ^ gen_mix32(v));
+    uint32_t from = own % 4 ? gen_mix32(key + v % p->communities) : own;
+    return (int32_t)((from >> 8) % classes);
+}
+
+/* The mean of a class, feature d: 1/16 up or down. */
+GEN_FN float papers_mean(const struct papers_shape *p, uint32_t label, uint32_t d)
+{
+    return gen_mix32(papers_key(p, PAPERS_ALL) ^ (label << 16 | d)) & 1 ? 0.0625f : -0.0625f;
+}
+
+/* The noise of feature d of a node, a multiple of 1/128 between -2 and 2. float16 holds the sum of
+ * mean and noise exactly. */
+GEN_FN float papers_noise(const struct papers_shape *p, uint32_t v, uint32_t d)
+{
+    struct gen_block b = gen_philox(v, d / 8, 0, 0x66656174u, papers_key(p, PAPERS_ALL), p->seed);
+    uint32_t half = b.w[d % 8 / 2] >> (d % 2 * 16);
+    return (float)((int32_t)(half & 255) - (int32_t)(half >> 8 & 255)) / 128;
+}
+
+#endif

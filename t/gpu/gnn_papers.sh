@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# hone-gnn on a GPU at the size of ogbn-papers100M. Each command makes the graph in the GPU's memory
+# (docs/gnn.md), because it cannot travel. Prints the sizes of the batches beside every time.
+#   HONE=bin/hone OUT=results [SCALE=1] [EPOCHS=2] [HOST_SCALE=0.02] [HONE_PYTHON=python3] t/gpu/gnn_papers.sh
+# hone-gnn lies beside $HONE. Each step has a time limit; a step that fails or hangs does not stop the
+# others. Exits 77 where there is no GPU, 1 if a step failed. DEVICE=emulator with a tiny SCALE tries
+# the script itself.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} DEVICE=${DEVICE:-cuda}
+gnn=$(dirname "$HONE")/hone-gnn python=${HONE_PYTHON:-python3}
+scale=${SCALE:-1} epochs=${EPOCHS:-2} hidden=${HIDDEN:-256} more=${MORE:-} fanout=${FANOUT:-15,10,5}
+infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-0.02} threads=${THREADS:-$(nproc)}
+[ "$DEVICE" != cuda ] || [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
+mkdir -p "$OUT"
+status=0
+made=papers:scale=$scale$more
+host_made=papers:scale=$host_scale$more
+
+# step NAME SECONDS COMMAND...: the output goes to $OUT/NAME.json, messages to $OUT/NAME.err
+step() {
+    local name=$1 limit=$2 start=$SECONDS rc
+    shift 2
+    timeout -k 5 "$limit" "$@" >"$OUT/$name.json" 2>"$OUT/$name.err"
+    rc=$?
+    echo "$name: $((SECONDS - start)) s for the whole command"
+    [ $rc = 0 ] || { echo "  exit $rc: $(tail -c 500 "$OUT/$name.err")"; status=1; }
+    return $rc
+}
+
+# Prints the figures of a training or inference run.
+show() {
+    python3 - "$OUT/$1.json" <<'PY'
+import json, sys
+run = json.load(open(sys.argv[1]))
+if "epochs" not in run:
+    print(f"  {run['nodes']} nodes, fanouts {run['fanout']}: {run['wall_s']:.3f} s (accuracy "
+          f"{100 * run['accuracy']:.2f}%, {run['input_nodes']} input nodes, {run['edges']} edges in all)")
+    sys.exit()
+print(f"  {run['precision']}, {run['products']}, {run['weights']} weights")
+for e in run["epochs"]:
+    n = e["batches"]
+    nodes = " ".join(f"{v / n:.0f}" for v in e["hop_nodes"])
+    edges = " ".join(f"{v / n:.0f}" for v in e["hop_edges"])
+    print(f"  epoch {e['epoch']}: {e['wall_s']:.3f} s, {1e3 * e['wall_s'] / n:.3f} ms a batch ({n} batches), "
+          f"loss {e['loss']:.4f}, accuracy {100 * e['accuracy']:.2f}%, waited {e['exposed_preparation_s']:.3f} s; "
+          f"a batch: nodes {nodes}, edges {edges}")
+PY
+}
+
+# The times of the kernels of a batch, beside the time that memory (4.2 TB/s) or arithmetic (TF32 tensor
+# cores: 400 TFLOP/s, three products for one in fp32) allows.
+show_kernels() {
+    python3 - "$OUT/$1.json" <<'PY'
+import json, sys
+run = json.load(open(sys.argv[1]))
+epoch = run["epochs"][0]
+n = epoch["batches"]
+nodes = [v / n for v in epoch["hop_nodes"]]
+edges = [v / n for v in epoch["hop_edges"]]
+hops = len(edges)
+D, H, C = 128, 256, 172
+width = [D] + [H] * (hops - 1)  # of the input of each layer
+out = [H] * (hops - 1) + [C]
+B = {}
+F = {}
+def add(name, b, f=0):
+    B[name] = B.get(name, 0) + b
+    F[name] = F.get(name, 0) + f
+for layer in range(hops):
+    h = hops - 1 - layer
+    m, k, w = nodes[h], width[layer], out[layer]
+    add("segment_sum", 4 * k * (min(edges[h], nodes[h + 1]) + m) + 4 * edges[h])
+    for term in range(2):
+        add("product", 4 * (m * k + k * w + m * w * (1 + term)), 2 * m * k * w)
+        add("product_tn", 4 * (m * k + k * w + m * w), 2 * m * k * w)
+        if layer:
+            add("product_nt", 4 * (m * k + k * w + m * w), 2 * m * k * w)
+    if layer:
+        add("segment_grad", 4 * k * (min(edges[h], m) + nodes[h + 1] + m) + 4 * edges[h])
+        add("transpose_hop", 4 * (edges[h] * 5 + nodes[h + 1] * 2))
+        add("epilogue_grad", 12 * nodes[h + 1] * k)
+    # every random access moves 32 bytes
+    add("sample_hop", nodes[h] * 36 + edges[h] * 36)
+    add("number_hop", edges[h] * (32 * 3 + 4 * 6))
+add("gather_half", nodes[hops] * D * 6)
+add("mark_nodes", nodes[hops] * 36)
+total = 0
+print(f"  {'kernel':16} {'calls':>6} {'us a batch':>11} {'roofline us':>12} {'share':>6}")
+for name, k in sorted(run["kernels"].items(), key=lambda i: -i[1]["ms"]):
+    if name.startswith("make_"):
+        print(f"  {name:16} once {k['ms']:9.1f} ms")
+        continue
+    us = 1e3 * k["ms"] / n
+    total += us
+    base = name.replace("_tf32", "")
+    best = 1e6 * max(B.get(base, 0) / 4.2e12, F.get(base, 0) * (1 if "tf32" in name else 3) / 400e12)
+    share = f"{100 * best / us:5.0f}%" if best and us else "     -"
+    print(f"  {name:16} {k['calls'] / n:6.1f} {us:11.1f} {best:12.1f} {share}")
+print(f"  all kernels one by one: {total:.0f} us a batch, {sum(k['calls'] for k in run['kernels'].values()) / n:.0f} calls")
+PY
+}
+
+train() { # NAME SECONDS MADE OPTIONS...
+    local name=$1 limit=$2 data=$3
+    shift 3
+    step "$name" "$limit" "$gnn" train --device "$DEVICE" --hidden "$hidden" -f "$fanout" --eval none --json \
+        --make "$data" "$@" && show "$name"
+}
+
+echo "== train, graph and features in the GPU's memory"
+rm -f "$OUT/papers.ckpt"
+train fp32 100 "$made" -e "$epochs" -t 4 --slots 8 -c "$OUT/papers.ckpt"
+train tf32 60 "$made" -e "$epochs" -t 4 --slots 8 --precision tf32
+
+echo "== sampled inference, graph and features in the GPU's memory"
+for precision in fp32 tf32; do
+    [ -f "$OUT/papers.ckpt" ] || continue
+    step infer-$precision 50 "$gnn" infer --device "$DEVICE" --make "$made" -t 4 --slots 8 --json -c "$OUT/papers.ckpt" \
+        -f "$infer_fanout" --split test --precision $precision && show infer-$precision
+done
+
+echo "== kernels, one by one"
+for precision in fp32 tf32; do
+    train kernels-$precision 60 "$made" -e 1 -t 4 --slots 8 --profile --precision $precision && show_kernels kernels-$precision
+done
+
+echo "== the parts of the pipeline, scale $host_scale: the host's memory does not hold the whole graph"
+echo "-- sequential: one thread samples and slices, one slot"
+train sequential 40 "$host_made" --place host -e 1 -t 1 --slots 1
+echo "-- + $threads threads prepare in shared memory, one slot for each"
+train threads 40 "$host_made" --place host -e 2 -t "$threads" --slots "$threads"
+echo "-- + twice as many slots"
+train slots 40 "$host_made" --place host -e 2 -t "$threads" --slots $((2 * threads))
+echo "-- + graph, features and sampler on the GPU"
+train placed 40 "$host_made" -e 2 -t 4 --slots 8
+
+if "$python" -c "import torch; assert torch.cuda.is_available()" 2>/dev/null && [ -f "$OUT/fp32.json" ]; then
+    echo "== the same model's step in PyTorch, on batches of the same size"
+    step torch 60 "$python" "$root/t/gpu/gnn_torch_step.py" "$OUT/fp32.json" && cat "$OUT/torch.json"
+fi
+exit $status
