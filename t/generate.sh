@@ -22,6 +22,19 @@ runs 0 "a task that no template fits is served" "$HONE" optimize group_norm.py \
     --trace "$ROOT/t/cases/generate/group_norm.trace.json" --device emu --steps 1 --skip-baselines \
     --out o --store s.db
 out_has "by kernels that pass" "2 pass, 0 fail"
+# The task is used again, with its report.
+python3 - imported/*/import.json <<'PY'
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["few_runs"] == 0, report
+report["notes"] = ["random rounding was tried in 2 runs"]
+json.dump(report, open(sys.argv[1], "w"))
+PY
+runs 0 "the file is not imported twice" "$HONE" optimize group_norm.py \
+    --trace "$ROOT/t/cases/generate/group_norm.trace.json" --device emu --steps 1 --skip-baselines --smoke \
+    --out o --store s.db
+err_has "the task is used again" "imported before; nothing has changed since"
+err_has "and the notes of its import are shown" "note: random rounding was tried in 2 runs"
 # A template that fits comes first.
 runs 0 "softmax has a template" "$HONE" optimize softmax --device emu --steps 1 --skip-baselines --out o \
     --store s.db

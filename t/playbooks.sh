@@ -36,7 +36,10 @@ quick reduce_row row_argmax
 rest softmax log_probs cluster=8 threads=256
 rest softmax_of masked_scores threads=256
 rest dwconv_any blur_down rows=4 cols=2
-rest dwconv_any causal_conv cols=4
+rest dwconv_any causal_conv rows=1 cols=4
+rest conv_tf32 grouped_conv
+rest conv_tf32 grouped_conv split=2 promote=128 bm=32
+rest conv_tf32 widen bm=16 bn=64 wm=16 wn=32
 rest reduce_over column_stats
 rest reduce_row squared_error
 rest gemm_sm80 batch_product
@@ -50,6 +53,10 @@ rest gemm_3tf32_sm90 tall_product split=4
 rest gemm_3tf32_sm80 infinite_product split=2
 rest gemm_3tf32_sm90 infinite_product
 rest gemm_3tf32_sm90 infinite_product flip=1 groups=3 cols=64
+rest gemm_3tf32_sm90 upper_product
+rest gemm_3tf32_sm90 upper_product flip=1 thin=0
+rest gemm_f32 upper_product
+quick matvec weigh
 rest permute heads_first vec=8
 rest transpose channels_last swizzle=1 vec=4
 rest cumsum suffix_sum cluster=4 threads=128

@@ -34,7 +34,11 @@ constexpr bool kTurnedB = @{turned_b}; // B has N rows, not K
 
 @{part:epilogue}
 
+@{part:masked}
+
 @{part:tf32_split}
+
+@{part:tf32_product}
 
 @{part:tf32_mma}
 

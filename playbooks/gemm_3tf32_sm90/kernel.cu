@@ -1,31 +1,34 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "gemm", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 0 && @{split} == 1",
+    { "kernel": "gemm", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 0 && @{split} == 1",
       "grid": ["cdiv(@{M}, 64*@{groups})*cdiv(@{N}, @{cols})", "@{Z}"],
       "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["regA", "smemB", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 1 && @{split} == 1",
+    { "kernel": "gemm", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 1 && @{split} == 1",
       "grid": ["cdiv(@{N}, 64*@{groups})*cdiv(@{M}, @{cols})", "@{Z}"],
       "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["regB", "smemA", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 0 && @{split} > 1",
+    { "kernel": "gemm", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 0 && @{split} > 1",
       "grid": ["cdiv(@{M}, 64*@{groups})*cdiv(@{N}, @{cols})", "@{Z}", "@{split}"],
       "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["regA", "smemB", "@{A}", "@{B}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 1 && @{split} > 1",
+    { "kernel": "gemm", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 1 && @{split} > 1",
       "grid": ["cdiv(@{N}, 64*@{groups})*cdiv(@{M}, @{cols})", "@{Z}", "@{split}"],
       "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["regB", "smemA", "@{A}", "@{B}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "sum_parts", "when": "@{K} >= 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{split} > 1",
+    { "kernel": "sum_parts", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{split} > 1",
       "grid": ["cdiv(@{Z}*@{M}*@{N}, 256)"], "block": [256],
       "args": ["parts", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "gemm_vec", "when": "32 <= @{K} && @{K} < 64 && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
+    { "kernel": "gemm_vec", "when": "32 <= @{K} && @{K} < 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_one", "when": "32 <= @{K} && !(@{whole} && min(alignof(@{A}), alignof(@{B})) >= 16)",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_few", "when": "@{K} < 32",
+    { "kernel": "gemm_thin", "when": "@{K} <= @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
+      "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "1024*@{K}",
+      "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
+    { "kernel": "gemm_few", "when": "@{K} < 32 && !(@{K} <= @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16)",
       "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)", "@{Z}"], "block": [16, 16],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
   "tensormaps": {
@@ -52,8 +55,8 @@
 // Three mbarriers per stage join them: `full` completes when the bytes have arrived, `ready` when S is
 // split, `empty` when every consumer warp is done with the stage.
 //
-// TMA wants rows that are multiples of 16 bytes. Other shapes go to mma.sync, short sums to a simple
-// kernel.
+// TMA wants rows that are multiples of 16 bytes. Other shapes go to mma.sync. Short sums go to kernels
+// in float32 arithmetic.
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/arch/copy_sm90.hpp>
 #include <cute/arch/copy_sm90_tma.hpp>
@@ -81,11 +84,17 @@ constexpr int kSplit = @{split};
 
 @{part:epilogue}
 
+@{part:masked}
+
 @{part:tf32_split}
+
+@{part:tf32_product}
 
 @{part:tf32_mma}
 
 @{part:tf32_sum}
+
+@{part:thin}
 
 constexpr int kTileR = kRows * kBK, kTileS = kCols * kBK; // in floats
 // A stage has tiles of S as they came (0), perhaps their first parts, and perhaps their second parts.
@@ -377,6 +386,9 @@ extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
     auto &smem = *reinterpret_cast<Smem *>(bytes);
     int2 tile = tile_of_block(kSwapped ? N : M, kSwapped ? M : N, kRows, kCols);
     int2 share = share_of_k(K);
+    if (kSwapped ? is_masked(tile.y * kCols, kCols, tile.x * kRows, kRows)
+                 : is_masked(tile.x * kRows, kRows, tile.y * kCols, kCols))
+        share.y = share.x;
 
     if (threadIdx.x == 0) {
         for (int s = 0; s < kStages; s++) {
@@ -428,4 +440,11 @@ extern "C" __global__ void __launch_bounds__(256)
     gemm_few(const float *A, const float *B, float *C, @{params}int M, int N, int K)
 {
     few_terms(A, B, C, Extra{@{data}}, M, N, K);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2)
+    gemm_thin(const float *A, const float *B, float *C, @{params}int M, int N, int K)
+{
+    thin_product(reinterpret_cast<float *>(bytes), A, B, C, Extra{@{data}},
+                 tile_of_block(M, N, kThin, kThin), M, N, K);
 }

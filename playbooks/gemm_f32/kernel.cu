@@ -46,6 +46,8 @@ using SmemB =
 
 @{part:epilogue}
 
+@{part:masked}
+
 // This block's tile (m, n): walks down kGroup tiles before the next column.
 __device__ int2 tile_of_block(int M, int N)
 {
@@ -175,12 +177,14 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
         });
     };
 
+    // The epilogue ignores the sums of a masked tile.
+    int terms = is_masked(tile.x * kBM, kBM, tile.y * kBN, kBN) ? kBK : K;
     clear(acc);
     fetch(0);
     put(0);
     __syncthreads();
     int buffer = 0;
-    for (int k0 = kBK; k0 < K; k0 += kBK) {
+    for (int k0 = kBK; k0 < terms; k0 += kBK) {
         fetch(k0);
         multiply(buffer);
         if (k0 % kChain == 0)
@@ -197,7 +201,7 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
     each_vector([&](int i, int j, int row, int col, auto c) {
         Tensor out = make_tensor<float>(Shape<Int<kWidth>>{});
         clear(out);
-        if (K > kChain)
+        if (terms > kChain)
             copy(Atom{}, c, out);
         CUTE_UNROLL
         for (int v = 0; v < kWidth; v++)

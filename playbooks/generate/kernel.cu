@@ -4,7 +4,7 @@
 // Written from the task's graph. A launch computes one value that is stored, or an output, and does
 // elementwise work where it reads the result. A unit is one element, or one line of elements.
 @{includes}
-#define int64_t long long
+@{templates}#define int64_t long long
 #define uint64_t unsigned long long
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)

@@ -1,12 +1,16 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "matvec_vec", "when": "@{K} % @{vec} == 0 && min(alignof(@{A}), alignof(@{x})) >= @{vec}*@{elem}", "grid": ["cdiv(@{M}, @{rows})"], "block": [@{threads}],
-      "args": ["@{A}", "@{x}", "@{y}", "@{M}", "@{K}"] },
-    { "kernel": "matvec_one", "when": "!(@{K} % @{vec} == 0 && min(alignof(@{A}), alignof(@{x})) >= @{vec}*@{elem})", "grid": ["cdiv(@{M}, @{rows})"], "block": [@{threads}],
-      "args": ["@{A}", "@{x}", "@{y}", "@{M}", "@{K}"] } ] }
+    { "kernel": "matvec_vec", "when": "@{K} % @{vec} == 0 && min(alignof(@{A}), alignof(@{x})) >= @{vec}*@{elem}", "grid": ["cdiv(@{M}, @{rows})", @{split}], "block": [@{threads}],
+      "args": ["@{A}", "@{x}", "@{y}", "parts", @{extra}"@{M}", "@{K}", "@{columns}"] },
+    { "kernel": "matvec_one", "when": "!(@{K} % @{vec} == 0 && min(alignof(@{A}), alignof(@{x})) >= @{vec}*@{elem})", "grid": ["cdiv(@{M}, @{rows})", @{split}], "block": [@{threads}],
+      "args": ["@{A}", "@{x}", "@{y}", "parts", @{extra}"@{M}", "@{K}", "@{columns}"] },
+    { "kernel": "sum_parts", "when": "@{split} > 1", "grid": ["cdiv(@{M}, 64)"], "block": [64],
+      "args": ["parts", "@{y}", @{extra}"@{M}", "@{columns}"] } ],
+  "workspace": { "parts": { "bytes": "4*@{split}*@{M}", "init": "none" } } }
 */
-// y = A * x. A block takes kRows rows; its threads stride along them in vectors, with kUnroll vectors
-// of x and of every row on their way at once. A piece of x is loaded once for all rows of the block.
+// y = epilogue(A * x). A block takes kRows rows; its threads stride along them in vectors, with kUnroll
+// vectors of x and of every row on their way at once. A piece of x is loaded once for all rows of the
+// block. kSplit blocks share the K of a row; a second launch adds up their sums.
 #include <cute/tensor.hpp>
 
 using namespace cute;
@@ -17,11 +21,15 @@ constexpr int kVec = @{vec};
 constexpr int kRows = @{rows};
 constexpr int kUnroll = @{unroll};
 constexpr bool kStream = @{stream};
+constexpr int kSplit = @{split};
+
+@{part:epilogue}
 
 @{part:stream_load}
 
 template <int kWidth>
-__device__ void matvec(const T *A, const T *x, T *y, int M, int K)
+__device__ void matvec(const T *A, const T *x, T *y, float *parts, const Extra &extra, int M, int K,
+                       int columns)
 {
     using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
     using Load = Copy_Atom<conditional_t<kStream, StreamLoad<V>, UniversalCopy<V>>, T>;
@@ -34,12 +42,17 @@ __device__ void matvec(const T *A, const T *x, T *y, int M, int K)
     Tensor gX = local_tile(mX, Shape<Int<kWidth>>{}, make_coord(_));
     Tensor rA = make_tensor<T>(Shape<Int<kWidth>, Int<kRows>, Int<kUnroll>>{});
     Tensor rX = make_tensor<T>(Shape<Int<kWidth>, Int<kUnroll>>{});
+    // `part_sum` adds up at most 256 terms before they go to `sum`: short chains round less.
+    Tensor part_sum = make_tensor<float>(Shape<Int<kRows>>{});
     Tensor sum = make_tensor<float>(Shape<Int<kRows>>{});
-    int first = blockIdx.x * kRows, count = K / kWidth;
+    constexpr int kChain = 256 / (kUnroll * kWidth);
+    int share = ceil_div(K / kWidth, kSplit), from = blockIdx.y * share;
+    int first = blockIdx.x * kRows, count = min(K / kWidth, from + share), step = 0;
     auto row = [&](int m) { return min(first + m, M - 1); }; // the last row again where there is none
 
+    clear(part_sum);
     clear(sum);
-    for (int i = threadIdx.x; i < count; i += kThreads * kUnroll) {
+    for (int i = from + threadIdx.x; i < count; i += kThreads * kUnroll) {
         CUTE_UNROLL
         for (int k = 0; k < kUnroll; k++)
             if (i + k * kThreads < count) {
@@ -55,10 +68,17 @@ __device__ void matvec(const T *A, const T *x, T *y, int M, int K)
                 for (int m = 0; m < kRows; m++)
                     CUTE_UNROLL
                     for (int j = 0; j < kWidth; j++)
-                        sum(m) += float(rA(j, m, k)) * float(rX(j, k));
+                        part_sum(m) += float(rA(j, m, k)) * float(rX(j, k));
+        if (++step % kChain == 0)
+            CUTE_UNROLL
+            for (int m = 0; m < kRows; m++) {
+                sum(m) += part_sum(m);
+                part_sum(m) = 0;
+            }
     }
     CUTE_UNROLL
     for (int m = 0; m < kRows; m++) {
+        sum(m) += part_sum(m);
         CUTE_UNROLL
         for (int d = 16; d > 0; d /= 2)
             sum(m) += __shfl_xor_sync(~0u, sum(m), d);
@@ -71,18 +91,38 @@ __device__ void matvec(const T *A, const T *x, T *y, int M, int K)
         CUTE_UNROLL
         for (int w = 0; w < kWarps; w++)
             v += part[w][threadIdx.x];
-        y[first + threadIdx.x] = T(v);
+        int m = first + threadIdx.x;
+        if constexpr (kSplit > 1)
+            parts[int64_t(blockIdx.y) * M + m] = v;
+        else
+            y[m] = T(epilogue(v, extra, m, m % columns));
     }
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    matvec_vec(const T *__restrict__ A, const T *__restrict__ x, T *__restrict__ y, int M, int K)
+    matvec_vec(const T *__restrict__ A, const T *__restrict__ x, T *__restrict__ y, float *parts,
+               @{params}int M, int K, int columns)
 {
-    matvec<kVec>(A, x, y, M, K);
+    matvec<kVec>(A, x, y, parts, Extra{@{data}}, M, K, columns);
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    matvec_one(const T *__restrict__ A, const T *__restrict__ x, T *__restrict__ y, int M, int K)
+    matvec_one(const T *__restrict__ A, const T *__restrict__ x, T *__restrict__ y, float *parts,
+               @{params}int M, int K, int columns)
 {
-    matvec<1>(A, x, y, M, K);
+    matvec<1>(A, x, y, parts, Extra{@{data}}, M, K, columns);
+}
+
+// Adds up the sums that kSplit blocks made of each row.
+extern "C" __global__ void __launch_bounds__(64)
+    sum_parts(const float *parts, T *y, @{params}int M, int columns)
+{
+    int m = blockIdx.x * 64 + threadIdx.x;
+    if (m >= M)
+        return;
+    float v = 0;
+    CUTE_UNROLL
+    for (int s = 0; s < kSplit; s++)
+        v += parts[int64_t(s) * M + m];
+    y[m] = T(epilogue(v, Extra{@{data}}, m, m % columns));
 }

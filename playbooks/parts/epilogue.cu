@@ -5,8 +5,8 @@ struct Extra {
     @{fields}
 };
 
-// v is the product's element n of a row; `at` is where it lies in C.
-__device__ float epilogue(float v, const Extra &e, int64_t at, int n)
+// v is the product's element n of row m; `at` is where it lies in C.
+__device__ float epilogue(float v, const Extra &e, int64_t at, int n, int m = 0)
 {
     return @{epilogue};
 }
@@ -15,7 +15,7 @@ __device__ float epilogue(float v, const Extra &e, int64_t at, int n)
 __device__ float finish(float v, const Extra &e, int64_t first, int m, int n, int M, int N)
 {
     if constexpr (@{reads})
-        return m < M && n < N ? epilogue(v, e, first + int64_t(m) * N + n, n) : 0.f;
+        return m < M && n < N ? epilogue(v, e, first + int64_t(m) * N + n, n, m) : 0.f;
     else
-        return epilogue(v, e, 0, 0);
+        return epilogue(v, e, 0, n, m);
 }

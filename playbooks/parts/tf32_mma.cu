@@ -103,6 +103,8 @@ __device__ void mma_gemm(float *smem, const float *A, const float *B, float *out
     int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     int m0 = warp / S::kWarpsN * (S::kBM / S::kWarpsM), n0 = warp % S::kWarpsN * (S::kBN / S::kWarpsN);
     int2 share = share_of_k(K);
+    if (is_masked(tile.x * S::kBM, S::kBM, tile.y * S::kBN, S::kBN))
+        share.y = share.x;
     A += int64_t(blockIdx.y) * M * K;
     B += int64_t(blockIdx.y) * N * K;
     float *smem_b = smem + S::kStages * S::kSizeA;

@@ -4,12 +4,12 @@
  * It keeps nothing between calls. Its proposals depend only on the author facts of the request: the
  * task, the candidate in question, all candidates tried and their verdicts. So a resumed or
  * replayed run is the same run. A point is one choice for all settings of a playbook. Each move
- * ends with the code of its point, such as "[softmax 1.0.2]" (playbook/book/book.h), and a later
- * call reads from these codes which points were tried.
+ * ends with the label of its point, such as "[softmax 1.0.2]" (playbook/book/book.h), and a later
+ * call reads from these labels which points were tried.
  *
  * If the kernel in question has settings of its own (source/settings.h), for example because the
  * user gave it with --from, the author first tries their values. The point is then a choice for
- * these settings, and the move ends with a code such as "[settings 1.0]".
+ * these settings, and the move ends with a label such as "[settings 1.0]".
  *
  *      code, repair, debug   the whole file for the next point, or STOP when none is left
  *      plan, advise          the next point in words, with the lines that the coder changes
@@ -75,7 +75,8 @@ struct proposal {
     struct playbook own;
     struct pb_binding binding;
     struct pb_point point;
-    char kind[24], move[160]; /* the move ends with the point's code */
+    bool remembered;          /* the point comes from memory */
+    char kind[24], move[160]; /* the move ends with the point's label */
 };
 
 static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
@@ -84,7 +85,8 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
     const struct pb_setting *s = &x->pb->settings[changed];
     playbook_code(x->pb, &x->point, &code);
     if (!base) {
-        strbuf_addf(&sb, "playbook %s, starting point", x->pb->name);
+        strbuf_addf(&sb, "playbook %s, %s", x->pb->name,
+                    x->remembered ? "a point from memory" : "starting point");
         snprintf(x->kind, sizeof x->kind, "algorithm");
     } else {
         for (uint32_t i = 0; i < x->pb->nsettings; i++) {
@@ -102,7 +104,7 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
     strbuf_release(&code);
 }
 
-/* If the advice contains the code of a point, the coder writes the kernel for that point. */
+/* If the advice contains the label of a point, the coder writes the kernel for that point. */
 static bool follow_advice(struct proposal *x, const json_t *facts)
 {
     struct pb_point p;
@@ -120,6 +122,43 @@ static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_po
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
     return (passes(node) && playbook_uncode(pb, facts_text(node, "move"), out)) ||
            (best && playbook_uncode(pb, facts_text(best, "move"), out));
+}
+
+/* Reads a remembered point. Settings that the point does not name keep their start. Returns false
+ * if it names a setting or a value that the playbook does not have (any more). */
+static bool read_remembered(const struct playbook *pb, const json_t *settings,
+                            const struct pb_point *start, struct pb_point *out)
+{
+    size_t named = 0;
+    *out = *start;
+    for (uint32_t i = 0; i < pb->nsettings; i++) {
+        const struct pb_setting *s = &pb->settings[i];
+        const json_t *v = json_object_get(settings, s->name);
+        uint32_t k = 0;
+        while (v && k < s->n && s->values[k] != json_integer_value(v))
+            k++;
+        if (v && k == s->n)
+            return false;
+        out->at[i] = v ? (uint8_t)k : out->at[i];
+        named += v != NULL;
+    }
+    return named == json_object_size(settings);
+}
+
+/* The remembered points of this playbook as trials. Only the ratios of their times mean something.
+ */
+static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
+                       struct pb_trial_vec *out)
+{
+    const json_t *points = json_object_get(facts, "memory");
+    for (size_t i = 0; i < json_array_size(points); i++) {
+        const json_t *j = json_array_get(points, i);
+        double gain = json_number_value(json_object_get(j, "gain"));
+        struct pb_point p;
+        if (str_eq(facts_text(j, "playbook"), pb->name) && gain > 0 &&
+            read_remembered(pb, json_object_get(j, "settings"), start, &p))
+            *vec_push(out) = (struct pb_trial){p, 1 / gain};
+    }
 }
 
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
@@ -143,7 +182,11 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
     if (!found) {
         const struct pb_point *from = *known ? &base : &start;
         int stage = MAX(playbook_stage(facts_text(facts, "stage")), 0);
-        found = playbook_next(x->pb, &x->binding, &tried, from, stage, *k, &x->point, &changed);
+        struct pb_trial_vec hints = VEC_INIT;
+        read_hints(x->pb, facts, &start, &hints);
+        found = playbook_next_hinted(x->pb, &x->binding, &tried, &hints, from, stage, *k, &x->point,
+                                     &changed);
+        vec_release(&hints);
         if (found)
             describe(x, from, changed);
     }
@@ -180,7 +223,7 @@ static bool own_settings(struct proposal *x, const char *source)
     return n > 0;
 }
 
-/* Adds the point of a file that the user gave: its move has no code. */
+/* Adds the point of a file that the user gave: its move has no label. */
 static void add_given(const struct playbook *own, const json_t *facts, struct pb_trial_vec *tried)
 {
     const json_t *all = json_object_get(facts, "tried");
@@ -221,6 +264,78 @@ static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *
     return found;
 }
 
+/* ---- points from memory ---------------------------------------------------------------------- */
+
+/* How many of the remembered points the author tries before it goes on from the best kernel. */
+enum { REMEMBERED = 3 };
+
+static bool was_tried(const struct playbook *pb, const json_t *facts, const struct pb_point *p)
+{
+    struct pb_trial_vec tried = VEC_INIT;
+    bool found = false;
+    read_tried(pb, facts, &tried);
+    vec_each (struct pb_trial, t, &tried)
+        found |= memcmp(t->point.at, p->at, pb->nsettings) == 0;
+    vec_release(&tried);
+    return found;
+}
+
+static bool is_advised(const struct playbook_shelf *s, const json_t *facts)
+{
+    struct pb_point p;
+    vec_each (struct playbook, pb, &s->books)
+        if (playbook_uncode(pb, facts_text(facts, "advice"), &p))
+            return true;
+    return false;
+}
+
+static const struct playbook *find_book(const struct playbook_shelf *s, const char *name)
+{
+    vec_each (struct playbook, pb, &s->books)
+        if (str_eq(pb->name, name))
+            return pb;
+    return NULL;
+}
+
+/* Proposes the points that did best in earlier runs on similar tasks, as far as they fit this task.
+ * Points that were tried count, so at most REMEMBERED points of a run come from memory. */
+static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
+                               struct proposal *x, uint32_t *k)
+{
+    const json_t *points = json_object_get(facts, "memory");
+    unsigned seen = 0;
+    if (is_advised(s, facts))
+        return false;
+    for (size_t i = 0; i < json_array_size(points) && seen < REMEMBERED; i++) {
+        const json_t *j = json_array_get(points, i);
+        const struct playbook *pb = find_book(s, facts_text(j, "playbook"));
+        struct strbuf no = STRBUF_INIT(200);
+        struct pb_point base, start;
+        bool fits = pb && playbook_bind(pb, json_object_get(facts, "task"), arch, &x->binding, &no);
+        strbuf_release(&no);
+        if (!fits)
+            continue;
+        x->pb = pb;
+        start = playbook_start(pb, &x->binding);
+        if (read_remembered(pb, json_object_get(j, "settings"), &start, &x->point) &&
+            playbook_allows(pb, &x->binding, &x->point)) {
+            seen++;
+            if (!was_tried(pb, facts, &x->point) && (*k)-- == 0) {
+                bool known = base_of(pb, facts, &base);
+                x->remembered = true;
+                uint32_t first = 0; /* the first setting that differs */
+                while (known && first + 1 < pb->nsettings && x->point.at[first] == base.at[first])
+                    first++;
+                describe(x, known ? &base : NULL, first);
+                return true;
+            }
+        }
+        pb_binding_release(&x->binding);
+        x->pb = NULL;
+    }
+    return false;
+}
+
 /* ---- the next proposal of any kind ----------------------------------------------------------- */
 
 /* While no kernel has passed, the starting point of a playbook that was not tried yet comes before
@@ -252,8 +367,8 @@ static bool propose_other_start(const struct playbook_shelf *s, const json_t *fa
     return false;
 }
 
-/* Proposes the next point. Values of the kernel's own settings come first, then points of the best
- * kernel's playbook, then points of the other playbooks that fit. */
+/* Proposes the next point. Values of the kernel's own settings come first, then points from memory,
+ * then points of the best kernel's playbook, then points of the other playbooks that fit. */
 static bool propose(const struct playbook_shelf *s, const json_t *facts, struct proposal *x,
                     bool *fits, struct strbuf *why)
 {
@@ -261,6 +376,8 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
     uint32_t arch = arch_number(facts_text(facts, "arch")), fitting = 0, templates = 0;
     uint32_t k = (uint32_t)json_integer_value(json_object_get(facts, "proposal"));
     if (propose_settings(x, facts, &k))
+        return true;
+    if (propose_remembered(s, facts, arch, x, &k))
         return true;
     if (!json_object_get(facts, "best") && k == 0 && propose_other_start(s, facts, arch, x))
         return true;

@@ -147,15 +147,44 @@ static json_t *with_update_apart(const json_t *task)
 
 /* ---- any graph ------------------------------------------------------------------------------- */
 
+struct templates {
+    const struct playbook_shelf *shelf;
+    uint32_t arch;
+};
+
+/* Writes the first kernel of the first playbook that fits a part of a task. */
+static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
+{
+    const struct templates *t = ctx;
+    vec_each (struct playbook, pb, &t->shelf->books) {
+        struct pb_binding b;
+        struct strbuf no = STRBUF_INIT(200);
+        struct err err = ERR_INIT;
+        bool fits = pb->part && playbook_bind(pb, task, t->arch, &b, &no);
+        strbuf_release(&no);
+        if (!fits)
+            continue;
+        struct pb_point p = playbook_start(pb, &b);
+        strbuf_clear(source);
+        bool ok = playbook_expand(pb, &b, &p, source, &err) == 0;
+        pb_binding_release(&b);
+        if (ok)
+            return true;
+    }
+    return false;
+}
+
 /* Binds the texts of kernels that are written from the task's graph. */
-static bool bind_graph(struct graph *g, struct pb_binding *out, struct strbuf *why)
+static bool bind_graph(struct graph *g, const struct generate_templates *t, struct pb_binding *out,
+                       struct strbuf *why)
 {
     struct generated x = GENERATED_INIT;
     struct err err = ERR_INIT;
-    bool ok = generate(g, &x, &err) == 0;
+    bool ok = generate(g, t, &x, &err) == 0;
     if (ok) {
         bind_text(out, "plan", x.plan.buf);
         bind_text(out, "includes", x.includes.buf);
+        bind_text(out, "templates", x.templates.buf);
         bind_text(out, "overloads", x.overloads.buf);
         bind_text(out, "kernels", x.kernels.buf);
         out->elem = 4;
@@ -166,8 +195,11 @@ static bool bind_graph(struct graph *g, struct pb_binding *out, struct strbuf *w
     return ok;
 }
 
-static bool bind_any(const json_t *task, struct pb_binding *out, struct strbuf *why)
+static bool bind_any(const struct playbook *pb, const json_t *task, uint32_t arch,
+                     struct pb_binding *out, struct strbuf *why)
 {
+    struct templates own = {pb->shelf, arch};
+    const struct generate_templates t = {task, pb->shelf ? write_part : NULL, &own};
     const json_t *j = json_object_get(task, "graph");
     struct err err = ERR_INIT;
     struct graph g;
@@ -178,7 +210,7 @@ static bool bind_any(const json_t *task, struct pb_binding *out, struct strbuf *
             strbuf_addf(why, "its graph cannot be read: %s", err.msg);
             return false;
         }
-        ok = bind_graph(&g, out, why);
+        ok = bind_graph(&g, &t, out, why);
         graph_release(&g);
         return ok;
     }
@@ -187,9 +219,16 @@ static bool bind_any(const json_t *task, struct pb_binding *out, struct strbuf *
     else if (!m.readable)
         strbuf_adds(why, "it has neither a graph nor a PyTorch expression");
     else
-        ok = bind_graph(&m.g, out, why);
+        ok = bind_graph(&m.g, &t, out, why);
     meaning_release(&m);
     return ok;
+}
+
+/* May the playbook's product or convolution round its operands to TF32? */
+static bool may_use_tf32(const struct playbook *pb, const json_t *task)
+{
+    return json_is_true(json_object_get(task, "allow_tf32")) ||
+           (str_eq(pb->class, "conv") && json_is_true(json_object_get(task, "allow_tf32_convs")));
 }
 
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
@@ -207,7 +246,7 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
     }
     const struct pb_op *any = op_called(pb, "*");
     if (any && str_eq(facts_text(any->texts, "from"), "graph")) {
-        bool fits = bind_any(task, out, why);
+        bool fits = bind_any(pb, task, arch, out, why);
         if (!fits)
             pb_binding_release(out);
         return fits;
@@ -217,11 +256,13 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
     meaning_read(&m, apart ? apart : task); /* if it fails, m.why says why */
     out->in_place = apart;
     bind_text(out, "restrict", restricted(out));
-    bind_text(out, "tf32", json_is_true(json_object_get(task, "allow_tf32")) ? "1" : "0");
+    bind_text(out, "tf32", may_use_tf32(pb, task) ? "1" : "0");
     bool ok = bind_meaning(pb, &m, out, why);
     meaning_release(&m);
     json_decref(apart);
-    if (!ok)
+    if (ok)
+        guess_starts(pb, task, out);
+    else
         pb_binding_release(out);
     return ok;
 }

@@ -123,6 +123,24 @@ size_t source_settings(const char *source, size_t len, struct source_setting out
     return n;
 }
 
+uint32_t source_broken_setting(const char *source, size_t len, char name[SETTING_MAX_NAME])
+{
+    static const char mark[] = "// hone:";
+    uint32_t number = 1;
+    for (size_t i = 0; i < len; number++) {
+        struct source_setting s = {0};
+        const char *end = memchr(source + i, '\n', len - i), *from = source + i;
+        size_t line = end ? (size_t)(end - from) : len - i;
+        const char *at = memmem(from, line, mark, sizeof mark - 1);
+        if (at && read_constant(from, (size_t)(at - from), &s) && !read_line(from, line, &s)) {
+            snprintf(name, SETTING_MAX_NAME, "%s", s.name);
+            return number;
+        }
+        i += line + 1;
+    }
+    return 0;
+}
+
 void source_settings_apply(const char *source, size_t len, const struct source_setting *s, size_t n,
                            const uint8_t *at, struct strbuf *out)
 {

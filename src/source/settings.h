@@ -27,6 +27,9 @@ struct source_setting {
  * a setting if it does not have the form above, if it has fewer than two values or more than
  * SETTING_MAX_VALUES (with the current one), or if an earlier setting has the same name. */
 size_t source_settings(const char *source, size_t len, struct source_setting out[SETTING_MAX]);
+/* Returns the number of the first line that has a constant and "// hone:", but is not a setting
+ * because of its list of values. Writes the constant's name. Returns 0 if there is no such line. */
+uint32_t source_broken_setting(const char *source, size_t len, char name[SETTING_MAX_NAME]);
 /* Appends the source to `out`. The value of setting i becomes s[i].values[at[i]]. */
 void source_settings_apply(const char *source, size_t len, const struct source_setting *s, size_t n,
                            const uint8_t *at, struct strbuf *out);

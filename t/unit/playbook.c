@@ -332,6 +332,7 @@ static void test_bad_playbooks(void **state)
         {"\"about\"", "\"abuot\"", "'abuot' means nothing"},
         {"\"start\": 64", "\"start\": 65", "the start of 'threads'"},
         {"[32, 64,", "[64, 32,", "ascending"},
+        {"\"start\": 64", "\"guess\": 64, \"start\": 64", "the guess of 'threads'"},
         {"\"structure\"", "\"stucture\"", "not 'stucture'"},
         {"\"io\": \"in\"", "\"io\": \"both\"", "not 'both'"},
         {"float32", "float31", "not a dtype"},
@@ -643,6 +644,8 @@ static void test_odd_tasks(void **state)
         {"gemm_sm80", "", "x @ w.T", "x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
          ".T turn matrices"},
         {"gemm_sm80", "", "x @ w.mT", "x float16 Z,M,K; w float16 1,N,K; y float16 Z,M,N out",
+         NULL},
+        {"gemm_sm80", "", "x @ w.mT", "x float16 M,K; w float16 Z,N,K; y float16 Z,M,N out",
          "not matrices"},
         {"gemm_sm80", "", "x @ w.mT", "x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
          NULL},
@@ -703,10 +706,93 @@ static void test_products_of_float32(void **state)
     json_decref(task);
 }
 
+/* The dense template takes every convolution that is not depthwise, and begins with tiles that suit
+ * the largest timed shape. */
+static void test_convolutions(void **state)
+{
+    static const struct {
+        const char *torch, *tensors, *want; /* in the kernel; or the reason, after a '!' */
+    } cases[] = {
+        {"F.relu(F.conv2d(x, w, b, stride=2, padding=(1, 0), dilation=3))",
+         "x float32 N,C,H,W; w float32 O,C,3,5; b float32 O; y float32 N,O,(H-5)/2+1,(W-13)/2+1 "
+         "out",
+         "kGapD = 1, kGapH = 3, kGapW = 3"},
+        {"F.conv2d(x, w, padding=1, groups=4)",
+         "x float32 N,4*C,H,W; w float32 4*O,C,3,3; y float32 N,4*O,H,W out", "kBM = 64"},
+        {"F.conv1d(x, w) * s.view(-1, 1)",
+         "x float32 N,C,L; w float32 O,C,7; s float32 O; y float32 N,O,L-6 out",
+         "kWindowD = 1, kWindowH = 1, kWindowW = 7"},
+        {"F.conv3d(x, w)",
+         "x float32 N,C,D,H,W; w float32 O,C,3,3,3; y float32 N,O,D-2,H-2,W-2 out", "kBM = 128"},
+        {"F.conv1d(x, w, groups=C)", "x float32 N,C,L; w float32 C,1,3; y float32 N,C,L-2 out",
+         "!depthwise"},
+        {"F.conv1d(x, w) + F.conv1d(x, v)",
+         "x float32 N,C,L; w float32 O,C,3; v float32 O,C,3; y float32 N,O,L-2 out",
+         "!not just one convolution"},
+        {"F.conv1d(x, w)", "x float32 N,C,L; w float32 O,C,65; y float32 N,O,L-64 out",
+         "!known size"},
+        {"F.conv1d(x, w).sum(-1)", "x float32 N,C,L; w float32 O,C,3; y float32 N,O out", "!"},
+        {"F.conv1d(x, w)", "x float16 N,C,L; w float16 O,C,3; y float16 N,O,L-2 out", "!float16"},
+    };
+    struct fixture *f = *state;
+    built_in(f, "elementwise");
+    const struct playbook *pb = rig_book(f->shelf, "conv_tf32");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(1000), out = STRBUF_INIT(1 << 20);
+        json_t *task = rig_facts("", cases[i].torch, cases[i].tensors);
+        bool fails = cases[i].want[0] == '!';
+        json_object_set_new(task, "workloads",
+                            json_pack("[{s:s, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i}}]", "role",
+                                      "time", "axes", "N", 16, "C", 64, "O",
+                                      strstr(cases[i].tensors, "4*O") ? 64 : 128, "D", 16, "H", 64,
+                                      "W", 64, "L", 4096));
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits == fails)
+            fail_msg("'%s': %s", cases[i].torch, fits ? "fits" : why.buf);
+        if (fits) {
+            struct pb_point p = playbook_start(pb, &b);
+            assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+            pb_binding_release(&b);
+        }
+        if (!strstr(fits ? out.buf : why.buf, cases[i].want + fails))
+            fail_msg("'%s' has no '%s': %s", cases[i].torch, cases[i].want, why.buf);
+        json_decref(task);
+        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+}
+
+/* Convolutions may use TF32 if the task allows it for convolutions; products may not. A convolution
+ * beside other work is a launch of the template in the generated file. */
+static void test_convolution_in_a_graph(void **state)
+{
+    struct fixture *f = *state;
+    json_t *task = rig_facts("", "F.conv1d(F.relu(x), w).amax(-1)",
+                             "x float32 N,C,L; w float32 O,C,3; y float32 N,O out");
+    struct pb_binding b;
+    struct strbuf why = STRBUF_INIT(1000), out = STRBUF_INIT(8 << 20);
+    built_in(f, "elementwise");
+    json_object_set_new(task, "allow_tf32_convs", json_true());
+    const struct playbook *pb = rig_book(f->shelf, "generate");
+    assert_true(playbook_bind(pb, task, 90, &b, &why));
+    struct pb_point p = playbook_start(pb, &b);
+    assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+    assert_non_null(strstr(out.buf, "::pack_weights\""));
+    assert_non_null(strstr(out.buf, "kProducts = 1 ? 1 : 3"));
+    assert_null(strstr(out.buf, "extern \"C\" __global__ void __launch_bounds__(256)\n    pack"));
+    pb_binding_release(&b);
+    json_decref(task);
+    strbuf_release(&why);
+    strbuf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_products_of_float32, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broadcast, set_up, tear_down),

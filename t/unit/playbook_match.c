@@ -460,6 +460,166 @@ static void test_products_of_float32(void **state)
     }
 }
 
+/* Without a batch in the second operand, several axes are rows, columns or terms. `sizes` are those
+ * of the result's tensor, as the template sees it. */
+static void test_products_of_views(void **state)
+{
+    static const struct {
+        const char *spec, *text, *op, *epilogue, *sizes;
+    } good[] = {
+        {"x float32 A,M,K; w float32 K,N; y float32 A,M,N out", "x @ w", "gemm_nn", "v", "1,A*M,N"},
+        {"x float32 A,B,M,K; w float32 K,N; y float32 A,B,M,N out",
+         "torch.einsum('abmk,kn->abmn', x, w)", "gemm_nn", "v", "1,A*B*M,N"},
+        {"x float32 M,K; w float32 N,D,K; y float32 M,N,D out", "torch.einsum('mk,ndk->mnd', x, w)",
+         "gemm_nt", "v", "1,M,D*N"},
+        {"x float32 K,A,M; w float32 K,N; y float32 A,M,N out", "torch.einsum('kam,kn->amn', x, w)",
+         "gemm_tn", "v", "1,A*M,N"},
+        {"x float32 M,K,L; w float32 K,L,N; y float32 M,N out", "torch.einsum('mkl,kln->mn', x, w)",
+         "gemm_nn", "v", "1,M,N"},
+        {"x float32 A,M,K; w float32 K,N; b float32 N; y float32 A,M,N out",
+         "(x.view(A * M, K) @ w + b).view(A, M, N)", "gemm_nn", "(v + float(e.v2[n]))", "1,A*M,N"},
+        {"x float32 A,M,K; w float32 K,N; r float32 A,M,N; y float32 A,M,N out",
+         "(x.view(A * M, K) @ w).view(A, M, N) * r", "gemm_nn", "(v * float(e.v2[at]))", "1,A*M,N"},
+        {"x float32 A,M,K; w float32 1,K,N; y float32 A,M,N out", "x @ w", "gemm_nn", "v",
+         "1,A*M,N"},
+        {"x float32 A,B,M,K; w float32 A,B,K,N; y float32 A,B,M,N out",
+         "torch.bmm(x.flatten(0, 1), w.flatten(0, 1)).view(A, B, M, N)", "gemm_nn", "v", "A*B,M,N"},
+    };
+    static const struct {
+        const char *spec, *text;
+    } bad[] = {
+        {"x float32 A,M,K; w float32 K,N; y float32 M,A,N out", "(x @ w).transpose(0, 1)"},
+        {"x float32 A,M,K; w float32 K,N; y float32 M,A,N out", "x.transpose(0, 1) @ w"},
+        {"x float32 M,K,L; w float32 L,K,N; y float32 M,N out",
+         "torch.einsum('mkl,lkn->mn',,x,,w)"},
+        /* One value of b for each n, but then n is two axes. */
+        {"x float32 M,K; w float32 K,D*H; b float32 H; y float32 M,D,H out",
+         "(x @ w).view(M, D, H) + b"},
+        {"x float32 1,K; w float32 K,N; b float32 M,1; y float32 M,N out", "x @ w + b"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        char sizes[128];
+        struct found f;
+        look(&f, *state, "gemm_f32", good[i].text, good[i].spec);
+        if (!f.op)
+            fail_msg("%s: %s", good[i].text, f.why.buf);
+        assert_string_equal(f.op->name, good[i].op);
+        assert_string_equal(rig_text(&f.b, "epilogue"), good[i].epilogue);
+        assert_string_equal(shape_text(f.x.seen, 2, sizes), good[i].sizes);
+        look_away(&f);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        must_not_find(*state, "gemm_f32", bad[i].text, bad[i].spec, "");
+}
+
+/* An epilogue may use the indices of rows and columns. If it ignores the product in part of the
+ * elements, the matcher says which are left. */
+static void test_masked_products(void **state)
+{
+    static const char square[] = "x float32 N,N; w float32 N,N; y float32 N,N out";
+    static const char batch[] = "x float32 B,M,K; w float32 B,K,N; y float32 B,M,N out";
+    static const char no[] = "-1099511627776LL", none[] = "1099511627776LL";
+    static const struct {
+        const char *spec, *text, *from, *to;
+    } good[] = {
+        {square, "torch.triu(x @ w)", "0LL", none},
+        {square, "torch.tril(x @ w)", no, "0LL"},
+        {square, "torch.tril(x @ w, -2) * 3", no, "-2LL"},
+        {batch, "torch.triu(x @ w, 5)", "5LL", none},
+        {batch, "torch.triu(torch.tril(torch.relu(x @ w), 4), -4)", "-4LL", "4LL"},
+        {square, "x @ w + torch.triu(x @ w)", no, none},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct found f;
+        look(&f, *state, "gemm_f32", good[i].text, good[i].spec);
+        if (!f.op)
+            fail_msg("%s: %s", good[i].text, f.why.buf);
+        assert_string_equal(rig_text(&f.b, "keep_from"), good[i].from);
+        assert_string_equal(rig_text(&f.b, "keep_to"), good[i].to);
+        look_away(&f);
+    }
+    /* m counts the rows of all matrices there, not those of one. */
+    must_not_find(*state, "gemm_f32", "torch.triu(x @ w)",
+                  "x float32 B,M,K; w float32 K,N; y float32 B,M,N out", "");
+}
+
+/* The settings to begin with follow the sizes of the timed shape. */
+static void test_guesses_for_products(void **state)
+{
+    static const struct {
+        const char *book, *spec;
+        int m, n, k;
+        const char *setting;
+        int64_t value;
+    } cases[] = {
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 256, 256, 524288,
+         "split", 32},
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4096, 4096,
+         "split", 1},
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 128, 128, 512,
+         "split", 1},
+        {"gemm_3tf32_sm80", "x float32 M,K; w float32 K,N; y float32 M,N out", 256, 256, 524288,
+         "split", 16},
+        {"matvec", "x float32 M,K; w float32 K,1; y float32 M,1 out", 2048, 1, 1048576, "split", 1},
+        {"matvec", "x float32 M,K; w float32 K,1; y float32 M,1 out", 2048, 1, 1048576, "rows", 4},
+        {"matvec", "x float32 M,K; w float32 K,1; y float32 M,1 out", 4, 1, 1048576, "split", 128},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct playbook *pb = rig_book(*state, cases[i].book);
+        json_t *facts = rig_facts("", "x @ w", cases[i].spec);
+        json_object_set_new(facts, "workloads",
+                            json_pack("[{s:s, s:{s:i, s:i, s:i}}]", "role", "time", "axes", "M",
+                                      cases[i].m, "N", cases[i].n, "K", cases[i].k));
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400);
+        if (!playbook_bind(pb, facts, 90, &b, &why))
+            fail_msg("%s: %s", cases[i].book, why.buf);
+        struct pb_point p = playbook_start(pb, &b);
+        for (uint32_t k = 0; k < pb->nsettings; k++)
+            if (str_eq(pb->settings[k].name, cases[i].setting))
+                assert_int_equal(pb->settings[k].values[p.at[k]], cases[i].value);
+        pb_binding_release(&b);
+        strbuf_release(&why);
+        json_decref(facts);
+    }
+}
+
+/* A matrix of one column or row is a vector. */
+static void test_matrix_and_vector(void **state)
+{
+    static const struct {
+        const char *spec, *text, *epilogue, *columns;
+    } good[] = {
+        {"x float32 M,K; w float32 K; y float32 M out", "x @ w", "v", "(M)"},
+        {"x float32 M,K; w float32 K,1; y float32 M,1 out", "x @ w", "v", "(1)"},
+        {"x float16 1,K; w float16 N,K; b float16 N; y float16 1,N out", "F.linear(x, w, b)",
+         "(v + float(e.v2[n]))", "(N)"},
+        {"x float32 B,M,K; w float32 K; b float32 M; y float32 B,M out", "x @ w + b",
+         "(v + float(e.v2[n]))", "(M)"},
+        {"x float32 M,K; w float32 K,1; b float32 M,1; y float32 M,1 out", "x @ w + b",
+         "(v + float(e.v2[at]))", "(1)"},
+    };
+    static const struct {
+        const char *spec, *text;
+    } bad[] = {
+        {"x float32 M,K; w float32 K,N; y float32 M,N out", "x @ w"},
+        {"x float32 K,M; w float32 K,1; y float32 M,1 out", "x.T @ w"},
+        {"x float32 1,K; w float32 K,N; y float32 1,N out", "x @ w"},
+        {"x float32 B,M,K; w float32 B,K,1; y float32 B,M,1 out", "x @ w"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct found f;
+        look(&f, *state, "matvec", good[i].text, good[i].spec);
+        if (!f.op)
+            fail_msg("%s: %s", good[i].text, f.why.buf);
+        assert_string_equal(rig_text(&f.b, "epilogue"), good[i].epilogue);
+        assert_string_equal(rig_text(&f.b, "columns"), good[i].columns);
+        look_away(&f);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        must_not_find(*state, "matvec", bad[i].text, bad[i].spec, "");
+}
+
 static void test_permutations(void **state)
 {
     static const struct {
@@ -744,11 +904,20 @@ static void test_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expressions),  cmocka_unit_test(test_types),
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_axes),
-        cmocka_unit_test(test_products),     cmocka_unit_test(test_products_of_float32),
-        cmocka_unit_test(test_permutations), cmocka_unit_test(test_views),
-        cmocka_unit_test(test_forms),        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_axes),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_products_of_float32),
+        cmocka_unit_test(test_products_of_views),
+        cmocka_unit_test(test_masked_products),
+        cmocka_unit_test(test_guesses_for_products),
+        cmocka_unit_test(test_matrix_and_vector),
+        cmocka_unit_test(test_permutations),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_norms),
         cmocka_unit_test(test_bounds),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

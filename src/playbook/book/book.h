@@ -32,6 +32,7 @@ struct pb_setting {
     int stage;                     /* 0 structure, 1 movement, 2 pipelining, 3 tuning */
     int64_t values[PB_MAX_VALUES]; /* ascending */
     uint32_t n, start;             /* how many values; the index of the value to begin with */
+    const char *guess; /* NULL, or an expression with placeholders: see guess_starts() */
 };
 
 struct pb_tensor {
@@ -59,12 +60,17 @@ struct pb_op {
     const struct pb_signature *sig;
 };
 
+struct playbook_shelf;
+
 struct playbook {
+    const struct playbook_shelf *shelf; /* to which it belongs */
     const char *name, *about, *class, *template;
     json_t *root;
     uint32_t arch;  /* the least architecture on which it runs: 80, 90 */
     bool unordered; /* the kernel adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
+    bool part;      /* its file may be a part of a generated file, in a namespace */
+    bool first;     /* before the other playbooks that fit */
     bool last;      /* only for tasks that no other playbook fits */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
@@ -75,7 +81,8 @@ struct playbook {
 
 struct playbook_shelf {
     struct arena arena;
-    /* Sorted: those with `last` at the end, highest architecture first, then by name. */
+    /* Sorted: those with `first`, then the others, then those with `last`; among these the highest
+     * architecture first, then by name. */
     VEC(struct playbook) books;
 };
 
@@ -94,19 +101,29 @@ struct pb_binding {
     int64_t elem;  /* bytes of an element of the first output; if inputs broadcast, of the
                     * widest tensor */
     bool in_place; /* the output is one of the inputs */
+    /* Per setting: 0, or 1 more than the index of the value that suits the task's sizes. */
+    uint8_t guessed[PB_MAX_SETTINGS];
 };
-#define PB_BINDING_INIT                \
-    {                                  \
-        ARENA_INIT, VEC_INIT, 0, false \
+#define PB_BINDING_INIT                 \
+    {                                   \
+        ARENA_INIT, VEC_INIT, 0, false, \
+        {                               \
+            0                           \
+        }                               \
     }
 void pb_binding_release(struct pb_binding *b);
 
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
-/* The point with every setting at its start. If the requirements forbid this point, because the
- * elements are too wide, lowers one setting: the first for which that is enough. If no single
- * setting helps, returns the forbidden point. */
+/* For each setting with a `guess`, finds the value that suits the largest timed shape of the task:
+ * the greatest value that is not above the expression, or the least value. The expression may use
+ * the binding's texts and the values of the settings before it. A task without a timed shape, or an
+ * expression that has no value there, leaves the setting at its start. */
+void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
+/* The point with every setting at its guessed value, or else at its start. If the requirements
+ * forbid this point, because the elements are too wide, lowers one setting: the first for which
+ * that is enough. If no single setting helps, returns the forbidden point. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
@@ -141,5 +158,12 @@ VEC_DECL(pb_trial_vec, struct pb_trial);
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,
                    uint32_t k, struct pb_point *out, uint32_t *changed);
+
+/* The same with trials of other tasks as hints: a point with a value that is dominated in the hints
+ * comes after all other points. The times of hints are compared only with each other. */
+bool playbook_next_hinted(const struct playbook *pb, const struct pb_binding *b,
+                          const struct pb_trial_vec *tried, const struct pb_trial_vec *hints,
+                          const struct pb_point *base, int stage, uint32_t k, struct pb_point *out,
+                          uint32_t *changed);
 
 #endif

@@ -69,12 +69,14 @@ static int only_keys(const struct loading *l, const json_t *j, const char *point
 
 static int load_setting(const struct loading *l, const json_t *j, size_t i)
 {
-    static const char *const keys[] = {"name", "values", "start", "stage", "kind", "why", NULL};
+    static const char *const keys[] = {"name",  "values", "start", "guess",
+                                       "stage", "kind",   "why",   NULL};
     struct pb_setting *s = &l->pb->settings[i];
     char at[64];
     const json_t *name = json_object_get(j, "name"), *values = json_object_get(j, "values");
     const json_t *start = json_object_get(j, "start"), *stage = json_object_get(j, "stage");
     const json_t *kind = json_object_get(j, "kind"), *why = json_object_get(j, "why");
+    const json_t *guess = json_object_get(j, "guess");
     snprintf(at, sizeof at, "/settings/%zu", i);
     if (!json_is_object(j) || !json_is_string(name) || !is_name(json_string_value(name)))
         return bad(l, at, "a setting needs a name of letters, digits and _");
@@ -85,6 +87,9 @@ static int load_setting(const struct loading *l, const json_t *j, size_t i)
                    PB_MAX_VALUES);
     if (!json_is_string(stage) || !json_is_string(kind) || !json_is_string(why))
         return bad(l, at, "setting '%s' needs a stage, a kind and a why", json_string_value(name));
+    if (guess && !json_is_string(guess))
+        return bad(l, at, "the guess of '%s' is an expression, as a text", json_string_value(name));
+    s->guess = guess ? text_of(l, guess) : NULL;
     s->name = text_of(l, name);
     s->kind = text_of(l, kind);
     s->why = text_of(l, why);
@@ -327,9 +332,9 @@ static int check_start(const struct loading *l)
 
 static int load_json(const struct loading *l)
 {
-    static const char *const keys[] = {"about",    "class",   "ops",       "share",    "tensors",
-                                       "scalars",  "arch",    "unordered", "in_place", "last",
-                                       "settings", "require", NULL};
+    static const char *const keys[] = {"about",   "class", "ops",       "share",    "tensors",
+                                       "scalars", "arch",  "unordered", "in_place", "part",
+                                       "first",   "last",  "settings",  "require",  NULL};
     struct playbook *pb = l->pb;
     const json_t *root = pb->root, *about = json_object_get(root, "about");
     const json_t *class = json_object_get(root, "class"), *arch = json_object_get(root, "arch");
@@ -345,6 +350,8 @@ static int load_json(const struct loading *l)
     pb->arch = (uint32_t)json_integer_value(arch);
     pb->unordered = json_is_true(json_object_get(root, "unordered"));
     pb->in_place = json_is_true(json_object_get(root, "in_place"));
+    pb->part = json_is_true(json_object_get(root, "part"));
+    pb->first = json_is_true(json_object_get(root, "first"));
     pb->last = json_is_true(json_object_get(root, "last"));
     if (json_array_size(settings) > PB_MAX_SETTINGS || !json_array_size(settings))
         return bad(l, "/settings", "a playbook has 1 to %d settings", PB_MAX_SETTINGS);
@@ -434,6 +441,8 @@ static int by_demand(const void *x, const void *y)
     const struct playbook *a = x, *b = y;
     if (a->last != b->last)
         return a->last ? 1 : -1;
+    if (a->first != b->first)
+        return a->first ? -1 : 1;
     return a->arch != b->arch ? (a->arch > b->arch ? -1 : 1) : strcmp(a->name, b->name);
 }
 
@@ -453,6 +462,8 @@ int playbooks_open(struct playbook_shelf **out, const char *dir, struct err *err
     }
     if (s->books.n)
         qsort(s->books.items, s->books.n, sizeof *s->books.items, by_demand);
+    vec_each (struct playbook, pb, &s->books)
+        pb->shelf = s;
     *out = s;
     return 0;
 }

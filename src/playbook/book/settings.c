@@ -38,7 +38,7 @@ struct pb_point playbook_start(const struct playbook *pb, const struct pb_bindin
 {
     struct pb_point p = {{0}};
     for (uint32_t i = 0; i < pb->nsettings; i++)
-        p.at[i] = (uint8_t)pb->settings[i].start;
+        p.at[i] = b->guessed[i] ? b->guessed[i] - 1 : (uint8_t)pb->settings[i].start;
     for (uint32_t i = 0; i < pb->nsettings && !playbook_allows(pb, b, &p); i++) {
         struct pb_point lower = p;
         while (lower.at[i] && !playbook_allows(pb, b, &lower))
@@ -144,13 +144,25 @@ struct search {
     const struct pb_binding *b;
     const struct pb_trial_vec *tried;
     const struct pb_point *base;
+    const struct pb_trial_vec *hints;
     uint32_t order[PB_MAX_SETTINGS], n;
     uint32_t skip;
+    bool postponed; /* look only at points that the hints speak against, else only at others */
 };
+
+/* Is a value of the point dominated by the value of `base` in the hints? */
+static bool is_postponed(const struct search *x, const struct pb_point *p)
+{
+    for (uint32_t s = 0; s < x->pb->nsettings; s++)
+        if (p->at[s] != x->base->at[s] && dominated(x->pb, x->hints, x->base, s, p->at[s]))
+            return true;
+    return false;
+}
 
 static bool take(struct search *x, const struct pb_point *p)
 {
-    return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) && x->skip-- == 0;
+    return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) &&
+           is_postponed(x, p) == x->postponed && x->skip-- == 0;
 }
 
 /* Starting from p, tries the values of setting order[i], nearest first. For each value it then also
@@ -185,13 +197,25 @@ bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,
                    uint32_t k, struct pb_point *out, uint32_t *changed)
 {
-    struct search x = {.pb = pb, .b = b, .tried = tried, .base = base, .skip = k};
+    static const struct pb_trial_vec none = VEC_INIT;
+    return playbook_next_hinted(pb, b, tried, &none, base, stage, k, out, changed);
+}
+
+bool playbook_next_hinted(const struct playbook *pb, const struct pb_binding *b,
+                          const struct pb_trial_vec *tried, const struct pb_trial_vec *hints,
+                          const struct pb_point *base, int stage, uint32_t k, struct pb_point *out,
+                          uint32_t *changed)
+{
+    struct search x = {.pb = pb, .b = b, .tried = tried, .hints = hints, .base = base, .skip = k};
     x.n = order_settings(pb, stage, x.order);
-    for (uint32_t more = 0; more < 2; more++)
-        for (uint32_t i = 0; i < x.n; i++)
-            if (move_setting(&x, base, i, more, out)) {
-                *changed = x.order[i];
-                return true;
-            }
+    for (int pass = 0; pass < 2; pass++) {
+        x.postponed = pass;
+        for (uint32_t more = 0; more < 2; more++)
+            for (uint32_t i = 0; i < x.n; i++)
+                if (move_setting(&x, base, i, more, out)) {
+                    *changed = x.order[i];
+                    return true;
+                }
+    }
     return false;
 }

@@ -18,6 +18,7 @@
 #include "graph/reference/stores.h"
 #include "job/job.h"
 #include "playbook/generate/params.h"
+#include "playbook/generate/part.h"
 
 /* Outputs of one launch; more would need too many arguments. */
 enum { MAX_TOGETHER = 4 };
@@ -34,6 +35,8 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels; /* how many have been written */
+    const struct generate_templates *templates;
+    struct strbuf workspaces; /* of templates */
     struct err *err;
 };
 
@@ -266,6 +269,84 @@ static int write_launch(struct writer *w, struct launch *l)
     return rc;
 }
 
+/* ---- launches of templates --------------------------------------------------------------------
+ */
+
+static const char *name_by_id(void *ctx, const struct value *v)
+{
+    struct writer *w = ctx;
+    return arena_printf(&w->arena, "VAL%u", v->id);
+}
+
+static const char *name_by_slot(void *ctx, const struct value *v)
+{
+    struct writer *w = ctx;
+    return params_slot(&w->params, v);
+}
+
+static struct part part_of(struct writer *w, const struct sink *s,
+                           const char *(*name)(void *ctx, const struct value *v))
+{
+    return (struct part){.g = w->g,
+                         .stores = &w->stores,
+                         .sink = s,
+                         .whole = w->templates->task,
+                         .name = name,
+                         .ctx = w};
+}
+
+static bool template_fits(struct writer *w, const struct sink *s, struct strbuf *source,
+                          const char *(*name)(void *ctx, const struct value *v))
+{
+    struct part p = part_of(w, s, name);
+    if (!w->templates->write || !part_has_conv(&p, NULL))
+        return false;
+    json_t *task = part_task(&p);
+    bool fits = w->templates->write(w->templates->ctx, task, source);
+    json_decref(task);
+    return fits;
+}
+
+/* Marks the convolutions of launches that no template fits, and that are not a convolution alone:
+ * in a launch of its own, a template may fit it. Returns whether there are any. */
+static bool find_kept(struct writer *w, bool *keep)
+{
+    bool any = false;
+    vec_each (const struct sink, s, &w->stores.sinks) {
+        struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
+        struct part p = part_of(w, s, name_by_id);
+        bool alone = s->kind == SINK_VALUE && op_row(s->v->op)->kind == OPK_CONV;
+        if (!alone && !template_fits(w, s, &source, name_by_id))
+            any |= part_has_conv(&p, keep);
+        strbuf_release(&source);
+    }
+    return any;
+}
+
+/* Writes the launch of a sink by a template; false if none fits. */
+static bool write_template(struct writer *w, const struct sink *s)
+{
+    struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
+    struct part p = part_of(w, s, name_by_slot);
+    int n = -1;
+    if (w->templates->write && part_has_conv(&p, NULL)) {
+        part_calls(&p, &calls);
+        params_find(&w->params, calls.buf, s, 1);
+        if (template_fits(w, s, &source, name_by_slot))
+            n = part_add(source.buf, arena_printf(&w->arena, "c%u", w->kernels),
+                         w->params.slot_names, w->kernels == 0,
+                         &(struct part_texts){&w->out->plan, &w->workspaces, &w->out->includes,
+                                              &w->out->templates});
+    }
+    if (n > 0) {
+        w->kernels += (unsigned)n;
+        params_done(&w->params, s, 1);
+    }
+    strbuf_release(&source);
+    strbuf_release(&calls);
+    return n > 0;
+}
+
 /* Takes sinks from number `first` on that one launch can compute. */
 static struct launch launch_of(struct writer *w, size_t first)
 {
@@ -293,6 +374,10 @@ static int write_launches(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;
     for (size_t i = 0; i < v->n;) {
+        if (write_template(w, &v->items[i])) {
+            i++;
+            continue;
+        }
         struct launch l = launch_of(w, i);
         if (write_launch(w, &l) < 0)
             return -1;
@@ -309,35 +394,49 @@ static int write_launches(struct writer *w)
 static int write_all(struct writer *w)
 {
     struct strbuf *plan = &w->out->plan;
+    bool *keep = xcalloc(w->g->values.n + 1, sizeof *keep);
     stores_plan(&w->stores, &w->emit);
+    if (w->templates->write && find_kept(w, keep)) {
+        stores_release(&w->stores);
+        w->emit.keep = keep;
+        stores_plan(&w->stores, &w->emit);
+    }
     params_init(&w->params, w->g, &w->emit, &w->stores, &w->arena);
     params_macros(&w->params, &w->out->kernels);
     strbuf_adds(plan, "{ \"launches\": [");
     int rc = write_launches(w);
     strbuf_adds(plan, " ]");
     if (rc == 0)
-        rc = params_workspaces(&w->params, plan, w->err);
+        rc = params_workspaces(&w->params, w->workspaces.buf, plan, w->err);
     strbuf_adds(plan, " }");
     params_includes(&w->params, &w->out->includes, &w->out->overloads);
     params_release(&w->params);
     stores_release(&w->stores);
+    free(keep);
     return rc;
 }
 
-int generate(const struct graph *g, struct generated *out, struct err *err)
+int generate(const struct graph *g, const struct generate_templates *t, struct generated *out,
+             struct err *err)
 {
     struct graph low;
-    struct writer w = {.out = out, .g = &low, .arena = ARENA_INIT, .err = err};
+    struct writer w = {.out = out,
+                       .g = &low,
+                       .arena = ARENA_INIT,
+                       .templates = t,
+                       .workspaces = STRBUF_INIT(1 << 18),
+                       .err = err};
     w.emit.mode = (struct reference_mode){.kind = REFERENCE_MAGNITUDE, .kernel = true};
     w.emit.g = &low;
     int rc = graph_lower_for_kernel(g, &low, &w.emit.notes, err);
     if (rc == 0)
         rc = write_all(&w);
-    if (rc == 0 && (out->plan.truncated || out->kernels.truncated))
+    if (rc == 0 && (out->plan.truncated || out->templates.truncated || out->kernels.truncated))
         rc = err_set(err, ERR_LIMIT, "the kernels are longer than %u bytes", GENERATED_MAX_TEXT);
     if (rc == 0 && low.dims.too_long)
         rc = err_set(err, ERR_LIMIT, "a size is too long to write");
     graph_release(&low);
+    strbuf_release(&w.workspaces);
     arena_release(&w.arena);
     return rc;
 }
@@ -347,5 +446,6 @@ void generated_release(struct generated *x)
     strbuf_release(&x->plan);
     strbuf_release(&x->includes);
     strbuf_release(&x->overloads);
+    strbuf_release(&x->templates);
     strbuf_release(&x->kernels);
 }

@@ -12,12 +12,18 @@
  * stored value, or up to four outputs or values that need no loop. Elementwise work is done where
  * its result is read, unless that would repeat much work.
  *
+ * A launch that contains a convolution becomes a task of its own: its tensors are the inputs and
+ * stored values that the launch reads and the value that it computes. If a template fits this task,
+ * the launches and kernels of the template replace the launch.
+ *
  * Stored values are in workspaces. Values whose lives do not overlap share one if they have the
  * same size. The texts have the placeholders @{threads}, @{items} and @{lanes} of
  * playbooks/generate.
  */
 #ifndef PLAYBOOK_GENERATE_GENERATE_H
 #define PLAYBOOK_GENERATE_GENERATE_H
+
+#include <jansson.h>
 
 #include "base/strbuf.h"
 #include "graph/graph.h"
@@ -27,15 +33,24 @@
 struct generated {
     struct strbuf plan;                /* the launch plan, as JSON */
     struct strbuf includes, overloads; /* headers and functions for the types of the tensors */
+    struct strbuf templates;           /* the kernels of templates */
     struct strbuf kernels;
 };
 #define GENERATED_INIT                                                         \
     {                                                                          \
         STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(4096), STRBUF_INIT(4096), \
-            STRBUF_INIT(GENERATED_MAX_TEXT)                                    \
+            STRBUF_INIT(GENERATED_MAX_TEXT), STRBUF_INIT(GENERATED_MAX_TEXT)   \
     }
 
-int generate(const struct graph *g, struct generated *out, struct err *err);
+struct generate_templates {
+    const json_t *task; /* the author facts of the whole task */
+    /* Writes the kernel file of the first template that fits the task; false if none fits. */
+    bool (*write)(void *ctx, const json_t *task, struct strbuf *source);
+    void *ctx;
+};
+
+int generate(const struct graph *g, const struct generate_templates *t, struct generated *out,
+             struct err *err);
 void generated_release(struct generated *x);
 
 #endif

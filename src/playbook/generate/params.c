@@ -339,7 +339,13 @@ enum params_fit params_fit_int(const struct params *p, const struct dim *units, 
     return fit;
 }
 
-int params_workspaces(const struct params *p, struct strbuf *out, struct err *err)
+const char *params_slot(const struct params *p, const struct value *v)
+{
+    return arena_printf(p->arena, "%s%d", p->slot_names, (int)p->slot_of[ARRAYS * v->id]);
+}
+
+int params_workspaces(const struct params *p, const char *further, struct strbuf *out,
+                      struct err *err)
 {
     if (p->slots.n > PLAN_MAX_WORKSPACES)
         return err_set(err, ERR_LIMIT, "it needs %zu workspaces; a plan has at most %d", p->slots.n,
@@ -348,7 +354,9 @@ int params_workspaces(const struct params *p, struct strbuf *out, struct err *er
         strbuf_addf(out, "%s\"%s%zu\": { \"bytes\": \"%s\", \"init\": \"none\" }",
                     i ? ",\n    " : ",\n  \"workspace\": {\n    ", p->slot_names, i,
                     p->slots.items[i].bytes->text);
-    strbuf_adds(out, p->slots.n ? " }" : "");
+    if (*further)
+        strbuf_addf(out, "%s%s", p->slots.n ? ",\n    " : ",\n  \"workspace\": {\n    ", further);
+    strbuf_adds(out, p->slots.n || *further ? " }" : "");
     return 0;
 }
 

@@ -18,7 +18,7 @@ enum value_array { ARRAY_VAL, ARRAY_PART, ARRAY_PMAG, ARRAYS };
 
 struct param {
     enum param_kind kind;
-    const char *name; /* as the task calls it; "VAL3" */
+    const char *name; /* as the task calls it, or "VAL3" for stored value 3 */
     const char *type; /* of an element; NULL: the type of indices */
     bool writes;
     const struct dim *elems; /* NULL: not an array */
@@ -52,6 +52,8 @@ void params_find(struct params *p, const char *body, const struct sink *sinks, s
 /* Frees the slots that no launch after these sinks reads. */
 void params_done(struct params *p, const struct sink *sinks, size_t n);
 
+/* Append the parameters of the launch: as declarations in the kernel, with `index` as the type of
+ * indices; as names; and as arguments in the plan. */
 void params_declare(const struct params *p, const char *index, struct strbuf *out);
 void params_names(const struct params *p, struct strbuf *out);
 void params_args(const struct params *p, struct strbuf *out);
@@ -60,12 +62,15 @@ void params_args(const struct params *p, struct strbuf *out);
 enum params_fit { FITS_ALWAYS, FITS_SOMETIMES, FITS_NEVER };
 enum params_fit params_fit_int(const struct params *p, const struct dim *units, const char **when);
 
-/* Appends the plan's "workspace". */
-int params_workspaces(const struct params *p, struct strbuf *out, struct err *err);
+/* The workspace of a stored value, which must have a slot. */
+const char *params_slot(const struct params *p, const struct value *v);
+/* Appends the plan's "workspace", with further entries that are JSON already. */
+int params_workspaces(const struct params *p, const char *further, struct strbuf *out,
+                      struct err *err);
 /* The headers that the types of the inputs and outputs need, and functions that load and store
  * elements of these types. */
 void params_includes(const struct params *p, struct strbuf *includes, struct strbuf *overloads);
-/* The macros for stored values. */
+/* Appends the macros for stored values. */
 void params_macros(const struct params *p, struct strbuf *out);
 
 #endif

@@ -1,36 +1,49 @@
 /*
- * conv.c - matches one depthwise convolution, in one or two dimensions, with an epilogue.
+ * conv.c - matches one convolution with an epilogue.
  *
- * The op is "depthwise". Its tensors are [N, C, H, W], [C, KH, KW] and [N, C, OH, OW]; in one
- * dimension H is 1.
+ * The ops are "depthwise", "conv" and "conv_transpose". The tensors of "depthwise" are
+ * [N, C, H, W], [C, KH, KW] and [N, C, OH, OW]; in one dimension H is 1. The tensors of the other
+ * two are [N, C, D, H, W], the weight with a window [KD, KH, KW], and [N, O, OD, OH, OW]; an axis
+ * that the convolution lacks has size 1.
  */
 #include "base/util.h"
 #include "playbook/match/epilogue.h"
 
-enum { MAX_WINDOW = 64 };
+enum { SIDES = 3, MAX_WINDOW = 64 };
+/* Templates compute with int: steps and paddings beyond this are not for them. */
+enum { MAX_STEP = 1 << 16 };
+/* The dense template has a bit for each place of the window along each side, and one more. */
+enum { MAX_WINDOW_SUM = 63, MAX_PHASES = 4096 };
 
-/* Each pair has a number for the height and a number for the width. In one dimension the height has
- * size and stride 1 and padding 0. */
+static const char *const side_names[SIDES] = {"d", "h", "w"};
+
+/* Each list has a number for the depth, the height and the width. An axis that the convolution
+ * lacks has a window, stride and dilation of 1 and padding 0. */
 struct conv {
     const struct value *v;
+    bool transposed;
     int x, w, bias; /* inputs; bias: -1 if there is none */
     unsigned dims;
-    int64_t window[2], stride[2], pad[2], dilation[2];
+    int64_t window[SIDES], stride[SIDES], pad[SIDES], dilation[SIDES];
 };
 
-/* Finds the geometry of side i (0 height, 1 width); false if a number is not known. */
+/* Finds the geometry of side i (0 depth, 1 height, 2 width); false if a number is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
-    unsigned axis = i + c->dims - 2; /* among the spatial axes */
-    const struct dim *size = c->v->args[1]->shape[2 + axis]->fixed,
-                     *before = value_attr(c->v, "before")->dims[axis]->fixed;
-    if (!size->is_number || size->value < 1 || size->value > MAX_WINDOW || !before->is_number)
+    unsigned axis = i + c->dims - SIDES; /* among the spatial axes */
+    const struct dim *size = c->v->args[1]->shape[2 + axis]->fixed;
+    if (!size->is_number || size->value < 1 || size->value > MAX_WINDOW)
         return false;
     c->window[i] = size->value;
     c->stride[i] = value_attr(c->v, "stride")->ints[axis];
     c->dilation[i] = value_attr(c->v, "dilation")->ints[axis];
+    if (c->transposed) {
+        c->pad[i] = value_attr(c->v, "padding")->ints[axis];
+        return true;
+    }
+    const struct dim *before = value_attr(c->v, "before")->dims[axis]->fixed;
     c->pad[i] = before->value + (pad ? value_attr(pad, "before")->ints[2 + axis] : 0);
-    return true;
+    return before->is_number;
 }
 
 /* Does v pad only spatial axes, and with zeros, as F.pad does? The padding after the last row and
@@ -43,16 +56,18 @@ static bool is_zero_pad(const struct value *v)
            !before->ints[1] && !after->ints[0] && !after->ints[1];
 }
 
-static bool find_conv(const struct match *x, struct conv *c)
+/* Finds the only convolution. Its operands must be inputs; zeros may be added around x. */
+static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
 {
-    *c = (struct conv){.v = only_one(x, OP_CONV),
-                       .window = {1, 1},
-                       .stride = {1, 1},
-                       .dilation = {1, 1},
+    *c = (struct conv){.v = only_one(x, op),
+                       .transposed = op == OP_CONV_TRANSPOSE,
+                       .window = {1, 1, 1},
+                       .stride = {1, 1, 1},
+                       .dilation = {1, 1, 1},
                        .bias = -1};
-    if (!c->v || c->v->rank < 3 || c->v->rank > 4)
+    if (!c->v || c->v->rank < 3 || c->v->rank > 2 + SIDES || x->m->g.outputs.n != 1)
         return false;
-    const struct value *in = c->v->args[0], *pad = in->op == OP_PAD ? in : NULL;
+    const struct value *in = c->v->args[0], *pad = in->op == OP_PAD && !c->transposed ? in : NULL;
     c->dims = c->v->rank - 2;
     c->x = input_but_casts(x->m, pad ? pad->args[0] : in);
     c->w = input_but_casts(x->m, c->v->args[1]);
@@ -60,12 +75,18 @@ static bool find_conv(const struct match *x, struct conv *c)
         return false;
     if (c->x < 0 || c->w < 0 || (pad && !is_zero_pad(pad)))
         return false;
-    for (unsigned i = 2 - c->dims; i < 2; i++)
-        if (!find_side(c, pad, i))
+    for (unsigned i = SIDES - c->dims; i < SIDES; i++)
+        if (!find_side(c, pad, i) || c->stride[i] > MAX_STEP || c->dilation[i] > MAX_STEP ||
+            c->pad[i] > MAX_STEP || c->pad[i] < -MAX_STEP)
             return false;
+    return true;
+}
+
+static bool is_depthwise(const struct conv *c)
+{
     const struct value *w = c->v->args[1];
-    return c->window[0] * c->window[1] <= MAX_WINDOW && dim_is(w->shape[1], 1) &&
-           dim_same(w->shape[0], in->shape[1]) && x->m->g.outputs.n == 1;
+    return !c->transposed && c->dims <= 2 && c->window[1] * c->window[2] <= MAX_WINDOW &&
+           dim_is(w->shape[1], 1) && dim_same(w->shape[0], c->v->args[0]->shape[1]);
 }
 
 static json_t *with_shape(const json_t *t, json_t *shape)
@@ -75,55 +96,122 @@ static json_t *with_shape(const json_t *t, json_t *shape)
     return copy;
 }
 
-/* Gives a tensor [N, C, L] the shape [N, C, 1, L]. */
-static json_t *as_planes(const json_t *t)
+/* Gives a tensor so many spatial axes: [N, C, L] becomes [N, C, 1, L]. */
+static json_t *with_axes(const json_t *t, unsigned axes)
 {
     json_t *shape = json_deep_copy(json_object_get(t, "shape"));
-    if (json_array_size(shape) == 3)
+    while (json_array_size(shape) < 2 + axes)
         json_array_insert_new(shape, 2, json_string("1"));
     return with_shape(t, shape);
 }
 
+static const json_t *tensor_of(const struct match *x, size_t i)
+{
+    return json_array_get(json_object_get(x->m->facts, "tensors"), i);
+}
+
 static void see_planes(struct match *x, const struct conv *c)
 {
-    const json_t *tensors = json_object_get(x->m->facts, "tensors");
-    const json_t *in = json_array_get(tensors, (size_t)c->x),
-                 *w = json_array_get(tensors, (size_t)c->w),
-                 *y = json_array_get(tensors, x->m->inputs);
+    const json_t *in = tensor_of(x, (size_t)c->x);
     const char *channels = json_string_value(json_array_get(json_object_get(in, "shape"), 1));
-    json_t *window = json_pack("[s, o, o]", channels, json_sprintf("%lld", (long long)c->window[0]),
-                               json_sprintf("%lld", (long long)c->window[1]));
-    x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors", as_planes(in), with_shape(w, window),
-                        as_planes(y), "scalars");
+    json_t *window = json_pack("[s, o, o]", channels, json_sprintf("%lld", (long long)c->window[1]),
+                               json_sprintf("%lld", (long long)c->window[2]));
+    x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors", with_axes(in, 2),
+                        with_shape(tensor_of(x, (size_t)c->w), window),
+                        with_axes(tensor_of(x, x->m->inputs), 2), "scalars");
 }
 
 static void bind_geometry(struct match *x, const struct conv *c)
 {
-    static const char *const sides[2] = {"h", "w"};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < SIDES; i++) {
         const struct {
             const char *name;
             int64_t value;
         } texts[] = {{"stride", c->stride[i]}, {"pad", c->pad[i]}, {"dilation", c->dilation[i]}};
         for (size_t k = 0; k < ARRAY_LEN(texts); k++)
-            bind_number(x->b, arena_printf(&x->b->arena, "%s:%s", texts[k].name, sides[i]),
+            bind_number(x->b, arena_printf(&x->b->arena, "%s:%s", texts[k].name, side_names[i]),
                         texts[k].value);
     }
+}
+
+static bool bind_around(struct match *x, const struct conv *c)
+{
+    struct epilogue e = {.product = c->v, .operands = {c->x, c->w}, .bias = c->bias};
+    if (!bind_epilogue(x, &e))
+        return false;
+    bind_geometry(x, c);
+    return true;
 }
 
 const struct pb_op *match_conv(struct match *x)
 {
     struct conv c;
-    if (!find_conv(x, &c)) {
+    if (!find_conv(x, OP_CONV, &c) || !is_depthwise(&c)) {
         strbuf_adds(x->why,
                     "its PyTorch expression has no depthwise conv1d or conv2d of an input, with "
                     "groups, a window of known size and one output");
         return NULL;
     }
-    struct epilogue e = {.product = c.v, .operands = {c.x, c.w}, .bias = c.bias};
-    if (!bind_epilogue(x, &e))
+    if (!bind_around(x, &c))
         return NULL;
-    bind_geometry(x, &c);
     see_planes(x, &c);
     return op_called(x->pb, "depthwise");
+}
+
+/* ---- convolutions that are products of matrices ---------------------------------------------- */
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static bool is_too_large(const struct conv *c)
+{
+    int64_t phases = 1;
+    for (int i = 0; c->transposed && i < SIDES; i++)
+        phases = MIN(phases * c->stride[i], MAX_PHASES + 1);
+    return phases > MAX_PHASES || c->window[0] + c->window[1] + c->window[2] > MAX_WINDOW_SUM;
+}
+
+/* A transposed convolution has a phase for each remainder of an output's place by the stride. Binds
+ * the number of phases along each side and of all, and the most taps that a phase has. */
+static void bind_phases(struct match *x, const struct conv *c)
+{
+    int64_t phases = 1, taps = 1;
+    for (int i = 0; i < SIDES; i++) {
+        int64_t own = c->transposed ? c->stride[i] : 1;
+        int64_t step = c->transposed ? own / gcd(c->dilation[i], own) : 1;
+        bind_number(x->b, arena_printf(&x->b->arena, "phases:%s", side_names[i]), own);
+        phases *= own;
+        taps *= (c->window[i] + step - 1) / step;
+    }
+    bind_number(x->b, "phases", phases);
+    bind_number(x->b, "taps", taps);
+}
+
+const struct pb_op *match_dense_conv(struct match *x)
+{
+    struct conv c;
+    if ((!find_conv(x, OP_CONV, &c) && !find_conv(x, OP_CONV_TRANSPOSE, &c)) || is_depthwise(&c) ||
+        is_too_large(&c)) {
+        strbuf_adds(x->why, "its PyTorch expression has not just one convolution of an input in 1, "
+                            "2 or 3 dimensions, with a window of known size and one output, or "
+                            "the convolution is depthwise");
+        return NULL;
+    }
+    if (!bind_around(x, &c))
+        return NULL;
+    bind_phases(x, &c);
+    bind_text(x->b, "groups",
+              arena_printf(&x->b->arena, "(%s)", value_attr(c.v, "groups")->dims[0]->text));
+    x->seen =
+        json_pack("{s:[o, o, o], s:{}}", "tensors", with_axes(tensor_of(x, (size_t)c.x), SIDES),
+                  with_axes(tensor_of(x, (size_t)c.w), SIDES),
+                  with_axes(tensor_of(x, x->m->inputs), SIDES), "scalars");
+    return op_called(x->pb, c.transposed ? "conv_transpose" : "conv");
 }

@@ -1,9 +1,11 @@
 /* epilogue.c - writes the expression around a product, with the index of each input's element. */
 #include "playbook/match/epilogue.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "playbook/match/view.h"
 
 const struct value *only_one(const struct match *x, enum graph_op op)
 {
@@ -37,35 +39,67 @@ static bool is_one(const struct value *t)
     return true;
 }
 
-/* Does t have exactly one value for each index of that axis of the result? */
-static bool is_along(const struct value *t, const struct graph_output *c, uint32_t axis)
+/* Does t have exactly one value for each index of that axis of a value like d? */
+static bool is_along(const struct value *t, const struct value *d, uint32_t axis)
 {
-    if (t->rank > c->rank || c->rank - t->rank > axis)
+    if (t->rank > d->rank || d->rank - t->rank > axis)
         return false;
     for (uint32_t i = 0; i < t->rank; i++) {
-        uint32_t of_c = c->rank - t->rank + i;
-        if (of_c == axis ? !dim_same(t->shape[i], c->shape[axis]) : !dim_is(t->shape[i], 1))
+        uint32_t of_d = d->rank - t->rank + i;
+        if (of_d == axis ? !dim_same(t->shape[i], d->shape[axis]) : !dim_is(t->shape[i], 1))
             return false;
     }
     return true;
 }
 
-static bool is_like(const struct value *t, const struct graph_output *c)
+static bool is_like(const struct value *t, const struct value *d)
 {
-    bool same = t->rank == c->rank;
+    bool same = t->rank == d->rank;
     for (uint32_t i = 0; same && i < t->rank; i++)
-        same = dim_same(t->shape[i], c->shape[i]);
+        same = dim_same(t->shape[i], d->shape[i]);
     return same;
 }
 
-/* The index at which input i holds the value for an element of the result, written with the
- * template's names. NULL if the input has none of the shapes that an epilogue may read. */
-static const char *place_of(const struct match *x, const struct epilogue *e, int i)
+/* The axis of d that n counts, if d is a value whose elements are those of the product in order. -1
+ * if a reshape between the two takes this axis apart or merges it. */
+static int axis_of_n(const struct epilogue *e, const struct value *d)
 {
-    const struct graph_output *c = &x->m->g.outputs.items[0];
-    const struct value *t = x->m->seen[i];
-    uint32_t axis = e->rows ? c->rank - 1 : 1;
-    return is_one(t) ? "0" : is_along(t, c, axis) ? "n" : is_like(t, c) ? "at" : NULL;
+    const struct value *p = e->product;
+    if (e->rows)
+        return d->rank && dim_same(d->shape[d->rank - 1], p->shape[p->rank - 1]) ? (int)d->rank - 1
+                                                                                 : -1;
+    return d->rank > 1 && is_like(d, p) ? 1 : -1;
+}
+
+/* The index at which an input, read as t, holds the value for an element of d, written with the
+ * template's names. NULL if t has none of the shapes that an epilogue may read. */
+static const char *place_of(const struct epilogue *e, const struct value *t, const struct value *d)
+{
+    int axis = axis_of_n(e, d);
+    return is_one(t)                                     ? "0"
+           : axis >= 0 && is_along(t, d, (uint32_t)axis) ? "n"
+           : is_like(t, d)                               ? "at"
+                                                         : NULL;
+}
+
+/* If v is an index along one axis of d, in a shape that broadcasts to that of d, such as
+ * torch.arange(N) or torch.arange(M)[:, None], returns the template's name for it. Otherwise NULL.
+ */
+static const char *index_name(const struct epilogue *e, const struct value *v,
+                              const struct value *d)
+{
+    const struct value *from = v;
+    int axis = axis_of_n(e, d);
+    while (from->op == OP_RESHAPE)
+        from = from->args[0];
+    if (from->op != OP_IOTA || from->rank != 1)
+        return NULL;
+    if (is_one(v))
+        return "0";
+    if (axis >= 0 && is_along(v, d, (uint32_t)axis))
+        return "n";
+    bool rows = e->m && axis > 0 && dim_same(d->shape[axis - 1], e->m);
+    return rows && is_along(v, d, (uint32_t)axis - 1) ? "m" : NULL;
 }
 
 /* ---- the expression -------------------------------------------------------------------------- */
@@ -73,8 +107,14 @@ static const char *place_of(const struct match *x, const struct epilogue *e, int
 struct writing {
     struct match *x;
     const struct epilogue *e;
+    /* The value whose elements the expression writes, one for each element of the result. Below a
+     * reshape it is the value that the reshape reads. */
+    const struct value *domain;
+    unsigned reshapes; /* that the expression has looked through */
     bool used[2 * PB_MAX_TENSORS];
 };
+
+enum { MAX_RESHAPES = 8 };
 
 static void write_input(struct writing *w, int i, const char *place, struct strbuf *out)
 {
@@ -90,11 +130,42 @@ static bool size_uses(const struct meaning *m, const struct dim *size, const cha
     return false;
 }
 
+static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why);
+
+static bool is_any_input(void *m, const struct value *v)
+{
+    return meaning_input(m, v) >= 0;
+}
+
+/* Writes a reshape that has an element for each element of the result. It keeps the elements in
+ * order, so the expression goes on with the value that the reshape reads. False if v is no such
+ * reshape. */
+static bool write_reshape(struct writing *w, const struct value *v, struct strbuf *out,
+                          struct strbuf *why)
+{
+    const struct view_end end = {is_any_input, w->x->m, false};
+    struct view view;
+    if ((v->op != OP_RESHAPE && v->op != OP_PERMUTE) || w->reshapes == MAX_RESHAPES ||
+        !is_like(v, w->domain) || !read_view(&w->x->m->g.dims, v, &end, &view) ||
+        !view_is_array(&view))
+        return false;
+    struct leaves leaves = {leaf, w};
+    const struct value *domain = w->domain;
+    w->domain = view.base;
+    w->reshapes++;
+    write_expression(view.base, &leaves, out, why);
+    w->reshapes--;
+    w->domain = domain;
+    return true;
+}
+
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     struct writing *w = ctx;
     struct match *x = w->x;
     if (v == w->e->product) {
+        if (w->e->rows && !is_like(v, w->domain))
+            strbuf_adds(why, "its product is smaller than the result");
         if (w->e->bias < 0) {
             strbuf_adds(out, "v");
             return true;
@@ -106,7 +177,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     }
     int i = meaning_input(x->m, v);
     if (i >= 0) {
-        const char *place = place_of(x, w->e, i);
+        const char *place = place_of(w->e, v, w->domain);
         if (i == w->e->bias)
             strbuf_adds(
                 why, "its bias does not have one value for each channel, or is used elsewhere too");
@@ -117,6 +188,13 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
             write_input(w, i, place, out);
         return true;
     }
+    const char *index = index_name(w->e, v, w->domain);
+    if (index) {
+        strbuf_addf(out, "%s(%s)", value_type(v->dtype), index);
+        return true;
+    }
+    if (write_reshape(w, v, out, why))
+        return true;
     if (!write_value_number(x->m, v, "e.", out))
         return false;
     for (size_t k = x->m->inputs; k < x->m->n; k++)
@@ -176,14 +254,93 @@ static bool bind_reads(struct match *x, const struct writing *w)
     return ok;
 }
 
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+/* The elements in which the epilogue uses the product: those with from <= n - m <= to. */
+struct band {
+    int64_t from, to;
+};
+
+static bool needs(const struct match *x, const struct value *v, const struct value *product)
+{
+    return v && v->id >= product->id && graph_needed(&x->m->g, v, NULL, &x->m->mem)[product->id];
+}
+
+/* Is v the index n (1), the index m (-1), or neither (0)? */
+static int sign_of_index(const struct epilogue *e, const struct value *v, const struct value *d)
+{
+    const char *place = index_name(e, v, d);
+    return !place ? 0 : *place == 'n' ? 1 : *place == 'm' ? -1 : 0;
+}
+
+/* Reads a comparison of n - m with a number, or of n with m. `taken` says whether the elements
+ * count where the comparison holds, or where it does not. */
+static void read_band(const struct epilogue *e, const struct value *c, const struct value *d,
+                      bool taken, struct band *out)
+{
+    static const enum graph_op ops[] = {OP_LT, OP_GE, OP_GT, OP_LE}; /* each beside its opposite */
+    const struct value *x = c->args[0], *y = c->args[1];
+    double k = 0;
+    size_t op = 0;
+    while (op < ARRAY_LEN(ops) && ops[op] != c->op)
+        op++;
+    if (op == ARRAY_LEN(ops))
+        return;
+    if (x->op == OP_SUB && value_is_number(y, &k)) {
+        y = x->args[1];
+        x = x->args[0];
+    }
+    int sign = sign_of_index(e, x, d);
+    if (!sign || sign_of_index(e, y, d) != -sign || fabs(k) > 1e9 || k != floor(k))
+        return;
+    enum graph_op is = ops[taken ? op : op ^ 1];
+    bool least = is == OP_GE || is == OP_GT, strict = is == OP_LT || is == OP_GT;
+    int64_t bound = (int64_t)k + (strict ? (least ? 1 : -1) : 0);
+    if (least == (sign > 0))
+        out->from = MAX(out->from, sign * bound);
+    else
+        out->to = MIN(out->to, sign * bound);
+}
+
+/* Follows the product's only way to the result, and looks for a choice that ignores the product in
+ * some elements. */
+static struct band find_band(const struct match *x, const struct epilogue *e)
+{
+    const struct value *v = x->v, *next;
+    struct band all = {-(1LL << 40), 1LL << 40};
+    for (; v != e->product; v = next) {
+        uint32_t ways = 0, at = 0;
+        for (uint32_t i = 0; i < v->nargs; i++)
+            if (needs(x, v->args[i], e->product)) {
+                at = i;
+                ways++;
+            }
+        if (ways != 1 || op_row(v->op)->kind != OPK_ELEMENTWISE)
+            break;
+        if (v->op == OP_WHERE && at > 0 && v->args[0]->nargs == 2)
+            read_band(e, v->args[0], v, at == 1, &all);
+        next = v->args[at];
+    }
+    return all;
+}
+
+static void bind_band(struct match *x, const struct epilogue *e)
+{
+    struct band b = find_band(x, e);
+    bind_text(x->b, "keep_from", arena_printf(&x->b->arena, "%lldLL", (long long)b.from));
+    bind_text(x->b, "keep_to", arena_printf(&x->b->arena, "%lldLL", (long long)b.to));
+}
+
 bool bind_epilogue(struct match *x, const struct epilogue *e)
 {
-    struct writing w = {.x = x, .e = e};
+    struct writing w = {.x = x, .e = e, .domain = x->v};
     struct strbuf expr = STRBUF_INIT(32 << 10);
     struct leaves leaves = {leaf, &w};
     bool ok = write_expression(x->v, &leaves, &expr, x->why) && bind_reads(x, &w);
     if (ok)
         bind_text(x->b, "epilogue", expr.buf);
+    if (ok && e->rows)
+        bind_band(x, e);
     strbuf_release(&expr);
     return ok;
 }

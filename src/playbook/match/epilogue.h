@@ -4,7 +4,10 @@
  *
  * bind_epilogue() fills the placeholders of playbooks/parts/epilogue.cu. The expression may read
  * inputs of the result's shape, inputs with a single value, and inputs with one value for each n. n
- * is the column of a product or the channel of a convolution.
+ * is the column of a product or the channel of a convolution. It may also use n and the row m as
+ * numbers: torch.triu(x @ w) is x @ w where n - m >= 0, else 0. For a product, bind_epilogue()
+ * binds keep_from and keep_to: only elements with keep_from <= n - m <= keep_to depend on the
+ * product.
  */
 #ifndef PLAYBOOK_MATCH_EPILOGUE_H
 #define PLAYBOOK_MATCH_EPILOGUE_H
@@ -17,6 +20,8 @@ struct epilogue {
     int operands[2]; /* the inputs of the product, which the expression itself need not use */
     /* If true, n is the last axis of the result, else the second one. */
     bool rows;
+    /* The size that the template's row index m counts; NULL if the template has no such index. */
+    const struct dim *m;
     int bias; /* an input with one value for each n that is added to the product; the expression
                  must not use it again. -1 if there is none */
 };

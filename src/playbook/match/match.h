@@ -39,8 +39,14 @@ const struct pb_op *match_rows(struct match *x);
 const struct pb_op *match_axis(struct match *x);
 /* "torch gemm": one product of matrices, and an epilogue. */
 const struct pb_op *match_product(struct match *x);
+/* "torch matvec": one product of a vector and a matrix whose rows run along K, and an epilogue.
+ * Binds columns, the last size of the product. */
+const struct pb_op *match_matvec(struct match *x);
 /* "torch conv": one depthwise convolution, and an epilogue. Binds stride:h, pad:w and so on. */
 const struct pb_op *match_conv(struct match *x);
+/* "torch dense conv": one convolution, transposed or not, that is not depthwise, and an epilogue.
+ * Binds stride:d, pad:h, dilation:w and so on, groups, phases and taps. */
+const struct pb_op *match_dense_conv(struct match *x);
 /* "torch permute": a permutation of the axes of the only input. */
 const struct pb_op *match_permute(struct match *x);
 /* "torch chain": elementwise operations, and reductions along the last axis with keepdim. Binds

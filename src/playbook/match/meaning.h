@@ -23,7 +23,7 @@ struct meaning {
     struct graph g;
     struct arena mem;  /* holds the names that the graph borrows */
     struct strbuf why; /* the reason why there is no graph */
-    /* v0, v1, ... */
+    /* The names and dtypes of v0, v1, ...: first `inputs` inputs, `n` values in all. */
     const char *names[2 * PB_MAX_TENSORS];
     enum dtype types[2 * PB_MAX_TENSORS];
     size_t inputs, n;

@@ -3,110 +3,209 @@
  *
  *     F.silu(x @ w.T + b)     the op "gemm_nt"; the epilogue is silu of (v + float(e.v2[n]))
  *
- * The op's tensors are [Z, M, K] and so on. Z is the batch; it is 1 if the second operand has no
- * batch.
+ * The op's tensors are [Z, M, K] and so on. Z is the batch. If the second operand has no batch, Z
+ * is 1 and the leading axes of the first operand are rows. Each operand is a view of an input, and
+ * its axes may lie in the input in any order that makes an array of matrices.
  */
 #include <stdio.h>
 
 #include "base/util.h"
 #include "playbook/match/epilogue.h"
+#include "playbook/match/view.h"
 
 struct operand {
     int input;
-    bool turned;
+    struct view view; /* of the input: batch axes, then the two axes of a matrix */
 };
 
-/* Finds an operand: an input, perhaps with its last two axes exchanged. Casts between floats do not
- * matter. */
-static bool find_operand(const struct meaning *m, const struct value *v, struct operand *out)
+static bool is_input(void *m, const struct value *v)
 {
-    *out = (struct operand){input_but_casts(m, v), false};
-    while (out->input < 0 && (v->op == OP_PERMUTE || v->op == OP_CAST)) {
-        const struct value *of = v->args[0];
-        if (v->op == OP_PERMUTE) {
-            const struct attr *axes = value_attr(v, "dims");
-            if (v->rank < 2 || axes->ints[v->rank - 1] != (int64_t)v->rank - 2 ||
-                axes->ints[v->rank - 2] != (int64_t)v->rank - 1)
-                return false;
-            for (uint32_t i = 0; i + 2 < v->rank; i++)
-                if (axes->ints[i] != (int64_t)i)
-                    return false;
-            out->turned = !out->turned;
-        } else if (!dtype_is_float(v->dtype) || !dtype_is_float(of->dtype)) {
-            return false;
-        }
-        v = of;
-        out->input = input_but_casts(m, v);
-    }
+    return v->op == OP_INPUT || meaning_input(m, v) >= 0;
+}
+
+/* The number of an input, whether it is read as it is or through a reshape. */
+static int number_of_input(const struct meaning *m, const struct value *v)
+{
+    for (size_t i = 0; i < m->inputs; i++)
+        if (m->seen[i] == v || m->g.inputs.items[i] == v)
+            return (int)i;
+    return -1;
+}
+
+/* Finds an operand: a view of an input. Casts between floats do not matter. */
+static bool find_operand(struct meaning *m, const struct value *v, struct operand *out)
+{
+    const struct view_end end = {is_input, m, true};
+    if (!read_view(&m->g.dims, v, &end, &out->view))
+        return false;
+    out->input = number_of_input(m, out->view.base);
     return out->input >= 0;
 }
+
+/* ---- the sizes ------------------------------------------------------------------------------- */
+
+/* A product as the templates see it: C[Z, M, N] = A[Z, M, K] * B[Z, K, N]. */
+struct product {
+    const struct value *v;
+    struct operand a, b;
+    bool turned[2]; /* A is stored as [Z, K, M], B as [Z, N, K] */
+    const struct dim *z, *m, *n, *k;
+};
+
+static bool are_ones(const struct dim *const *d, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!dim_is(d[i], 1))
+            return false;
+    return true;
+}
+
+static bool are_same(const struct dim *const *d, const struct dim *const *e, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!dim_same(d[i], e[i]))
+            return false;
+    return true;
+}
+
+/* Puts the numbers of axes `from` to `to` - 1 into the list, and returns its new length. */
+static uint32_t add_axes(uint32_t *axes, uint32_t n, uint32_t from, uint32_t to)
+{
+    while (from < to)
+        axes[n++] = from++;
+    return n;
+}
+
+/* Is the view stored as an array of matrices? The axes before `batch` are the batch, those before
+ * `mid` are the rows of a matrix, and the others are its columns. Sets *turned if the matrices are
+ * stored transposed. */
+static bool is_stored(const struct view *v, uint32_t batch, uint32_t mid, bool *turned)
+{
+    uint32_t axes[GRAPH_MAX_RANK], n = add_axes(axes, 0, 0, v->rank);
+    *turned = false;
+    if (view_in_order(v, axes, n))
+        return true;
+    *turned = true;
+    n = add_axes(axes, 0, 0, batch);
+    n = add_axes(axes, n, mid, v->rank);
+    n = add_axes(axes, n, batch, mid);
+    return view_in_order(v, axes, n);
+}
+
+/* Finds the sizes of a product of batches of matrices, or of vectors, which are matrices of one row
+ * or column. If the second operand has no batch, the batch of the first one becomes rows. */
+static bool find_sizes(struct meaning *m, struct product *p)
+{
+    const struct value *a = p->v->args[0], *b = p->v->args[1];
+    struct dim_pool *dims = &m->g.dims;
+    if (!a->rank || !b->rank)
+        return false;
+    bool row = a->rank == 1, column = b->rank == 1;
+    uint32_t na = row ? 0 : a->rank - 2, nb = column ? 0 : b->rank - 2;
+    bool batched = !are_ones(b->shape, nb);
+    if (batched && (na != nb || !are_same(a->shape, b->shape, na)))
+        return false;
+    p->z = batched ? dim_product(dims, a->shape, na) : dim_number(dims, 1);
+    p->m = row ? dim_number(dims, 1) : batched ? a->shape[na] : dim_product(dims, a->shape, na + 1);
+    p->k = a->shape[a->rank - 1];
+    p->n = column ? dim_number(dims, 1) : b->shape[nb + 1];
+    return is_stored(&p->a.view, batched ? na : 0, a->rank - 1, &p->turned[0]) &&
+           is_stored(&p->b.view, nb, b->rank - 1, &p->turned[1]);
+}
+
+/* ---- the tensors ----------------------------------------------------------------------------- */
 
 static const json_t *tensor_at(const json_t *task, size_t i)
 {
     return json_array_get(json_object_get(task, "tensors"), i);
 }
 
-static const char *dim_at(const json_t *tensor, size_t i)
+/* The tensor with another shape: up to three sizes, and NULL after the last one. */
+static json_t *with_shape(const json_t *tensor, const struct dim *x, const struct dim *y,
+                          const struct dim *z)
 {
-    return json_string_value(json_array_get(json_object_get(tensor, "shape"), i));
-}
-
-/* Gives a tensor three axes. The axes before the last two become the batch, or rows of the matrix
- * if there is no batch. */
-static json_t *as_matrices(struct arena *mem, const json_t *t, bool batched)
-{
-    const json_t *shape = json_object_get(t, "shape");
-    size_t n = json_array_size(shape);
-    json_t *copy = json_deep_copy(t);
-    const char *lead = batched ? dims_product(mem, shape, 0, n - 2) : "1";
-    const char *rows = batched || n == 2 ? dim_at(t, n - 2) : dims_product(mem, shape, 0, n - 1);
-    json_object_set_new(copy, "shape", json_pack("[s, s, s]", lead, rows, dim_at(t, n - 1)));
+    const struct dim *const sizes[] = {x, y, z};
+    json_t *copy = json_deep_copy(tensor), *shape = json_array();
+    for (size_t i = 0; i < ARRAY_LEN(sizes) && sizes[i]; i++)
+        json_array_append_new(shape, json_string(sizes[i]->text));
+    json_object_set_new(copy, "shape", shape);
     return copy;
 }
 
-static bool see_matrices(struct match *x, const struct operand *p, const struct operand *q)
+static void see_matrices(struct match *x, const struct product *p)
 {
-    const json_t *task = x->m->facts, *a = tensor_at(task, (size_t)p->input),
-                 *b = tensor_at(task, (size_t)q->input), *c = tensor_at(task, x->m->inputs);
-    size_t na = json_array_size(json_object_get(a, "shape")),
-           nb = json_array_size(json_object_get(b, "shape")),
-           nc = json_array_size(json_object_get(c, "shape"));
-    bool batched = nb > 2, same_batch = !batched || na == nb;
-    for (size_t i = 0; batched && same_batch && i + 2 < nb; i++)
-        same_batch = same_text(dim_at(a, i), dim_at(b, i));
-    /* Without a batch the leading axes of the first operand are rows, which a transposed matrix
-     * does not have in one piece. */
-    same_batch = same_batch && (batched || !p->turned || na == 2);
-    if (na < 2 || nb < 2 || nc != na || !same_batch ||
-        json_array_size(json_object_get(task, "tensors")) != x->m->inputs + 1) {
-        strbuf_adds(x->why,
-                    "its operands are not matrices or batches of matrices that make one output");
-        return false;
-    }
-    struct arena mem = ARENA_INIT;
-    x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors", as_matrices(&mem, a, batched),
-                        as_matrices(&mem, b, batched), as_matrices(&mem, c, batched), "scalars");
-    arena_release(&mem);
-    return true;
+    const json_t *task = x->m->facts, *a = tensor_at(task, (size_t)p->a.input),
+                 *b = tensor_at(task, (size_t)p->b.input), *c = tensor_at(task, x->m->inputs);
+    const bool *turned = p->turned;
+    x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors",
+                        with_shape(a, p->z, turned[0] ? p->k : p->m, turned[0] ? p->m : p->k),
+                        with_shape(b, p->z, turned[1] ? p->n : p->k, turned[1] ? p->k : p->n),
+                        with_shape(c, p->z, p->m, p->n), "scalars");
+}
+
+static bool find_product(struct match *x, struct product *p)
+{
+    *p = (struct product){.v = only_one(x, OP_MATMUL)};
+    if (!p->v || !find_operand(x->m, p->v->args[0], &p->a) ||
+        !find_operand(x->m, p->v->args[1], &p->b))
+        return cannot_write(x->why, "no product of two inputs, but", x->v);
+    if (json_array_size(json_object_get(x->m->facts, "tensors")) == x->m->inputs + 1 &&
+        find_sizes(x->m, p))
+        return true;
+    strbuf_adds(x->why,
+                "its operands are not matrices or batches of matrices that make one output");
+    return false;
 }
 
 const struct pb_op *match_product(struct match *x)
 {
-    const struct value *product = only_one(x, OP_MATMUL);
-    struct operand a, b;
+    struct product p;
     char name[16];
-    if (!product || !find_operand(x->m, product->args[0], &a) ||
-        !find_operand(x->m, product->args[1], &b)) {
-        cannot_write(x->why, "no product of two inputs, but", x->v);
+    if (!find_product(x, &p))
+        return NULL;
+    if (p.v->args[0]->rank < 2 || p.v->args[1]->rank < 2) {
+        strbuf_adds(x->why, "one of its operands is a vector");
         return NULL;
     }
-    snprintf(name, sizeof name, "gemm_%c%c", a.turned ? 't' : 'n', b.turned ? 't' : 'n');
+    snprintf(name, sizeof name, "gemm_%c%c", p.turned[0] ? 't' : 'n', p.turned[1] ? 't' : 'n');
     const struct pb_op *op = op_called(x->pb, name);
     if (!op) {
         strbuf_addf(x->why, "it does not know '%s': products of operands with this layout", name);
         return NULL;
     }
     struct epilogue e = {
-        .product = product, .operands = {a.input, b.input}, .rows = true, .bias = -1};
-    return see_matrices(x, &a, &b) && bind_epilogue(x, &e) ? op : NULL;
+        .product = p.v, .operands = {p.a.input, p.b.input}, .rows = true, .m = p.m, .bias = -1};
+    if (!bind_epilogue(x, &e))
+        return NULL;
+    see_matrices(x, &p);
+    return op;
+}
+
+/* ---- a matrix and a vector ------------------------------------------------------------------- */
+
+const struct pb_op *match_matvec(struct match *x)
+{
+    struct product p;
+    if (!find_product(x, &p))
+        return NULL;
+    bool right = dim_is(p.n, 1) && !p.turned[0]; /* the vector is the second operand */
+    bool left = dim_is(p.m, 1) && p.turned[1];
+    if (!dim_is(p.z, 1) || (!right && !left)) {
+        strbuf_adds(x->why, "it is no product of a vector and a matrix whose rows run along K");
+        return NULL;
+    }
+    struct epilogue e = {
+        .product = p.v, .operands = {p.a.input, p.b.input}, .rows = true, .bias = -1};
+    if (!bind_epilogue(x, &e))
+        return NULL;
+    const json_t *task = x->m->facts;
+    const struct operand *matrix = right ? &p.a : &p.b, *vector = right ? &p.b : &p.a;
+    const struct dim *rows = right ? p.m : p.n;
+    const struct dim *columns = p.v->rank ? p.v->shape[p.v->rank - 1] : rows;
+    bind_text(x->b, "columns", arena_printf(&x->b->arena, "(%s)", columns->text));
+    x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors",
+                        with_shape(tensor_at(task, (size_t)matrix->input), rows, p.k, NULL),
+                        with_shape(tensor_at(task, (size_t)vector->input), p.k, NULL, NULL),
+                        with_shape(tensor_at(task, x->m->inputs), rows, NULL, NULL), "scalars");
+    return op_called(x->pb, "rows");
 }

@@ -3,9 +3,11 @@
 #include "playbook/match/match.h"
 
 static const struct match_way ways[] = {
-    {"torch", match_elementwise},  {"torch rows", match_rows},     {"torch axis", match_axis},
-    {"torch gemm", match_product}, {"torch conv", match_conv},     {"torch permute", match_permute},
-    {"torch chain", match_chain},  {"torch halves", match_halves},
+    {"torch", match_elementwise},     {"torch rows", match_rows},
+    {"torch axis", match_axis},       {"torch gemm", match_product},
+    {"torch matvec", match_matvec},   {"torch conv", match_conv},
+    {"torch permute", match_permute}, {"torch chain", match_chain},
+    {"torch halves", match_halves},   {"torch dense conv", match_dense_conv},
 };
 
 const struct match_way *match_way(const char *from)

@@ -1,0 +1,311 @@
+/* part.c - see part.h. */
+#include "playbook/generate/part.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "graph/json.h"
+#include "graph/print.h"
+
+/* ---- the values of a part -------------------------------------------------------------------- */
+
+/* Calls `act` for the values from which the sink is computed, operands first: computed ones, and
+ * inputs and stored values. */
+struct walk {
+    const struct part *p;
+    void (*act)(struct walk *w, const struct value *v, bool computed);
+    bool *seen;
+    void *ctx;
+};
+
+static void visit(struct walk *w, const struct value *v, bool own)
+{
+    bool leaf = op_row(v->op)->kind == OPK_LEAF;
+    bool stored = !own && w->p->stores->store[v->id].is_stored;
+    if (w->seen[v->id])
+        return;
+    w->seen[v->id] = true;
+    for (uint32_t k = 0; !leaf && !stored && k < v->nargs; k++)
+        if (v->args[k])
+            visit(w, v->args[k], false);
+    if (!leaf || v->op == OP_INPUT)
+        w->act(w, v, !leaf && !stored);
+}
+
+static void walk_part(const struct part *p, void (*act)(struct walk *, const struct value *, bool),
+                      void *ctx)
+{
+    struct walk w = {.p = p, .act = act, .ctx = ctx};
+    w.seen = xcalloc(p->g->values.n + 1, sizeof *w.seen);
+    visit(&w, p->sink->v, p->sink->kind != SINK_OUTPUT);
+    free(w.seen);
+}
+
+struct convs {
+    unsigned n;
+    bool only; /* nothing else needs a loop */
+    bool *keep;
+};
+
+static void count_conv(struct walk *w, const struct value *v, bool computed)
+{
+    struct convs *c = w->ctx;
+    enum op_kind kind = op_row(v->op)->kind;
+    if (!computed)
+        return;
+    if (kind == OPK_CONV) {
+        c->n++;
+        if (c->keep)
+            c->keep[v->id] = true;
+    } else if (kind != OPK_ELEMENTWISE && kind != OPK_VIEW) {
+        c->only = false;
+    }
+}
+
+bool part_has_conv(const struct part *p, bool *keep)
+{
+    struct convs c = {.only = true, .keep = keep};
+    if (p->sink->kind != SINK_VALUE && p->sink->kind != SINK_OUTPUT)
+        return false;
+    walk_part(p, count_conv, &c);
+    return c.n && (c.only || keep);
+}
+
+static void list_call(struct walk *w, const struct value *v, bool computed)
+{
+    struct strbuf *out = w->ctx;
+    if (v->op == OP_INPUT)
+        strbuf_addf(out, "IN(%s) ", v->name);
+    else if (!computed)
+        strbuf_addf(out, "VAL%u( ", v->id);
+}
+
+void part_calls(const struct part *p, struct strbuf *out)
+{
+    walk_part(p, list_call, out);
+    if (p->sink->kind == SINK_OUTPUT)
+        strbuf_addf(out, "OUT(%s) ", p->sink->output->name);
+    else
+        strbuf_addf(out, "VAL%u( ", p->sink->v->id);
+}
+
+/* ---- the part as a task ---------------------------------------------------------------------- */
+
+struct building {
+    json_t *values, *inputs, *tensors; /* of the part */
+    const uint32_t *numbers;
+    json_t *by_number; /* the JSON of each value of the whole graph, from number 1 on */
+};
+
+static const json_t *value_json_of(const struct building *b, const struct value *v)
+{
+    return json_array_get(b->by_number, b->numbers[v->id] - 1);
+}
+
+static void add_tensor(struct building *b, const char *name, const json_t *like, bool output)
+{
+    json_t *dtype = json_object_get(like, "dtype"), *shape = json_object_get(like, "shape");
+    json_array_append_new(b->tensors,
+                          json_pack("{s:s, s:O, s:O, s:b, s:b}", "name", name, "dtype", dtype,
+                                    "shape", shape, "input", !output, "output", output));
+    if (!output)
+        json_array_append_new(
+            b->inputs, json_pack("{s:s, s:O, s:O}", "name", name, "dtype", dtype, "shape", shape));
+}
+
+static const json_t *input_json(const json_t *graph, const char *name)
+{
+    size_t i;
+    json_t *t;
+    json_array_foreach(json_object_get(graph, "inputs"), i, t)
+    {
+        if (str_eq(json_string_value(json_object_get(t, "name")), name))
+            return t;
+    }
+    return NULL;
+}
+
+struct task_walk {
+    struct building b;
+    const json_t *graph;
+};
+
+static void add_value(struct walk *w, const struct value *v, bool computed)
+{
+    struct task_walk *t = w->ctx;
+    if (v->op == OP_INPUT) {
+        add_tensor(&t->b, v->name, input_json(t->graph, v->name), false);
+    } else if (!computed) {
+        add_tensor(&t->b, w->p->name(w->p->ctx, v), value_json_of(&t->b, v), false);
+    } else {
+        json_t *j = json_deep_copy(value_json_of(&t->b, v)), *args = json_object_get(j, "args");
+        for (uint32_t k = 0; k < v->nargs; k++)
+            if (v->args[k] && v->args[k]->op != OP_INPUT &&
+                w->p->stores->store[v->args[k]->id].is_stored)
+                json_array_set_new(args, k, json_string(w->p->name(w->p->ctx, v->args[k])));
+        json_array_append_new(t->b.values, j);
+    }
+}
+
+json_t *part_task(const struct part *p)
+{
+    struct arena a = ARENA_INIT;
+    json_t *graph = graph_to_json(p->g), *task = json_copy((json_t *)p->whole);
+    struct task_walk t = {.graph = graph};
+    t.b = (struct building){.values = json_array(),
+                            .inputs = json_array(),
+                            .tensors = json_array(),
+                            .numbers = graph_numbers(p->g, &a),
+                            .by_number = json_object_get(graph, "values")};
+    walk_part(p, add_value, &t);
+    const struct value *v = p->sink->v;
+    json_t *id = json_sprintf("%%%u", t.b.numbers[v->id]), *like = NULL;
+    const char *name = p->sink->kind == SINK_OUTPUT ? p->sink->output->name : p->name(p->ctx, v);
+    size_t i;
+    json_t *o;
+    json_array_foreach(json_object_get(graph, "outputs"), i, o)
+    {
+        if (p->sink->kind == SINK_OUTPUT &&
+            str_eq(json_string_value(json_object_get(o, "name")), name))
+            like = o;
+    }
+    const json_t *shape = like ? like : value_json_of(&t.b, v);
+    add_tensor(&t.b, name, shape, true);
+    json_t *output =
+        json_pack("{s:s, s:O, s:O, s:o}", "name", name, "dtype", json_object_get(shape, "dtype"),
+                  "shape", json_object_get(shape, "shape"), "value", id);
+    json_t *own = json_copy(graph);
+    json_object_set_new(own, "values", t.b.values);
+    json_object_set_new(own, "inputs", t.b.inputs);
+    json_object_set_new(own, "outputs", json_pack("[o]", output));
+    json_object_set_new(task, "tensors", t.b.tensors);
+    json_object_set_new(task, "graph", own);
+    json_object_set_new(task, "torch", json_string("graph"));
+    json_object_set_new(task, "name", json_string(""));
+    json_object_set_new(task, "op_type", json_string(""));
+    json_decref(graph);
+    arena_release(&a);
+    return task;
+}
+
+/* ---- a template's file in the generated file ------------------------------------------------- */
+
+/* Gives the workspaces in a launch's arguments the names that they have in the whole plan. */
+static void rename_args(json_t *launch, const json_t *workspaces, const char *prefix)
+{
+    json_t *args = json_object_get(launch, "args"), *arg;
+    size_t i;
+    json_array_foreach(args, i, arg)
+    {
+        const char *name = json_string_value(arg);
+        if (name && json_object_get(workspaces, name))
+            json_array_set_new(args, i, json_sprintf("%s_%s", prefix, name));
+    }
+}
+
+static void add_json(struct strbuf *out, const json_t *j)
+{
+    char *text = json_dumps(j, JSON_ENCODE_ANY);
+    strbuf_adds(out, text ? text : "");
+    free(text);
+}
+
+static void add_launches(json_t *plan, const char *prefix, bool first, struct strbuf *out)
+{
+    const json_t *workspaces = json_object_get(plan, "workspace");
+    size_t i;
+    json_t *l;
+    json_array_foreach(json_object_get(plan, "launches"), i, l)
+    {
+        const char *kernel = json_string_value(json_object_get(l, "kernel"));
+        rename_args(l, workspaces, prefix);
+        json_object_set_new(l, "kernel", json_sprintf("%s::%s", prefix, kernel ? kernel : ""));
+        strbuf_adds(out, first && i == 0 ? "\n    " : ",\n    ");
+        add_json(out, l);
+    }
+}
+
+static void add_workspaces(const json_t *plan, const char *prefix, struct strbuf *out)
+{
+    const char *name;
+    json_t *v;
+    json_object_foreach(json_object_get(plan, "workspace"), name, v)
+    {
+        strbuf_addf(out, "%s\"%s_%s\": ", out->len ? ",\n    " : "", prefix, name);
+        add_json(out, v);
+    }
+}
+
+/* Puts the #include lines into `includes`, the other lines into `out`. The kernels lose their C
+ * names, which a namespace would not keep apart. */
+static void add_code(const char *code, struct strbuf *includes, struct strbuf *out)
+{
+    for (const char *line = code; *line;) {
+        static const char c_name[] = "extern \"C\" __global__";
+        size_t n = strcspn(line, "\n");
+        n += line[n] == '\n';
+        char text[256];
+        if (n < sizeof text && str_starts(line, "#include")) {
+            memcpy(text, line, n);
+            text[n] = 0;
+            if (!strstr(includes->buf, text))
+                strbuf_adds(includes, text);
+        } else {
+            size_t skip = str_starts(line, c_name) ? strlen("extern \"C\" ") : 0;
+            strbuf_add(out, line + skip, n - skip);
+        }
+        line += n;
+    }
+}
+
+/* Reads the plan, with 256 in the place of alignof(WORKSPACE): Hone aligns workspaces so, and a
+ * plan takes alignof() of tensors only. */
+static json_t *read_plan(const char *text, size_t len, const char *slots)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    char call[80];
+    int n = snprintf(call, sizeof call, "alignof(%s", slots);
+    for (size_t i = 0; i < len;) {
+        size_t digits = 0;
+        if (i + (size_t)n < len && memcmp(text + i, call, (size_t)n) == 0)
+            digits = strspn(text + i + n, "0123456789");
+        if (digits && text[i + (size_t)n + digits] == ')') {
+            strbuf_adds(&sb, "256");
+            i += (size_t)n + digits + 1;
+        } else {
+            strbuf_addc(&sb, text[i++]);
+        }
+    }
+    json_t *plan = sb.truncated ? NULL : json_loadb(sb.buf, sb.len, 0, NULL);
+    strbuf_release(&sb);
+    return plan;
+}
+
+int part_add(const char *source, const char *prefix, const char *slots, bool first,
+             const struct part_texts *out)
+{
+    static const char begin[] = "/* hone-plan";
+    const char *plan_at = strstr(source, begin), *end = plan_at ? strstr(plan_at, "*/") : NULL;
+    if (!end)
+        return -1;
+    plan_at += sizeof begin - 1;
+    json_t *plan = read_plan(plan_at, (size_t)(end - plan_at), slots), *l;
+    size_t i;
+    bool usable = plan && !json_object_get(plan, "tensormaps");
+    json_array_foreach(json_object_get(plan, "launches"), i, l)
+    {
+        usable &= json_is_string(json_object_get(l, "kernel"));
+    }
+    int n = (int)i;
+    if (usable) {
+        strbuf_addf(out->kernels, "namespace %s {\n", prefix);
+        add_code(end + 2, out->includes, out->kernels);
+        strbuf_adds(out->kernels, "}\n");
+        add_launches(plan, prefix, first, out->plan);
+        add_workspaces(plan, prefix, out->workspaces);
+    }
+    json_decref(plan);
+    return usable ? n : -1;
+}

@@ -1,0 +1,43 @@
+/*
+ * part.h - a launch of a generated kernel as a task of its own, for which a template may exist.
+ *
+ *     json_t *task = part_task(&part, &calls);
+ *     ...                                        a template writes the kernel file `source`
+ *     part_add(source, "c3", &plan, &workspaces, &includes, &kernels)
+ */
+#ifndef PLAYBOOK_GENERATE_PART_H
+#define PLAYBOOK_GENERATE_PART_H
+
+#include <jansson.h>
+
+#include "graph/reference/stores.h"
+
+struct part {
+    struct graph *g; /* lowered */
+    const struct stores *stores;
+    const struct sink *sink;
+    const json_t *whole; /* the author facts of the whole task */
+    /* The name of a stored value's tensor in the part's task. */
+    const char *(*name)(void *ctx, const struct value *v);
+    void *ctx;
+};
+
+/* Does the launch compute a convolution, and nothing else that needs a loop? If `keep` is not NULL,
+ * marks these convolutions there. */
+bool part_has_conv(const struct part *p, bool *keep);
+/* The author facts of the part's task, as a new reference. */
+json_t *part_task(const struct part *p);
+/* Lists the arrays of the part as calls that params_find() knows: "IN(x) VAL3(". */
+void part_calls(const struct part *p, struct strbuf *out);
+
+/* Adds a kernel file with a plan to the generated texts. Its code goes into the namespace `prefix`,
+ * and its workspaces get names that begin with `prefix`. `slots` is what the names of the stored
+ * values' workspaces begin with. If `first` is true, the plan has no launch yet. Returns how many
+ * launches it has, or -1 if the file has no usable plan. */
+struct part_texts {
+    struct strbuf *plan, *workspaces, *includes, *kernels;
+};
+int part_add(const char *source, const char *prefix, const char *slots, bool first,
+             const struct part_texts *out);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * view.h - a value that holds the elements of another value, the base, in perhaps another order.
+ *
+ *     A.reshape(N * M, K)                 the base is A, in its own order
+ *     A.permute(1, 2, 0).flatten(0, 1)    axis 0 is axes 1 and 2 of A, axis 1 is axis 0 of A
+ *
+ * Between the view and its base there are only reshapes, permutations, and casts if they are
+ * allowed. Each axis of the view is a range of neighbouring axes of the base. Where the elements
+ * are still in the order of the base, a reshape gives the base new axes.
+ */
+#ifndef PLAYBOOK_MATCH_VIEW_H
+#define PLAYBOOK_MATCH_VIEW_H
+
+#include "graph/graph.h"
+
+struct view {
+    const struct value *base;
+    uint32_t rank;
+    /* Axis i of the view is axes first[i] to end[i] - 1 of the base. The base's axes are counted
+     * without those of size 1, and the range of an axis of size 1 is empty. */
+    uint32_t first[GRAPH_MAX_RANK], end[GRAPH_MAX_RANK];
+};
+
+/* Says whether a value is where views must stop. */
+struct view_end {
+    bool (*stops)(void *ctx, const struct value *v);
+    void *ctx;
+    bool casts; /* look through casts between floats */
+};
+
+/* Finds the base of v. False if a reshape takes permuted axes apart or merges axes that are not
+ * neighbours in the base. */
+bool read_view(struct dim_pool *dims, const struct value *v, const struct view_end *end,
+               struct view *out);
+/* Do these axes of the view, in this order, name all elements of the base in order? */
+bool view_in_order(const struct view *v, const uint32_t *axes, uint32_t n);
+/* The same for all axes of the view as they are. */
+bool view_is_array(const struct view *v);
+
+#endif
