@@ -33,6 +33,20 @@ print([w["axes"]["batch_size"] for w in t["workloads"] if w["role"] == "time"], 
     out_has "and a report as JSON" '"free_sizes": 1'
     ok "draws like these data" grep -q '"max": 49' tasks/embedding_v50_d24/task.json
 
+    # -- a reference that cannot be traced
+    runs 0 "a loop over .item()" replay gqa_paged_decode_h4_kv2_d16_ps1
+    out_has "stays in Python, and the report says so" "needs PyTorch: its reference stays in Python, because it cannot be traced"
+    out_has "with the line" "ps1.json (reference):8: forward decides by the data of a tensor"
+    is "data are like those of the files, sizes satisfy the constraints" "$(python3 -c 'import json
+t = json.load(open("tasks/gqa_paged_decode_h4_kv2_d16_ps1/task.json"))
+print(t["init"]["indptr"], t["init"]["indices"], all(w["axes"]["len_indptr"] == w["axes"]["batch"] + 1
+      for w in t["workloads"] if w["role"] != "heldout"), t["scalars"]["sm_scale"]["value"])')" \
+        "{'dist': 'csr', 'total': 'nindices'} {'dist': 'int', 'min': 0, 'max': 'pages - 1'} True 0.25"
+    runs 3 "without PyTorch nothing is judged" env HONE_PYTHON=/bin/false "$HONE" eval --device emu --smoke \
+        --skip-baselines tasks/gqa_paged_decode_h4_kv2_d16_ps1 "$CASES/gqa_paged_decode_h4_kv2_d16_ps1.ok.cu"
+    grep -q 'no CUDA compiler' "$T/err" ||
+        out_has "and the verdict says why" "the task's reference is in Python and needs PyTorch (HONE_PYTHON)"
+
     # -- files that are wrong
     rm -rf tasks
     refused() { # refused DESCRIPTION WANTED
@@ -93,17 +107,27 @@ fi
 export HONE_PYTHON=$python
 runs 1 "a data set with definitions that are refused" "$HONE" import flashinfer-bench set --out tasks
 cp "$T/out" table
-is "six of nine become tasks" "$(tail -1 table)" "# 6 of 9 imported"
-for name in silu_and_mul_d64 embedding_v50_d24 gemm_n48_k96 moe_top1_routing_e16 fused_add_rmsnorm_h80 rmsnorm_h96; do
+is "eight of nine become tasks" "$(tail -1 table)" "# 8 of 9 imported"
+for name in silu_and_mul_d64 embedding_v50_d24 gemm_n48_k96 moe_top1_routing_e16 moe_topk_routing_e16_k4 fused_add_rmsnorm_h80 rmsnorm_h96; do
     ok "$name agrees with PyTorch" grep -qP "^$name\t[0-9.]+\t1\t(0\.0e\+00|[0-9.]+e-1[0-9])\t" table
 done
 refused() { ok "$1 is refused with its line" grep -qP "^$1\t.*$2" table; }
-refused gqa_paged_decode_h4_kv2_d16_ps1 'ps1.json \(reference\):8: forward decides by the data of a tensor'
-refused moe_topk_routing_e16_k4 '\(reference\):5: Hone does not know the operation aten.topk'
+ok "a loop over .item() stays in Python" grep -qP "^gqa_paged_decode_h4_kv2_d16_ps1\t.*\tneeds PyTorch\t" table
 refused top_p_sampling_v64 '\(reference\):5: forward draws random numbers'
 is "constraints hold in the task" "$(python3 -c 'import json
 print([c for c in json.load(open("tasks/silu_and_mul_d64/task.json"))["constraints"] if "%" in c or "128" in c])')" \
     "['128 == 2 * 64', 'T % 2 == 0']"
+
+paged() { # paged KERNEL: the truth comes from PyTorch, after the kernel
+    "$HONE" eval --device emu --skip-baselines --skip-time --seed 1 tasks/gqa_paged_decode_h4_kv2_d16_ps1 \
+        "$CASES/gqa_paged_decode_h4_kv2_d16_ps1.$1.cu"
+}
+paged ok >"$T/out" 2>"$T/err"
+if [ $? != 3 ]; then
+    is "a right kernel passes a Python reference" "$(head -1 "$T/out")" pass
+    runs 1 "a wrong one fails" paged bad
+    out_has "because its results are wrong" mismatch
+fi
 
 judge() { "$HONE" eval --device emu --skip-baselines --seed 1 tasks/rmsnorm_h96 "$CASES/rmsnorm_h96.$1.cu" "${@:2}"; }
 judge ok --json >ok.json 2>"$T/err"

@@ -217,4 +217,7 @@ done
 runs 0 "a definition with Python constraints" "$HONE" task check "$ROOT"/t/cases/flashinfer/gqa_*.json
 err_has "says what was not checked" "constraint not checked: num_kv_indices == kv_indptr[-1].item()"
 err_has "and what was assumed" "scalar 'sm_scale' has no value here"
+cp -r "$ROOT/t/cases/lengths" no_tensor && sed -i 's/IN(len,/IN(lens,/' no_tensor/reference.c
+runs 1 "a reference that names no tensor" "$HONE" task check ./no_tensor
+err_has "is told the line and the tensors" "reference.c:5: the task has no tensor 'lens'; it has x, len, y"
 done_testing

@@ -8,6 +8,7 @@ share_cache
 derive() { # TASK: a copy of the task with the derived reference and tolerance
     local from=$ROOT/tasks/$1
     [ -d "$from" ] || from=$ROOT/t/cases/playbooks/$1
+    [ -d "$from" ] || from=$ROOT/t/cases/sigmas/$1
     [ -d "$1" ] && return
     python3 - "$from" "$1" "$HONE" <<'PY'
 import json, os, subprocess, sys

@@ -4,10 +4,10 @@
  * Invariants:
  *  1. Values are in SSA form. A value never changes, and its arguments have smaller ids.
  *  2. Operations come from one closed table (ops.def). The caller gives the dtype and the shape of
- * a leaf (an input, scalar, number or size). Every other value has the dtype and shape that its
+ *     a leaf (an input, scalar, number or size). Every other value has the dtype and shape that its
  *     operation's rule infers; graph_add() refuses operands that do not fit the rule.
  *  3. The same operation with the same arguments and attributes is the same value, so values
- * compare by pointer.
+ *     compare by pointer.
  *  4. Sizes are expressions over the task's axes (dim.h).
  *
  *     struct graph g;

@@ -37,7 +37,7 @@ struct reader {
     char quote[44];
 };
 
-/* Always -1. */
+/* Sets the error, with the place in the JSON. Returns -1. */
 __attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const char *fmt, ...)
 {
     va_list ap;

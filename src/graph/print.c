@@ -95,7 +95,7 @@ static void print_axes(struct strbuf *out, const struct value *v, const struct a
 static void print_attr(struct strbuf *out, const struct value *v, const char *name,
                        const struct attr *a)
 {
-    strbuf_addf(out, ", %s", name);
+    strbuf_addf(out, "%s%s", out->buf[out->len - 1] == '(' ? "" : ", ", name);
     if (a->kind == ATTR_BOOL && a->i)
         return;
     strbuf_addc(out, '=');

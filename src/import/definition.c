@@ -290,6 +290,7 @@ struct input_facts {
     bool is_csr;                      /* all are row pointers: see is_row_pointers() */
     bool is_perm;                     /* in all, each number below the length occurs once */
     size_t total;                     /* is_csr: the axis whose size is the last element */
+    uint64_t below; /* bit a: in every workload, all elements are less than the size of axis a */
 };
 
 static bool is_permutation(const struct safetensor *t, size_t size)
@@ -328,6 +329,7 @@ static void look_at(const struct definition *d, const struct definition_workload
 {
     size_t size = dtype_bytes(t->dtype), axis = 0;
     uint64_t step = t->elems / MOST_READ + 1;
+    double highest = -INFINITY;
     bool small = !dtype_is_float(t->dtype) && t->rank == 1 && t->elems <= MOST_READ, first = !f->n;
     for (uint64_t i = 0; i < t->elems; i += step) {
         double v = dtype_load(t->dtype, (const char *)t->data + i * size);
@@ -335,10 +337,16 @@ static void look_at(const struct definition *d, const struct definition_workload
             continue;
         f->least = f->n ? fmin(f->least, v) : v;
         f->most = f->n ? fmax(f->most, v) : v;
+        highest = fmax(highest, v);
         f->sum += v;
         f->squares += v * v;
         f->n++;
     }
+    if (first)
+        f->below = ~UINT64_C(0);
+    for (size_t a = 0; a < d->task->axes.n && a < 64; a++)
+        if (f->n && highest >= (double)w->axes[a])
+            f->below &= ~(UINT64_C(1) << a);
     f->is_perm = (first || f->is_perm) && small && is_permutation(t, size);
     f->is_csr = (first || f->is_csr) && small && is_row_pointers(d, w, t, size, &axis) &&
                 (first || axis == f->total);
@@ -401,6 +409,28 @@ static json_t *random_init(enum dtype t)
     return json_pack("{s:s, s:f, s:f}", "dist", "normal", "mean", 0.0, "std", 1.0);
 }
 
+/* Finds the variable axis whose places the integers name: all are below its size, and it is the
+ * first dimension of a float input. Of several it takes the one with the least size. NULL if there
+ * is none. */
+static const char *indexed_axis(const struct definition *d, const struct input_facts *f)
+{
+    const struct definition_workload *w = definition_largest(d);
+    const char *best = NULL;
+    int64_t least = 0;
+    for (size_t a = 0; w && f->least >= 0 && a < d->task->axes.n && a < 64; a++) {
+        const struct task_axis *axis = &d->task->axes.items[a];
+        bool leads = false;
+        vec_each (const struct task_tensor, x, &d->task->tensors)
+            leads |= x->is_input && dtype_is_float(x->dtype) && x->rank > 1 &&
+                     str_eq(expr_text(x->shape[0]), axis->name);
+        if (axis->is_const || !leads || !(f->below >> a & 1) || (best && w->axes[a] >= least))
+            continue;
+        best = axis->name;
+        least = w->axes[a];
+    }
+    return best;
+}
+
 static json_t *init_like(const struct definition *d, const struct input_facts *f, enum dtype t)
 {
     double mean = f->sum / (double)f->n, var = f->squares / (double)f->n - mean * mean;
@@ -409,6 +439,13 @@ static json_t *init_like(const struct definition *d, const struct input_facts *f
         return json_pack("{s:s, s:s}", "dist", "csr", "total", d->task->axes.items[f->total].name);
     if (f->is_perm)
         return json_pack("{s:s}", "dist", "perm");
+    const char *axis = dtype_is_float(t) ? NULL : indexed_axis(d, f);
+    if (axis) {
+        char *last = xasprintf("%s - 1", axis);
+        json_t *init = json_pack("{s:s, s:i, s:s}", "dist", "int", "min", 0, "max", last);
+        free(last);
+        return init;
+    }
     if (!dtype_is_float(t))
         return json_pack("{s:s, s:f, s:f}", "dist", "int", "min", f->least, "max", f->most);
     if (span == 0) /* a kernel that leaves out a constant tensor would pass */

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/util.h"
 #include "import/definition.h"
+#include "import/python_task.h"
 #include "sys/file.h"
 #include "sys/json.h"
 
@@ -319,6 +320,35 @@ static int add_facts(json_t *found, void *ctx, struct err *err)
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
+/* Imports a definition whose reference cannot be traced: it stays in Python. */
+static int keep_python(struct importer *im, struct pending *p, struct import_report *r,
+                       struct err *err)
+{
+    json_t *timed = spread(p, MAX_TIMED, NULL), *checked = spread(p, MAX_CHECKED, timed);
+    json_t *scalars = scalars_json(p);
+    char *note = xasprintf("needs PyTorch: its reference stays in Python, because it cannot be "
+                           "traced: %s",
+                           err->msg);
+    struct python_task_request q = {.d = p->d,
+                                    .scalars = scalars,
+                                    .timed = timed,
+                                    .checked = checked,
+                                    .prove = !p->q->recorded};
+    err_clear(err);
+    int rc = import_python_task(im, &q, r, err);
+    json_decref(r->notes);
+    r->notes = json_array();
+    json_array_append_new(r->notes, json_text(note));
+    json_array_extend(r->notes, p->notes);
+    r->compared = rc == 0 && q.prove;
+    r->needs_python = rc == 0;
+    json_decref(timed);
+    json_decref(checked);
+    json_decref(scalars);
+    free(note);
+    return rc;
+}
+
 static int trace_and_import(struct importer *im, struct pending *p, const char *out,
                             struct import_report *r, struct err *err)
 {
@@ -346,6 +376,8 @@ static int trace_and_import(struct importer *im, struct pending *p, const char *
                                    .add_facts = add_facts,
                                    .ctx = p};
         rc = import_module(im, &rq, out, r, err);
+        if (rc < 0 && python_task_is_possible(err))
+            rc = keep_python(im, p, r, err);
     }
     vec_release(&inputs);
     vec_release(&sizes);

@@ -119,10 +119,11 @@ static json_t *report_json(const struct import_report *r)
         if (name && i < MAX_FILES && file_hash(name, hex))
             json_object_set_new(files, name, json_string(hex));
     }
-    return json_pack("{s:s, s:b, s:f, s:f, s:I, s:b, s:b, s:O?, s:o}", "name", r->name, "compared",
-                     r->compared, "largest", r->largest, "rounding", r->rounding, "axes",
-                     (json_int_t)r->axes, "accepts_wrong", r->accepts_wrong, "is_ill", r->is_ill,
-                     "notes", r->notes, "files", files);
+    return json_pack("{s:s, s:b, s:f, s:f, s:I, s:b, s:b, s:I, s:O?, s:o}", "name", r->name,
+                     "compared", r->compared, "largest", r->largest, "rounding", r->rounding,
+                     "axes", (json_int_t)r->axes, "accepts_wrong", r->accepts_wrong, "is_ill",
+                     r->is_ill, "few_runs", (json_int_t)r->few_runs, "notes", r->notes, "files",
+                     files);
 }
 
 static bool files_unchanged(json_t *files)
@@ -148,16 +149,17 @@ static bool read_report(const char *dir, struct import_report *r)
         good = file_exists(task);
     }
     if (good)
-        *r = (struct import_report){.name = xstrdup(name),
-                                    .dir = xasprintf("%s/%s", dir, name),
-                                    .compared = json_is_true(json_object_get(j, "compared")),
-                                    .largest = json_number_value(json_object_get(j, "largest")),
-                                    .rounding = json_number_value(json_object_get(j, "rounding")),
-                                    .axes = (size_t)json_integer_value(json_object_get(j, "axes")),
-                                    .accepts_wrong =
-                                        json_is_true(json_object_get(j, "accepts_wrong")),
-                                    .is_ill = json_is_true(json_object_get(j, "is_ill")),
-                                    .notes = json_incref(json_object_get(j, "notes"))};
+        *r = (struct import_report){
+            .name = xstrdup(name),
+            .dir = xasprintf("%s/%s", dir, name),
+            .compared = json_is_true(json_object_get(j, "compared")),
+            .largest = json_number_value(json_object_get(j, "largest")),
+            .rounding = json_number_value(json_object_get(j, "rounding")),
+            .axes = (size_t)json_integer_value(json_object_get(j, "axes")),
+            .accepts_wrong = json_is_true(json_object_get(j, "accepts_wrong")),
+            .is_ill = json_is_true(json_object_get(j, "is_ill")),
+            .few_runs = (uint64_t)json_integer_value(json_object_get(j, "few_runs")),
+            .notes = json_incref(json_object_get(j, "notes"))};
     json_decref(j);
     free(task);
     free(path);

@@ -1533,6 +1533,94 @@ class Translation:
             return self.reduce("amin", input, None)
         return [self.reduce(op, input, dim, keepdim) for op in ("amin", "argmin")]
 
+    # -- order: the rank of an element is the number of elements that come before it
+
+    def ranked(self, input: Any, dim: int, descending: bool) -> tuple[Operand, Operand, list[Any], list[int]]:
+        """The input with `dim` last, the ranks of its elements, its sizes, and the axes as they were."""
+        shape = self.shape(input)
+        d = dim % len(shape)
+        axes = [*[i for i in range(len(shape)) if i != d], d]
+        sizes = [shape[i] for i in axes]
+        x: Operand = self.operand(input)
+        if d != len(shape) - 1:
+            x = self.add("permute", x, dims=axes)
+        return x, self.ranks(x, sizes, descending), sizes, axes
+
+    def ranks(self, x: Operand, sizes: list[Any], descending: bool) -> str:
+        """The ranks along the last axis. Equal elements keep their order."""
+        lead, n = self.dims(sizes[:-1]), self.dims(sizes[-1:])
+        one = self.add("reshape", x, shape=[*lead, *n, 1])
+        other = self.add("reshape", x, shape=[*lead, 1, *n])
+        iota = self.add("iota", shape=n)
+        column = self.add("reshape", iota, shape=[*n, 1])
+        least, equal = ("gt", "ge") if descending else ("lt", "le")
+        before = self.add("where", self.add("lt", iota, column), self.add(equal, other, one), self.add(least, other, one))
+        # Rounding must not decide whether an element comes before itself.
+        before = self.add("logical_and", self.add("ne", iota, column), before)
+        return self.add("sum", before, dim=[len(sizes)], keepdim=False)
+
+    def at_ranks(self, x: Operand, rank: Operand, sizes: list[Any], want: Operand, like: Any) -> list[Operand]:
+        """The elements with the ranks `want`, and their indices. `want` has a last axis of size 1, or none."""
+        lead, n = self.dims(sizes[:-1]), self.dims(sizes[-1:])
+        row = [*lead, 1, *n] if isinstance(want, str) else [*lead, *n]
+        hit = self.add("eq", self.add("reshape", rank, shape=row), want)
+        x, iota = self.add("reshape", x, shape=row), self.add("iota", shape=n)
+        last = [len(row) - 1]
+        if like.dtype.is_floating_point:  # a maximum rounds nothing
+            value = self.add("amax", self.add("where", hit, x, {"number": "-inf"}), dim=last, keepdim=False)
+        else:
+            value = self.add("sum", self.add("where", hit, x, 0), dim=last, keepdim=False)
+            value = self.add("cast", value, dtype=self.dtype(like))
+        return [value, self.add("amax", self.add("where", hit, iota, -1), dim=last, keepdim=False)]
+
+    def sorted(self, input: Any, dim: int, descending: bool, count: Any) -> list[Operand]:
+        """The first `count` elements in order along `dim`, and their indices."""
+        like = input.meta["val"]
+        if not self.shape(input):
+            return [self.operand(input), self.full(0, like)]
+        x, rank, sizes, axes = self.ranked(input, dim, descending)
+        iota = self.add("iota", shape=self.dims([count]))
+        want = self.add("reshape", iota, shape=[*self.dims([count]), 1])
+        made = self.at_ranks(x, rank, sizes, want, like)
+        if axes != list(range(len(axes))):
+            back = [axes.index(i) for i in range(len(axes))]
+            made = [self.add("permute", m, dims=back) for m in made]
+        return made
+
+    def op_sort(self, node: Any, input: Any, dim: int = -1, descending: bool = False, **r: Any) -> list[Operand]:
+        sizes = self.shape(input)
+        return self.sorted(input, dim, bool(descending), sizes[dim % len(sizes)] if sizes else 1)
+
+    def op_topk(self, node: Any, input: Any, k: Any, dim: int = -1, largest: bool = True,
+                sorted: bool = True) -> list[Operand]:  # fmt: skip
+        if not sorted:
+            raise self.refuse("topk with sorted=False gives its elements in no particular order")
+        if self.shape(input):
+            self.at_least(self.shape(input)[dim % len(self.shape(input))], k)
+        return self.sorted(input, dim, bool(largest), k)
+
+    def kth(self, input: Any, want: Operand, dim: int, keepdim: bool) -> list[Operand]:
+        x, rank, sizes, axes = self.ranked(input, dim, False)
+        made = self.at_ranks(x, rank, sizes, want, input.meta["val"])
+        if not keepdim:
+            return made
+        shape = self.shape(input)
+        shape[dim % len(shape)] = 1
+        return [self.add("reshape", m, shape=self.dims(shape)) for m in made]
+
+    def op_kthvalue(self, node: Any, input: Any, k: Any, dim: int = -1, keepdim: bool = False) -> list[Operand]:
+        self.at_least(self.shape(input)[dim % len(self.shape(input))], k)
+        return self.kth(input, self.number(k - 1), dim, bool(keepdim))
+
+    def op_median(self, node: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        shape = self.shape(input)
+        if dim is None:
+            n = product(shape)
+            x = self.add("reshape", self.operand(input), shape=self.dims([n]))
+            rank = self.ranks(x, [n], False)
+            return self.at_ranks(x, rank, [n], self.number((n - 1) // 2), input.meta["val"])[0]
+        return self.kth(input, self.number((shape[dim % len(shape)] - 1) // 2), dim, bool(keepdim))
+
     def op_var(self, node: Any, input: Any, dim: Any = None, correction: Any = None,
                keepdim: bool = False) -> str:  # fmt: skip
         by = 1 if correction is None else int(correction)
@@ -1847,9 +1935,15 @@ class Translation:
         channel = self.dims([1, shape[1], *[1] * (len(shape) - 2)])
         mean = self.add("reshape", self.operand(running_mean), shape=channel)
         var = self.add("reshape", self.operand(running_var), shape=channel)
+        # Libraries fold the statistics into one factor and one term, x * scale + shift. Written so, the
+        # tolerance allows the roundings of this form too.
         scale = self.add("rsqrt", self.add("add", var, self.number(eps)))
-        made = self.add("mul", self.add("sub", self.operand(input), mean), scale)
-        return [self.affine(made, weight, bias, channel), None, None]
+        if weight is not None:
+            scale = self.add("mul", scale, self.add("reshape", self.operand(weight), shape=channel))
+        shift = self.add("neg", self.add("mul", mean, scale))
+        if bias is not None:
+            shift = self.add("add", self.add("reshape", self.operand(bias), shape=channel), shift)
+        return [self.add("add", self.add("mul", self.operand(input), scale), shift), None, None]
 
     # -- pooling
 
@@ -1892,7 +1986,35 @@ class Translation:
                  dilation: Any, ceil_mode: bool) -> list[Operand]:  # fmt: skip
         low = {"number": "-inf"}
         x, axes = self.pool(input, kernel_size, stride, padding, dilation, ceil_mode, low, n)
-        return [self.add("amax", x, dim=axes, keepdim=False), None]
+        made = self.add("amax", x, dim=axes, keepdim=False)
+        used = any(u.args[1] == 1 and u.users for u in node.users if len(u.args) > 1)
+        if not used:
+            return [made, None]
+        return [made, self.places(node, n, x, input, kernel_size, stride, padding, dilation)]
+
+    def places(self, node: Any, n: int, x: str, input: Any, kernel: Any, stride: Any, padding: Any,
+               dilation: Any) -> Operand:  # fmt: skip
+        """Where in its plane the largest element of each window is; of several, the first."""
+        out, shape = list(node.meta["val"][0].shape), self.shape(input)
+        lead = len(out) - n
+        size = self.all_fixed(kernel, n, "a kernel size")
+        step = self.all_fixed(stride, n, "a stride") if stride else size
+        pads, holes = self.all_fixed(padding, n, "padding"), self.all_fixed(dilation, n, "a dilation")
+        flat = self.add("reshape", x, shape=[*self.dims(out), product(size)])
+        at: Operand = self.add("argmax", flat, dim=[len(out)], keepdim=False)
+        place: Operand = 0
+        for d in range(n):
+            inner = product(size[d + 1 :])
+            here = self.add("remainder", self.add("floor_divide", at, inner), size[d])
+            begin = self.add("iota", shape=self.dims([out[lead + d]]))
+            begin = self.add("reshape", begin, shape=[*self.dims([out[lead + d]]), *[1] * (n - 1 - d)])
+            begin = self.add("sub", self.add("mul", begin, step[d]), pads[d])
+            here = self.add("add", self.add("mul", here, holes[d]), begin)
+            if d:
+                place = self.add("add", self.add("mul", place, self.number(shape[lead + d])), here)
+            else:
+                place = here
+        return place
 
     def op_max_pool2d_with_indices(self, node: Any, **a: Any) -> list[Operand]:
         return self.max_pool(node, 2, **a)

@@ -113,6 +113,29 @@ static void check_workloads(const struct task *t, struct task_check_result *r)
 
 /* ---- reference.c ----------------------------------------------------------------------------- */
 
+/* The macros of hone_ref.h make the names HD_x and HT_x of a tensor x. If the compiler does not
+ * know such a name, says which tensor reference.c names, and in which line. Says it once,
+ * although the file is compiled as C and as C++. Returns false if the error is another one. */
+static bool tell_unknown_tensor(const struct task *t, const char *text, struct task_check_result *r)
+{
+    const char *error = strstr(text, "error:"), *at = error ? strstr(error, "HD_") : NULL;
+    if (!at || memchr(error, '\n', (size_t)(at - error)))
+        return false;
+    at += 3;
+    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    const char *place = strstr(at, "reference.c:");
+    unsigned long line = place ? strtoul(place + strlen("reference.c:"), NULL, 10) : 0;
+    struct strbuf known = STRBUF_INIT(2000);
+    vec_each (const struct task_tensor, x, &t->tensors)
+        strbuf_addf(&known, "%s%s", known.len ? ", " : "", x->name);
+    if (!r->problems.n || !strstr(r->problems.items[r->problems.n - 1].text, "has no tensor"))
+        check_say(&r->problems, t, nowhere,
+                  "reference.c:%lu: the task has no tensor '%.*s'; it has %s", line, (int)n, at,
+                  known.buf);
+    strbuf_release(&known);
+    return true;
+}
+
 static void compile_as(const struct task *t, const char *path, const char *const *argv,
                        const char *language, struct task_check_result *r)
 {
@@ -127,9 +150,11 @@ static void compile_as(const struct task *t, const char *path, const char *const
     if (child_run(&c, &err) < 0)
         check_say(&r->notes, t, nowhere, "reference.c was not checked as %s: %s", language,
                   err.msg);
-    else if (c.end != CHILD_EXITED || c.code != 0)
-        check_say(&r->problems, t, nowhere, "reference.c does not compile cleanly as %s:\n%.1500s",
-                  language, c.out.buf);
+    else if (c.end != CHILD_EXITED || c.code != 0) {
+        if (!tell_unknown_tensor(t, c.out.buf, r))
+            check_say(&r->problems, t, nowhere,
+                      "reference.c does not compile cleanly as %s:\n%.1500s", language, c.out.buf);
+    }
     child_release(&c);
     free(dir);
 }

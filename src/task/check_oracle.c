@@ -16,8 +16,8 @@ static const double MAX_OPS = 5e8;
  * is quick, because accesses that are right at some shapes are right at every shape. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000 };
-/* For the same reason, only so many operations are run in all. Each workload is run with its units
- * in another order, too, until they are used up. */
+/* For the same reason, the check leaves out further shapes of such a task after this many
+ * operations in all. */
 static const double IMPORTED_OPS = 5e8;
 static const double MIN_SHARE =
     0.25;           /* for this share of the nonzero elements, the tolerance must refuse a 0 */
@@ -47,7 +47,7 @@ struct oracle_check {
     double zero_refused[TASK_MAX_TENSORS]; /* those at which the tolerance refuses a 0 */
     double operations;                     /* of all runs so far */
     unsigned left_out;                     /* shapes beyond IMPORTED_OPS */
-    VEC(const int64_t *) shapes;           /* the axes of an imported task that were tried */
+    VEC(const int64_t *) shapes;           /* of an imported task: the axes of each shape tried */
     struct arena arena;
 };
 
@@ -137,10 +137,10 @@ static bool find_difference(const struct oracle_trial *a, const struct oracle_tr
     return false;
 }
 
-/* Compares the watched run `x` with a run of the shared object that evaluations use. `x` was
- * compiled as C++ and its units ran in order; the other is compiled as C and its units run
- * shuffled. If the results differ, a third run (compiled as C, units in order) tells whether the
- * language or the order is the reason. */
+/* Compares run `x` with a run of the shared object that evaluations use. The units of `x` ran in
+ * order, in code that was compiled as C++ if it was watched; the other is compiled as C and its
+ * units run shuffled. If the results differ, a third run (compiled as C, units in order) tells
+ * whether the language or the order is the reason. */
 static int check_same(struct oracle_check *c, const struct oracle_trial *x, const char *where,
                       struct err *err)
 {

@@ -241,6 +241,15 @@ static void load_in_place(const struct json_node *n, struct task_tensor *was,
     was->is_output = true;
 }
 
+/* Does "scalars" give this scalar a value? A definition lists it among its inputs too. */
+static bool has_scalar(const struct task *t, const char *name, enum dtype dtype)
+{
+    vec_each (const struct task_scalar, s, &t->scalars)
+        if (t->is_definition && str_eq(s->name, name) && s->dtype == dtype)
+            return true;
+    return false;
+}
+
 static void load_tensor(struct loader *l, const struct json_node *n, const char *name, bool output)
 {
     static const char *const keys[] = {"shape", "dtype", "description", "optional", "param"};
@@ -254,7 +263,8 @@ static void load_tensor(struct loader *l, const struct json_node *n, const char 
     if (shaped && json_is_null(shape.j)) {
         if (output)
             json_node_bad(&shape, "a scalar output is not supported; give it the shape [1]");
-        else if (typed && name_is_free(l, n, name) && l->t->scalars.n < TASK_MAX_SCALARS)
+        else if (typed && !has_scalar(l->t, name, t.dtype) && name_is_free(l, n, name) &&
+                 l->t->scalars.n < TASK_MAX_SCALARS)
             add_scalar(l, name, t.dtype, 1, false);
         return;
     }
@@ -525,6 +535,11 @@ static void load_document(struct loader *l)
         load_verify(l);
     if (l->r.n == 0)
         regimes_add(l->t);
+}
+
+bool task_needs_python(const struct task *t)
+{
+    return t->reference_py && !(t->reference_c && t->phases.n);
 }
 
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,

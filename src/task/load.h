@@ -25,7 +25,8 @@ void load_align(struct loader *l);
 void load_workloads(struct loader *l);
 void load_verify(struct loader *l);
 
-/* Reads an expression over the task's axes and scalars. The expression cannot use alignof. */
+/* Reads an expression over the task's axes and integer scalars. The expression cannot use alignof.
+ * Returns false after it reported a problem. */
 bool load_expr(struct loader *l, const struct json_node *n, struct expr **out);
 
 /* Whether the object `list` ("inputs", "outputs") of task.json has a member called `name`, even one

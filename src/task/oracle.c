@@ -49,8 +49,8 @@ static void add_prelude(struct strbuf *out, const struct task *t)
         add_enum(out, "HS", t->scalars.items[i].name, i);
 }
 
-/* Returns the length of the directive if the line is `#include "hone_ref.h"`, 0 if the line is no
- * include, -1 for any other include. */
+/* Returns 1 if the line is `#include "hone_ref.h"`, 0 if it includes nothing, -1 for any other
+ * include. */
 static int include_kind(const char *line, const char *end)
 {
     static const char own[] = "\"hone_ref.h\"";
@@ -250,6 +250,8 @@ int oracle_build(const struct task *t, const char *so_path, struct err *err)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+/* The units of a phase, which several threads run. Each thread takes `block` units from `next`
+ * on. */
 struct crew {
     const struct ref_ctx *ctx;
     ref_phase_fn fn;

@@ -21,8 +21,9 @@
  * only hone_ref.h and must have a PHASE for each of the task's phases. */
 int oracle_source(const struct task *t, struct strbuf *out, struct err *err);
 
-/* Writes the shared object to so_path. The compiler is $CC or cc, under limits on time, memory and
- * file size. err holds the compiler's messages. */
+/* Writes the shared object to so_path. For a built-in task it copies the object that Hone's build
+ * made. For others it runs the compiler, $CC or cc, under limits on time, memory and file size; if
+ * that fails, err holds the compiler's messages. */
 int oracle_build(const struct task *t, const char *so_path, struct err *err);
 
 /* Builds the object for checks (task/oracle_trial.h) with the C++ compiler, $CXX or c++. This
@@ -49,11 +50,12 @@ struct oracle_ctx {
 int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *inputs,
                     double *const *out_value, double *const *out_mag, struct err *err);
 void oracle_ctx_release(struct oracle_ctx *x);
-/* A lower bound on the work of the oracle, which may do more than the task asks for. */
+/* Returns a lower bound on the work of the oracle: the largest of the task's flops, its scratch,
+ * the units of a phase and the elements of a tensor. */
 double oracle_operations(const struct shape *s);
 /* Runs the units of one phase on that many threads. */
 void oracle_run_phase(const struct ref_ctx *ctx, ref_phase_fn fn, int64_t units, unsigned threads);
-/* How many threads to use if the caller does not say. */
+/* Returns how many threads to use if the caller does not say: one per core, at most 256. */
 unsigned oracle_threads(void);
 /* Finds the function of a phase in an open shared object, and computes how many units the phase has
  * at this shape. */

@@ -26,6 +26,7 @@ enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
 static const double FLOPS_PER_SECOND = 1e8;
 /* With more work than this, an imported task's units run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
+/* The results of a run with at least this much work stay in a file. */
 static const double LONG_OPS = 1e8;
 #define MEMORY_BYTES (UINT64_C(16) << 30)
 
@@ -207,7 +208,7 @@ static void limit(int what, uint64_t soft, uint64_t hard)
 static uint64_t cpu_seconds(const struct shape *s)
 {
     uint64_t seconds = (uint64_t)MAX(CPU_SECONDS, oracle_operations(s) / FLOPS_PER_SECOND);
-    /* A reference that Hone wrote ends, but it also computes errors. */
+    /* A reference that Hone wrote surely ends. It also computes errors, which takes longer. */
     return s->task->graph_json ? seconds * IMPORTED_PATIENCE : seconds;
 }
 

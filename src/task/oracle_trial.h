@@ -9,7 +9,7 @@
  *
  * A reference.c is the user's code and may crash or run forever. The process has a limit on CPU
  * time and on memory, writes no files and opens no sockets. A crash is an error that names the
- * phase and the unit.
+ * phase, and the unit if units run one at a time.
  */
 #ifndef TASK_ORACLE_TRIAL_H
 #define TASK_ORACLE_TRIAL_H
@@ -39,8 +39,9 @@ struct oracle_trial {
 int oracle_trial_init(struct oracle_trial *x, const struct shape *s, uint64_t seed,
                       struct err *err);
 void oracle_trial_release(struct oracle_trial *x);
-/* Runs all phases. Elements that no unit writes hold oracle_unwritten(). The results of a long run
- * in order stay in a file beside `so`, so that the same run need not be made again. */
+/* Runs all phases. Elements that no unit writes hold oracle_unwritten(). If an imported task runs
+ * long in ORACLE_IN_ORDER mode, its results stay in a file beside `so`, and the next such run reads
+ * them. */
 int oracle_trial_run(struct oracle_trial *x, const char *so, enum oracle_mode mode,
                      struct err *err);
 

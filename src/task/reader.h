@@ -45,7 +45,8 @@ struct json_node {
     const char *path; /* JSON pointer */
 };
 
-/* Parses r->text. The JSON lives until json_node_root_release. */
+/* Parses r->text, which must be a JSON object. The JSON lives until json_node_root_release().
+ * Strings and expressions that are read from it live in the arena. */
 bool json_node_root(struct json_node *out, struct problem_log *r, struct arena *a);
 void json_node_root_release(struct json_node *root);
 
@@ -58,9 +59,8 @@ void json_node_bad_key(const struct json_node *n, const char *fmt, ...)
 /* Returns the place of the value; zeros if it cannot be found. */
 struct task_place json_node_place(const struct json_node *n);
 
-/* Return a child. json_node_need reports a missing member, json_node_get does not. A member whose
- * value is null is not missing.
- */
+/* Return whether the object has the member, and set *out to it. json_node_need reports a missing
+ * member, json_node_get does not. A member whose value is null is not missing. */
 bool json_node_get(const struct json_node *obj, const char *key, struct json_node *out);
 bool json_node_need(const struct json_node *obj, const char *key, struct json_node *out);
 struct json_node json_node_member(const struct json_node *obj, const char *key,
@@ -69,7 +69,8 @@ struct json_node json_node_item(const struct json_node *arr, size_t i);
 /* Reports every key that is not in the list, and suggests the nearest one that is. */
 bool json_node_only(const struct json_node *obj, const char *const *known, size_t n);
 
-/* Read values of a type. */
+/* Read values of a type. They report a value of another type, more than `max` members, items or
+ * bytes, and a number that is not from lo to hi. */
 bool json_node_object(const struct json_node *n, size_t max_members);
 bool json_node_array(const struct json_node *n, size_t max_items);
 bool json_node_str(const struct json_node *n, size_t max, const char **out);
@@ -79,7 +80,7 @@ bool json_node_flag(const struct json_node *n, bool *out);
 /* Reads one of a list of words; *out is its index. */
 bool json_node_word(const struct json_node *n, const char *const *words, size_t nwords,
                     size_t *out);
-/* Reads a string or an integer as an expression over names. */
+/* Reads a string, or an integer that is not negative, as an expression over names. */
 bool json_node_expr(const struct json_node *n, const char *const *names, size_t nnames,
                     struct expr **out);
 /* Checks that `name` is a C identifier of at most 64 characters, as a key that names an axis, a

@@ -32,8 +32,9 @@ struct axis_info {
     bool inner;           /* the innermost extent of some tensor depends on it */
     bool outer;           /* another extent of some tensor depends on it */
     struct expr *follows; /* the axis equals this expression, by a constraint; NULL = free */
-    int64_t least, most;
-    bool vectors; /* kernels use vectors along it: see find_vector_axes() */
+    int64_t least; /* the smallest value up to MAX_SCAN that axes_allow() accepts; 0 = none */
+    int64_t most;  /* the largest value in the task's own workloads */
+    bool vectors;  /* kernels use vectors along it: see find_vector_axes() */
     size_t n;
     struct axis_value values[MAX_VALUES];
 };
@@ -50,16 +51,17 @@ void axes_read(struct regime_axes *a, struct task *t);
 size_t axes_count(const struct regime_axes *a);
 /* Whether the axis is neither constant nor defined by a constraint. */
 bool axes_is_free(const struct regime_axes *a, size_t i);
-/* Whether the constraints that name only this axis allow the value. */
+/* Whether the value is from 1 to `most`, and the constraints that name only this axis allow it. */
 bool axes_allow(const struct regime_axes *a, size_t axis, int64_t v);
-/* Returns the allowed value nearest to v in direction `step`, at most a quarter of v away; 0 if
+/* Returns the allowed value nearest to v in direction `step` (1 or -1), at most v/4 + 1 away; 0 if
  * there is none. */
 int64_t axes_nearest(const struct regime_axes *a, size_t axis, int64_t v, int step);
 /* Whether the value of axis `of` depends on `axis`, directly or through other axes. */
 bool axes_depend(const struct regime_axes *a, size_t of, size_t axis);
 /* Writes the constant axes and the integer scalars to x. */
 void axes_fill_scalars(const struct task *t, int64_t *x);
-/* The operations of the task at this shape, or a guess. */
+/* Returns the task's `flops` at this shape. A task without `flops` gets twice the product of its
+ * axes. */
 double axes_flops(const struct regime_axes *a, const struct shape *s);
 
 #endif

@@ -13,7 +13,7 @@
  *   1. Every shape satisfies the constraints, and no axis exceeds its largest value in the task's
  *      own workloads.
  *   2. By the estimate of cost_ms(), one shape costs at most MAX_MS, and all shapes together at
- *   most total_ms().
+ *      most total_ms().
  *   3. The choice is a function of the task: the random numbers have a constant seed.
  */
 #include "task/regimes.h"

@@ -24,7 +24,8 @@
 void task_snapshot(const struct task *t, struct strbuf *out);
 void task_hash(const struct task *t, char hex[TASK_HASH]);
 
-/* Loads the task that a snapshot holds. Problems begin with `name`. */
+/* Loads the task that a snapshot holds; the caller frees it. Returns NULL after it reported
+ * problems, whose text begins with `name`. */
 struct task *task_from_snapshot(const char *text, size_t len, const char *name,
                                 struct problem_vec *problems);
 

@@ -95,8 +95,10 @@ struct task_tensor {
     struct gen_spec init;              /* inputs; init_a and init_b, if set, give its a and b */
     struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
-    uint32_t stream;           /* of the random numbers: the tensor's index, but see below */
-    const char *lengths_of;    /* GEN_LENGTHS: the padded tensor, whose stream it shares */
+    uint32_t stream;                   /* of the random numbers: the tensor's index, or that of
+                                        * lengths_of */
+    const char *lengths_of;    /* GEN_LENGTHS: the name of the padded tensor, whose stream this
+                                * one shares */
     double rtol, atol, budget; /* tolerance of an output; `sigmas` sets it if not 0 */
     double sigmas;             /* not 0: the oracle gives a sigma instead of a magnitude */
     const char *why;           /* the task's reason for the tolerance */
@@ -186,7 +188,8 @@ struct shape {
 };
 
 struct task *task_load(const char *path, struct problem_vec *problems); /* file or directory */
-/* Parses a task's text. reference_c may be NULL. Problems begin with `file`. */
+/* Parses a task's text. reference_c may be NULL. Problems begin with `file`. This function,
+ * task_load() and task_find() return NULL after they reported problems. */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
                         struct problem_vec *problems);
 /* Finds a built-in task by its name, or loads a path. */
@@ -200,18 +203,24 @@ int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err
 /* Puts the sorted names of the built-in tasks in the arena; returns how many. */
 size_t task_builtin_names(struct arena *a, const char ***out);
 void task_free(struct task *t);
+/* Whether only PyTorch can compute the truth, because the task has a reference in Python and none
+ * in C. */
+bool task_needs_python(const struct task *t);
 const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
 /* Whether the name is that of a PyTorch baseline. Such a baseline runs in the sidecar. */
 bool baseline_is_torch(const char *name);
-/* What the task promises about the structure of its inputs, in words; "" = nothing. */
+/* Returns what the task promises about the structure of its inputs, in words; "" = nothing. The
+ * text lives in the arena. */
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
-/* The workload's number: the task's own workloads first, then its regimes. */
+/* The workload's number: the task's own workloads first, then its regimes. Returns 0 for a workload
+ * that the task does not have. */
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
-/* Resolves a workload. Draws a value for each range with `seed`, until the constraints hold. Half
- * of the draws are edges: least, largest, odd, next to a multiple of 32. */
+/* Resolves a workload into *s, whose arrays live in the arena. Draws a value for each range with
+ * `seed`, until the constraints hold; fails after 500 draws. Half of the draws are edges: least,
+ * largest, odd, next to a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
 /* Evaluates an expression over the task's names. Returns -1 with err set if the expression has no
@@ -230,7 +239,7 @@ uint64_t shape_offset(const struct shape *s, size_t i);
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
 /* Checks all that depends on the shape: generators, flops, bytes, scratch and units. */
 int shape_verify(const struct shape *s, struct err *err);
-/* "M=256 N=512". */
+/* Returns the axes that are not constant: "M=256 N=512". The text lives in the arena. */
 const char *shape_text(const struct shape *s, struct arena *a);
 
 #endif

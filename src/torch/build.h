@@ -26,7 +26,8 @@ VALUE_BUILDER(build_relu6);
 VALUE_BUILDER(build_gelu);
 VALUE_BUILDER(build_glu);
 VALUE_BUILDER(build_masked_fill);
-VALUE_BUILDER(build_type); /* .type(T), .type_as(y) */
+VALUE_BUILDER(build_triangle); /* triu, tril */
+VALUE_BUILDER(build_type);     /* .type(T), .type_as(y) */
 VALUE_BUILDER(build_to);
 VALUE_BUILDER(build_float);
 VALUE_BUILDER(build_half);
@@ -39,7 +40,8 @@ VALUE_BUILDER(build_bool);
 VALUE_BUILDER(build_mse_loss);
 VALUE_BUILDER(build_l1_loss);
 
-/* build_reduce.c: along axes */
+/* build_reduce.c: along axes. Some comments list the parameters of the functions that a builder
+ * serves. */
 VALUE_BUILDER(build_reduce);    /* input dim keepdim */
 VALUE_BUILDER(build_reduce_as); /* input dim keepdim dtype */
 VALUE_BUILDER(build_along);     /* input dim dtype */

@@ -30,7 +30,7 @@ static bool optional_tensor(struct build *b, const struct object *o, const char 
     return obj_is_none(o) || (*out = need_tensor(b, o, name));
 }
 
-/* input normalized_shape weight bias eps */
+/* Parameters: input normalized_shape weight bias eps. */
 VALUE_BUILDER(build_layer_norm)
 {
     const struct value *args[4] = {need_tensor(b, &arg[0], "input")};
@@ -43,7 +43,7 @@ VALUE_BUILDER(build_layer_norm)
     return make_op(b, OP_LAYER_NORM, args, "axes", &axes, NO_MORE);
 }
 
-/* input normalized_shape weight eps */
+/* Parameters: input normalized_shape weight eps. */
 VALUE_BUILDER(build_rms_norm)
 {
     const struct value *args[3] = {need_tensor(b, &arg[0], "input")};
@@ -100,7 +100,7 @@ VALUE_BUILDER(build_batch_norm)
     return y;
 }
 
-/* input p dim eps */
+/* Parameters: input p dim eps. */
 VALUE_BUILDER(build_normalize)
 {
     const struct value *args[2] = {need_tensor(b, &arg[0], "input"), need_value(b, &arg[3], "eps")};
@@ -124,7 +124,7 @@ static bool reduction_of(struct build *b, const struct object *o, struct attr *o
     return true;
 }
 
-/* input target weight ignore_index reduction label_smoothing */
+/* Parameters: input target weight ignore_index reduction label_smoothing. */
 VALUE_BUILDER(build_cross_entropy)
 {
     const struct value *args[2] = {need_tensor(b, &arg[0], "input"),

@@ -104,6 +104,30 @@ VALUE_BUILDER(build_masked_fill)
     return cast_to(b, op3(b, OP_WHERE, mask, fill, a), a->dtype);
 }
 
+/* Zero where column - row is not `op` (>= or <=) the diagonal. */
+VALUE_BUILDER(build_triangle)
+{
+    const struct value *a = need_tensor(b, &arg[0], "input"), *at[2];
+    int64_t diagonal;
+    if (!a || !need_whole(b, &arg[1], "diagonal", &diagonal))
+        return NULL;
+    if (a->rank < 2)
+        return refuse_value(b, "triu and tril need a tensor with at least 2 dimensions");
+    for (uint32_t i = 0; i < 2; i++) { /* the rows, then the columns */
+        const struct dim *n = a->shape[a->rank - 2 + i], *one = dim_number(&b->g->dims, 1);
+        const struct dim *shape[] = {i ? one : n, i ? n : one};
+        struct attr size = attr_dims(&n, 1);
+        const struct value *none[GRAPH_MAX_ARGS] = {NULL},
+                           *index = make_op(b, OP_IOTA, none, "shape", &size, NO_MORE);
+        at[i] = index ? graph_reshape(b->g, index, 2, shape, &b->err) : NULL;
+        if (!at[i])
+            return NULL;
+    }
+    const struct value *kept =
+        op2(b, op, op2(b, OP_SUB, at[1], at[0]), graph_integer(b->g, diagonal));
+    return cast_to(b, op3(b, OP_WHERE, kept, a, graph_integer(b->g, 0)), a->dtype);
+}
+
 /* ---- casts ----------------------------------------------------------------------------------- */
 
 VALUE_BUILDER(build_type)

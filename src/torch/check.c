@@ -260,6 +260,7 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
         if (!x->value[i] || (!wide && t->sigmas > 0 && !dtype_is_float(t->dtype)))
             continue; /* rounding may change an index */
         double rms = rms_of(x->value[i], x->shape->elems[i]);
+        const char *truth = e->oracle ? "reference.c" : "the reference in double";
         char *path = buffer_path(e, i, true);
         int rc = file_read(path, x->shape->elems[i] * sizeof(double), &got, err);
         free(path);
@@ -273,9 +274,9 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
             if (check_ratio(t, v, want, x->mag[i][k]) <= slack)
                 continue;
             check_say(&e->r->problems, e->t, e->t->torch_place,
-                      "%s: reference.c and \"torch\" disagree: element %llu of '%s' is %.9g by "
-                      "reference.c and %.9g by %s",
-                      where, (unsigned long long)k, t->name, want, v, e->c->version);
+                      "%s: %s and \"torch\" disagree: element %llu of '%s' is %.9g by "
+                      "%s and %.9g by %s",
+                      where, truth, (unsigned long long)k, t->name, want, truth, v, e->c->version);
             break;
         }
         strbuf_release(&got);
@@ -437,6 +438,84 @@ void torch_check_task(struct torch_check *c, const struct task *t, struct task_c
         e.oracle = so;
     check_expression(&e);
     free(so);
+    temp_dir_release(&dir);
+}
+
+/* ---- a reference in Python ------------------------------------------------------------------- */
+
+/* Reads the outputs that the last call wrote as the truth. */
+static int take_outputs(const struct expression_check *e, struct oracle_trial *x, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < e->t->tensors.n && rc == 0; i++) {
+        size_t bytes = x->shape->elems[i] * sizeof(double);
+        struct strbuf got = STRBUF_INIT(bytes + 16);
+        if (!x->value[i])
+            continue;
+        char *path = buffer_path(e, i, true);
+        rc = file_read(path, bytes, &got, err);
+        if (rc == 0 && got.len != bytes)
+            rc = err_set(err, ERR_SYSTEM, "PyTorch wrote %zu bytes of '%s'", got.len,
+                         e->t->tensors.items[i].name);
+        for (uint64_t k = 0; rc == 0 && k < x->shape->elems[i]; k++) {
+            memcpy(&x->value[i][k], got.buf + k * sizeof(double), sizeof(double));
+            x->mag[i][k] = isfinite(x->value[i][k]) ? fabs(x->value[i][k]) : 0;
+        }
+        free(path);
+        strbuf_release(&got);
+    }
+    return rc;
+}
+
+static int run_reference_at(const struct expression_check *e, const struct shape *s,
+                            const char *where, struct err *err)
+{
+    struct oracle_trial x;
+    int rc = oracle_trial_init(&x, s, 1, err);
+    rc = rc < 0 ? rc : tell(e, case_request(s), err);
+    rc = rc < 0 ? rc : call(e, &x, true, err);
+    rc = rc < 0 ? rc : take_outputs(e, &x, err);
+    rc = rc < 0 ? rc : call(e, &x, false, err);
+    rc = rc < 0 ? rc : compare_outputs(e, &x, false, where, err);
+    oracle_trial_release(&x);
+    return rc;
+}
+
+static void run_reference(const struct expression_check *e, const struct task_workload *w,
+                          uint64_t seed)
+{
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct shape s;
+    if (shape_resolve(&s, e->t, w, seed, &a, NULL) == 0) {
+        const char *where = arena_printf(&a, "at %s", shape_text(&s, &a));
+        if (run_reference_at(e, &s, where, &err) < 0 && !interrupted())
+            check_say(&e->r->problems, e->t, e->t->torch_place,
+                      "%s: the reference does not run in %s: %s", where,
+                      e->c->version ? e->c->version : "PyTorch", err.msg);
+    }
+    arena_release(&a);
+}
+
+void torch_check_reference(struct torch_check *c, const struct task *t, struct task_check_result *r)
+{
+    struct temp_dir dir = TEMP_DIR_INIT;
+    struct err err = ERR_INIT;
+    struct expression_check e = {.c = c, .t = t, .r = r};
+    start_python(c);
+    if (!c->version || temp_dir_make(&dir, &err) < 0)
+        return;
+    e.dir = dir.path;
+    int rc = tell(&e, json_pack("{s:s, s:s, s:n}", "op", "open", "source", t->reference_py, "gpu"),
+                  &err);
+    if (rc < 0)
+        check_say(&r->problems, t, t->torch_place, "%s", err.msg);
+    for (size_t i = 0; rc == 0 && r->problems.n == 0 && i < t->workloads.n; i++) {
+        const struct task_workload *w = &t->workloads.items[i];
+        uint64_t draws = w->role == ROLE_SMOKE ? 1 : w->role == ROLE_HELDOUT ? DRAWS : 0;
+        for (uint64_t seed = 1; c->python && seed <= draws; seed++)
+            run_reference(&e, w, seed);
+    }
     temp_dir_release(&dir);
 }
 

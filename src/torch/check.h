@@ -45,6 +45,11 @@ struct torch_check {
     }
 
 void torch_check_task(struct torch_check *c, const struct task *t, struct task_check_result *r);
+/* For a task whose reference is in Python: runs it at the smoke shapes and at two shapes of each
+ * held-out workload, in double and in the task's own dtypes. It must run, and the results must
+ * agree. */
+void torch_check_reference(struct torch_check *c, const struct task *t,
+                           struct task_check_result *r);
 void torch_check_release(struct torch_check *c);
 
 #endif

@@ -96,6 +96,8 @@ static const struct function functions[] = {
     UNARY("logical_not", OP_LOGICAL_NOT),
     ELEMENTWISE("where", "condition input other", OP_WHERE),
     VALUE("masked_fill", "input mask value", OP_WHERE, build_masked_fill),
+    VALUE("triu", "input diagonal=0", OP_GE, build_triangle),
+    VALUE("tril", "input diagonal=0", OP_LE, build_triangle),
 
     /* functions of reals */
     UNARY("acos arccos", OP_ACOS),

@@ -26,9 +26,9 @@
 #define TREE_MAX_NODES 8192
 
 enum tree_kind {
-    TREE_NAME,   /* x, None, ... */
-    TREE_NUMBER, /* as it is written */
-    TREE_STRING, /* without its quotes */
+    TREE_NAME,   /* text: x, None, ... */
+    TREE_NUMBER, /* text: the number as it is written */
+    TREE_STRING, /* text: the string without its quotes */
     TREE_TUPLE,
     TREE_UNARY,  /* text: the operator */
     TREE_BINARY, /* text: the operator */

@@ -89,7 +89,7 @@ static size_t reduced_shape(const struct value *v, bool keep, const struct dim *
         }
         k++;
         if (keep)
-            out[n++] = NULL; /* 1 */
+            out[n++] = NULL; /* an axis of size 1 */
     }
     return n;
 }

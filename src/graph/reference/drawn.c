@@ -10,7 +10,7 @@ struct plan {
     bool *affected;               /* one per value: it depends on a product in TF32 */
     bool *mixed;                  /* affected, and a later operation adds up elements that share its
                                      error */
-    bool *copied;                 /* it needs a copy */
+    bool *copied;                 /* one per value: it needs a copy */
     const struct value **copy;    /* one per value, by its old id */
     const struct value **rounded; /* the same, for rounded operands */
     VEC(struct value *) values;   /* in the new order */

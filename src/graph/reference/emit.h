@@ -79,11 +79,12 @@ struct emit {
     const struct store *store; /* one per value */
     const uint8_t *notes;      /* one per value: enum lowered_note */
     struct shared_error *shared;
-    unsigned sums;                      /* with shared errors, so far */
+    unsigned sums;                      /* how many sums with shared errors were written so far */
     const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
     unsigned least_depth; /* inside the loop over samples of drawn errors: the depth of that loop,
                              which no statement may leave; else 0 */
+    const bool *keep;     /* kernels: one per value: store it in any case; NULL: none */
     /* Kernels: may a group of threads ("lanes") share the loop of a reduction? */
     bool in_lanes;
     const char *guard; /* kernels: "if (writes) " before a store, or "" */
@@ -103,10 +104,10 @@ struct term emit_computed(struct emit *e, const struct value *v, struct place *p
 
 /* ---- elementwise operations (emit_element.c) ------------------------------------------------- */
 
-/* Element i of v. */
+/* Computes element i of v from the terms of its operands. */
 struct term emit_elementwise(struct emit *e, const struct value *v, const struct term *args,
                              struct index i, unsigned depth);
-/* The expression of an element's value. */
+/* Returns the C expression for the value of an element of v. */
 const char *element_text(struct emit *e, const struct value *v, const struct term *args);
 bool term_is_exact(const struct term *t); /* its magnitude is |value| */
 /* Whether the magnitude of every element of v is |value|. The entries of its operands in `store`
@@ -121,6 +122,7 @@ const char *wrapped(struct emit *e, enum dtype t, const char *text);
 
 /* ---- rounding errors (emit_error.c) ---------------------------------------------------------- */
 
+/* As emit_elementwise(), for a SIGMA or NOISY reference. */
 struct term emit_with_error(struct emit *e, const struct value *v, const struct term *args,
                             struct index i, unsigned depth);
 /* Rounds the result of an operation that is not elementwise to its narrow type. */

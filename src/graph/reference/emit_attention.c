@@ -32,7 +32,7 @@ static struct index pair_number(struct emit *e, struct attention *a, struct inde
     return index_add(&e->u, index_mul(&e->u, unit_index(), a->keys), j);
 }
 
-/* q . k of key j. */
+/* The dot product of the query and key j. */
 static struct term dot(struct emit *e, struct attention *a, struct index j)
 {
     const struct value *q = a->v->args[0], *k = a->v->args[1];

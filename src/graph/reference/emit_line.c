@@ -60,7 +60,7 @@ static void cumsum_line(struct emit *e, const struct value *v)
     unit_close(u, outer);
 }
 
-/* cumsum and cumprod. */
+/* Writes the line of a cumsum or cumprod. */
 static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 {
     uint32_t axis = line_axis(v);

@@ -13,7 +13,7 @@
 /* True for scans, attention, recurrent operations and index_add: one unit makes several elements,
  * VAL and MAG of v. */
 bool op_makes_lines(enum graph_op op);
-/* How many units there are. */
+/* Returns how many units the phase of v has. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
 /* The axis along which a unit of a scan or attention makes its elements. For index_add it is the
  * axis of `dim`; a unit makes all elements with one index along it. Not for recurrent operations.

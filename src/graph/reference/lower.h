@@ -1,8 +1,9 @@
 /*
- * lower.h - rewrites a graph with fewer kinds of operations, for the reference.
+ * lower.h - rewrites a graph with fewer kinds of operations, for the reference and for generated
+ * kernels.
  *
- * Softmaxes, norms, means, variances, logsumexp, any, all and losses become sums, extremes and
- * elementwise operations. The
+ * Softmaxes, norms, means, variances, standard deviations, logsumexp, any, all and losses become
+ * sums, extremes, elementwise operations and views; cross_entropy also becomes a gather. The
  * lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,
  * scans, matmul, convolutions, attention, recurrent operations, the operations by index, and views.
  */
@@ -12,19 +13,24 @@
 #include "graph/graph.h"
 
 /* Makes `low`, which borrows the names of g's axes. The caller releases `low`, also after an error.
- * `low` has only the values that an output needs.
+ * `low` has only the values that an output needs, and all scalars, because sizes may mention them.
  *
  * If `notes` is not NULL, *notes has one entry for each value of `low`, in low's arena: a set of
  * enum lowered_note. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
-/* The same for a kernel: attention becomes products and a softmax, too. */
+/* The same for a kernel. It also replaces attention, by two products and the operations of a
+ * lowered softmax. */
 int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
                            struct err *err);
 
 /* Facts about a lowered value that the model of rounding errors needs. */
 enum lowered_note {
-    LOWERED_END = 1,   /* the result of an operation of g; others are inside of such an operation */
-    LOWERED_SHIFT = 2, /* a - b, where any b would do: softmax subtracts the largest element */
+    /* the result of an operation of g and, if that is a view, the value that it views; all other
+     * values are inside of an operation of g */
+    LOWERED_END = 1,
+    /* a - b, where the final result does not depend on b, which only prevents overflow: softmax
+     * subtracts the largest element */
+    LOWERED_SHIFT = 2,
     LOWERED_SHARE = 4, /* a / b, where a is one of the terms that b adds up */
 };
 

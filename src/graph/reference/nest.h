@@ -38,7 +38,7 @@ struct index nest_range(struct nest *x, struct index first, struct index end, in
 void nest_if(struct nest *x, const char *condition);
 /* The collector to add terms to. */
 const struct collector *nest_sum(const struct nest *x);
-/* Closes everything. Returns the outermost collector. */
+/* Closes all loops and conditions. Returns the outermost collector. */
 struct collector nest_end(struct nest *x);
 
 /* Whether n elements are so many, or may be, that several threads should share a loop over them. */

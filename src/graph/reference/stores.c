@@ -29,6 +29,7 @@ struct planner {
     int64_t *weight, *reads;
     int64_t *site;
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
+    bool *operand;   /* one per value: is it an operand of a convolution? */
     /* One per value: does it replace an input? A kernel stores such a value first, because other
      * threads still read the input. NULL for references. */
     bool *replaces;
@@ -114,7 +115,12 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (p->replaces && p->replaces[v->id] && (kind != OPK_LEAF || v->op == OP_INPUT))
         return true;
-    if (kind == OPK_LEAF || kind == OPK_VIEW)
+    if (kind == OPK_LEAF)
+        return false;
+    /* A convolution in a kernel of its own reads operands that are stored. */
+    if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
+        return true;
+    if (kind == OPK_VIEW)
         return false;
     if (p->e->mode.kernel && is_heavy(v) && !site_is_sink(p->site[v->id]))
         return true;
@@ -142,6 +148,8 @@ static void read_operands(struct planner *p, const struct value *v)
             continue;
         bool in_place = (op_row(v->op)->kind == OPK_ELEMENTWISE && value_same_shape(v, a)) ||
                         (p->e->mode.kernel && v->op == OP_RESHAPE);
+        if (p->e->mode.kernel && op_row(v->op)->kind == OPK_CONV && k < 2)
+            p->operand[a->op == OP_PAD ? a->args[0]->id : a->id] = true;
         int64_t reads = MIN(times * fan(v, k), MANY);
         if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
             reads = MANY; /* a part reads many elements of a, so a value that needs a loop must be
@@ -273,6 +281,7 @@ void stores_plan(struct stores *s, struct emit *e)
     p.reads = xcalloc(n + 1, sizeof *p.reads);
     p.site = xcalloc(n + 1, sizeof *p.site);
     p.ready = xcalloc(n + 1, sizeof *p.ready);
+    p.operand = xcalloc(n + 1, sizeof *p.operand);
     e->store = s->store;
     for (size_t i = 0; i < n; i++) {
         weigh(&p, g->values.items[i]);
@@ -326,6 +335,7 @@ void stores_plan(struct stores *s, struct emit *e)
     free(p.reads);
     free(p.site);
     free(p.ready);
+    free(p.operand);
     free(p.replaces);
 }
 

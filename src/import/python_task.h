@@ -1,0 +1,29 @@
+/*
+ * python_task.h - makes a task from a definition of FlashInfer-Bench whose reference cannot be
+ * traced, for example because it loops over `.item()`.
+ *
+ * The task is the definition itself with Hone's keys added. Its reference stays in Python, so the
+ * task needs PyTorch: the sidecar computes the truth in double after the candidate has run. Nothing
+ * is known about the reference but its tensors, so the tolerance is that of FlashInfer-Bench.
+ */
+#ifndef IMPORT_PYTHON_TASK_H
+#define IMPORT_PYTHON_TASK_H
+
+#include "import/definition.h"
+#include "import/import.h"
+
+struct python_task_request {
+    const struct definition *d;
+    json_t *scalars;               /* the key `scalars` of the task */
+    const json_t *timed, *checked; /* lists of axes: shapes to time, and shapes to check */
+    bool prove;                    /* run the reference with PyTorch */
+};
+
+/* Does the refusal of a trace leave the reference usable as it is? It does not if the reference
+ * draws random numbers, keeps state, or is broken. */
+bool python_task_is_possible(const struct err *refusal);
+/* Writes the folder r->dir, and sets r->axes. */
+int import_python_task(struct importer *im, const struct python_task_request *q,
+                       struct import_report *r, struct err *err);
+
+#endif
