@@ -1,21 +1,23 @@
 /*
  * local.c - runs bundles on this machine, each in a fresh `hone-worker` process. At most as many
  * bundles run at once as there are slots; the others wait. If a worker exceeds its limit of wall
- * time, local.c kills it with all processes it started. A bundle for a GPU waits until no other
- * process measures on that GPU.
+ * time, local.c kills it with all processes it started. The worker of a GPU waits until no other
+ * process of Hone uses that GPU.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/gpulock.h"
 #include "base/util.h"
 #include "sched/sched.h"
 #include "sys/file.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
 
-#define TRY_LOCK_NS 20000000u
+/* The longest time that a worker may wait for its GPU: a day, or 10 minutes under a profiler, whose
+ * hang the worker's own watchdog cannot end. */
+#define QUEUE_NS 86400000000000u
+#define PROFILER_QUEUE_NS 600000000000u
 /* The worker stops itself at its limit and then writes what it has found so far. So we wait this
  * much longer before we kill it. */
 #define GRACE_NS 10000000000u
@@ -26,6 +28,7 @@ struct local_bundle {
     uint64_t ticket, wall_ns;
     char *dir;
     char **argv; /* the array and its strings are owned */
+    bool profiled;
     struct child_process child;
     const char *writable[3];
     struct jail jail;
@@ -37,8 +40,7 @@ struct local {
     struct loop *loop;
     struct local_bundle *runs; /* in order of submission */
     unsigned slots, running;
-    int gpu;  /* -1 = none, for bundles that run on the emulator */
-    int lock; /* lock of the GPU, held while a bundle runs there */
+    int gpu; /* -1 = none, for bundles that run on the emulator */
     struct strbuf worker;
 };
 
@@ -58,22 +60,12 @@ int sched_find_worker(struct strbuf *out, struct err *err)
                    out->buf);
 }
 
-/* Lets other processes measure on the GPU, once none of our workers runs there. */
-static void leave_gpu(struct local *l)
-{
-    if (l->running)
-        return;
-    gpu_unlock(l->lock);
-    l->lock = GPU_NO_LOCK;
-}
-
 static void on_end(struct child_process *c, void *ctx)
 {
     (void)c;
     struct local_bundle *r = ctx;
     r->state = ENDED;
     r->owner->running--;
-    leave_gpu(r->owner);
 }
 
 static int start_waiting(struct local *l, struct err *err)
@@ -81,35 +73,36 @@ static int start_waiting(struct local *l, struct err *err)
     for (struct local_bundle *r = l->runs; r && l->running < l->slots; r = r->next) {
         if (r->state != WAITING)
             continue;
-        if (l->gpu >= 0 && !l->running && (l->lock = gpu_lock(l->gpu)) == GPU_BUSY)
-            return 0; /* another process measures on this GPU: local_wait() tries again */
         r->child.argv = (const char *const *)r->argv;
         r->child.jail = l->gpu < 0 ? &r->jail : NULL;
-        r->child.limit_ns = r->wall_ns + GRACE_NS;
+        r->child.limit_ns = r->wall_ns + GRACE_NS +
+                            (l->gpu < 0    ? 0
+                             : r->profiled ? PROFILER_QUEUE_NS
+                                           : QUEUE_NS);
         r->child.max_out = r->child.max_err = 64 << 10;
         r->child.on_end = on_end;
         r->child.ctx = r;
-        if (child_start(&r->child, l->loop, err) < 0) {
-            leave_gpu(l);
+        if (child_start(&r->child, l->loop, err) < 0)
             return -1;
-        }
         r->state = RUNNING;
         l->running++;
     }
     return 0;
 }
 
-/* The command line: UNDER... WORKER DIR. */
-static char **command(const char *const *under, const char *worker, const char *dir)
+/* The command line: UNDER... WORKER [--lock] DIR. */
+static char **command(const char *const *under, const char *worker, bool lock, const char *dir)
 {
     size_t n = 0;
     while (under && under[n])
         n++;
-    char **argv = xcalloc(n + 3, sizeof *argv);
+    char **argv = xcalloc(n + 4, sizeof *argv);
     for (size_t i = 0; i < n; i++)
         argv[i] = xstrdup(under[i]);
-    argv[n] = xstrdup(worker);
-    argv[n + 1] = xstrdup(dir);
+    argv[n++] = xstrdup(worker);
+    if (lock)
+        argv[n++] = xstrdup("--lock");
+    argv[n] = xstrdup(dir);
     return argv;
 }
 
@@ -143,7 +136,8 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     r->ticket = ticket;
     r->wall_ns = wall_ns;
     r->dir = xstrdup(bundle_dir);
-    r->argv = command(under, l->worker.buf, bundle_dir);
+    r->profiled = under && *under;
+    r->argv = command(under, l->worker.buf, l->gpu >= 0, bundle_dir);
     r->child = (struct child_process)CHILD_INIT;
     set_jail(r);
     struct local_bundle **tail = &l->runs;
@@ -204,9 +198,7 @@ static int local_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *o
         uint64_t now = now_ns();
         if (!l->runs || now >= until)
             return 0;
-        bool queued = !l->running; /* true if all bundles wait for the GPU */
-        if (loop_step(l->loop, queued ? MIN(until - now, TRY_LOCK_NS) : until - now, err) < 0 ||
-            (queued && start_waiting(l, err) < 0))
+        if (loop_step(l->loop, until - now, err) < 0)
             return -1;
     }
 }
@@ -226,7 +218,6 @@ static void local_close(struct sched *s)
         next = r->next;
         run_free(r);
     }
-    gpu_unlock(l->lock);
     loop_free(l->loop);
     strbuf_release(&l->worker);
     free(l);
@@ -240,7 +231,6 @@ int sched_local_open(struct sched **out, unsigned slots, int gpu, struct err *er
     struct local *l = xcalloc(1, sizeof *l);
     l->sched.ops = &local_ops;
     l->gpu = gpu;
-    l->lock = GPU_NO_LOCK;
     strbuf_init(&l->worker, 4096);
     if (sched_find_worker(&l->worker, err) < 0) {
         strbuf_release(&l->worker);

@@ -6,6 +6,14 @@
 #include "job/result.h"
 #include "sys/file.h"
 
+static bool is_slurm(const char *on)
+{
+    return str_eq(on, "slurm") || str_starts(on, "slurm:");
+}
+
+/* The spool of the place that a parent process shares with us. */
+#define SHARED_SPOOL "HONE_SHARED_SPOOL"
+
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err)
 {
     if (str_eq(on, "local"))
@@ -14,10 +22,24 @@ int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, stru
         return sched_gpus_open(out, on + 6, gpu < 0, err);
     if (str_starts(on, "spool:") && on[6])
         return sched_spool_open(out, on + 6, err);
-    if (str_eq(on, "slurm") || str_starts(on, "slurm:"))
+    const char *shared = getenv(SHARED_SPOOL);
+    if (is_slurm(on) && shared && *shared)
+        return sched_spool_open(out, shared, err);
+    if (is_slurm(on))
         return sched_slurm_open(out, on[5] ? on + 6 : "", gpu < 0, err);
     return err_set(err, ERR_USAGE,
                    "unknown place '%s': use local, local:all, local:0,1, spool:DIR or slurm", on);
+}
+
+int sched_share(struct sched **out, const char *on, bool emu, struct err *err)
+{
+    *out = NULL;
+    if (!is_slurm(on))
+        return 0;
+    if (sched_slurm_open(out, on[5] ? on + 6 : "", emu, err) < 0)
+        return -1;
+    setenv(SHARED_SPOOL, sched_spool_dir(*out), 1);
+    return 0;
 }
 
 void sched_close(struct sched *s)

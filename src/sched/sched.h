@@ -48,21 +48,31 @@ struct sched {
     unsigned outstanding;
 };
 
-/* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR" or
- * "slurm:...". `slots` is how many
- * bundles run at once, for "local" only; with 0, one for each core. `gpu` is the number of the GPU
- * that the bundles run on, or -1 for no GPU. Only one process at a time may use a GPU. */
+/* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR" or "slurm:...". `slots` is
+ * how many bundles run at once, for "local" only; with 0, one for each core. `gpu` is the number of
+ * the GPU that the bundles run on, or -1 for no GPU. Only one process at a time may measure on a
+ * GPU. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
+/* Ends bundles that still run, and frees s. NULL is allowed. */
 void sched_close(struct sched *s);
 /* `under` is a program with its options, such as a profiler, that starts the worker; NULL = none.
  * It works for "local" only. */
 int sched_submit(struct sched *s, const char *bundle_dir, uint64_t wall_ns,
                  const char *const *under, uint64_t *ticket, struct err *err);
+/* Returns 1 with *out filled, 0 if no bundle ended within timeout_ns, -1 on an error. */
 int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, struct err *err);
 
 /* Appends what the bundle's worker is doing (": case 'check:1', call 2 of 'candidate'"), from
  * its progress.bin. Appends nothing if the bundle waits or has no progress yet. */
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
+
+/* A place that several processes share, such as the tasks of a campaign. Opens it if `on` needs
+ * that ("slurm"), and then sched_open() of every child process uses its workers. Sets *out to NULL
+ * if `on` needs no such place. */
+int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
+/* Looks after the workers of such a place. Call it a few times a second. Returns -1 if no worker
+ * can be had. */
+int sched_tend(struct sched *s, struct err *err);
 
 /* Finds the hone-worker beside this program; HONE_WORKER names another. */
 int sched_find_worker(struct strbuf *out, struct err *err);
@@ -70,6 +80,7 @@ int sched_find_worker(struct strbuf *out, struct err *err);
 /* The functions that open each kind of scheduler. */
 int sched_local_open(struct sched **out, unsigned slots, int gpu, struct err *err);
 int sched_spool_open(struct sched **out, const char *dir, struct err *err);
+const char *sched_spool_dir(const struct sched *s);
 /* Jobs of Slurm; slurm_spec.h describes the text. */
 int sched_slurm_open(struct sched **out, const char *text, bool emu, struct err *err);
 /* Several GPUs of this machine, each with a worker of its own: "all", "0,2". With `pretend`, the

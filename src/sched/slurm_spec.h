@@ -3,7 +3,7 @@
  *
  *     partition=gpu,time=30,max-workers=8,prolog=module load cuda
  *
- * `prolog` comes last, because its value is the rest of the text.
+ * `prolog` comes last, because its value is the rest of the text. docs/scale.md lists the keys.
  */
 #ifndef SCHED_SLURM_SPEC_H
 #define SCHED_SLURM_SPEC_H
@@ -16,10 +16,11 @@ struct slurm_spec {
     const char *prolog;      /* a line of shell; NULL = none */
     const char *options[12]; /* of sbatch: "--partition=gpu"; NULL-terminated */
     const char *gres, *time; /* as given; NULL = default */
-    unsigned most;           /* max-workers */
-    unsigned idle_s;         /* a worker leaves after so long without a bundle */
+    unsigned most;           /* max-workers; 8 by default */
+    unsigned idle_s;         /* a worker leaves after this time without a bundle; 120 by default */
 };
 
+/* The strings of *out live in the arena. */
 int slurm_spec_read(struct slurm_spec *out, const char *text, struct arena *a, struct err *err);
 
 #endif

@@ -20,6 +20,7 @@
 #include "sched/sched.h"
 #include "sched/starter.h"
 #include "spool/lease.h"
+#include "spool/name.h"
 #include "spool/run.h"
 #include "sys/file.h"
 
@@ -30,7 +31,7 @@ struct spooled {
     uint64_t ticket, submitted_ns, nonce;
     char *bundle; /* the directory that gets the result */
     char kind[80];
-    unsigned puts; /* so often it was put into the spool */
+    unsigned puts; /* how often it was put into the spool */
     bool waits;    /* it is not in the spool */
 };
 
@@ -39,10 +40,11 @@ struct spool {
     char *dir;
     struct spool_fs *fs;
     struct spool_run run;
-    struct spooled *items;   /* in the order of submission */
-    struct starter *starter; /* starts workers; NULL = somebody else does */
-    uint64_t finished;       /* bundles */
-    struct temp_dir own;     /* the spool, if it is only for this process */
+    struct spooled *items;     /* in the order of submission */
+    struct starter *starter;   /* starts workers; NULL = somebody else does */
+    uint64_t finished;         /* bundles */
+    struct spool_names tended; /* sched_tend(): the ids of the bundles that it saw last */
+    struct temp_dir own;       /* the spool, if it is only for this process */
 };
 
 static int random_name(char id[33], struct err *err)
@@ -242,6 +244,48 @@ static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_don
     }
 }
 
+const char *sched_spool_dir(const struct sched *s)
+{
+    return ((const struct spool *)s)->dir;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds the ids of all bundles in a folder. */
+static void add_ids(struct spool *s, const char *folder,
+                    bool (*parse)(struct spool_name *out, const char *text),
+                    struct spool_names *out)
+{
+    struct spool_names names = VEC_INIT;
+    struct spool_name n;
+    s->fs->ops->list(s->fs, folder, &names);
+    vec_each (char *, p, &names)
+        if (parse(&n, *p))
+            *vec_push(out) = xstrdup(n.id);
+    spool_names_release(&names);
+}
+
+/* A bundle that was in todo/ or claimed/ and is in neither now has finished, or its run withdrew
+ * it. */
+int sched_tend(struct sched *sched, struct err *err)
+{
+    struct spool *s = (struct spool *)sched;
+    struct spool_names now = VEC_INIT;
+    add_ids(s, "todo", spool_name_todo, &now);
+    add_ids(s, "claimed", spool_name_claimed, &now);
+    if (now.n)
+        qsort(now.items, now.n, sizeof *now.items, by_text);
+    vec_each (char *, p, &s->tended)
+        s->finished += !now.n || !bsearch(p, now.items, now.n, sizeof *now.items, by_text);
+    unsigned bundles = (unsigned)now.n;
+    spool_names_release(&s->tended);
+    s->tended = now;
+    return s->starter->ops->step(s->starter, bundles, s->finished, 0, err);
+}
+
 /* The path claimed/ID.gNfM.WORKER/progress.bin. */
 static char *spool_progress_path(struct sched *sched, uint64_t ticket)
 {
@@ -263,6 +307,7 @@ static void spool_close(struct sched *sched)
         next = x->next;
         spooled_free(x);
     }
+    spool_names_release(&s->tended);
     temp_dir_release(&s->own);
     free(s->dir);
     free(s);

@@ -2,7 +2,7 @@
  * starter_local.c - one worker process for each GPU of this machine. Each worker locks its GPU
  * while it runs a bundle. If a worker dies, its bundle goes back to todo/ at once, and the worker
  * is started again. After MAX_DEATHS deaths in a row without a finished bundle, its GPU is left
- * alone.
+ * alone. A further worker is started only if there are more bundles than workers that can take one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,8 @@
 #include "sys/proc.h"
 
 enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
+#define LOOK_NS UINT64_C(1000000000)
+#define BEGIN_NS UINT64_C(2000000000)
 
 struct slot {
     struct local_starter *owner;
@@ -28,6 +30,9 @@ struct slot {
     unsigned deaths; /* in a row */
     bool ended;      /* the process has ended, and we have not looked yet */
     bool runs, given_up;
+    bool in_use; /* we have said that others use the GPU */
+    bool waits;  /* for its GPU, by its own words, or it has said nothing yet */
+    uint64_t started_ns;
     char number[16], threads[16];
     const char *argv[9];
     const char *writable[3];
@@ -44,6 +49,7 @@ struct local_starter {
     struct loop *loop;
     struct strbuf worker;
     unsigned n;
+    uint64_t looked_ns; /* for other users of the GPUs */
     struct slot slots[MAX_GPUS];
 };
 
@@ -81,7 +87,8 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
     s->child.ctx = s;
     if (child_start(&s->child, l->loop, err) < 0)
         return -1;
-    s->runs = true;
+    s->runs = s->waits = true;
+    s->started_ns = now_ns();
     return 0;
 }
 
@@ -126,6 +133,15 @@ static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
     return done;
 }
 
+/* The process id in the worker's name HOST-PID-RANDOM; 0 = none. */
+static pid_t pid_of(const char *worker)
+{
+    const char *last = strrchr(worker, '-'), *at = last;
+    while (at && at > worker && at[-1] != '-')
+        at--;
+    return at ? (pid_t)strtol(at, NULL, 10) : 0;
+}
+
 static void look_at_end(struct local_starter *l, struct slot *s)
 {
     struct strbuf how = STRBUF_INIT(1000);
@@ -147,25 +163,61 @@ static void look_at_end(struct local_starter *l, struct slot *s)
     strbuf_release(&how);
 }
 
+/* Reads in workers/W whether a worker waits for its GPU. If others use it, says so once. */
+static void look_for_users(struct local_starter *l)
+{
+    struct spool_names names = VEC_INIT;
+    if (l->looked_ns && now_ns() - l->looked_ns < LOOK_NS)
+        return;
+    l->looked_ns = now_ns();
+    l->fs->ops->list(l->fs, "workers", &names);
+    vec_each (char *, p, &names) {
+        struct spool_beat b;
+        const char *user =
+            spool_beat_read(l->fs, *p, &b) == 0 ? strstr(b.note, SPOOL_GPU_IN_USE) : NULL;
+        for (unsigned i = 0; i < l->n; i++) {
+            struct slot *s = &l->slots[i];
+            if (!s->runs || s->child.pid != pid_of(*p))
+                continue;
+            if (user && !s->in_use)
+                log_warn("sched",
+                         "GPU %d is %s: its worker waits (HONE_SHARE_GPU=1 runs there all "
+                         "the same)",
+                         s->gpu, user);
+            s->in_use = user != NULL;
+            s->waits = user || strstr(b.note, SPOOL_GPU_BUSY);
+        }
+    }
+    spool_names_release(&names);
+}
+
+/* Whether the worker can take a bundle, as far as we know. A new worker gets a moment to begin. */
+static bool is_ready(const struct slot *s)
+{
+    return s->runs && (!s->waits || now_ns() - s->started_ns < BEGIN_NS);
+}
+
 static int local_step(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                       struct err *err)
 {
     struct local_starter *l = (struct local_starter *)st;
     const char *why = "";
-    unsigned alive = 0;
+    unsigned alive = 0, ready = 0;
     (void)finished;
     for (unsigned i = 0; i < l->n; i++) {
         struct slot *s = &l->slots[i];
         if (s->ended)
             look_at_end(l, s);
-        if (!s->runs && !s->given_up && bundles && start(l, s, err) < 0)
+        if (!s->runs && !s->given_up && ready < bundles && start(l, s, err) < 0)
             return -1;
+        ready += is_ready(s);
         alive += !s->given_up;
         why = s->given_up ? s->last_words : why;
     }
     if (!alive)
         return err_set(err, ERR_ENV, "no worker is left: each of %u ended %d times in a row (%s)",
                        l->n, MAX_DEATHS, why);
+    look_for_users(l);
     return loop_step(l->loop, wait_ns, err);
 }
 

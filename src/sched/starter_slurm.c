@@ -35,7 +35,8 @@
 #include "sys/proc.h"
 
 #define SECOND UINT64_C(1000000000)
-/* Hopeless: so many starts in a row brought no finished bundle, or sbatch refused so often. */
+/* Hone gives up after MAX_FAILURES in a row: starts that brought no finished bundle, or refusals of
+ * sbatch. */
 enum { MAX_FAILURES = 5, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;

@@ -8,15 +8,18 @@
 #include "spool/name.h"
 
 enum { SPOOL_NOTE_MAX = 160 };
+/* Words of a worker that waits for its GPU. */
+#define SPOOL_GPU_BUSY "another process of Hone uses its GPU"
+#define SPOOL_GPU_IN_USE "in use by"
 
 /* The text of workers/W: "COUNT\nCLAIM\nDONE\nNOTE\n". */
 struct spool_beat {
     uint64_t count;             /* grows with every beat; 0 = unreadable */
-    uint64_t done;              /* bundles that it finished */
+    uint64_t done;              /* bundles that the worker finished */
     char claim[SPOOL_NAME_MAX]; /* the name in claimed/, or "" */
     char note[SPOOL_NOTE_MAX];  /* "host GPU state", for people */
 };
-/* Returns -1 if there is no such file. */
+/* Returns 0, or -1 if the file cannot be read. */
 int spool_beat_read(struct spool_fs *fs, const char *worker, struct spool_beat *out);
 /* Makes the file if `first`, else overwrites it. Returns 0, or -1 times the errno. */
 int spool_beat_write(struct spool_fs *fs, const char *worker, const struct spool_beat *b,

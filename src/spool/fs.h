@@ -40,9 +40,9 @@ struct spool_fs_ops {
     int (*make)(struct spool_fs *fs, const char *path, const void *data, size_t len);
     /* Overwrites a file that this process made. A reader may see it half written. */
     int (*write)(struct spool_fs *fs, const char *path, const void *data, size_t len);
-    /* Reads up to `max` bytes and returns how many there were. */
+    /* Reads up to `max` bytes and returns how many it read. */
     int (*read)(struct spool_fs *fs, const char *path, void *data, size_t max);
-    /* Removes a file, or a folder with all that is in it. */
+    /* Removes a file, or a folder with all that is in it. It does not report failures. */
     void (*remove)(struct spool_fs *fs, const char *path);
     uint64_t (*now_ns)(struct spool_fs *fs);
 };
@@ -51,8 +51,8 @@ struct spool_fs {
     const struct spool_fs_ops *ops;
 };
 
-/* Moves `from` to `to`, a name that nobody else uses. A move that reports a failure may have
- * happened all the same: it did if the new name exists. */
+/* Moves `from` to `to`, a name that nobody else uses. Returns whether `from` was moved. A move that
+ * reports a failure counts too if the new name exists afterwards. */
 bool spool_moved(struct spool_fs *fs, const char *from, const char *to);
 
 /* Opens a spool on disk and makes its folders. Refuses a spool that another user owns or that other

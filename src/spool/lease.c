@@ -26,7 +26,7 @@ static int write_beat(struct spool_worker *w, bool first)
     return spool_beat_write(w->fs, w->who, &w->beat, first);
 }
 
-/* Writes a beat if it is due, or if what it says changed. */
+/* Writes a beat if it is due, or if the note changed. Returns whether it wrote one. */
 static bool beat_if_due(struct spool_worker *w, const char *note)
 {
     uint64_t every = MIN(MOST_BEAT_NS, w->lease_ns / 8);
@@ -134,7 +134,7 @@ bool spool_beat(struct spool_worker *w, const char *note)
 {
     if (!beat_if_due(w, note) || !*w->claim)
         return true;
-    /* One miss may be a fault of the file system. */
+    /* If one look does not find the claim, the file system may be at fault. */
     w->missed = w->fs->ops->exists(w->fs, w->claim) ? 0 : w->missed + 1;
     if (w->missed < 2)
         return true;

@@ -3,7 +3,7 @@
  * on.
  *
  *     struct spool_worker w;
- *     spool_worker_begin(&w, fs, "node7-411-9f3a", lease_ns, seed);
+ *     spool_worker_begin(&w, fs, "node7-411-9f3a", lease_ns, seed, err);
  *     while (...)
  *         if (spool_claim(&w)) {              w.claim is a path like "claimed/ID.g0f0.node7-..."
  *             while (the bundle runs)
@@ -53,32 +53,38 @@ struct spool_worker {
     char claim[SPOOL_NAME_MAX]; /* its path; "" = none */
     struct spool_beat beat;
     uint64_t beat_ns, watch_ns;
-    unsigned missed;         /* so often in a row the claim was not to be seen */
-    struct spool_names todo; /* a listing that is not used up */
+    unsigned missed;         /* how many beats in a row did not find the claim */
+    struct spool_names todo; /* names of the last listing of todo/ that were not tried yet */
     struct rng rng;
     struct spool_watch watch;
 };
 
-/* Makes workers/W. `seed` makes workers choose different bundles. Returns -1 if it cannot. */
+/* Makes workers/W. Workers with different seeds choose different bundles. Returns -1 and sets *err
+ * if the file cannot be written. */
 int spool_worker_begin(struct spool_worker *w, struct spool_fs *fs, const char *who,
                        uint64_t lease_ns, uint64_t seed, struct err *err);
-/* Puts a bundle that it still holds back, and removes workers/W. */
+/* Puts back the bundle that the worker still holds, if any. Removes workers/W and frees *w's
+ * memory. */
 void spool_worker_end(struct spool_worker *w);
 
-/* Tries to get a bundle. Returns whether it holds one now. */
+/* Tries to claim a bundle. Returns whether it got one: w->claim and w->name then describe it. */
 bool spool_claim(struct spool_worker *w);
-/* Whether nobody should run this bundle again: too many workers failed at it. The caller then
- * writes a result that says so, and ends with SPOOL_FINISHED. */
+/* Returns whether nobody should run this bundle again: its process failed SPOOL_MAX_FAILED times,
+ * or workers gave it up SPOOL_MAX_TAKEN times. The caller then writes a result that says so, and
+ * ends with SPOOL_FINISHED. */
 bool spool_hopeless(const struct spool_worker *w);
 
-/* Call it often; it writes the beat when it is due. Returns false if the worker lost its bundle. */
+/* Call it often; it writes the beat when it is due or when `note` changed. Returns false if the
+ * worker has just lost its bundle; the worker then holds none. */
 bool spool_beat(struct spool_worker *w, const char *note);
-/* Call it while there is nothing to do. Puts back bundles of workers that stopped, and returns
- * whether there were any. */
+/* Call it while there is nothing to do. Writes the beat like spool_beat(). A few times in each
+ * lease it also puts back bundles of workers that stopped, and returns whether there were any. */
 bool spool_idle(struct spool_worker *w, const char *note);
 
 enum spool_end { SPOOL_FINISHED, SPOOL_FAILED, SPOOL_PUT_BACK };
-/* Hands the bundle on. SPOOL_FINISHED: result.bin is in it. Returns whether this call did it. */
+/* Hands the bundle on: SPOOL_FINISHED, after the caller wrote result.bin, moves it to done/; the
+ * others move it to todo/. If done/ has the bundle already, deletes this second one. The worker
+ * holds no bundle afterwards. Returns true if the move succeeded. */
 bool spool_end(struct spool_worker *w, enum spool_end how);
 
 #endif

@@ -5,10 +5,10 @@
  *     claimed/ID.g2f1.W       worker W has it
  *     done/ID                 it has its result
  *
- * g counts how often a worker took the bundle and did not finish it, f how often its process failed
- * there. Every claim of a bundle has another g, so its name never comes back: a late worker cannot
- * mistake a new claim for its own. A bundle that a tar file brought is plain todo/ID; g and f are
- * 0.
+ * g counts how often a worker took the bundle and did not finish it. f counts how often the process
+ * that ran the bundle died without a result. Every claim of a bundle has another g, so its name
+ * never comes back: a late worker cannot mistake a new claim for its own. A bundle that a tar file
+ * brought is plain todo/ID; g and f are 0.
  *
  * Bundles that Hone submits are named KIND-RUN-SEQUENCE. KIND says which workers can run it: `cuda`
  * those with a GPU, `emu_x86_64` those on that kind of machine. All workers take any other name.

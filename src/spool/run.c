@@ -12,7 +12,7 @@
 
 struct spool_item {
     uint64_t seq, tag, nonce;
-    uint64_t missing_ns; /* for so long no listing had it */
+    uint64_t missing_ns; /* how long no listing has had the bundle */
     bool seen;
     char id[SPOOL_ID_MAX];
 };
@@ -101,7 +101,7 @@ static bool has_result(struct spool_run *r, const char *path, uint64_t nonce)
     return ok;
 }
 
-/* Takes done/ID of bundle `x`. Returns false if it is not there after all. */
+/* Takes done/ID of bundle `x` and forgets `x`. Returns false if done/ID cannot be moved. */
 static bool take(struct spool_run *r, struct spool_item *x, struct spool_taken *out)
 {
     char from[SPOOL_NAME_MAX];
@@ -170,8 +170,8 @@ static void census(struct spool_run *r, uint64_t now)
     spool_watch_step(&r->watch, r->run);
     for (size_t i = 0; i < r->items.n; i++)
         r->items.items[i].seen = false;
-    /* Bundles move from todo/ to claimed/ to done/, so we look in this order and miss none. One
-     * that is put back meanwhile is missed; the next census finds it. */
+    /* Bundles move from todo/ to claimed/ to done/, so we look in this order and miss none. A
+     * bundle that is put back meanwhile may be missed; the next census finds it. */
     int waiting = mark(r, "todo", spool_name_todo),
         running = mark(r, "claimed", spool_name_claimed);
     int done = mark(r, "done", spool_name_todo);

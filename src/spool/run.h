@@ -9,7 +9,7 @@
  *         ...
  *         spool_run_drop(&r, &t);
  *     }
- *     spool_run_end(&r);                      withdraws what still waits
+ *     spool_run_end(&r);                      withdraws bundles that still wait
  *
  * A run looks only at names that contain its own random RUN, so several runs may share a spool, and
  * it removes only its own bundles. A result counts only if it repeats the nonce of its job. After
@@ -33,7 +33,8 @@ struct spool_run {
     char run[33]; /* hexadecimal */
     uint64_t lease_ns, next_seq;
     VEC(struct spool_item) items; /* in the order of their numbers */
-    struct spool_names done;      /* a listing that is not used up */
+    struct spool_names done;      /* names of the last listing of done/ that were not looked at
+                                   * yet */
     struct spool_watch watch;
     uint64_t census_ns, list_ns;
     size_t waiting, running; /* by the last census: bundles in todo/, in claimed/ */
@@ -41,22 +42,26 @@ struct spool_run {
 
 struct spool_taken {
     uint64_t tag;
-    bool lost;
-    char path[SPOOL_NAME_MAX];
+    bool lost;                 /* there is no result with the job's nonce */
+    char path[SPOOL_NAME_MAX]; /* the bundle's folder, relative to the spool; "" = it is gone */
 };
 
 void spool_run_begin(struct spool_run *r, struct spool_fs *fs, const char *run, uint64_t lease_ns);
-/* Withdraws bundles that no worker has claimed. A bundle that runs goes on; its result stays. */
+/* Withdraws bundles that no worker has claimed, deletes results that nobody took, and frees *r's
+ * memory. A bundle that runs goes on, and its result stays in done/. */
 void spool_run_end(struct spool_run *r);
 
-/* A new name. `kind` is the KIND of name.h. */
+/* Writes a new name to `id`. `kind` is the KIND of name.h. */
 void spool_run_id(struct spool_run *r, const char *kind, char id[SPOOL_ID_MAX]);
-/* Moves tmp/ID to todo/. With nonce 0, any result is accepted. Returns 0, or -1 times the errno. */
+/* Moves tmp/ID to todo/. `nonce` is the job's; with nonce 0, any result is accepted. `tag` comes
+ * back in struct spool_taken. Returns 0, or -1 times the errno. */
 int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t tag);
-/* Returns whether a bundle has ended. Looks at the spool at most every `every_ns`. */
+/* Returns whether a bundle has ended; *out then describes it, and the run forgets the bundle. Looks
+ * at the spool at most every `every_ns`. */
 bool spool_run_take(struct spool_run *r, uint64_t every_ns, struct spool_taken *out);
+/* Deletes the folder of a bundle that spool_run_take() gave. */
 void spool_run_drop(struct spool_run *r, const struct spool_taken *t);
-/* The name in claimed/ of a bundle that runs; false if no worker has it. */
+/* Writes the name in claimed/ of a bundle that runs. Returns false if no worker has the bundle. */
 bool spool_run_where(struct spool_run *r, uint64_t tag, char claim[SPOOL_NAME_MAX]);
 
 #endif

@@ -10,8 +10,8 @@
 struct spool_watched {
     char claim[SPOOL_NAME_MAX]; /* without "claimed/" */
     uint64_t count;             /* of the worker's last beat for this claim; 0 = none */
-    uint64_t quiet_ns;          /* for so long the count did not change */
-    uint64_t missing_ns;        /* for so long no listing had the claim */
+    uint64_t quiet_ns;          /* how long the count has not changed */
+    uint64_t missing_ns;        /* how long no listing has had the claim */
     bool listed;
 };
 
@@ -49,13 +49,14 @@ static void take_listing(struct spool_watch *w, const struct spool_names *names,
     }
 }
 
-/* The worker's count, if it says that it holds this claim. */
+/* Returns the worker's count if its beat names this claim, else 0. */
 static uint64_t count_of(struct spool_watch *w, const char *claim, const char *worker)
 {
     struct spool_beat b;
     return spool_beat_read(w->fs, worker, &b) == 0 && str_eq(b.claim, claim) ? b.count : 0;
 }
 
+/* Reads the beat of the claim's worker. Returns whether it put the bundle back. */
 static bool look(struct spool_watch *w, struct spool_watched *x, uint64_t passed)
 {
     struct spool_name n;

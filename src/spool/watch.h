@@ -22,14 +22,13 @@ struct spool_watched;
 struct spool_watch {
     struct spool_fs *fs;
     uint64_t lease_ns;
-    size_t most;  /* watches so many claims at once; 0 = all */
+    size_t most;  /* the most claims to watch at once; 0 = all */
     size_t first; /* with `most`: where to start, so that watchers choose different claims */
     VEC(struct spool_watched) seen;
     uint64_t last_ns;
 };
 
-/* Looks once. Only claims whose name contains `part` count. Returns how many bundles it put
- * back. */
+/* Looks once at the claims whose name contains `part`. Returns how many bundles it put back. */
 unsigned spool_watch_step(struct spool_watch *w, const char *part);
 void spool_watch_release(struct spool_watch *w);
 

@@ -1,7 +1,8 @@
 /*
  * Several GPUs of one machine. Here the emulator stands for each GPU. A script stands between Hone
- * and hone-worker: it makes GPU 1 10% slower and lets GPU 2 die with its bundle. The test itself
- * holds the lock of GPU 3, as another process of Hone would.
+ * and hone-worker: it makes GPU 1 10% slower and lets GPU 2 die with its bundle. GPU 3 is busy:
+ * first the test itself holds its lock, as another process of Hone would; then
+ * t/fake/libnvidia-ml.c says that a process of somebody else uses it.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,6 +29,7 @@ static struct temp_dir dir;
 static char *worker; /* the real one */
 static struct task *task;
 static struct strbuf source;
+static struct strbuf said; /* what Hone printed, between begin_to_listen() and end_to_listen() */
 
 static int setup(void **state)
 {
@@ -38,11 +40,20 @@ static int setup(void **state)
         return -1;
     worker = xasprintf("%s/../hone-worker", self.buf);
     strbuf_release(&self);
+    char *build = xasprintf("cc -std=gnu17 -shared -fPIC -o %s/libnvidia-ml.so.1 "
+                            "t/fake/libnvidia-ml.c",
+                            dir.path);
+    int rc = system(build);
+    free(build);
+    if (rc != 0)
+        return -1;
+    setenv("LD_LIBRARY_PATH", dir.path, 1); /* of the workers */
     setenv("HONE_WORKER", worker, 1);
     setenv("HONE_GPU_LOCK_DIR", dir.path, 1);
     setenv("HONE_CACHE_DIR", dir.path, 1);
     task = task_find("t/cases/gpus", &problems);
     strbuf_init(&source, 4096);
+    strbuf_init(&said, 1 << 20);
     for (size_t i = 0; i < problems.n; i++)
         print_message("# %s\n", problems.items[i].text);
     return task && file_read("t/cases/gpus/naive.cu", 4096, &source, NULL) == 0 ? 0 : -1;
@@ -53,6 +64,7 @@ static int teardown(void **state)
     (void)state;
     task_free(task);
     strbuf_release(&source);
+    strbuf_release(&said);
     free(worker);
     temp_dir_release(&dir);
     return 0;
@@ -116,8 +128,10 @@ static void take(struct evaluator *e, unsigned n, void (*look)(const struct verd
     }
 }
 
+/* The verdicts of four GPUs. */
 static unsigned on_gpu[4];
-static bool ten_percent;
+static bool ten_percent, died;
+static unsigned comparisons, apart; /* apart: candidate and baseline were timed differently */
 
 static void look_at_gpu(const struct verdict *v)
 {
@@ -128,8 +142,10 @@ static void look_at_gpu(const struct verdict *v)
     on_gpu[gpu]++;
     /* The candidate is the baseline. Both ran on one GPU, so their times are equal there. */
     vec_each (const struct verdict_time, t, &v->times)
-        if (str_eq(t->who, "naive"))
-            assert_true(t->ratio > 0.999 && t->ratio < 1.001);
+        if (str_eq(t->who, "naive")) {
+            comparisons++;
+            apart += !(t->ratio > 0.999 && t->ratio < 1.001);
+        }
     for (size_t i = 0; i < v->warnings.n; i++) {
         const char *runs = strstr(v->warnings.items[i], " runs the baselines ");
         int pct = runs ? atoi(runs + strlen(" runs the baselines ")) : 0;
@@ -137,33 +153,134 @@ static void look_at_gpu(const struct verdict *v)
     }
 }
 
-static void four_gpus_of_which_two_work(void **state)
+/* ---- four GPUs ------------------------------------------------------------------------------- */
+
+static void set_users(const char *text)
+{
+    char *path = xasprintf("%s/users", dir.path);
+    assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+    setenv("FAKE_NVML_USERS", path, 1);
+    free(path);
+}
+
+static void begin_to_listen(int *was)
+{
+    char *path = xasprintf("%s/said", dir.path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    *was = dup(2);
+    dup2(fd, 2);
+    close(fd);
+    free(path);
+}
+
+static bool has_said(const char *words)
+{
+    char *path = xasprintf("%s/said", dir.path);
+    strbuf_clear(&said);
+    assert_int_equal(file_read(path, 1 << 20, &said, NULL), 0);
+    free(path);
+    return strstr(said.buf, words) != NULL;
+}
+
+static void end_to_listen(int was)
+{
+    dup2(was, 2);
+    close(was);
+}
+
+/* Judges bundles on four GPUs until both that work have had some; which GPU takes which bundle is
+ * chance. The other tests look at what this one notes. */
+static void every_bundle_of_four_gpus_gets_a_verdict(void **state)
 {
     (void)state;
-    use_script("[ $gpu = 1 ] && export HONE_EMU_CLOCK=0.909\n"
-               "if [ $gpu = 2 ]; then\n"
-               "    for i in 1 2 3 4 5 6 7 8 9; do\n"
-               "        for b in $(ls $spool/todo); do\n"
-               "            mv -T $spool/todo/$b $spool/claimed/$b.vm-$$-1 && kill -9 $$\n"
-               "        done\n"
-               "        sleep 0.1\n"
-               "    done\n"
-               "    kill -9 $$\n"
-               "fi");
+    /* GPU 2 takes the first bundle and dies. The others wait for that. */
+    use_script(
+        "if [ $gpu = 2 ]; then\n"
+        "    while [ ! -e $spool/died ]; do\n"
+        "        for b in $(ls $spool/todo); do\n"
+        "            mv -T $spool/todo/$b $spool/claimed/$b.vm-$$-1 && echo $b >$spool/died\n"
+        "            break\n"
+        "        done\n"
+        "        sleep 0.05\n"
+        "    done\n"
+        "    kill -9 $$\n"
+        "fi\n"
+        "while [ ! -e $spool/died ]; do sleep 0.05; done\n"
+        "[ $gpu = 1 ] && export HONE_EMU_CLOCK=0.909");
     int lock = pretend_gpu_lock(3);
     assert_true(lock >= 0);
+    setenv("TMPDIR", dir.path, 1); /* of the spool */
     struct evaluator *e = open_on("local:0,1,2,3");
-    /* Which GPU takes which bundle is chance, so we go on until both have had some. */
-    for (int i = 0; i < 10 && !(on_gpu[0] && on_gpu[1] && ten_percent); i++) {
+    for (int i = 0; i < 20 && !(on_gpu[0] && on_gpu[1] && ten_percent); i++) {
+        submit(e, 6);
+        take(e, 6, look_at_gpu);
+    }
+    char *command = xasprintf("cat %s/*/spool/died >/dev/null", dir.path);
+    died = system(command) == 0;
+    free(command);
+    evaluator_close(e);
+    gpu_unlock(lock);
+    assert_true(on_gpu[0] && on_gpu[1]);
+}
+
+static void a_comparison_stays_on_one_gpu(void **state)
+{
+    (void)state;
+    assert_true(comparisons > 0);
+    assert_int_equal(apart, 0);
+}
+
+static void a_slower_gpu_is_shown(void **state)
+{
+    (void)state;
+    assert_true(ten_percent);
+}
+
+/* Every bundle has a verdict, also the one that GPU 2 had when it died. */
+static void bundles_of_a_dead_gpu_are_judged_elsewhere(void **state)
+{
+    (void)state;
+    assert_true(died);
+    assert_int_equal(on_gpu[2], 0);
+}
+
+static void a_gpu_that_hone_uses_is_left_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(on_gpu[3], 0);
+}
+
+/* Somebody else's process uses GPU 0, and then it ends. Processes in a slice of GPU 1 do not
+ * count. */
+static void a_gpu_that_others_use_is_left_alone(void **state)
+{
+    (void)state;
+    char *users = xasprintf("pretend:0 %d -1\npretend:1 %d 3\n", (int)getpid(), (int)getpid());
+    int was;
+    memset(on_gpu, 0, sizeof on_gpu);
+    setenv("HONE_WORKER", worker, 1);
+    set_users(users);
+    begin_to_listen(&was);
+    struct evaluator *e = open_on("local:0,1");
+    char *words = xasprintf("GPU 0 is in use by process %d (gpus)", (int)getpid());
+    for (int i = 0; i < 40 && !has_said(words); i++) {
+        submit(e, 6);
+        take(e, 6, look_at_gpu);
+    }
+    unsigned while_in_use = on_gpu[0];
+    set_users("");
+    for (int i = 0; i < 40 && !on_gpu[0]; i++) {
         submit(e, 6);
         take(e, 6, look_at_gpu);
     }
     evaluator_close(e);
-    gpu_unlock(lock);
-    assert_true(on_gpu[0] && on_gpu[1]);
-    assert_true(ten_percent);
-    assert_int_equal(on_gpu[2], 0); /* its bundles were judged elsewhere: every one has a verdict */
-    assert_int_equal(on_gpu[3], 0);
+    end_to_listen(was);
+    free(users);
+    assert_int_equal(while_in_use, 0);
+    assert_true(on_gpu[0] > 0);
+    if (!strstr(said.buf, words) || strstr(said.buf, "GPU 1 is"))
+        fail_msg("'%s' is not in: %s", words, said.buf);
+    free(words);
 }
 
 static pid_t start_worker(const char *spool)
@@ -267,7 +384,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_of_gpus_are_checked),
-        cmocka_unit_test(four_gpus_of_which_two_work),
+        cmocka_unit_test(every_bundle_of_four_gpus_gets_a_verdict),
+        cmocka_unit_test(a_comparison_stays_on_one_gpu),
+        cmocka_unit_test(a_slower_gpu_is_shown),
+        cmocka_unit_test(bundles_of_a_dead_gpu_are_judged_elsewhere),
+        cmocka_unit_test(a_gpu_that_hone_uses_is_left_alone),
+        cmocka_unit_test(a_gpu_that_others_use_is_left_alone),
         cmocka_unit_test(two_workers_of_one_gpu_take_turns),
         cmocka_unit_test(when_all_workers_die_the_run_says_so),
     };

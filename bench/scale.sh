@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# How well workers share a campaign, on the emulator. Run it on two quiet cores; it takes some minutes.
+#   bench/scale.sh [TASK...]
+# 1. The overhead of a bundle: N bundles through a spool with one worker, less the time that hone-worker takes for the
+#    same bundle by itself. The goal is 20 ms.
+# 2. A campaign with one worker of one thread, with two such workers, and with one worker of two threads. Two workers
+#    must be 1.9 times as fast as one, and at least as fast as the worker with two threads.
+# Exits 1 if a goal is missed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+B=$PWD/build/${MODE:-release}
+tasks=("$@")
+[ $# -gt 0 ] || tasks=(softmax layernorm rmsnorm gelu_tanh sigmoid transpose cumsum reduce_max_dim1 matvec_f32 silu_and_mul
+    fused_add_rmsnorm embedding_gather matmul_f16 matmul_f32 attention_f16 layernorm_matmul_residual)
+export HONE_CACHE_DIR=$PWD/build/bench-scale
+mkdir -p "$HONE_CACHE_DIR"
+T=$(mktemp -d)
+workers=()
+stop_workers() {
+    [ ${#workers[@]} = 0 ] || { kill "${workers[@]}" 2>/dev/null && wait "${workers[@]}" 2>/dev/null; } || true
+    workers=()
+}
+trap 'stop_workers; rm -rf "$T"' EXIT
+start_workers() { # start_workers SPOOL COUNT THREADS
+    local i
+    for ((i = 0; i < $2; i++)); do
+        "$B/hone-worker" --spool "$1" --threads "$3" 2>"$T/worker.$i" &
+        workers+=($!)
+    done
+}
+now() { date +%s%N; }
+missed=0
+goal() { # goal WORDS CONDITION: prints ok or MISSED
+    if awk "BEGIN { exit !($2) }"; then echo "ok: $1"; else echo "MISSED: $1" && missed=1; fi
+}
+echo "$(date -u +%F), $(uname -m), $(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg)"
+
+# ---- the overhead of a bundle ----
+"$B/hone" eval --device emu --smoke --skip-baselines --on "spool:$T/catch" vector_add kernels/vector_add.cu >/dev/null 2>&1 &
+catcher=$!
+for _ in {1..600}; do
+    bundle=$(ls -d "$T"/catch/todo/* 2>/dev/null | head -1) || true
+    [ -z "$bundle" ] || break
+    sleep 0.1
+done
+[ -n "$bundle" ] || { echo "hone eval made no bundle"; exit 1; }
+cp -r "$bundle" "$T/bundle"
+kill $catcher && wait $catcher 2>/dev/null || true
+n=${N:-200}
+export HONE_WORKER_PLACE="-1 0 1" # one thread, as the worker of the spool has
+"$B/hone-worker" "$T/bundle" >/dev/null 2>&1
+start=$(now)
+for ((i = 0; i < n; i++)); do "$B/hone-worker" "$T/bundle" >/dev/null 2>&1; done
+alone=$(awk "BEGIN { print ($(now) - $start) / 1e9 / $n }")
+unset HONE_WORKER_PLACE
+start_workers "$T/spool" 1 1
+"$B/bench/scale" "$T/bundle" 5 "$T/spool" >/dev/null
+through=$("$B/bench/scale" "$T/bundle" "$n" "$T/spool")
+stop_workers
+overhead=$(awk "BEGIN { printf \"%.1f\", 1e3 * ($through - $alone) }")
+awk "BEGIN { printf \"a bundle takes %.1f ms alone, %.1f ms through a spool ($n bundles)\n\", 1e3 * $alone, 1e3 * $through }"
+goal "the overhead of a bundle is $overhead ms, less than 20 ms" "$overhead < 20"
+
+# ---- campaigns ----
+campaign() { # campaign NAME WORKERS THREADS: sets seconds
+    local from
+    start_workers "$T/$1.spool" "$2" "$3"
+    from=$(now)
+    "$B/hone" bench -q "${tasks[@]}" --device emu --steps 2 --jobs ${#tasks[@]} --on "spool:$T/$1.spool" \
+        --store "$T/$1.db" -o "$T/$1.out" >"$T/$1.txt" 2>"$T/$1.err" || true
+    seconds=$(awk "BEGIN { printf \"%.2f\", ($(now) - $from) / 1e9 }")
+    stop_workers
+    grep -E '^ *all:' "$T/$1.txt" | sed "s/^ */$1: $seconds s; /"
+}
+echo "compiling"
+campaign warm-up 2 1 >/dev/null
+campaign one-worker 1 1 && one=$seconds
+campaign two-workers 2 1 && two=$seconds
+campaign two-threads 1 2 && threads=$seconds
+goal "two workers are $(awk "BEGIN { printf \"%.2f\", $one / $two }") times as fast as one, at least 1.9" "$one / $two >= 1.9"
+goal "two workers take $two s, one worker with two threads $threads s" "$two <= 1.02 * $threads"
+exit $missed
