@@ -71,6 +71,15 @@ static const char *const schema_steps[] = {
     " hone TEXT NOT NULL DEFAULT '', known_ns REAL NOT NULL DEFAULT 0,"
     " at_ms INTEGER NOT NULL, PRIMARY KEY(campaign, idx)) STRICT, WITHOUT ROWID;"
     "CREATE INDEX entry_run ON entry(run) WHERE run IS NOT NULL;",
+
+    /* 3: memory across runs. A lesson names its run, but outlives it. */
+    "CREATE TABLE lesson("
+    " id INTEGER PRIMARY KEY, run TEXT NOT NULL, imported INTEGER NOT NULL,"
+    " task TEXT NOT NULL, task_sha TEXT NOT NULL, class TEXT NOT NULL, ops TEXT NOT NULL,"
+    " sizes TEXT NOT NULL, marks TEXT NOT NULL, gpu TEXT NOT NULL, measured INTEGER NOT NULL,"
+    " kind TEXT NOT NULL, playbook TEXT NOT NULL, text TEXT NOT NULL, gain REAL NOT NULL,"
+    " at_ms INTEGER NOT NULL, UNIQUE(run, imported, kind, playbook, text)) STRICT;"
+    "CREATE INDEX lesson_class ON lesson(class);",
 };
 
 #endif

@@ -31,7 +31,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-#define STORE_SCHEMA 2
+#define STORE_SCHEMA 3
 #define STORE_SHA 65 /* a SHA-256 in 64 hex digits, and the NUL */
 
 struct store;
@@ -270,6 +270,40 @@ int store_entry_task(struct store *s, int64_t campaign, uint64_t index, const ch
  * a new one will begin. */
 int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t run,
                     const char *hone, struct err *err);
+
+/* ---- memory across runs: lessons (memory/memory.h) --------------------------------------------
+ */
+
+/* The outcome of one point or one move in one run. */
+struct lesson_rec {
+    int64_t id;
+    const char *run;                         /* the run that it is from */
+    bool imported;                           /* from `hone memory import` */
+    const char *task, *task_sha;             /* the task's name and hash */
+    const char *class, *ops, *sizes, *marks; /* struct task_traits (memory/traits.h) */
+    const char *gpu;                         /* "h200" */
+    bool measured;                           /* false: modelled times */
+    const char *kind;                        /* "point", or the kind of a move */
+    const char *playbook;                    /* "" = a move of another author */
+    const char *text;                        /* the settings, or the move in words */
+    double gain;                             /* see memory/lesson.h; 0 = failed */
+    int64_t at_ms;
+};
+VEC_DECL(lesson_rec_vec, struct lesson_rec);
+
+/* Adds a lesson. The same lesson of the same run replaces the one that is there. An imported lesson
+ * that is there already stays as it is. */
+int store_lesson_put(struct store *s, const struct lesson_rec *l, struct err *err);
+/* Lists the lessons of one class (NULL = all), at most `limit`: the user's own before imported
+ * ones, and the newest first. */
+int store_lesson_list(struct store *s, const char *class, int64_t limit, struct lesson_rec_vec *out,
+                      struct arena *a, struct err *err);
+/* Removes the lessons that fit all conditions; NULL and false are no condition. *n is how many. */
+int store_lesson_forget(struct store *s, const char *task, const char *class, const char *run,
+                        bool imported, int64_t *n, struct err *err);
+/* Removes the oldest lessons until at most `keep` are left. */
+int store_lesson_trim(struct store *s, int64_t keep, struct err *err);
+
 /* Begins a transaction: what is written until store_end() is kept as a whole or not at all. */
 int store_begin(struct store *s, struct err *err);
 /* Ends the transaction. Keeps what was written since store_begin() if `keep` and if SQLite can

@@ -1,0 +1,131 @@
+/*
+ * study.c - `hone study`: compares strategies at an equal budget, with a simulated author.
+ */
+#include "study/study.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "campaign/suite.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "sys/file.h"
+
+static int add_operands(struct study *s, int argc, const char **argv, struct err *err)
+{
+    struct suite_item_vec items = VEC_INIT;
+    struct arena mem = ARENA_INIT;
+    int rc = 0;
+    for (int i = 0; i < argc && rc == 0; i++)
+        rc = suite_add(argv[i], &items, &mem, err);
+    if (rc == 0 && !argc)
+        rc = suite_add("classics", &items, &mem, err);
+    vec_each (struct suite_item, i, &items)
+        if (rc == 0)
+            rc = suite_is_python(i->operand)
+                     ? err_set(err, ERR_USAGE,
+                               "'%s': a study takes tasks; `hone import torch` makes one", i->label)
+                     : study_add_task(s, i->operand, err);
+    suite_release(&items);
+    arena_release(&mem);
+    return rc;
+}
+
+/* Every arm that --arms names must exist. */
+static int check_arms(const struct study *s, struct err *err)
+{
+    for (const char *p = s->only; p && *p;) {
+        size_t n = strcspn(p, ";");
+        bool known = false;
+        for (const struct study_arm *a = study_arms; a->name; a++)
+            known |= strlen(a->name) == n && memcmp(a->name, p, n) == 0;
+        if (!known) {
+            struct strbuf list = STRBUF_INIT(2048);
+            for (const struct study_arm *a = study_arms; a->name; a++)
+                strbuf_addf(&list, "\n  %s", a->name);
+            err_set(err, ERR_USAGE, "there is no arm '%.*s'; there are:%s", (int)MIN(n, 100), p,
+                    list.buf);
+            strbuf_release(&list);
+            return -1;
+        }
+        p += n + (p[n] == ';');
+    }
+    return 0;
+}
+
+static int write_plot(const struct study *s, struct err *err)
+{
+    struct strbuf svg = STRBUF_INIT(8u << 20);
+    char *path = xasprintf("%s/study.svg", s->dir);
+    int rc = study_plot(s, &svg, err);
+    if (rc == 0)
+        rc = file_write(path, svg.buf, svg.len, err);
+    if (rc == 0)
+        printf("\nplot: %s\n", path);
+    strbuf_release(&svg);
+    free(path);
+    return rc;
+}
+
+static int print_results(const struct study *s, struct err *err)
+{
+    struct strbuf text = STRBUF_INIT(1u << 20);
+    int rc = study_table(s, &text, err);
+    strbuf_addc(&text, '\n');
+    if (rc == 0)
+        rc = study_memory_table(s, &text, err);
+    if (rc == 0)
+        fputs(text.buf, stdout);
+    strbuf_release(&text);
+    return rc == 0 ? write_plot(s, err) : rc;
+}
+
+static int run(int argc, const char **argv)
+{
+    struct err err = ERR_INIT;
+    uint64_t seeds = 20, budget = 12, jobs = 0;
+    bool table = false;
+    struct study s = {.dir = "hone-out/study", .author = "noisy"};
+    const struct option opts[] = {
+        OPT_POS_UINT('n', "seeds", &seeds, "N", "runs of each arm on each task (default 20)"),
+        OPT_POS_UINT(0, "budget", &budget, "N", "candidates of each run, at most 64 (default 12)"),
+        OPT_STR(0, "arms", &s.only, "LIST", "only these, with ; between: 'refine;search, greedy'"),
+        OPT_STR('a', "author", &s.author, "WHO", "noisy (default), or noisy:RATES"),
+        OPT_POS_UINT('j', "jobs", &jobs, "N", "processes (default: the cores of this machine)"),
+        OPT_FLAG(0, "table", &table, "only print the tables of the runs that are there"),
+        OPT_STR('o', "out", &s.dir, "DIR", "default hone-out/study"),
+        OPT_END(),
+    };
+    const struct options spec = {
+        .usage = "hone study [options] [TASK | SUITE]...",
+        .about = "Compares strategies, and single ideas switched off, at an equal budget of\n"
+                 "candidates. It is a simulation: the built-in author errs as often as the models\n"
+                 "of recorded runs did, and the emulator's cost model gives the times. Every\n"
+                 "source is judged once, whichever run comes upon it, and a study that was\n"
+                 "stopped goes on where it was. Prints tables; writes DIR/study.tsv and\n"
+                 "DIR/study.svg.",
+        .example =
+            "hone study classics --seeds 20\nhone study softmax rmsnorm --arms 'refine;search'",
+        .opts = opts};
+    cmd_parse(&spec, &argc, argv);
+    if (budget > STUDY_MAX_BUDGET)
+        return cmd_usage(&spec, "--budget is at most %d", STUDY_MAX_BUDGET);
+    s.seeds = (uint32_t)MIN(seeds, 10000);
+    s.budget = (uint32_t)budget;
+    s.jobs = (uint32_t)MIN(jobs ? jobs : (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), 256);
+    int rc = check_arms(&s, &err);
+    if (rc == 0)
+        rc = add_operands(&s, argc, argv, &err);
+    if (rc == 0 && !table)
+        rc = study_run(&s, &err);
+    if (rc == 0)
+        rc = print_results(&s, &err);
+    study_release(&s);
+    return rc < 0 ? cmd_fail(&err) : HONE_OK;
+}
+
+const struct command cmd_study = {"study", "compare strategies at an equal budget (a simulation)",
+                                  run};

@@ -1,0 +1,113 @@
+/* learn.c - keeps the outcomes of a run as lessons. */
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "memory/lesson.h"
+#include "memory/memory.h"
+#include "playbook/playbook.h"
+#include "task/snapshot.h"
+
+/* The playbook whose label the move ends with, and the point; NULL if it has no label. */
+static const struct playbook *book_of(const struct playbook_shelf *shelf, const char *move,
+                                      struct pb_point *p)
+{
+    vec_each (struct playbook, pb, &shelf->books)
+        if (playbook_uncode(pb, move, p))
+            return pb;
+    return NULL;
+}
+
+static void point_text(const struct playbook *pb, const struct pb_point *p, struct strbuf *out)
+{
+    for (uint32_t i = 0; i < pb->nsettings; i++)
+        strbuf_addf(out, "%s%s=%lld", i ? " " : "", pb->settings[i].name,
+                    (long long)pb->settings[i].values[p->at[i]]);
+}
+
+/* The move without the label at its end. */
+static void move_text(const char *move, char *out, size_t size)
+{
+    const char *label = strrchr(move, '[');
+    size_t n = label ? (size_t)(label - move) : strlen(move);
+    char bare[LESSON_TEXT * 2];
+    snprintf(bare, sizeof bare, "%.*s", (int)MIN(n, sizeof bare - 1), move);
+    lesson_clean(bare, out, size);
+}
+
+static double best_time(const struct memory_outcome *o, size_t n)
+{
+    double best = 0;
+    for (size_t i = 0; i < n; i++)
+        if (o[i].gain < 0 && o[i].time_ns > 0 && (best <= 0 || o[i].time_ns < best))
+            best = o[i].time_ns;
+    return best;
+}
+
+/* Fills kind, playbook, text and gain. Returns false if there is nothing to learn from it. */
+static bool make_lesson(const struct memory_outcome *o, const struct playbook_shelf *shelf,
+                        double best, struct strbuf *text, struct lesson_rec *l)
+{
+    struct pb_point p;
+    const struct playbook *pb = book_of(shelf, o->move, &p);
+    char words[LESSON_TEXT];
+    struct lesson_setting settings[LESSON_SETTINGS];
+    l->playbook = pb ? pb->name : "";
+    strbuf_clear(text);
+    if (o->gain < 0) { /* a candidate: its point */
+        if (!pb)
+            return false;
+        point_text(pb, &p, text);
+        l->kind = LESSON_POINT;
+        l->gain = o->time_ns > 0 ? best / o->time_ns : 0;
+    } else {
+        move_text(o->move, words, sizeof words);
+        strbuf_adds(text, words);
+        l->kind = o->kind;
+        l->gain = MIN(o->gain, LESSON_MAX_GAIN);
+        if (pb && !lesson_read_move(words, settings)) /* "playbook softmax, starting point" */
+            return false;
+    }
+    l->text = text->buf;
+    return text->len > 0 && text->len < LESSON_TEXT && lesson_is_kind(l->kind);
+}
+
+int memory_learn(struct store *s, const struct memory_run *run, const struct memory_outcome *o,
+                 size_t n, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct playbook_shelf *shelf = NULL;
+    struct strbuf text = STRBUF_INIT(4096);
+    struct task_traits t;
+    char sha[TASK_HASH];
+    double best = best_time(o, n);
+    if (best <= 0) /* nothing was timed */
+        return 0;
+    if (playbooks_open(&shelf, run->books, err) < 0)
+        return -1;
+    int rc = store_begin(s, err);
+    bool begun = rc == 0;
+    task_traits(&t, run->task, &mem);
+    task_hash(run->task, sha);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct lesson_rec l = {.run = run->name,
+                               .task = run->task->name,
+                               .task_sha = sha,
+                               .class = t.class,
+                               .ops = t.ops,
+                               .sizes = t.sizes,
+                               .marks = t.marks,
+                               .gpu = run->gpu,
+                               .measured = run->measured};
+        if (make_lesson(&o[i], shelf, best, &text, &l))
+            rc = store_lesson_put(s, &l, err);
+    }
+    if (rc == 0)
+        rc = store_lesson_trim(s, MEMORY_MAX, err);
+    if (begun)
+        rc = store_end(s, rc == 0, err);
+    playbooks_close(shelf);
+    strbuf_release(&text);
+    arena_release(&mem);
+    return rc;
+}

@@ -1,0 +1,39 @@
+/*
+ * lesson.h - the parts of a lesson and their forms.
+ *
+ * `kind` is "point" or a kind of move. The text of a point lists its settings, "threads=256 vec=4".
+ * The text of a playbook's move is "vec 1 -> 4, threads 128 -> 256". Another author's move is free
+ * text, cleaned: letters, digits and a few signs. The gain of a point is the best time of its run /
+ * its time (at most 1); the gain of a move is its parent's time / its own. 0 means that it failed.
+ */
+#ifndef MEMORY_LESSON_H
+#define MEMORY_LESSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LESSON_POINT "point"
+#define LESSON_MAX_GAIN 1e4
+#define LESSON_NAME 48 /* bytes of a name: playbook, setting, class, gpu, kind */
+
+struct lesson_setting {
+    char name[LESSON_NAME];
+    int64_t from, to; /* a point has only `to` */
+};
+enum { LESSON_SETTINGS = 12 };
+
+/* A name: lower-case letters, digits, '_', '-' and '.', 1 to LESSON_NAME - 1 of them. */
+bool lesson_is_name(const char *s, size_t n);
+/* Reads "threads=256 vec=4". Returns how many settings there are, 0 if the text has another form.
+ */
+size_t lesson_read_point(const char *text, struct lesson_setting out[LESSON_SETTINGS]);
+/* Reads "vec 1 -> 4, threads 128 -> 256" in the same way. */
+size_t lesson_read_move(const char *text, struct lesson_setting out[LESSON_SETTINGS]);
+/* Is this the name of a kind of move? */
+bool lesson_is_kind(const char *kind);
+/* Copies free text and keeps letters, digits and the signs .,:;+-*=<>()%_/ and spaces; every other
+ * character becomes a space, and spaces do not repeat. `size` is that of `out`. */
+void lesson_clean(const char *text, char *out, size_t size);
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * recall.c - finds the lessons that may help with a task, and sums them up.
+ *
+ * Only lessons of the task's class count, and none of the task itself. A lesson counts by how
+ * similar its task is, less if it is from another GPU, if it is modelled where the run measures (or
+ * the reverse), or if it was imported.
+ *
+ * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, its mean
+ * over all points that r tried stands for it: so a point that few runs tried is neither better nor
+ * worse for that. The points with the largest weighted mean of L come first.
+ *
+ * Lines. Moves with the same kind and text are one line. Its gain is the geometric mean over the
+ * runs in which it passed, and its rank the weighted sum of the logarithms.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "memory/lesson.h"
+#include "memory/memory.h"
+#include "playbook/playbook.h"
+#include "sys/json.h"
+#include "task/snapshot.h"
+
+#define FAILED_GAIN 0.125 /* how a failure counts in a mean of gains */
+#define RECALL_MAX 4000   /* lessons that count: the newest of the class */
+#define HELD_POINT 0.98
+#define HELD_MOVE 1.01
+
+struct past_run {
+    const char *name;
+    bool imported;
+    double weight, sum; /* sum: of the logarithms of its points' gains */
+    unsigned points;
+};
+
+struct summary {
+    const struct lesson_rec *l; /* the newest lesson of this kind and text */
+    double score;
+    double log_gain; /* over those that passed */
+    unsigned tried, passed, held;
+};
+
+struct recall {
+    const struct task *task;
+    struct task_traits traits;
+    char sha[TASK_HASH];
+    const char *gpu;
+    bool measured;
+    VEC(struct past_run) runs;
+    VEC(struct summary) points;
+    VEC(struct summary) moves;
+};
+
+static bool is_own_task(const struct recall *r, const struct lesson_rec *l)
+{
+    return str_eq(l->task_sha, r->sha) || traits_share_mark(l->marks, r->traits.marks);
+}
+
+static double weight_of(const struct recall *r, const struct lesson_rec *l)
+{
+    return traits_similarity(l->ops, l->sizes, r->traits.ops, r->traits.sizes) *
+           (str_eq(l->gpu, r->gpu) ? 1 : 0.4) * (l->measured == r->measured ? 1 : 0.6) *
+           (l->imported ? 0.5 : 1);
+}
+
+static struct past_run *run_of(struct recall *r, const struct lesson_rec *l)
+{
+    vec_each (struct past_run, p, &r->runs)
+        if (p->imported == l->imported && str_eq(p->name, l->run))
+            return p;
+    struct past_run *p = vec_push(&r->runs);
+    *p = (struct past_run){.name = l->run, .imported = l->imported, .weight = weight_of(r, l)};
+    return p;
+}
+
+static double log_gain(const struct lesson_rec *l)
+{
+    return log(MAX(MIN(l->gain, LESSON_MAX_GAIN), FAILED_GAIN));
+}
+
+/* The summary of the same point or move; adds one if there is none. */
+static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, bool point)
+{
+    struct summary *all = point ? r->points.items : r->moves.items;
+    size_t n = point ? r->points.n : r->moves.n;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(all[i].l->kind, l->kind) && str_eq(all[i].l->playbook, l->playbook) &&
+            str_eq(all[i].l->text, l->text))
+            return &all[i];
+    struct summary *s = point ? vec_push(&r->points) : vec_push(&r->moves);
+    *s = (struct summary){.l = l};
+    return s;
+}
+
+static void add_lesson(struct recall *r, const struct lesson_rec *l)
+{
+    bool point = str_eq(l->kind, LESSON_POINT);
+    struct past_run *run = run_of(r, l);
+    struct summary *s = summary_of(r, l, point);
+    s->tried++;
+    s->passed += l->gain > 0;
+    s->held += l->gain >= (point ? HELD_POINT : HELD_MOVE);
+    s->log_gain += l->gain > 0 ? log_gain(l) : 0;
+    if (point) {
+        run->sum += log_gain(l);
+        run->points++;
+    } else {
+        s->score += run->weight * log_gain(l);
+    }
+}
+
+/* A point's score: first as if no run had tried it, then corrected by the runs that did. */
+static void score_points(struct recall *r, const struct lesson_rec_vec *all)
+{
+    double weights = 0, untried = 0;
+    vec_each (struct past_run, p, &r->runs) {
+        weights += p->points ? p->weight : 0;
+        untried += p->points ? p->weight * p->sum / p->points : 0;
+    }
+    vec_each (struct summary, s, &r->points)
+        s->score = untried;
+    vec_each (struct lesson_rec, l, all) {
+        if (!str_eq(l->kind, LESSON_POINT) || is_own_task(r, l))
+            continue;
+        struct past_run *p = run_of(r, l);
+        summary_of(r, l, true)->score += p->weight * (log_gain(l) - p->sum / p->points);
+    }
+    vec_each (struct summary, s, &r->points)
+        s->score /= MAX(weights, 1e-9);
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const struct summary *x = a, *y = b;
+    int order = (x->score < y->score) - (x->score > y->score);
+    order = order ? order : strcmp(x->l->playbook, y->l->playbook);
+    return order ? order : strcmp(x->l->text, y->l->text);
+}
+
+static double mean_gain(const struct summary *s)
+{
+    return exp(s->log_gain / MAX(s->passed, 1));
+}
+
+static json_t *points_json(struct recall *r)
+{
+    json_t *list = json_array();
+    if (r->points.n)
+        qsort(r->points.items, r->points.n, sizeof *r->points.items, by_score);
+    vec_each (struct summary, s, &r->points) {
+        struct lesson_setting settings[LESSON_SETTINGS];
+        size_t n = lesson_read_point(s->l->text, settings);
+        if (!s->passed || !n || json_array_size(list) == MEMORY_POINTS)
+            continue;
+        json_t *values = json_object();
+        for (size_t i = 0; i < n; i++)
+            json_object_set_new(values, settings[i].name, json_integer(settings[i].to));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:o, s:f, s:i, s:i}", "playbook", s->l->playbook,
+                                        "settings", values, "gain", mean_gain(s), "held",
+                                        (int)s->held, "tried", (int)s->tried));
+    }
+    return list;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static const struct pb_setting *find_setting(const struct playbook_shelf *shelf, const char *book,
+                                             const char *name)
+{
+    vec_each (struct playbook, pb, &shelf->books)
+        for (uint32_t i = 0; str_eq(pb->name, book) && i < pb->nsettings; i++)
+            if (str_eq(pb->settings[i].name, name))
+                return &pb->settings[i];
+    return NULL;
+}
+
+/* Adds the move in words. Returns false if its words are not fit for a prompt. */
+static bool say_move(const struct lesson_rec *l, const struct playbook_shelf *shelf,
+                     struct strbuf *out)
+{
+    struct lesson_setting settings[LESSON_SETTINGS];
+    size_t n = lesson_read_move(l->text, settings);
+    if (!*l->playbook && l->imported)
+        return false;
+    if (!*l->playbook) {
+        strbuf_addf(out, "\"%s\"", l->text);
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct pb_setting *s = find_setting(shelf, l->playbook, settings[i].name);
+        if (!s)
+            return false;
+        strbuf_addf(out, "%s%s %lld -> %lld (%.*s)", i ? ", " : "", s->name,
+                    (long long)settings[i].from, (long long)settings[i].to,
+                    (int)MIN(strcspn(s->why, ";:,"), 80), s->why);
+    }
+    return n > 0;
+}
+
+static json_t *lines_json(struct recall *r, const struct playbook_shelf *shelf)
+{
+    json_t *list = json_array();
+    if (r->moves.n)
+        qsort(r->moves.items, r->moves.n, sizeof *r->moves.items, by_score);
+    vec_each (struct summary, s, &r->moves) {
+        struct strbuf line = STRBUF_INIT(2048);
+        strbuf_addf(&line, "%s: ", s->l->kind);
+        if (s->held && s->score > 0 && json_array_size(list) < MEMORY_LINES &&
+            say_move(s->l, shelf, &line)) {
+            strbuf_addf(&line, ": %.2fx, held in %u of %u run%s", mean_gain(s), s->held, s->tried,
+                        s->tried > 1 ? "s" : "");
+            json_array_append_new(list, json_text(line.buf));
+        }
+        strbuf_release(&line);
+    }
+    return list;
+}
+
+/* ---- the form of findings -------------------------------------------------------------------- */
+
+static json_t *checked_point(const json_t *j)
+{
+    const char *book = json_string_value(json_object_get(j, "playbook"));
+    const json_t *settings = json_object_get(j, "settings");
+    double gain;
+    if (!book || !lesson_is_name(book, strlen(book)) || !json_is_object(settings) ||
+        json_get_double(json_object_get(j, "gain"), &gain) < 0 || !(gain >= 0 && gain <= 1.000001))
+        return NULL;
+    json_t *copy = json_object(), *v;
+    const char *name;
+    json_object_foreach((json_t *)settings, name, v)
+    {
+        if (lesson_is_name(name, strlen(name)) && json_is_integer(v) &&
+            json_object_size(copy) < LESSON_SETTINGS)
+            json_object_set(copy, name, v);
+    }
+    json_int_t held = json_integer_value(json_object_get(j, "held"));
+    json_int_t tried = json_integer_value(json_object_get(j, "tried"));
+    return json_pack("{s:s, s:o, s:f, s:I, s:I}", "playbook", book, "settings", copy, "gain", gain,
+                     "held", MAX(MIN(held, MEMORY_MAX), 0), "tried",
+                     MAX(MIN(tried, MEMORY_MAX), 0));
+}
+
+/* A line is printable ASCII without the signs that shape a prompt: no heading, no fence, no tag. */
+static bool line_is_plain(const char *s)
+{
+    size_t n = strlen(s);
+    for (size_t i = 0; i < n; i++)
+        if (s[i] < ' ' || s[i] > '~' || strchr("`#{}\\", s[i]))
+            return false;
+    return n > 0 && n <= 400;
+}
+
+json_t *memory_checked(const json_t *j)
+{
+    json_t *points = json_array(), *lines = json_array();
+    const json_t *from = json_object_get(j, "points");
+    for (size_t i = 0; i < json_array_size(from) && json_array_size(points) < MEMORY_POINTS; i++) {
+        json_t *p = checked_point(json_array_get(from, i));
+        if (p)
+            json_array_append_new(points, p);
+    }
+    from = json_object_get(j, "lines");
+    for (size_t i = 0; i < json_array_size(from) && json_array_size(lines) < MEMORY_LINES; i++) {
+        const char *s = json_string_value(json_array_get(from, i));
+        if (s && line_is_plain(s))
+            json_array_append_new(lines, json_string(s));
+    }
+    if (json_array_size(points) || json_array_size(lines))
+        return json_pack("{s:o, s:o}", "points", points, "lines", lines);
+    json_decref(points);
+    json_decref(lines);
+    return NULL;
+}
+
+char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool measured,
+                    const char *books, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct lesson_rec_vec all = VEC_INIT;
+    struct recall r = {.task = t, .gpu = gpu, .measured = measured};
+    struct playbook_shelf *shelf = NULL;
+    char *text = NULL;
+    task_traits(&r.traits, t, &mem);
+    task_hash(t, r.sha);
+    if (store_lesson_list(s, r.traits.class, RECALL_MAX, &all, &mem, err) == 0 &&
+        playbooks_open(&shelf, books, err) == 0) {
+        vec_each (struct lesson_rec, l, &all)
+            if (!is_own_task(&r, l))
+                add_lesson(&r, l);
+        score_points(&r, &all);
+        json_t *found =
+            json_pack("{s:o, s:o}", "points", points_json(&r), "lines", lines_json(&r, shelf));
+        json_t *good = memory_checked(found);
+        text = good ? json_dumps(good, JSON_COMPACT) : xstrdup("");
+        json_decref(good);
+        json_decref(found);
+    }
+    playbooks_close(shelf);
+    vec_release(&r.runs);
+    vec_release(&r.points);
+    vec_release(&r.moves);
+    vec_release(&all);
+    arena_release(&mem);
+    return text;
+}

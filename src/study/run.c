@@ -1,0 +1,366 @@
+/* run.c - does the runs of a study, in several processes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/log.h"
+#include "base/util.h"
+#include "memory/memory.h"
+#include "study/kept_judge.h"
+#include "study/study.h"
+#include "sys/file.h"
+#include "sys/interrupt.h"
+#include "sys/json.h"
+
+#define STREAM_SIBLINGS 7401
+
+const struct study_arm study_arms[] = {
+    {"refine", "refine", NULL, false, false, NULL},
+    {"refine, with memory", "refine", NULL, true, false, NULL},
+    {"refine, no restore", "refine", "restore=off", false, false, NULL},
+    {"refine, profile always", "refine", "profile=always", false, false, NULL},
+    {"refine, profile never", "refine", "profile=never", false, false, NULL},
+    {"refine, no class prompts", "refine", "class-prompts=off", false, true, NULL},
+    {"team", "team", NULL, false, false, NULL},
+    {"search", "search", NULL, false, false, NULL},
+    {"search, no anchors", "search", "anchors=off", false, false, NULL},
+    {"search, flat context", "search", "context=flat", false, false, NULL},
+    {"search, greedy", "search", "select=greedy", false, false, NULL},
+    {"sample", "sample", NULL, false, false, NULL},
+    {"reflect", "reflect", NULL, false, false, NULL},
+    {"playbook", "refine", NULL, false, false, "playbook"},
+    {"playbook, with memory", "refine", NULL, true, false, "playbook"},
+    {NULL, NULL, NULL, false, false, NULL},
+};
+
+bool study_has_arm(const struct study *s, const struct study_arm *arm)
+{
+    size_t n = strlen(arm->name);
+    for (const char *p = s->only; p && *p;) {
+        size_t k = strcspn(p, ";");
+        if (k == n && memcmp(p, arm->name, n) == 0)
+            return true;
+        p += k + (p[k] == ';');
+    }
+    return !s->only;
+}
+
+uint32_t study_seeds(const struct study *s, const struct study_arm *arm)
+{
+    if (!study_has_arm(s, arm))
+        return 0;
+    return arm->author && !arm->memory ? 1 : s->seeds;
+}
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
+struct worker {
+    const struct study *s;
+    struct evaluator *e;
+    struct judge *judge;
+    struct temp_dir dir;
+    uint32_t runs; /* so far, for the names of stores */
+};
+
+static void take_curve(const struct agent *a, uint32_t budget, struct study_row *row)
+{
+    double best = 0;
+    row->n = 0;
+    vec_each (struct node *, n, &a->nodes) {
+        double t = node_passes(*n) ? (*n)->verdict.time_ns : 0;
+        best = t > 0 && (best <= 0 || t < best) ? t : best;
+        if (row->n < budget)
+            row->best_ns[row->n++] = best;
+    }
+    while (row->n < budget) { /* the author had nothing left to try */
+        row->best_ns[row->n] = best;
+        row->n++;
+    }
+}
+
+static int open_run(struct worker *w, const struct task *t, const struct run_config *c,
+                    struct store *store, struct author *author, struct study_row *row,
+                    struct err *err)
+{
+    struct agent *a = NULL;
+    int64_t run = 0;
+    char *config = run_config_text(c, err);
+    int rc = config
+                 ? store_run_create(store, t->name, c->strategy, config, c->authors[0], &run, err)
+                 : -1;
+    free(config);
+    const struct agent_setup in = {.store = store,
+                                   .run = run,
+                                   .run_name = t->name,
+                                   .task = t,
+                                   .config = c,
+                                   .authors = {[AUTHOR_CODE] = author},
+                                   .judge = w->judge};
+    if (rc == 0)
+        rc = agent_open(&a, &in, err);
+    if (rc == 0)
+        rc = agent_run(a, err) < 0 ? -1 : 0;
+    if (rc == 0 && (a->failed || interrupted()))
+        rc = err_set(err, ERR_ENV, "%s", interrupted() ? "interrupted" : a->stop.buf);
+    if (rc == 0 && row)
+        take_curve(a, w->s->budget, row);
+    agent_close(a);
+    return rc;
+}
+
+/* Puts the lessons of a file into the store, as if its runs had left them there. */
+static int add_lessons(struct store *store, const char *path, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    json_t *j = json_read_file(path, NULL, err);
+    const json_t *list = json_object_get(j, "lessons");
+    int rc = j ? store_begin(store, err) : -1;
+    bool begun = rc == 0;
+    for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
+        struct lesson_rec l;
+        rc = lesson_from_json(&l, json_array_get(list, i), &mem, err);
+        l.imported = false;
+        if (rc == 0)
+            rc = store_lesson_put(store, &l, err);
+    }
+    if (begun)
+        rc = store_end(store, rc == 0, err);
+    json_decref(j);
+    arena_release(&mem);
+    return rc;
+}
+
+static char *lessons_path(const struct study *s, const char *task)
+{
+    return xasprintf("%s/lessons/%s.json", s->dir, task);
+}
+
+/* Is `from` a sibling task of t? */
+static bool is_sibling(const struct task *from, const struct task *t)
+{
+    return from && from->class == t->class && !str_eq(from->name, t->name);
+}
+
+/* Recalls the lessons of runs on sibling tasks. The seed chooses about half of them, at least one.
+ */
+static char *recall_siblings(struct worker *w, const struct task *t, uint32_t seed,
+                             struct store *store, struct err *err)
+{
+    struct rng r = rng_seeded(seed, STREAM_SIBLINGS);
+    VEC(const struct task *) all = VEC_INIT;
+    int rc = 0;
+    vec_each (struct study_task, x, &w->s->tasks) {
+        const struct task *const some[] = {x->task, x->sibling[0], x->sibling[1]};
+        for (size_t k = 0; k < ARRAY_LEN(some); k++)
+            if (is_sibling(some[k], t))
+                *vec_push(&all) = some[k];
+    }
+    uint64_t sure = all.n ? rng_below(&r, all.n) : 0;
+    for (size_t i = 0; i < all.n && rc == 0; i++) {
+        char *path = lessons_path(w->s, all.items[i]->name);
+        if ((rng_below(&r, 2) || i == sure) && file_exists(path))
+            rc = add_lessons(store, path, err);
+        free(path);
+    }
+    vec_release(&all);
+    return rc == 0 ? memory_recall(store, t, "h200", false, NULL, err) : NULL;
+}
+
+static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
+                   uint32_t seed, struct study_row *row, FILE *lessons, struct err *err)
+{
+    const char *spec = arm->author ? arm->author : w->s->author;
+    struct run_config c;
+    struct author *author = NULL;
+    struct store *store = NULL;
+    char *path = xasprintf("%s/%u.db", w->dir.path, w->runs++), *memory = NULL;
+    run_config_init(&c);
+    c.strategy = arm->strategy;
+    c.task = t->name;
+    c.dialect = DIALECT_CUDA;
+    c.device = "emu";
+    c.baselines = false;
+    c.authors[AUTHOR_CODE] = spec;
+    c.seed = seed;
+    c.steps = 1000;
+    c.stop_pct = 0;
+    c.budget.steps = w->s->budget;
+    c.use_memory = lessons != NULL;
+    if (str_eq(arm->strategy, "team")) /* as `hone optimize` does */
+        c.profile = PROFILE_ALWAYS;
+    int rc = arm->ablate ? run_config_ablate(&c, arm->ablate, err) : 0;
+    run_config_settle(&c, t);
+    if (rc == 0)
+        rc = store_open(&store, path, err);
+    if (rc == 0)
+        rc = author_open(&author, spec, NULL, err);
+    if (rc == 0 && arm->memory) {
+        memory = recall_siblings(w, t, seed, store, err);
+        rc = memory ? 0 : -1;
+        c.memory = memory ? memory : "";
+    }
+    if (rc == 0)
+        rc = open_run(w, t, &c, store, author, row, err);
+    if (rc == 0 && lessons)
+        rc = memory_export(store, lessons, err);
+    author_close(author);
+    store_close(store);
+    unlink(path);
+    free(path);
+    free(memory);
+    return rc < 0 ? err_prefix(err, "%s on %s, seed %u", arm->name, t->name, seed) : 0;
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+static const struct study_arm learner = {"playbook", "refine", NULL, false, false, "playbook"};
+
+/* The first phase: the built-in author works on a task, and its lessons go into a file. */
+static int learn_from(struct worker *w, const struct task *t, struct err *err)
+{
+    char *path = lessons_path(w->s, t->name);
+    char *text = NULL;
+    size_t n = 0;
+    int rc = 0;
+    if (!file_exists(path)) {
+        FILE *f = open_memstream(&text, &n);
+        rc = one_run(w, &learner, t, 1, NULL, f, err);
+        fclose(f);
+        if (rc == 0)
+            rc = file_write(path, text, n, err);
+        free(text);
+    }
+    free(path);
+    return rc;
+}
+
+static int learn(struct worker *w, const struct study_task *t, struct err *err)
+{
+    int rc = learn_from(w, t->task, err);
+    for (int k = 0; k < 2 && rc == 0; k++)
+        rc = t->sibling[k] ? learn_from(w, t->sibling[k], err) : 0;
+    return rc;
+}
+
+static int write_row(const struct study *s, const struct study_row *row, struct err *err)
+{
+    struct strbuf line = STRBUF_INIT(4096);
+    char *path = xasprintf("%s/study.tsv", s->dir);
+    strbuf_addf(&line, "%s\t%s\t%u\t", row->arm, row->task, row->seed);
+    for (uint32_t i = 0; i < row->n; i++)
+        strbuf_addf(&line, "%s%.1f", i ? "," : "", row->best_ns[i]);
+    strbuf_addc(&line, '\n');
+    FILE *f = fopen(path, "a");
+    int rc = f && fwrite(line.buf, 1, line.len, f) == line.len ? 0 : -1;
+    if (f && fclose(f) != 0)
+        rc = -1;
+    if (rc < 0)
+        err_errno(err, "cannot write '%s'", path);
+    free(path);
+    strbuf_release(&line);
+    return rc;
+}
+
+static bool has_row(const struct study_row_vec *rows, const char *arm, const char *task,
+                    uint32_t seed)
+{
+    vec_each (struct study_row, r, rows)
+        if (r->seed == seed && str_eq(r->arm, arm) && str_eq(r->task, task))
+            return true;
+    return false;
+}
+
+/* The second phase: all arms on a task, one seed after the other, so that a study that is stopped
+ * has as many seeds of each arm. */
+static int compare(struct worker *w, const struct study_task *t, const struct study_row_vec *rows,
+                   struct err *err)
+{
+    int rc = 0;
+    for (uint32_t seed = 1; seed <= w->s->seeds && rc == 0; seed++)
+        for (const struct study_arm *arm = study_arms; arm->name && rc == 0; arm++) {
+            struct study_row row = {.arm = arm->name, .task = t->name, .seed = seed};
+            if (seed > study_seeds(w->s, arm) || has_row(rows, arm->name, t->name, seed))
+                continue;
+            rc = one_run(w, arm, t->task, seed, &row, NULL, err);
+            if (rc == 0)
+                rc = write_row(w->s, &row, err);
+        }
+    return rc;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static int work(const struct study *s, int phase, uint32_t *next, const struct study_row_vec *rows)
+{
+    struct err err = ERR_INIT;
+    struct worker w = {.s = s, .dir = TEMP_DIR_INIT};
+    char *verdicts = xasprintf("%s/verdicts", s->dir);
+    if (access("/dev/shm", W_OK) == 0)
+        setenv("TMPDIR", "/dev/shm", 0); /* the stores of runs make many small synced writes */
+    int rc = temp_dir_make(&w.dir, &err);
+    if (rc == 0)
+        rc = evaluator_open(&w.e, &(struct eval_options){.device = "emu"}, &err);
+    if (rc == 0) {
+        w.judge = judge_kept(verdicts, w.e);
+        for (uint32_t i;
+             rc == 0 && (i = __atomic_fetch_add(next, 1, __ATOMIC_SEQ_CST)) < s->tasks.n;) {
+            const struct study_task *t = &s->tasks.items[i];
+            rc = phase == 0 ? learn(&w, t, &err) : compare(&w, t, rows, &err);
+            fprintf(stderr, "hone: study: %s: %s, %llu candidates judged\n",
+                    rc == 0 ? (phase ? "compared" : "learnt from") : "stopped at", t->name,
+                    (unsigned long long)judge_kept_evaluated(w.judge));
+        }
+        judge_close(w.judge);
+        evaluator_close(w.e);
+    }
+    temp_dir_release(&w.dir);
+    free(verdicts);
+    if (rc < 0)
+        fprintf(stderr, "hone: %s\n", err.msg);
+    return rc < 0 ? 1 : 0;
+}
+
+static int run_phase(const struct study *s, int phase, const struct study_row_vec *rows,
+                     struct err *err)
+{
+    uint32_t *next =
+        mmap(NULL, sizeof *next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int bad = 0, status;
+    if (next == MAP_FAILED)
+        return err_errno(err, "cannot share memory");
+    for (uint32_t i = 0; i < s->jobs; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(work(s, phase, next, rows));
+        bad += child < 0;
+    }
+    for (pid_t p; (p = wait(&status)) > 0 || (p < 0 && errno == EINTR);)
+        bad += p > 0 && status != 0;
+    munmap(next, sizeof *next);
+    return bad ? err_set(err, ERR_ENV, "the study is not complete: start it again to go on") : 0;
+}
+
+int study_run(struct study *s, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct study_row_vec rows = VEC_INIT;
+    char *verdicts = xasprintf("%s/verdicts", s->dir), *lessons = xasprintf("%s/lessons", s->dir);
+    int rc = dir_make(verdicts, err);
+    if (rc == 0)
+        rc = dir_make(lessons, err);
+    if (rc == 0)
+        rc = study_read_rows(s, &rows, &mem, err);
+    fflush(stdout);
+    for (int phase = 0; phase < 2 && rc == 0; phase++)
+        rc = run_phase(s, phase, &rows, err);
+    free(verdicts);
+    free(lessons);
+    vec_release(&rows);
+    arena_release(&mem);
+    return rc;
+}

@@ -1,0 +1,32 @@
+/*
+ * scores.h - scores of a study's runs, for its tables and its plot.
+ */
+#ifndef STUDY_SCORES_H
+#define STUDY_SCORES_H
+
+#include "study/study.h"
+
+struct study_scores {
+    const struct study *s;
+    struct arena mem;
+    struct study_row_vec rows;
+    const struct study_row **index; /* by arm, task and seed; NULL = no row */
+    double *best_ns;                /* for each task: the best time of any run; 0 = none passed */
+};
+struct study_interval {
+    double mean, lo, hi;
+};
+
+int study_scores_load(struct study_scores *x, const struct study *s, struct err *err);
+void study_scores_release(struct study_scores *x);
+/* NULL if the study has no such row yet. */
+const struct study_row *study_find_row(const struct study_scores *x, const char *arm,
+                                       const char *task, uint32_t seed);
+/* The speed after so many candidates as a share of the best known speed: the mean over all tasks;
+ * -1 if the study has no row for one of them yet. A run without a kernel that passes counts 0, and
+ * a task on which no run of the study has one does not count. */
+double study_score(const struct study_scores *x, const char *arm, uint32_t seed, uint32_t after);
+/* The mean of n > 0 values, with a 95% interval by bootstrap. */
+struct study_interval study_mean(const double *v, uint32_t n);
+
+#endif

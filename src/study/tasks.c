@@ -1,0 +1,106 @@
+/* tasks.c - the tasks of a study, without the shapes that it leaves out, and their siblings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "study/study.h"
+#include "sys/json.h"
+
+static struct task *parse(json_t *j, const struct task *like, struct err *err)
+{
+    struct problem_vec problems = VEC_INIT;
+    char *text = json_dumps(j, 0);
+    struct task *t = task_parse(text, strlen(text), like->file, like->reference_c, &problems);
+    if (!t)
+        err_set(err, ERR_INPUT, "task '%s' cannot be studied: %s", like->name,
+                problems.n ? problems.items[0].text : "it has no text");
+    problems_release(&problems);
+    free(text);
+    return t;
+}
+
+static const char *role_of(const json_t *w)
+{
+    const char *role = json_string_value(json_object_get(w, "role"));
+    return role ? role : "";
+}
+
+static void drop_slow_parts(json_t *j)
+{
+    json_t *all = json_object_get(j, "workloads");
+    for (size_t i = json_array_size(all); i-- > 0;) {
+        const char *role = role_of(json_array_get(all, i));
+        if (str_eq(role, "check") || str_eq(role, "heldout"))
+            json_array_remove(all, i);
+    }
+    json_object_set_new(j, "baselines", json_pack("[s]", "naive")); /* a task must have one */
+}
+
+/* Halves one axis of each timed shape: the first (k = 0) or the last (k = 1) that is at least 64.
+ */
+static bool halve_axis(json_t *w, int k)
+{
+    json_t *axes = json_object_get(w, "axes"), *v, *chosen = NULL;
+    const char *name;
+    json_object_foreach(axes, name, v)
+    {
+        if (json_is_integer(v) && json_integer_value(v) >= 64 && json_integer_value(v) % 2 == 0 &&
+            (k || !chosen))
+            chosen = v;
+    }
+    if (chosen)
+        json_integer_set(chosen, json_integer_value(chosen) / 2);
+    return chosen != NULL;
+}
+
+static struct task *make_sibling(json_t *j, const struct task *like, int k)
+{
+    json_t *copy = json_deep_copy(j), *w;
+    size_t i;
+    bool changed = false;
+    char *name = xasprintf("%s_sibling%d", like->name, k);
+    json_object_set_new(copy, "name", json_string(name));
+    json_array_foreach(json_object_get(copy, "workloads"), i, w)
+    {
+        if (str_eq(role_of(w), "time"))
+            changed |= halve_axis(w, k);
+    }
+    struct task *t = changed ? parse(copy, like, NULL) : NULL;
+    json_decref(copy);
+    free(name);
+    return t;
+}
+
+int study_add_task(struct study *s, const char *name, struct err *err)
+{
+    struct problem_vec problems = VEC_INIT;
+    struct task *t = task_find(name, &problems);
+    if (!t) {
+        err_set(err, ERR_INPUT, "'%s' cannot be used as a task: %s", name,
+                problems.n ? problems.items[0].text : "?");
+        problems_release(&problems);
+        return -1;
+    }
+    json_t *j = json_loads(t->text, 0, NULL);
+    drop_slow_parts(j);
+    struct study_task x = {.name = arena_strdup(&s->arena, t->name), .task = parse(j, t, err)};
+    for (int k = 0; k < 2 && x.task; k++)
+        x.sibling[k] = make_sibling(j, t, k);
+    json_decref(j);
+    task_free(t);
+    if (!x.task)
+        return -1;
+    *vec_push(&s->tasks) = x;
+    return 0;
+}
+
+void study_release(struct study *s)
+{
+    vec_each (struct study_task, t, &s->tasks) {
+        task_free(t->task);
+        task_free(t->sibling[0]);
+        task_free(t->sibling[1]);
+    }
+    vec_release(&s->tasks);
+    arena_release(&s->arena);
+}
