@@ -35,6 +35,8 @@ if in_tier quick; then
     runs 1 "a suite that leads out of its folder" "$HONE" bench s.suite
     err_has "names the line" "s.suite:2"
     runs 1 "an unknown campaign" "$HONE" bench --resume nothing
+    runs 2 "--resume with another strategy" "$HONE" bench --resume last -s team
+    err_has "says what stays" "a campaign keeps its strategy"
     runs 2 "--retry without --resume" "$HONE" bench softmax --retry
     runs 1 "known times that are none" "$HONE" bench softmax --known-times s.suite --device emu
     err_has "says what is expected" "no column"

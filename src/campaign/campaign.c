@@ -17,8 +17,9 @@ char *campaign_config_text(const struct campaign_config *c)
                   c->device, "on", json_text(c->on), "gpu", c->gpu, "arch", c->arch, "compiler",
                   c->compiler, "gpu_model", json_text(c->gpu_model));
     json_t *more =
-        json_pack("{s:I, s:I, s:I, s:b, s:b, s:I, s:f, s:I}", "steps",
-                  (json_int_t)MIN(c->steps, INT32_MAX), "seed", (json_int_t)MIN(c->seed, INT64_MAX),
+        json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:f, s:I}", "steps",
+                  (json_int_t)MIN(c->steps, INT32_MAX), "proposals",
+                  (json_int_t)MIN(c->proposals, 64), "seed", (json_int_t)MIN(c->seed, INT64_MAX),
                   "jobs", (json_int_t)MIN(c->jobs, 1024), "smoke", c->smoke, "baselines",
                   c->baselines, "budget_tokens", (json_int_t)MIN(b->tokens, INT64_MAX),
                   "budget_usd", b->usd, "budget_steps", (json_int_t)MIN(b->steps, INT64_MAX));
@@ -58,6 +59,7 @@ int campaign_config_read(struct campaign_config *c, const char *text, struct are
         .compiler = text_of(j, "compiler", a),
         .gpu_model = text_of(j, "gpu_model", a),
         .steps = count_of(j, "steps"),
+        .proposals = MIN(count_of(j, "proposals"), 64),
         .seed = count_of(j, "seed"),
         .jobs = MAX(count_of(j, "jobs"), 1),
         .smoke = json_is_true(json_object_get(j, "smoke")),

@@ -1,7 +1,7 @@
 /*
  * campaign.h - many tasks optimised side by side, each by a process of its own, in one store.
  *
- *     campaign_create(store, "cutegen19", &items, &config, &id, err);
+ *     campaign_create(store, "cutegen19", &items, NULL, &config, &id, err);
  *     struct campaign_run r = {.store = store, .campaign = id, .jobs = 2, ...};
  *     campaign_run(&r, err);                       0 all done, 1 stopped (r.stop says why), -1
  *
@@ -33,8 +33,8 @@ struct campaign_config {
     const char *strategy, *author, *dialect;
     const char *device, *on, *gpu, *arch, *compiler; /* "" = the default */
     const char *gpu_model; /* the GPU on which the campaign began: "NVIDIA H200"; "" = unknown */
-    uint64_t steps, seed;  /* 0 = the default */
-    uint64_t jobs;
+    uint64_t steps, proposals, seed; /* 0 = the default */
+    uint64_t jobs;                   /* how many tasks run at once */
     bool smoke, baselines;
     struct budget budget; /* of the whole campaign; wall_ns is unused */
 };
@@ -43,9 +43,10 @@ char *campaign_config_text(const struct campaign_config *c); /* the caller frees
 int campaign_config_read(struct campaign_config *c, const char *text, struct arena *a,
                          struct err *err);
 
+struct known_times;
+
 /* Creates a campaign with an entry for each item. `word` begins its name. `known`, if not NULL,
  * gives the known PyTorch time of an operand (known_times.h). */
-struct known_times;
 int campaign_create(struct store *s, const char *word, const struct suite_item_vec *items,
                     const struct known_times *known, const struct campaign_config *c, int64_t *id,
                     struct err *err);
@@ -53,8 +54,9 @@ int campaign_create(struct store *s, const char *word, const struct suite_item_v
 struct campaign_watch {
     void (*started)(void *ctx, const struct entry_rec *e);
     void (*ended)(void *ctx, const struct entry_rec *e);
-    /* Called a few times a second. */
-    void (*tick)(void *ctx, unsigned running, unsigned waiting);
+    /* Called a few times a second. To stop the campaign, it returns -1 and says why in
+     * campaign_run.stop. */
+    int (*tick)(void *ctx, unsigned running, unsigned waiting);
     void *ctx;
 };
 
@@ -70,7 +72,7 @@ struct campaign_run {
     bool retry;               /* try tasks again that failed */
     const char *const *extra; /* further options for the children; NULL-terminated, or NULL */
     struct campaign_watch watch;
-    struct strbuf stop; /* out: why it stopped before the end */
+    struct strbuf stop; /* out: why it stopped before the end; the caller releases it */
 };
 
 int campaign_run(struct campaign_run *r, struct err *err);

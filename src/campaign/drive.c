@@ -446,8 +446,9 @@ static int work(struct drive *d, struct err *err)
         unsigned n = running(d);
         if (rc < 0 || !n)
             return rc < 0 ? -1 : r->stop.len > 0;
-        if (r->watch.tick)
-            r->watch.tick(r->watch.ctx, n, (unsigned)(d->entries.n - d->next));
+        if (r->watch.tick && !d->stopping &&
+            r->watch.tick(r->watch.ctx, n, (unsigned)(d->entries.n - d->next)) < 0)
+            stop_all(d);
         if (loop_step(d->loop, 200 * MS, err) < 0) {
             if (interrupted())
                 strbuf_adds(&r->stop, "interrupted");

@@ -68,9 +68,9 @@ static bool holds(const bool *fact, const struct value *v)
     return v && fact[v->id];
 }
 
-/* Views, casts, sums, and factors that do not depend on a product may lie between. If the result of
- * the product has other users, as in a batch norm, the whole of it must be computed. Arguments
- * have smaller ids, so their facts are known. */
+/* Sets the facts of v. Between a product and v there may be views, casts, sums, and factors that do
+ * not depend on a product. If the result of the product has other users, as in a batch norm, the
+ * whole of it must be computed. Arguments have smaller ids, so their facts are known. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;

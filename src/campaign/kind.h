@@ -6,7 +6,7 @@
  *     k.name                        "convolution chain"
  *
  * The kind follows from the task's graph, not from its key "class". The heaviest kind of operation
- * gives the name. A graph with several such operations is a chain on its heaviest one.
+ * gives the name. If the graph is a chain of operations, the name says so too.
  */
 #ifndef CAMPAIGN_KIND_H
 #define CAMPAIGN_KIND_H
@@ -18,11 +18,12 @@
 
 struct work_kind {
     const char *name; /* static; "unknown" if the task has no graph */
-    /* A sum, mean or average pooling of a product or convolution is an output: algebra replaces it
-     * by much less work, so a kernel may be faster than the task's flops allow. */
+    /* The task sums or averages the result of a product or convolution that serves nothing else.
+     * Algebra can replace both by much less work, so a kernel may be faster than the task's flops
+     * allow. */
     bool collapsed;
-    bool degenerate; /* as the task's flags say */
-    unsigned free_axes;
+    bool degenerate;    /* as the task's flags say */
+    unsigned free_axes; /* how many axes are not constant */
 };
 
 void work_kind_of(const struct task *t, struct work_kind *out);

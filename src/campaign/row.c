@@ -115,7 +115,8 @@ static void use_summary(struct campaign_row *r, const struct run_summary *m, str
     }
 }
 
-/* The kind of work, from the snapshot of the task in the store, or from the task itself. */
+/* Finds the kind of work from the snapshot of the task in the store. Without a snapshot that can be
+ * read, the kind stays "unknown". */
 static void use_task(struct campaign_row *r, struct store *s, const char *sha)
 {
     struct strbuf text = STRBUF_INIT(TASK_MAX_SNAPSHOT);

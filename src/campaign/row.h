@@ -59,7 +59,8 @@ struct campaign_row {
     VEC(struct row_baseline) baselines;
     struct verdict_ratio ratio; /* to the baseline that counts; who is NULL if there is none */
     enum row_standing standing;
-    double roofline_pct, known_ns;
+    double roofline_pct;
+    double known_ns; /* PyTorch's time from the table of known times; 0 = none */
     unsigned judged, passes;
     uint64_t tokens;
     bool usd_unknown;

@@ -8,7 +8,7 @@
  *     tasks/my_op                                                      a task's folder
  *     ops.py:matmul A=float32[M,K] B=float32[K,N] M=4096 K=64 N=4096   a function of a PyTorch file
  *
- * Paths are relative to the file, and stay below its folder. A suite is hostile input.
+ * Paths are relative to the file, and stay below its folder. A suite may be hostile.
  */
 #ifndef CAMPAIGN_SUITE_H
 #define CAMPAIGN_SUITE_H
@@ -47,8 +47,8 @@ int suite_add(const char *operand, struct suite_item_vec *out, struct arena *a, 
 void suite_release(struct suite_item_vec *v);
 /* Is the operand FILE.py or FILE.py:NAME? */
 bool suite_is_python(const char *operand);
-/* The last part of a path, without ".py" and a "/" at the end: "1_Square" in "level1/1_Square.py".
- */
+/* Returns where the last part of a path begins, and sets *len to its length without ".py" and a "/"
+ * at the end: "1_Square" in "level1/1_Square.py". */
 const char *suite_problem_name(const char *operand, size_t *len);
 /* The names of the built-in suites, one for each line: "  cutegen19  the nineteen tasks ...". */
 void suite_list(struct strbuf *out);

@@ -143,13 +143,16 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
     }
 }
 
-/* True if the sanitizer had a finding in this case that can make results depend on the order of
- * threads. */
-static bool has_cause(const struct check_input *in, uint32_t c)
+/* True if the sanitizer had a finding that can make the result of this call depend on the order of
+ * threads. The sanitizer does not watch a sample of blocks, so there a finding in any case is
+ * the cause. */
+static bool has_cause(const struct call_ctx *x)
 {
+    const struct check_input *in = x->in;
+    bool watched = !(x->r->flags & JOB_CALL_BLOCK_SAMPLE);
     for (uint32_t i = 0; i < in->result->nfindings && !switched_off(in, "sanitizer"); i++) {
         const struct result_finding *f = &in->result->findings[i];
-        if (f->case_index == c &&
+        if ((f->case_index == x->c || !watched) &&
             (f->kind == FIND_RACE || f->kind == FIND_BARRIER || f->kind == FIND_ASYNC))
             return true;
     }
@@ -172,7 +175,7 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
                         const struct result_compare *cmp, const char *story)
 {
     const struct check_input *in = x->in;
-    if (str_eq(detector, "compare") && has_cause(in, x->c)) {
+    if (str_eq(detector, "compare") && has_cause(x)) {
         add_consequence(v, x, story);
         return;
     }
@@ -533,7 +536,7 @@ static void check_early_end(struct verdict *v, const struct check_input *in)
     v->summary = arena_strdup(&v->arena, why);
 }
 
-/* What the plan calls the kernel of a finding. */
+/* Returns the plan's name for the kernel of a finding. */
 static const char *kernel_label(const struct check_input *in, const struct result_finding *f)
 {
     const struct job_case *c = &in->job->cases[f->case_index];
@@ -731,8 +734,9 @@ static void check_timed_results(struct verdict *v, const struct check_input *in)
             }
     }
     if (n)
-        *vec_push(&v->warnings) = arena_printf(&v->arena, "%u timed workloads (first %s): %s", n,
-                                               in->job->cases[first].name, TELL_UNVERIFIED);
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena, "%u timed workload%s (first %s): %s", n, n > 1 ? "s" : "",
+                         in->job->cases[first].name, TELL_UNVERIFIED);
 }
 
 bool check_baseline(struct verdict *v, const struct check_input *in)

@@ -199,7 +199,7 @@ static void find_key(const struct compiler *c, const struct compile_request *rq,
     hash_str(h, c->identity);
     hash_str(h, t->arch);
     hash_str(h, t->name);
-    hash_u64(h, rq->trusted);
+    hash_u64(h, rq->trusted + 2 * rq->no_lines);
     hash_u64(h, t->nkernels);
     for (size_t i = 0; i < t->nkernels; i++)
         hash_str(h, t->kernels[i]);
@@ -231,7 +231,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
 {
     add_option(o, "-arch=%s", t->arch);
     add_option(o, "--std=c++17");
-    add_option(o, "-lineinfo");
+    if (!rq->no_lines)
+        add_option(o, "-lineinfo");
     add_option(o, "--ptxas-options=-v");
     add_option(o, "-w");
     if (c->nvcc) {
@@ -575,10 +576,16 @@ int compile_check_arch(const char *arch, struct err *err)
     size_t digits = str_starts(arch, "sm_") ? strspn(arch + 3, "0123456789") : 0;
     const char *end = digits ? arch + 3 + digits : arch;
     unsigned long number = digits && digits <= 3 ? strtoul(arch + 3, NULL, 10) : 0;
-    bool suffix = !*end || (strchr("af", *end) && !end[1]);
-    if (number >= 75 && number <= 200 && suffix)
+    static const unsigned long known[] = {75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+    bool suffix = !*end || (number >= 90 && strchr("af", *end) && !end[1]);
+    bool exists = number > known[ARRAY_LEN(known) - 1] && number <= 200; /* of a later compiler */
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        exists |= number == known[i];
+    if (exists && suffix)
         return 0;
-    return err_set(err, ERR_USAGE, "'%s' is not an architecture: write sm_80, sm_90a, sm_120 ...",
+    return err_set(err, ERR_USAGE,
+                   "'%s' is not an architecture: write sm_75, sm_80, sm_86, sm_87, sm_88, sm_89, "
+                   "sm_90a, sm_100a, sm_101a, sm_103a, sm_110a, sm_120a or sm_121a",
                    arch);
 }
 

@@ -46,6 +46,8 @@ struct compile_request {
     const char *parent;
     /* Hone's own code (oracle, service code), which may include Hone's headers. */
     bool trusted;
+    /* Without line numbers, and so without paths of this machine, in the code: for exports. */
+    bool no_lines;
     const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
 };
 
@@ -59,7 +61,8 @@ void compile_key(struct compiler *c, const struct compile_request *rq, char key[
 /* Waits until the compile has ended. */
 int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
                 struct err *err);
-/* Accepts sm_75 to sm_200, also with the suffix a or f. The compiler itself may still refuse the
+/* Accepts the architectures that exist from sm_75 on, and numbers above them; from sm_90 on also
+ * with the suffix a or f. The compiler itself may still refuse the
  * architecture. */
 int compile_check_arch(const char *arch, struct err *err);
 /* For several compiles at once: compile_start returns a ticket with an fd that becomes readable

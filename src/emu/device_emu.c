@@ -482,6 +482,7 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
     run.turned = e->turned && !block_sample_polls(m->code);
     run.blank = e->turned ? 0x7f : 0xff;
     e->launches++;
+    e->launches_of_call++;
     snprintf(e->last_kernel, sizeof e->last_kernel, "%s", l->kernel);
     access_sizes(m->code, &run);
     if (l->cooperative && !m->code->grid_ws) {
@@ -595,6 +596,7 @@ static void op_begin_call(struct device *d, const struct job_call *call)
     e->turned = (call->flags & JOB_CALL_REPEAT) != 0;
     e->verifying = e->sampling && (call->flags & JOB_CALL_VERIFY);
     e->verify_left = VERIFY_COST;
+    e->launches_of_call = 0;
     e->ran_in_part = 0;
     e->stored_after = false;
     e->blocks = e->blocks_ran = 0;

@@ -214,6 +214,27 @@ static cu_result memory_set(cu_ptr to, unsigned char byte, size_t bytes, cu_stre
     return done(rc);
 }
 
+/* Fills memory with `count` copies of a pattern of `width` bytes. */
+static cu_result memory_fill(cu_ptr to, const void *pattern, size_t width, size_t count)
+{
+    char *from = xmalloc(MAX(count * width, 1));
+    for (size_t i = 0; i < count; i++)
+        memcpy(from + i * width, pattern, width);
+    int rc = gpu.device->ops->write(gpu.device, to, from, count * width, NULL);
+    free(from);
+    return done(rc);
+}
+
+static cu_result memory_set16(cu_ptr to, unsigned short value, size_t count, cu_stream s)
+{
+    return memory_fill(to, &value, sizeof value, count);
+}
+
+static cu_result memory_set32(cu_ptr to, unsigned value, size_t count, cu_stream s)
+{
+    return memory_fill(to, &value, sizeof value, count);
+}
+
 /* ---- code ------------------------------------------------------------------------------------ */
 
 static cu_result module_load(cu_module *out, const void *image)
@@ -407,6 +428,8 @@ int emu_driver_open(struct cu_driver *out, bool sanitize, struct err *err)
         .MemcpyDtoHAsync = copy_out,
         .MemcpyDtoDAsync = copy_within,
         .MemsetD8Async = memory_set,
+        .MemsetD16Async = memory_set16,
+        .MemsetD32Async = memory_set32,
         .ModuleLoadData = module_load,
         .ModuleUnload = module_unload,
         .ModuleGetFunction = module_function,

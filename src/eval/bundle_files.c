@@ -257,7 +257,15 @@ static int add_oracle(struct bundle_files *p, const struct bundle_files_request 
     struct strbuf src = STRBUF_INIT(MAX_SOURCE);
     char *path = xasprintf("%s/oracle.so", dir);
     int rc;
-    if (rq->emu) {
+    if (task_needs_python(rq->task)) {
+        char *spec = library_reference_spec(rq->task);
+        p->oracle = "oracle.torch";
+        rc = strlen(spec) >= JOB_MAX_SPEC /* it was cut */
+                 ? err_set(err, ERR_LIMIT, "the Python reference of task '%s' is over %d bytes",
+                           rq->task->name, (int)JOB_MAX_SPEC)
+                 : pack_add(dir, p->oracle, spec, strlen(spec), err);
+        free(spec);
+    } else if (rq->emu) {
         p->oracle = "oracle.so";
         rc = oracle_build(rq->task, path, err);
     } else {
@@ -318,10 +326,6 @@ int bundle_files_gather(struct bundle_files *p, const struct bundle_files_reques
 {
     memset(p, 0, sizeof *p);
     p->oracle = p->service = "";
-    if (!rq->task->reference_c)
-        return err_set(err, ERR_ENV,
-                       "task '%s' has only a Python reference: it needs the PyTorch sidecar",
-                       rq->task->name);
     if (add_oracle(p, rq, bundle_dir, err) < 0 || add_service(p, rq, bundle_dir, err) < 0)
         return -1;
     return rq->baselines ? bundle_files_baselines(p, rq, err) : 0;

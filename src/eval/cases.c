@@ -108,11 +108,12 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
         add_call(c, 0, JOB_CALL_PROFILE, mix(seed, 5, 0), mix(seed, 6, 0));
         return;
     }
-    /* The model is deterministic, so one call per program, on a sample of blocks, is enough. */
+    /* The model is deterministic, so one call per program, on a sample of blocks, is enough. All
+     * programs get the same data, because the time may depend on it. */
     if (o->emu) {
         const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE | JOB_CALL_COUNT;
         for (uint32_t p = 0; p < c->nprograms; p++)
-            add_call(c, p, modelled | (p ? 0 : JOB_CALL_VERIFY), mix(seed, 5, p), mix(seed, 6, p));
+            add_call(c, p, modelled | (p ? 0 : JOB_CALL_VERIFY), mix(seed, 5, 0), mix(seed, 6, p));
         return;
     }
     uint64_t out = 0;
@@ -145,6 +146,15 @@ static void add_rehearsal(struct job_case *c, uint64_t seed)
     }
 }
 
+/* Is `name` one of the names in `list`, which are separated by commas? */
+static bool lists(const char *list, const char *name)
+{
+    for (const char *p = list; *p; p += p[strcspn(p, ",")] ? strcspn(p, ",") + 1 : strlen(p))
+        if (strcspn(p, ",") == strlen(name) && strncmp(p, name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
 static bool wanted(const struct case_options *o, enum workload_role r, unsigned index,
                    size_t number)
 {
@@ -152,7 +162,8 @@ static bool wanted(const struct case_options *o, enum workload_role r, unsigned 
         char name[32], plain[32];
         snprintf(name, sizeof name, "%s:%u", workload_role_name(r), index);
         snprintf(plain, sizeof plain, "%zu", number);
-        return str_eq(o->only, name) || str_eq(o->only, plain);
+        return lists(o->only, name) || lists(o->only, plain) ||
+               lists(o->only, workload_role_name(r));
     }
     return r == ROLE_SMOKE     ? o->smoke
            : r == ROLE_CHECK   ? o->check
@@ -265,18 +276,21 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     return 0;
 }
 
-/* How many workloads of the role an evaluation can have at most, including those that Hone adds. */
-static unsigned most_of(const struct task *t, enum workload_role role)
+static unsigned count_role(const struct task *t, enum workload_role role)
 {
-    unsigned n = 0, timed = 0;
-    vec_each (const struct task_workload, w, &t->workloads) {
+    unsigned n = role == ROLE_SMOKE ? (unsigned)t->regimes.n : 0;
+    vec_each (const struct task_workload, w, &t->workloads)
         n += w->role == role;
-        timed += w->role == ROLE_TIME;
-    }
-    return n + (role == ROLE_SMOKE ? (unsigned)t->regimes.n + 1 : role == ROLE_CHECK ? timed : 0);
+    return n;
 }
 
-int cases_check_workload(const struct task *t, const char *name, struct err *err)
+/* How many workloads with precision data follow those of the role, if the kernel needs them. */
+static unsigned most_added(const struct task *t, enum workload_role role)
+{
+    return role == ROLE_SMOKE ? 2 : role == ROLE_CHECK ? count_role(t, ROLE_TIME) : 0;
+}
+
+static int check_name(const struct task *t, const char *name, struct err *err)
 {
     struct strbuf known = STRBUF_INIT(256);
     char *end;
@@ -284,21 +298,32 @@ int cases_check_workload(const struct task *t, const char *name, struct err *err
     bool found = *name >= '0' && *name <= '9' && !*end && number < t->workloads.n + t->regimes.n;
     for (int role = 0; role < ROLE_COUNT; role++) {
         const char *word = workload_role_name((enum workload_role)role);
-        unsigned n = most_of(t, (enum workload_role)role);
+        unsigned n = count_role(t, (enum workload_role)role);
         size_t len = strlen(word);
         if (n)
             strbuf_addf(&known, n > 1 ? "%s%s:0 to %u" : "%s%s:%u", known.len ? ", " : "", word,
                         n - 1);
+        found = found || (n && str_eq(name, word));
         if (strncmp(name, word, len) != 0 || name[len] != ':' || !(name[len + 1] >= '0') ||
             name[len + 1] > '9')
             continue;
         number = strtoul(name + len + 1, &end, 10);
-        found = found || (!*end && number < n);
+        found = found || (!*end && number < n + most_added(t, (enum workload_role)role));
     }
     int rc = found ? 0
                    : err_set(err, ERR_USAGE, "task '%s' has no workload '%s'; it has %s", t->name,
                              name, known.buf);
     strbuf_release(&known);
+    return rc;
+}
+
+int cases_check_workload(const struct task *t, const char *names, struct err *err)
+{
+    char *copy = xstrdup(names), *rest = copy, *name;
+    int rc = *names ? 0 : check_name(t, names, err);
+    while (rc == 0 && (name = strsep(&rest, ",")))
+        rc = check_name(t, name, err);
+    free(copy);
     return rc;
 }
 
@@ -311,31 +336,36 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
     return false;
 }
 
-/* Adds cases with precision data after the role's other cases. For ROLE_SMOKE it adds one case,
- * with the shape of the first smoke workload. For ROLE_CHECK, if the candidate is timed too, it
- * adds a case for each timed shape; on the emulator, only for the first one. `index` is the number
- * of the first case. */
+/* Adds cases with precision data after the role's other cases. For ROLE_SMOKE it adds two cases
+ * with the shape of the first smoke workload: one with few terms, one with values near an epsilon.
+ * For ROLE_CHECK, if the candidate is timed too, it adds a case with few terms for each timed
+ * shape; on the emulator, only for the first one. `index` is the number of the first case. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)
 {
     enum workload_role of = role == ROLE_CHECK ? ROLE_TIME : ROLE_SMOKE;
-    const struct precision_data *data = NULL;
-    int rc = 0;
     if (role != ROLE_SMOKE && !(role == ROLE_CHECK && o->time))
         return 0;
-    data = precision_data_find(t, who[0].code, a);
-    for (size_t i = 0; data && i < t->workloads.n && rc == 0; i++) {
+    const struct precision_data *few = precision_data_find(t, who[0].code, a);
+    for (size_t i = 0; i < t->workloads.n; i++) {
         const struct task_workload *w = &t->workloads.items[i];
         if (w->role != of)
             continue;
-        if (wanted(o, role, index, SIZE_MAX))
-            rc = add_case(out, t, w, index, data, who, 1, o, a, err);
-        index++;
+        const struct precision_data *data[] = {
+            few, role == ROLE_SMOKE ? precision_data_near_epsilon(t, w, a) : NULL};
+        for (size_t k = 0; k < ARRAY_LEN(data); k++) {
+            int rc = data[k] && wanted(o, role, index, SIZE_MAX)
+                         ? add_case(out, t, w, index, data[k], who, 1, o, a, err)
+                         : 0;
+            index += data[k] != NULL;
+            if (rc)
+                return rc;
+        }
         if (role == ROLE_SMOKE || o->emu)
             break;
     }
-    return rc;
+    return 0;
 }
 
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,

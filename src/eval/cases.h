@@ -34,8 +34,9 @@ struct contender {
 struct case_options {
     bool emu;
     bool smoke, check, heldout, time; /* which roles */
-    bool profile;     /* make one call of the candidate at each workload, for a profiler */
-    const char *only; /* run only this workload: "smoke:0", or its number in the task; NULL = all */
+    bool profile; /* make one call of the candidate at each workload, for a profiler */
+    /* Run only these workloads: "smoke:0,check:1", or their numbers in the task; NULL = all. */
+    const char *only;
     uint64_t seed;
     uint64_t measure_ns;
 };
@@ -53,9 +54,9 @@ struct case_set {
  */
 int cases_build(struct case_set *out, const struct task *t, const struct contender *who, size_t n,
                 const struct case_options *o, struct arena *a, struct err *err);
-/* Fails if no evaluation of the task can have a workload of this name. The error lists the
- * possible names. */
-int cases_check_workload(const struct task *t, const char *name, struct err *err);
+/* Fails if no evaluation of the task can have a workload of one of these names, which are separated
+ * by commas. The error lists the possible names. */
+int cases_check_workload(const struct task *t, const char *names, struct err *err);
 /* True if some workload would be timed with these options. */
 bool cases_time_any(const struct task *t, const struct case_options *o);
 void cases_release(struct case_set *s);

@@ -23,7 +23,8 @@ struct eval_config {
     uint64_t measure_ns; /* how long to time calls; 0 = 2 s */
     /* A longer call counts as a hang; 0 = 5 s, with a profiler 20 s, on the emulator 40 s. */
     uint64_t call_ns;
-    /* Run only this workload: "smoke:0", or its number in the task; NULL = all. */
+    /* Run only these workloads: "smoke:0,check:1", or their numbers in the task; or those of a
+     * role: "time". NULL = all. */
     const char *workload;
     bool annotate;       /* emulator: counters per source line */
     const char *ncu_csv; /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */

@@ -24,6 +24,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "compile/scan.h"
 #include "eval/baseline_states.h"
 #include "eval/detail.h"
 #include "eval/evaluation.h"
@@ -175,6 +176,46 @@ static void start(struct evaluator *e, struct evaluation *a)
 
 /* ---- after compiling ---- */
 
+static uint32_t line_of(const char *text, const char *at)
+{
+    uint32_t line = 1;
+    for (const char *p = text; p < at; p++)
+        line += *p == '\n';
+    return line;
+}
+
+/* If the plan launches a kernel that the source does not have, returns a text that names the
+ * plan's line and the kernels of the source. Returns NULL if the source has the plan's kernels, or
+ * if no kernel is found in the source, for example because macros declare them. */
+static const char *missing_kernel(struct evaluation *a)
+{
+    struct source_scan scan;
+    struct strbuf known = STRBUF_INIT(2000);
+    const char *text = NULL;
+    size_t nk;
+    const char **kernels = kernels_of_plan(a->plan, &nk, &a->arena);
+    source_scan(a->source, a->len, true, &scan);
+    for (size_t i = 0; i < scan.kernels.n; i++)
+        strbuf_addf(&known, "%s%s", i ? ", " : "", scan.kernels.items[i]);
+    for (size_t i = 0; i < nk && known.len && !text; i++) {
+        const char *name = kernels[i];
+        bool found = strpbrk(name, "<:") != NULL;
+        for (size_t k = 0; k < scan.kernels.n; k++)
+            found |= str_eq(scan.kernels.items[k], name);
+        if (found)
+            continue;
+        const char *quoted = arena_printf(&a->arena, "\"%s\"", name);
+        const char *at = strstr(a->source, quoted);
+        text = arena_printf(&a->arena,
+                            "kernel.cu:%u: the plan launches '%s', but the file has no extern "
+                            "\"C\" __global__ function of this name; it has %s",
+                            line_of(a->source, at ? at : a->source), name, known.buf);
+    }
+    strbuf_release(&known);
+    source_scan_release(&scan);
+    return text;
+}
+
 static void take_code(struct evaluator *e, struct evaluation *a)
 {
     struct err err = ERR_INIT;
@@ -187,6 +228,13 @@ static void take_code(struct evaluator *e, struct evaluation *a)
     a->have_code = true;
     a->v.compile_ns = a->code.compile_ns;
     if (!a->code.ok) {
+        bool trailer = a->code.diags.n && !a->code.diags.items[0].line &&
+                       strstr(a->code.diags.items[0].message, "is not an extern \"C\"");
+        const char *missing = trailer ? missing_kernel(a) : NULL;
+        if (missing) {
+            finish_with(e, a, V_PLAN_ERROR, "plan", "plan", missing, "");
+            return;
+        }
         char *detail = detail_diags(&a->arena, &a->code, a->source, 40);
         const char *first =
             a->code.diags.n ? a->code.diags.items[0].message : "the source does not compile";
@@ -324,9 +372,9 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         goto broken;
     }
     /* With --device emu, the emulator is the device, so its bundles go to the chosen place. */
-    struct sched *s = on_emu && e->cuda ? e->local : e->main;
-    a->on_main = s != e->local;
-    if (sched_submit(s, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) < 0)
+    a->sched = on_emu && e->cuda ? e->local : under && e->one_gpu ? e->one_gpu : e->main;
+    if (sched_submit(a->sched, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) <
+        0)
         goto broken;
     return;
 broken:
@@ -403,7 +451,7 @@ static bool begin_profile(struct evaluator *e, struct evaluation *a)
     /* The profile needs a run of its own, because the counters of the emulated smoke workloads say
      * nothing about the timed workloads. */
     a->stage = PROFILING;
-    a->no_ncu = a->no_ncu || str_eq(e->main->ops->name, "spool");
+    a->no_ncu = a->no_ncu || (str_eq(e->main->ops->name, "spool") && !e->one_gpu);
     submit_run(e, a);
     return true;
 }
@@ -451,11 +499,11 @@ static void take_result(struct evaluator *e, struct evaluation *a, const struct 
 
 /* ---- advancing all evaluations ---- */
 
-static struct evaluation *by_sched_ticket(struct evaluator *e, uint64_t ticket, bool on_main)
+static struct evaluation *by_sched_ticket(struct evaluator *e, uint64_t ticket,
+                                          const struct sched *s)
 {
     for (struct evaluation *a = e->evaluations; a; a = a->next)
-        if (a->stage > COMPILING && a->stage < DONE && a->sched_ticket == ticket &&
-            a->on_main == on_main)
+        if (a->stage > COMPILING && a->stage < DONE && a->sched_ticket == ticket && a->sched == s)
             return a;
     return NULL;
 }
@@ -485,7 +533,7 @@ static int pump_sched(struct evaluator *e, struct sched *s, uint64_t timeout_ns,
     struct sched_done d;
     int rc = s->outstanding ? sched_wait(s, timeout_ns, &d, err) : 0;
     if (rc > 0) {
-        struct evaluation *a = by_sched_ticket(e, d.ticket, s != e->local);
+        struct evaluation *a = by_sched_ticket(e, d.ticket, s);
         if (a)
             take_result(e, a, &d);
     }
@@ -630,12 +678,15 @@ int eval_submit(struct evaluator *e, const struct task *t, const char *source, s
 static int pump(struct evaluator *e, struct err *err)
 {
     const uint64_t slice_ns = 10000000;
-    bool running = e->local->outstanding || e->main->outstanding;
+    bool running =
+        e->local->outstanding || e->main->outstanding || (e->one_gpu && e->one_gpu->outstanding);
     if (interrupt_check(err) < 0)
         return -1;
     if (pump_compiles(e, running ? 0 : 10))
         return 0;
     if (pump_sched(e, e->local, slice_ns, err) < 0)
+        return -1;
+    if (e->one_gpu && pump_sched(e, e->one_gpu, slice_ns, err) < 0)
         return -1;
     return e->main != e->local ? MIN(pump_sched(e, e->main, slice_ns, err), 0) : 0;
 }
@@ -689,6 +740,6 @@ void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out)
             continue;
         strbuf_adds(out, a->waiting ? "judging its baselines" : stages[a->stage]);
         if (!a->waiting && a->stage > COMPILING && a->stage < DONE)
-            sched_progress(a->on_main ? e->main : e->local, a->sched_ticket, out);
+            sched_progress(a->sched, a->sched_ticket, out);
     }
 }

@@ -33,6 +33,9 @@ struct eval_options {
 
 int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err);
 void evaluator_close(struct evaluator *e);
+/* Writes the architecture for which an evaluator with these options compiles: o->arch, else that of
+ * the local GPU, else that of o->gpu. */
+int evaluator_arch(const struct eval_options *o, char arch[16], struct err *err);
 /* The chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
 

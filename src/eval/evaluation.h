@@ -48,11 +48,11 @@ struct evaluation {
     struct job job;
     struct case_set cases;
     uint64_t sched_ticket;
-    bool on_main;     /* the ticket belongs to e->main, not to e->local */
-    bool under_ncu;   /* PROFILING: ncu runs the worker */
-    bool no_ncu;      /* ncu was tried, or is not available */
-    double launch_ns; /* time of an empty launch, measured in this evaluation */
-    uint64_t nonce;   /* a result must repeat it */
+    struct sched *sched; /* the ticket belongs to it */
+    bool under_ncu;      /* PROFILING: ncu runs the worker */
+    bool no_ncu;         /* ncu was tried, or is not available */
+    double launch_ns;    /* time of an empty launch, measured in this evaluation */
+    uint64_t nonce;      /* a result must repeat it */
     uint64_t started_ns, ran_ns;
 };
 
@@ -69,6 +69,7 @@ struct evaluator {
     char *on;                   /* where bundles run: "local", "spool:DIR" */
     struct sched *local;        /* runs bundles on the emulator */
     struct sched *main;         /* runs bundles on the device; may be the same as local */
+    struct sched *one_gpu;      /* runs bundles under a profiler, if main has several GPUs */
     struct gpu_times gpu_times; /* of baselines, if there are several GPUs */
     struct evaluation *evaluations;
     uint64_t next_ticket;

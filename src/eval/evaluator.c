@@ -24,7 +24,18 @@ static bool is_elsewhere(const char *on)
     return on && !str_eq(on, "local") && !str_starts(on, "local:");
 }
 
-/* Chooses the device. For a local GPU it also finds the architecture and the data sheet. */
+/* Whether there are several GPUs, all of one model. Times of different models are not comparable,
+ * and a kernel is compiled for one of them. */
+static bool are_alike(const struct gpu_probe *p)
+{
+    for (unsigned i = 1; i < p->n; i++)
+        if (!str_eq(p->gpus[i].name, p->gpus[0].name) || p->gpus[i].sm != p->gpus[0].sm)
+            return false;
+    return p->n > 1;
+}
+
+/* Chooses the device. For a local GPU it also finds the architecture and the data sheet. Without a
+ * wish, a machine with several GPUs uses them all. */
 static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
                          struct err *err)
 {
@@ -49,6 +60,10 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     e->ordinal = d[4] ? atoi(d + 5) : listed ? atoi(o->on + 6) : 0;
     if (remote)
         return 0;
+    if (!d[4] && str_eq(e->on, "local") && are_alike(&probe)) {
+        free(e->on);
+        e->on = xstrdup("local:all");
+    }
     if (probed < 0 || e->ordinal < 0 || (unsigned)e->ordinal >= probe.n)
         return err_set(err, ERR_ENV, "there is no GPU %d: %s; --device emu needs none", e->ordinal,
                        probed < 0 ? none.msg : "the driver shows fewer");
@@ -63,37 +78,57 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     return 0;
 }
 
-int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err)
+/* Chooses the device, the architecture and the data sheet. */
+static int choose(struct evaluator *e, const struct eval_options *o, struct err *err)
 {
-    struct evaluator *e = xcalloc(1, sizeof *e);
-    const char *arch = NULL;
-    temp_dir_sweep(); /* removes bundles of evaluations that were killed */
+    const char *gpu = o->gpu, *arch = NULL;
     if (o->arch && compile_check_arch(o->arch, err) < 0)
-        goto fail;
-    const char *gpu = o->gpu;
+        return -1;
+    e->on = xstrdup(o->on ? o->on : "local");
     if (choose_device(e, o, &gpu, err) < 0)
-        goto fail;
+        return -1;
     if (gpu_load(gpu ? gpu : "h200", &e->gpu, &arch, &e->arena, err) < 0) {
         if (err && o->gpu)
             err->kind = ERR_USAGE;
-        goto fail;
+        return -1;
     }
     if (o->arch || !e->arch) {
         free(e->arch);
         e->arch = xstrdup(o->arch ? o->arch : arch);
     }
+    return 0;
+}
+
+int evaluator_arch(const struct eval_options *o, char arch[16], struct err *err)
+{
+    struct evaluator e = {0};
+    int rc = choose(&e, o, err);
+    snprintf(arch, 16, "%s", rc == 0 ? e.arch : "");
+    free(e.arch);
+    free(e.on);
+    arena_release(&e.arena);
+    return rc;
+}
+
+int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err)
+{
+    struct evaluator *e = xcalloc(1, sizeof *e);
+    temp_dir_sweep(); /* removes bundles of evaluations that were killed */
+    if (choose(e, o, err) < 0)
+        goto fail;
     struct compiler_config cc = {.kind = o->compiler, .cache_dir = o->cache_dir};
     if (compiler_open(&e->compiler, &cc, err) < 0)
         goto fail;
     baseline_verdicts_open(&e->baselines, o->cache_dir);
-    e->on = xstrdup(o->on ? o->on : "local");
     if (sched_open(&e->local, "local", 0, -1, err) < 0)
         goto fail;
     e->main = e->local;
-    bool remote = is_elsewhere(o->on), several = o->on && str_starts(o->on, "local:");
+    bool remote = is_elsewhere(e->on), several = str_starts(e->on, "local:");
     /* Only one worker at a time uses a GPU, because two would disturb each other's times. */
-    if ((remote || several || e->cuda) && sched_open(&e->main, remote || several ? o->on : "local",
-                                                     1, e->cuda ? e->ordinal : -1, err) < 0)
+    int ordinal = e->cuda ? e->ordinal : -1;
+    if ((remote || several || e->cuda) && sched_open(&e->main, e->on, 1, ordinal, err) < 0)
+        goto fail;
+    if (several && e->cuda && sched_open(&e->one_gpu, "local", 1, ordinal, err) < 0)
         goto fail;
     if (e->cuda && !remote)
         ceilings_get(&e->ceilings, &(struct ceilings_query){.compiler = e->compiler,
@@ -133,6 +168,7 @@ void evaluator_close(struct evaluator *e)
     /* Workers write into the directories of their evaluations, so the workers end first. */
     if (e->main && e->main != e->local)
         sched_close(e->main);
+    sched_close(e->one_gpu);
     if (e->local)
         sched_close(e->local);
     for (struct evaluation *a = e->evaluations, *next; a; a = next) {

@@ -114,10 +114,12 @@ void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r
     if (c >= 0)
         check_blame(v, &in, V_CHEAT, "time", "floor",
                     "on %s it %s %.0f%% of the %s: sizes that are timed need the same work as "
-                    "those that are checked",
+                    "those that are checked. If the work depends on the data, the task's `%s` may "
+                    "be too large: it must be the least that any data needs (docs/task.md)",
                     a->job.cases[c].name, arithmetic ? "does" : "touches", 100 * got,
                     arithmetic ? "arithmetic that the task takes"
-                               : "memory that the task must read and write");
+                               : "memory that the task must read and write",
+                    arithmetic ? "flops" : "bytes");
     struct tensor_use use;
     c = measure_tensor_use(&mi, &use);
     if (c >= 0)

@@ -94,7 +94,7 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
     out->launches = l;
 }
 
-char *library_torch_spec(const struct task *t, bool compile)
+static char *spec_of(const struct task *t, const char *program, bool compile)
 {
     struct strbuf sb = STRBUF_INIT(JOB_MAX_SPEC);
     strbuf_adds(&sb, "axes");
@@ -107,6 +107,16 @@ char *library_torch_spec(const struct task *t, bool compile)
                 t->allow_tf32         ? "1"
                 : t->allow_tf32_convs ? "convs"
                                       : "0",
-                t->torch_src);
+                program);
     return strbuf_detach(&sb, NULL);
+}
+
+char *library_torch_spec(const struct task *t, bool compile)
+{
+    return spec_of(t, t->torch_src, compile);
+}
+
+char *library_reference_spec(const struct task *t)
+{
+    return spec_of(t, t->reference_py, false);
 }

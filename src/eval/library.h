@@ -30,5 +30,7 @@ void library_program(const struct library_gemm *g, const struct shape *s, struct
 /* The spec for the PyTorch sidecar: names of axes and scalars, mode, precision, program (see
  * docs/worker.md). The task must have the key `torch`. The caller frees the text. */
 char *library_torch_spec(const struct task *t, bool compile);
+/* The same for a task whose truth only its Python reference can compute. */
+char *library_reference_spec(const struct task *t);
 
 #endif

@@ -1,10 +1,12 @@
 #include "eval/precision.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "graph/near_epsilon.h"
 #include "graph/thin.h"
 #include "torch/task.h"
 
@@ -13,7 +15,7 @@ enum { SCALE_BITS = 20 };
 struct changed_input {
     const char *name;
     uint32_t dims; /* bit d: make the input thin along dimension d (struct gen_spec) */
-    int scale;     /* multiply the input by 2^(SCALE_BITS * scale) */
+    int bits;      /* multiply the input by 2^bits */
 };
 
 struct precision_data {
@@ -55,15 +57,13 @@ static const struct task_tensor *tensor_named(const struct task *t, const char *
     return NULL;
 }
 
-static const char *describe(const struct precision_data *d, const struct thin *thin,
-                            struct arena *a)
+/* "TEXT, a * 2^20, b / 2^20" */
+static const char *add_scales(const struct precision_data *d, const char *text, struct arena *a)
 {
-    const char *text =
-        arena_printf(a, "at most %d terms in each %s", GEN_FEW, thin->products ? "product" : "sum");
     for (size_t i = 0; i < d->n; i++)
-        if (d->inputs[i].scale)
+        if (d->inputs[i].bits)
             text = arena_printf(a, "%s, %s %c 2^%d", text, d->inputs[i].name,
-                                d->inputs[i].scale > 0 ? '*' : '/', SCALE_BITS);
+                                d->inputs[i].bits > 0 ? '*' : '/', abs(d->inputs[i].bits));
     return text;
 }
 
@@ -84,11 +84,13 @@ static struct precision_data *choose(const struct graph *g, const struct task *t
             continue; /* zeros would destroy its structure */
         struct changed_input c = {.name = arena_strdup(a, g->inputs.items[i]->name),
                                   .dims = ranges_in(x->dims) <= GEN_THIN_RANGES ? x->dims : 0,
-                                  .scale = scale ? x->scale : 0};
-        if (c.dims || c.scale)
+                                  .bits = scale ? SCALE_BITS * x->scale : 0};
+        if (c.dims || c.bits)
             d->inputs[d->n++] = c;
     }
-    d->text = describe(d, thin, a);
+    const char *text =
+        arena_printf(a, "at most %d terms in each %s", GEN_FEW, thin->products ? "product" : "sum");
+    d->text = add_scales(d, text, a);
     return d;
 }
 
@@ -103,6 +105,85 @@ const struct precision_data *precision_data_find(const struct task *t, const str
     struct thin thin = graph_thin(&g, a);
     if (thin.products || (thin.sums && may_be_narrow(code)))
         d = choose(&g, t, &thin, a);
+    graph_release(&g);
+    return d;
+}
+
+/* ---- epsilons -------------------------------------------------------------------------------- */
+
+static struct near_epsilon_input spread_of(const struct shape *s, const char *name)
+{
+    for (size_t i = 0; i < s->task->tensors.n; i++) {
+        const struct task_tensor *x = &s->task->tensors.items[i];
+        struct gen_spec spec;
+        if (!x->is_input || !str_eq(x->name, name) || shape_init(s, i, &spec, NULL) < 0)
+            continue;
+        double width = spec.b - spec.a;
+        bool plain = spec.mask == GEN_MASK_NONE && dtype_is_float(x->dtype);
+        if (spec.dist == GEN_UNIFORM)
+            return (struct near_epsilon_input){(spec.a + spec.b) / 2, width * width / 12, plain};
+        if (spec.dist == GEN_NORMAL)
+            return (struct near_epsilon_input){spec.a, spec.b * spec.b, plain};
+    }
+    return (struct near_epsilon_input){0, 1, false};
+}
+
+static double scalar_value(const struct task *t, const char *name)
+{
+    vec_each (const struct task_scalar, s, &t->scalars)
+        if (str_eq(s->name, name) && s->has_value)
+            return s->value;
+    return 0;
+}
+
+static int64_t size_named(const struct shape *s, const char *name)
+{
+    for (size_t i = 0; i < s->task->names.n; i++)
+        if (str_eq(s->task->names.items[i], name))
+            return s->axes[i];
+    return 1;
+}
+
+static const struct precision_data *scale_inputs(const struct graph *g, const struct shape *s,
+                                                 struct arena *a)
+{
+    struct arena mem = ARENA_INIT;
+    struct near_epsilon_input *inputs = arena_alloc(&mem, (g->inputs.n + 1) * sizeof *inputs);
+    double *scalars = arena_alloc(&mem, (g->scalars.n + 1) * sizeof *scalars);
+    int64_t *sizes = arena_alloc(&mem, (g->dims.nnames + 1) * sizeof *sizes);
+    for (size_t i = 0; i < g->inputs.n; i++)
+        inputs[i] = spread_of(s, g->inputs.items[i]->name);
+    for (size_t i = 0; i < g->scalars.n; i++)
+        scalars[i] = scalar_value(s->task, g->scalars.items[i]->name);
+    for (size_t i = 0; i < g->dims.nnames; i++)
+        sizes[i] = size_named(s, g->dims.names[i]);
+    struct near_epsilon found = graph_near_epsilon(g, inputs, scalars, sizes, &mem);
+    struct precision_data *d = found.found ? arena_alloc(a, sizeof *d) : NULL;
+    if (d) {
+        d->inputs = arena_alloc(a, (g->inputs.n + 1) * sizeof *d->inputs);
+        for (size_t i = 0; i < g->inputs.n; i++)
+            if (found.bits[i])
+                d->inputs[d->n++] = (struct changed_input){
+                    .name = arena_strdup(a, g->inputs.items[i]->name), .bits = found.bits[i]};
+        d->text = add_scales(d, "values near an epsilon", a);
+    }
+    arena_release(&mem);
+    return d;
+}
+
+const struct precision_data *
+precision_data_near_epsilon(const struct task *t, const struct task_workload *w, struct arena *a)
+{
+    struct graph g;
+    struct shape s;
+    struct err err = ERR_INIT;
+    const struct precision_data *d = NULL;
+    bool in_sigmas = true;
+    vec_each (const struct task_tensor, x, &t->tensors)
+        in_sigmas = in_sigmas && (!x->is_output || x->sigmas > 0 || !dtype_is_float(x->dtype));
+    if (!in_sigmas || shape_resolve(&s, t, w, 1, a, NULL) < 0 || torch_read_task(&g, t, &err) < 0)
+        return NULL;
+    d = scale_inputs(&g, &s, a);
     graph_release(&g);
     return d;
 }
@@ -134,8 +215,8 @@ void precision_data_apply(const struct precision_data *d, struct job_case *c)
         for (const struct changed_input *x = d->inputs; x < d->inputs + d->n; x++) {
             if (!str_eq(x->name, b->name) || !b->elems)
                 continue;
-            b->gen.a = ldexp(b->gen.a, SCALE_BITS * x->scale);
-            b->gen.b = ldexp(b->gen.b, SCALE_BITS * x->scale);
+            b->gen.a = ldexp(b->gen.a, x->bits);
+            b->gen.b = ldexp(b->gen.b, x->bits);
             thin_out(b, x->dims);
         }
     }

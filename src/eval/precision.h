@@ -5,6 +5,9 @@
  * can be as close to the truth as one in float32. On the data made here, each element of a product
  * is a sum with at most GEN_FEW (4) terms that are not zero. Where possible, one operand is
  * multiplied by 2^20 and the other by 2^-20, beyond the range of float16 (docs/regimes.md).
+ *
+ * A variance that is much larger than the epsilon added to it hides a wrong epsilon. Other data
+ * made here has inputs so small that both have about the same size.
  */
 #ifndef EVAL_PRECISION_H
 #define EVAL_PRECISION_H
@@ -21,6 +24,11 @@ struct precision_data;
  * lives in the arena. */
 const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
                                                  struct arena *a);
+/* Finds the inputs to scale so that epsilons matter (graph/near_epsilon.h) at the shape of w.
+ * Returns NULL if there are none, or if an output has a tolerance that is not in sigmas, because
+ * such a tolerance might not fit the changed data. */
+const struct precision_data *
+precision_data_near_epsilon(const struct task *t, const struct task_workload *w, struct arena *a);
 /* Changes the generators of the case's inputs. */
 void precision_data_apply(const struct precision_data *d, struct job_case *c);
 /* "at most 4 terms in each product, a * 2^20, b / 2^20" */

@@ -13,7 +13,7 @@
 #include "job/wire.h"
 
 /* For each array, the least number of bytes that one element takes in the file. A count is refused
- * if the rest of the file is too short for so many elements. */
+ * if the rest of the file is too short for that many elements. */
 enum {
     MIN_MODULE = 5 * 4 + 1,
     MIN_CASE = 88,

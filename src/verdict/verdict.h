@@ -76,9 +76,9 @@ struct verdict_time {
  * or "failed" has no times and ratios. */
 struct verdict_baseline {
     const char *who;   /* "naive", "torch", "torch.compile", "cublaslt", a file */
-    const char *state; /* "right"; "imprecise": a library within the tolerance but over the error
-                          budget; "wrong"; "failed": it could not run; "unverified": no output of
-                          it was compared with the truth */
+    const char *state; /* "right"; "imprecise": a library over the error budget, or with errors up
+                          to 4 times the tolerance; "wrong"; "failed": it could not run;
+                          "unverified": no output of it was compared with the truth */
     const char *text;  /* why, in words; "" if it is right */
 };
 

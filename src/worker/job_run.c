@@ -1,17 +1,19 @@
 #include "worker/job_run.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/gpulock.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "worker/bundle.h"
 #include "worker/place.h"
 #include "worker/sidecar.h"
 
-enum { TELL_NS = 50 * 1000 * 1000 };
+enum { TELL_NS = 50 * 1000 * 1000, TRY_LOCK_MS = 10 };
 
 /* ---- the result so far ---------------------------------------------------------------------- */
 
@@ -44,7 +46,8 @@ void job_run_save_progress(struct job_run *r, const char *where, bool now)
     serialize(r);
     r->res.status = RESULT_OK;
     r->res.message = was;
-    watchdog_snapshot(r->dog, r->bytes.buf, r->bytes.len, later);
+    if (r->dog) /* it is not there yet while we wait for the GPU */
+        watchdog_snapshot(r->dog, r->bytes.buf, r->bytes.len, later);
     if (later)
         return;
     r->told_ns = t;
@@ -274,7 +277,20 @@ static uint64_t cpu_limit(const struct job *job)
     return job->limits.wall_ns / JOB_EMU_PATIENCE * (uint64_t)MAX(cores, 1L);
 }
 
-int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
+/* Waits until no other process of Hone uses the job's GPU, and returns its lock. PyTorch takes
+ * seconds to import, so the sidecars do that before we have the GPU to ourselves. */
+static int take_gpu(struct job_run *r)
+{
+    int lock;
+    sidecar_load(r);
+    job_run_save_progress(r, "waits until the GPU is free", true);
+    while ((lock = gpu_lock(r->job->ordinal)) == GPU_BUSY)
+        poll(NULL, 0, TRY_LOCK_MS);
+    r->start_ns = now_ns();
+    return lock;
+}
+
+int run_bundle(const char *dir, open_device_fn open_device, bool lock_gpu, struct err *err)
 {
     char *data = NULL;
     size_t len = 0;
@@ -288,8 +304,11 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
     if (rc == 0)
         worker_place_apply(&job);
     struct job_run *r = xcalloc(1, sizeof *r); /* too large for the stack */
+    int lock = GPU_NO_LOCK;
     if (rc == 0)
         job_run_init(r, dir, &job, hash);
+    if (rc == 0 && lock_gpu && job.device == JOB_CUDA)
+        lock = take_gpu(r);
     if (rc == 0 &&
         (rc = watchdog_start(&r->dog, dir, job.limits.wall_ns, cpu_limit(&job), err)) == 0) {
         run_phases(r, open_device);
@@ -304,6 +323,7 @@ int run_bundle(const char *dir, open_device_fn open_device, struct err *err)
         free(progress);
         job_run_release(r);
     }
+    gpu_unlock(lock);
     free(r);
     arena_release(&a);
     return rc;

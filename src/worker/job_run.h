@@ -2,7 +2,7 @@
  * job_run.h - runs one job from beginning to end. It also declares the functions that the worker's
  * files share.
  *
- *     run_bundle(dir, open_device, err)      reads job.bin, runs the job, writes result.bin
+ *     run_bundle(dir, open_device, false, err)   reads job.bin, runs the job, writes result.bin
  *
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
  * rounds.c). Then it unloads all modules, opens the oracle and compares the kept outputs with the
@@ -19,8 +19,10 @@
 typedef int (*open_device_fn)(struct device **out, const struct job *job, const char *bundle_dir,
                               struct err *err);
 
-/* Returns 0 if result.bin was written, whatever the result says. */
-int run_bundle(const char *dir, open_device_fn open_device, struct err *err);
+/* Returns 0 if result.bin was written, whatever the result says. If `lock_gpu` is true, a job for a
+ * GPU waits until no other process of Hone uses that GPU, however long that takes, and holds the
+ * GPU's lock until the end. */
+int run_bundle(const char *dir, open_device_fn open_device, bool lock_gpu, struct err *err);
 
 /* ---- between the worker's own files -------------------------------------------------------- */
 

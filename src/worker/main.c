@@ -18,13 +18,15 @@
 #include "worker/spool.h"
 
 static const char usage[] =
-    "usage: hone-worker BUNDLE_DIR               run one bundle; result.bin appears in it\n"
+    "usage: hone-worker [--lock] BUNDLE_DIR      run one bundle; result.bin appears in it\n"
     "       hone-worker --spool DIR [option...]  serve a spool directory\n"
     "       hone-worker --tar IN.tar OUT.tar     read bundles, write results\n"
     "       hone-worker --ceilings SERVICE.cubin [GPU]   print the highest rates of the GPU as "
     "JSON\n"
     "       hone-worker --show RESULT.bin        print a result as text\n"
     "       hone-worker --version | --help\n"
+    "\n"
+    "  --lock           wait until no other process of Hone uses the job's GPU\n"
     "\n"
     "options of --spool:\n"
     "  --once           stop when no bundle is left\n"
@@ -139,8 +141,9 @@ int main(int argc, char **argv)
         printf("hone-worker job %d result %d\n", JOB_VERSION, RESULT_VERSION);
         return finish(0, &err);
     }
-    if (argc == 2 && argv[1][0] != '-')
-        return finish(run_bundle(argv[1], open_device, &err), &err);
+    bool lock = argc == 3 && str_eq(argv[1], "--lock");
+    if ((argc == 2 || lock) && argv[argc - 1][0] != '-')
+        return finish(run_bundle(argv[argc - 1], open_device, lock, &err), &err);
     struct spool_options options = {.place = {.gpu = -1}};
     if (argc >= 3 && str_eq(argv[1], "--spool") && read_spool_options(&options, argv + 3))
         return finish(spool_serve(argv[2], &options, &err), &err);

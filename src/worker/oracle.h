@@ -3,14 +3,15 @@
  * phases in threads.
  *
  *     struct oracle *o;
- *     oracle_open(&o, "bundle/oracle.so", err);
+ *     oracle_open(&o, "bundle", "oracle.so", err);
  *     oracle_compute(o, jcase, call, outputs, sample_seed, nthreads, &truth, err);
  *     truth.want[buffer], truth.mag[buffer]
  *     truth_release(&truth);
  *     oracle_close(o);
  *
  * The library is a task's compiled reference.c, which we trust. On a GPU the worker opens it only
- * after it has unloaded the candidate.
+ * after it has unloaded the candidate. A file "oracle.torch" is a reference in Python instead
+ * (sidecar.h): a process with PyTorch computes the truth.
  */
 #ifndef WORKER_ORACLE_H
 #define WORKER_ORACLE_H
@@ -24,7 +25,10 @@ struct truth {
     double *want[JOB_MAX_BUFFERS], *mag[JOB_MAX_BUFFERS]; /* NULL for inputs and workspace */
 };
 
-int oracle_open(struct oracle **out, const char *path, struct err *err);
+/* Opens a file of the bundle `dir`. */
+int oracle_open(struct oracle **out, const char *dir, const char *name, struct err *err);
+/* Is this file of a bundle a reference in Python? Such a reference computes only whole outputs. */
+bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
 /* An access out of bounds is an error. If all units run, an element that no unit writes is an error
  * too. If only a sample of the units runs, the elements of the other units get mag COMPARE_UNSEEN.

@@ -1,9 +1,9 @@
 /*
  * Times the programs of a case in rounds. A round calls every program once; slow baselines
  * (SLOW_NS) take part in the first round only. The order is reversed from round to round (A B C, C
- * B A, ...), so that drift of the clocks affects all programs alike. Every call gets new data,
- * poison and addresses. Rounds go on until the medians are known well enough, or the time or the
- * number of rounds is used up.
+ * B A, ...), so that drift of the clocks affects all programs alike. Every call of a program gets
+ * new data, poison and addresses, and all programs get the same sequence of data. Rounds go on
+ * until the medians are known well enough, or the time or the number of rounds is used up.
  *
  * The address of the code matters too. A cold start fetches instructions from memory. This takes up
  * to 100 ns longer from one address than from another, in every call alike. So the modules change
@@ -38,6 +38,7 @@ struct rounds {
     const struct job_timing *t;
     uint64_t rng;
     uint64_t end_ns;
+    uint32_t round;
     uint32_t nfast;  /* candidate calls so far that were no slower than the median */
     size_t *sampled; /* the calls in the reservoir, as indices in the result */
     uint32_t nsampled;
@@ -106,11 +107,20 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     return true;
 }
 
+/* The seed of the data that the program gets in this round. Each program gets the same sequence of
+ * data, because the time may depend on the data. Baselines are one round behind the candidate, so
+ * that the candidate never finds, in memory that was freed, what a baseline computed from the same
+ * data. */
+static uint64_t data_seed(const struct rounds *s, uint32_t program)
+{
+    return poison_mix(poison_mix(s->t->seed) + s->round + (program == 0));
+}
+
 static enum result_status one_call(struct rounds *s, uint32_t program)
 {
     struct job_call call = {.program = program,
                             .flags = JOB_CALL_TIMED,
-                            .seed = draw(s),
+                            .seed = data_seed(s, program),
                             .poison = draw(s),
                             .perturb_buffer = -1};
     s->r->rounds = program == 0 ? s : NULL;
@@ -166,26 +176,26 @@ enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns,
     enum result_status st = r->job->device == JOB_CUDA ? warm_up(&s) : RESULT_OK;
     uint64_t begin = now_ns(); /* after the warm-up, in which PyTorch may compile */
     s.end_ns = begin + budget_ns;
-    uint32_t round = 0, n = s.jc->nprograms, check_at = MAX(s.t->min_calls, 4u);
+    uint32_t n = s.jc->nprograms, check_at = MAX(s.t->min_calls, 4u);
     s.sampled = xcalloc(s.t->verify, sizeof *s.sampled);
-    for (; round < s.t->max_calls && st == RESULT_OK; round++) {
+    for (; s.round < s.t->max_calls && st == RESULT_OK; s.round++) {
         uint64_t now = now_ns();
         bool late = now > s.end_ns, far = now > s.end_ns + MAX(2 * budget_ns, PATIENCE_NS);
         if (r->job->timing_processes > 1 && now > begin + budget_ns / r->job->timing_processes)
             late |= candidate_is_short(r, c); /* leave time for the timing processes */
         if (wall_end && now > wall_end)
             late = far = true;
-        if ((round >= s.t->min_calls && (late || s.is_model)) || (round >= 3 && far))
+        if ((s.round >= s.t->min_calls && (late || s.is_model)) || (s.round >= 3 && far))
             break;
-        if (round >= check_at) {
+        if (s.round >= check_at) {
             if (medians_known(&s))
                 break;
-            check_at = round + MAX(round / 8, 2u);
+            check_at = s.round + MAX(s.round / 8, 2u);
         }
-        if (round % MOVE_ROUNDS == 0)
+        if (s.round % MOVE_ROUNDS == 0)
             unload_kernels(r);
         for (uint32_t i = 0; i < n && st == RESULT_OK; i++) {
-            uint32_t p = round % 2 ? n - 1 - i : i;
+            uint32_t p = s.round % 2 ? n - 1 - i : i;
             st = s.once[p] ? RESULT_OK : one_call(&s, p);
         }
     }

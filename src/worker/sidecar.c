@@ -5,13 +5,16 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/util.h"
+#include "worker/bundle.h"
 
 enum { REPLY_MAX = 1024, REQUEST_MAX = 1 << 20 };
 static const uint64_t SEC = 1000000000;
@@ -28,8 +31,9 @@ struct sidecar {
     pid_t pid;
     int to, from;
     uint32_t at_case; /* the case of the last `case` request; UINT32_MAX = none */
-    bool opening;     /* we sent `open` and have not read its reply yet; the sidecar imports
-                       * PyTorch first, which takes seconds */
+    bool opened;      /* we sent `open` */
+    bool opening;     /* we have not read the reply to `open` yet; without a `load` before, the
+                       * sidecar imports PyTorch first, which takes seconds */
     uint64_t born_ns;
 };
 
@@ -66,7 +70,9 @@ static void exec_python(int in, int out, pid_t parent)
     for (int fd = 4; fd < 1024; fd++)
         close(fd);
     unsetenv("CUDA_MODULE_LOADING");
-    execlp(python ? python : "python3", "python3", "-u", "-c", sidecar_program, (char *)NULL);
+    /* A Python of a virtual environment finds its packages by the path in argv[0]. */
+    const char *program = python && *python ? python : "python3";
+    execlp(program, program, "-u", "-c", sidecar_program, (char *)NULL);
     _exit(3);
 }
 
@@ -202,16 +208,16 @@ static char *header_line(const char *spec, const char *key)
     return xstrdup("");
 }
 
-static struct program parse_program(const struct job_module *m)
+static struct program parse_program(const char *spec, const char *module)
 {
-    struct program p = {.source = m->spec};
-    bool headed = str_starts(m->spec, "axes ") || str_starts(m->spec, "axes\n");
-    const char *blank = headed ? strstr(m->spec, "\n\n") : NULL;
-    char *mode = header_line(headed ? m->spec : "", "mode");
-    char *tf32 = header_line(headed ? m->spec : "", "tf32");
-    p.axes = header_line(headed ? m->spec : "", "axes");
-    p.scalars = header_line(headed ? m->spec : "", "scalars");
-    p.compile = str_eq(mode, "compile") || (!headed && str_ends(m->name, ".compile"));
+    struct program p = {.source = spec};
+    bool headed = str_starts(spec, "axes ") || str_starts(spec, "axes\n");
+    const char *blank = headed ? strstr(spec, "\n\n") : NULL;
+    char *mode = header_line(headed ? spec : "", "mode");
+    char *tf32 = header_line(headed ? spec : "", "tf32");
+    p.axes = header_line(headed ? spec : "", "axes");
+    p.scalars = header_line(headed ? spec : "", "scalars");
+    p.compile = str_eq(mode, "compile") || (!headed && str_ends(module, ".compile"));
     p.tf32 = str_eq(tf32, "1") ? "true" : str_eq(tf32, "convs") ? "\"convs\"" : "false";
     if (blank)
         p.source = blank + 2;
@@ -226,14 +232,22 @@ static void program_release(struct program *p)
     free(p->scalars);
 }
 
-static int tell_open(struct job_run *r, struct sidecar *s, const struct program *p, struct err *err)
+/* `gpu` is a JSON text: a number, or null for the CPU. */
+static int tell_open(struct sidecar *s, const struct program *p, const char *gpu, struct err *err)
 {
     struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
     strbuf_adds(&sb, "{\"op\": \"open\", \"source\": ");
     put_string(&sb, p->source);
-    strbuf_addf(&sb, ", \"mode\": \"%s\", \"tf32\": %s, \"gpu\": %d}",
-                p->compile ? "compile" : "eager", p->tf32, r->job->ordinal);
-    s->opening = true;
+    strbuf_addf(&sb, ", \"mode\": \"%s\", \"tf32\": %s, \"gpu\": %s}",
+                p->compile ? "compile" : "eager", p->tf32, gpu);
+    s->opening = s->opened = true;
+    return request(s, &sb, err);
+}
+
+static int tell_load(struct sidecar *s, const struct program *p, struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
+    strbuf_addf(&sb, "{\"op\": \"load\", \"mode\": \"%s\"}", p->compile ? "compile" : "eager");
     return request(s, &sb, err);
 }
 
@@ -251,13 +265,20 @@ static int await_open(struct job_run *r, struct sidecar *s, uint32_t module, str
     return 0;
 }
 
-static int start_sidecar(struct job_run *r, struct module_state *ms, struct err *err)
+/* Starts the process if it is not running, and makes it open the GPU if `open` is true. */
+static int start_sidecar(struct job_run *r, struct module_state *ms, bool open, struct err *err)
 {
-    if (ms->sidecar)
+    if (ms->sidecar && (ms->sidecar->opened || !open))
         return 0;
-    struct program p = parse_program(&r->job->modules[ms - r->mods]);
-    ms->sidecar = start_python(err);
-    int rc = ms->sidecar ? tell_open(r, ms->sidecar, &p, err) : -1;
+    const struct job_module *m = &r->job->modules[ms - r->mods];
+    struct program p = parse_program(m->spec, m->name);
+    char gpu[16];
+    snprintf(gpu, sizeof gpu, "%d", (int)r->job->ordinal);
+    if (!ms->sidecar)
+        ms->sidecar = start_python(err);
+    int rc = !ms->sidecar ? -1
+             : open       ? tell_open(ms->sidecar, &p, gpu, err)
+                          : tell_load(ms->sidecar, &p, err);
     program_release(&p);
     return rc;
 }
@@ -271,12 +292,31 @@ static bool is_called(const struct job *j, uint32_t module)
     return false;
 }
 
+static void start_all(struct job_run *r, bool open)
+{
+    for (uint32_t m = 0; m < r->job->nmodules; m++)
+        if (r->job->modules[m].kind == JOB_MODULE_TORCH && is_called(r->job, m))
+            start_sidecar(r, &r->mods[m], open, NULL); /* if this fails, sidecar_call() fails again
+                                                        * and reports it */
+}
+
 void sidecar_prepare(struct job_run *r)
 {
-    for (uint32_t m = 0; m < r->job->nmodules && r->dev->ops->share; m++)
-        if (r->job->modules[m].kind == JOB_MODULE_TORCH && is_called(r->job, m))
-            start_sidecar(r, &r->mods[m], NULL); /* if this fails, sidecar_call() fails again and
-                                                  * reports it */
+    if (r->dev->ops->share)
+        start_all(r, true);
+}
+
+void sidecar_load(struct job_run *r)
+{
+    start_all(r, false);
+    for (uint32_t m = 0; m < r->job->nmodules; m++) {
+        struct sidecar *s = r->mods[m].sidecar;
+        char reply[REPLY_MAX];
+        if (!s || wait_reply(s, 120 * SEC, reply, NULL, NULL) == 0)
+            continue;
+        sidecar_stop(s); /* sidecar_call() starts it again and reports what fails */
+        r->mods[m].sidecar = NULL;
+    }
 }
 
 /* Writes names and their values as a JSON object. */
@@ -299,11 +339,12 @@ static void put_named(struct strbuf *sb, const char *names, uint32_t n, const in
     strbuf_addc(sb, '}');
 }
 
-static int tell_case(struct job_run *r, struct sidecar *s, uint32_t c, const struct program *p,
-                     struct err *err)
+/* `workspaces` says whether to list the case's workspaces. */
+static int tell_case(struct sidecar *s, const struct job_case *jc, const struct program *p,
+                     bool workspaces, struct err *err)
 {
     static const char *const roles[] = {"input", "output", "inout", "workspace"};
-    const struct job_case *jc = &r->job->cases[c];
+    bool any = false;
     struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
     char reply[REPLY_MAX];
     strbuf_adds(&sb, "{\"op\": \"case\", \"axes\": ");
@@ -313,7 +354,10 @@ static int tell_case(struct job_run *r, struct sidecar *s, uint32_t c, const str
     strbuf_adds(&sb, ", \"buffers\": [");
     for (uint32_t i = 0; i < jc->nbuffers; i++) {
         const struct job_buffer *b = &jc->buffers[i];
-        strbuf_adds(&sb, i ? ", {\"name\": " : "{\"name\": ");
+        if (b->role == JOB_WORKSPACE && !workspaces)
+            continue;
+        strbuf_adds(&sb, any ? ", {\"name\": " : "{\"name\": ");
+        any = true;
         put_string(&sb, b->name);
         strbuf_addf(&sb, ", \"role\": \"%s\", \"dtype\": \"%s\", \"shape\": [", roles[b->role],
                     dtype_name(b->dtype));
@@ -377,12 +421,13 @@ enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint
     enum result_status st = r->dev->ops->sync(r->dev, r->job->limits.call_ns, err);
     if (st != RESULT_OK)
         return st;
-    struct program p = parse_program(&r->job->modules[module]);
-    int rc = start_sidecar(r, ms, err);
+    const struct job_module *m = &r->job->modules[module];
+    struct program p = parse_program(m->spec, m->name);
+    int rc = start_sidecar(r, ms, true, err);
     if (rc == 0)
         rc = await_open(r, ms->sidecar, module, err);
     if (rc == 0 && ms->sidecar->at_case != c) {
-        rc = tell_case(r, ms->sidecar, c, &p, err);
+        rc = tell_case(ms->sidecar, &r->job->cases[c], &p, true, err);
         ms->sidecar->at_case = c;
     }
     program_release(&p);
@@ -393,4 +438,97 @@ enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint
         ms->sidecar = NULL;
     }
     return rc < 0 ? RESULT_LOAD_FAILED : RESULT_OK;
+}
+
+/* ---- a reference in Python ------------------------------------------------------------------- */
+
+struct sidecar *sidecar_open_reference(const char *spec, struct err *err)
+{
+    char reply[REPLY_MAX];
+    const char *info = "";
+    struct program p = parse_program(spec, "");
+    struct sidecar *s = start_python(err);
+    int rc = s ? tell_open(s, &p, "null", err) : -1;
+    rc = rc < 0 ? rc : wait_reply(s, 120 * SEC, reply, &info, err);
+    program_release(&p);
+    if (rc < 0) {
+        err_prefix(err, "the task's reference is in Python and needs PyTorch (HONE_PYTHON)");
+        sidecar_stop(s);
+        return NULL;
+    }
+    log_info("worker", "%s computes the truth", info);
+    return s;
+}
+
+/* The file in the bundle that passes buffer i. */
+static char *data_name(uint32_t i)
+{
+    return xasprintf("truth.%u", i);
+}
+
+static int write_inputs(const struct job_case *c, const void *const *in, const char *dir,
+                        struct strbuf *request, struct err *err)
+{
+    int rc = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < c->nbuffers && rc == 0; i++) {
+        if (c->buffers[i].role == JOB_WORKSPACE)
+            continue;
+        char *name = data_name(i), *path = bundle_path(dir, name);
+        if (in[i])
+            rc = bundle_write(dir, name, in[i], c->buffers[i].bytes, false, err);
+        strbuf_adds(request, any ? ", {\"file\": " : "{\"file\": ");
+        put_string(request, path);
+        strbuf_addc(request, '}');
+        any = true;
+        free(path);
+        free(name);
+    }
+    return rc;
+}
+
+static int read_outputs(const struct job_case *c, double *const *want, const char *dir,
+                        struct err *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < c->nbuffers && rc == 0; i++) {
+        if (!want[i])
+            continue;
+        size_t bytes = c->buffers[i].elems * sizeof(double), len = 0;
+        char *name = data_name(i), *data = NULL;
+        rc = bundle_read(dir, name, bytes, &data, &len, err);
+        if (rc == 0 && len != bytes)
+            rc = err_set(err, ERR_SYSTEM, "PyTorch wrote %zu bytes of '%s'; %zu were expected", len,
+                         c->buffers[i].name, bytes);
+        if (rc == 0 && bytes)
+            memcpy(want[i], data, bytes);
+        free(data);
+        free(name);
+    }
+    return rc;
+}
+
+int sidecar_truth(struct sidecar *s, const char *spec, const struct job_case *c,
+                  const void *const *in, double *const *want, const char *dir, struct err *err)
+{
+    struct strbuf sb = STRBUF_INIT(REQUEST_MAX);
+    struct program p = parse_program(spec, "");
+    char reply[REPLY_MAX];
+    strbuf_adds(&sb, "{\"op\": \"call\", \"timed\": false, \"wide\": true, \"buffers\": [");
+    int rc = tell_case(s, c, &p, false, err);
+    program_release(&p);
+    rc = rc < 0 ? rc : write_inputs(c, in, dir, &sb, err);
+    strbuf_adds(&sb, "]}");
+    if (rc == 0)
+        rc = send_and_wait(s, &sb, 300 * SEC, reply, NULL, err);
+    else
+        strbuf_release(&sb);
+    rc = rc < 0 ? rc : read_outputs(c, want, dir, err);
+    for (uint32_t i = 0; i < c->nbuffers; i++) {
+        char *name = data_name(i), *path = bundle_path(dir, name);
+        unlink(path);
+        free(path);
+        free(name);
+    }
+    return rc;
 }

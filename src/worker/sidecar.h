@@ -12,8 +12,11 @@
 
 #include "worker/job_run_state.h"
 
-/* Starts the processes of all PyTorch baselines, so that they import PyTorch while the worker
- * checks the candidate. */
+/* Starts the processes of all PyTorch baselines and waits until they have imported PyTorch. They do
+ * not use the GPU yet, so another worker may be timing there. */
+void sidecar_load(struct job_run *r);
+/* Makes the processes of all PyTorch baselines open the GPU, while the worker checks the candidate.
+ * Starts those that do not run; they import PyTorch first. */
 void sidecar_prepare(struct job_run *r);
 /* Runs one call. Starts the process if it is not running. If PyTorch or its process fails, only the
  * baseline fails: RESULT_LOAD_FAILED. */
@@ -21,5 +24,15 @@ enum result_status sidecar_call(struct job_run *r, struct module_state *ms, uint
                                 const struct job_call *call, const uint64_t *addr, double *time_ns,
                                 struct err *err);
 void sidecar_stop(struct sidecar *s); /* NULL is fine */
+
+/* ---- a reference in Python ------------------------------------------------------------------- */
+
+/* Starts a process that computes truths on the CPU, for a task whose reference is in Python. `spec`
+ * is the program with its header, as for a baseline. NULL on failure. */
+struct sidecar *sidecar_open_reference(const char *spec, struct err *err);
+/* Runs the program in double. Input i of the case is `in[i]`. want[i], for outputs, gets the
+ * result. The files that pass the data are in the folder `dir`, and are removed. */
+int sidecar_truth(struct sidecar *s, const char *spec, const struct job_case *c,
+                  const void *const *in, double *const *want, const char *dir, struct err *err);
 
 #endif

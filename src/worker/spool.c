@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "base/gpulock.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "device/gpu_users.h"
 #include "job/job.h"
 #include "job/result.h"
 #include "spool/lease.h"
@@ -26,6 +28,7 @@
 enum { POLL_MS = 200, STEP_MS = 20 };
 /* A bundle's process stops itself at its limit. We wait this much longer before we kill it. */
 #define GRACE_NS UINT64_C(10000000000)
+#define USERS_NS UINT64_C(1000000000)
 
 static volatile sig_atomic_t asked_to_stop;
 
@@ -46,6 +49,10 @@ struct server {
     struct spool_worker w;
     struct utsname machine;
     char note[SPOOL_NOTE_MAX];
+    struct gpu_users users;
+    uint64_t users_ns; /* when we asked for other users of the GPU */
+    bool in_use;       /* by a process that is not ours, which `user` names */
+    char user[128];
 };
 
 /* What the worker does, for `hone workers`: "GPU 1: runs". */
@@ -126,7 +133,7 @@ static void end_child(pid_t pid)
 static enum spool_end run_child(struct server *s, const char *bundle, bool *lost)
 {
     uint64_t wall_ns, started = 0;
-    int status, gpu = gpu_of(bundle, &wall_ns);
+    int status, pidfd = -1, gpu = gpu_of(bundle, &wall_ns);
     int lock = gpu < 0 || s->options->place.gpu >= 0 ? GPU_NO_LOCK : GPU_BUSY;
     enum spool_end how = SPOOL_FAILED;
     pid_t pid = 0;
@@ -137,6 +144,7 @@ static enum spool_end run_child(struct server *s, const char *bundle, bool *lost
             if ((pid = bundle_start(bundle)) < 0)
                 break;
             started = now_ns();
+            pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* wakes us when the process ends */
         }
         pid_t p = !pid ? 0 : waitpid(pid, &status, WNOHANG);
         if (pid && (p == pid || (p < 0 && errno != EINTR)))
@@ -147,8 +155,11 @@ static enum spool_end run_child(struct server *s, const char *bundle, bool *lost
             how = asked_to_stop ? SPOOL_PUT_BACK : SPOOL_FAILED;
             break;
         }
-        poll(NULL, 0, STEP_MS);
+        struct pollfd ends = {.fd = pid ? pidfd : -1, .events = POLLIN};
+        poll(&ends, 1, STEP_MS);
     }
+    if (pidfd >= 0)
+        close(pidfd);
     gpu_unlock(lock);
     char *result = bundle_path(bundle, "result.bin");
     if (access(result, R_OK) == 0)
@@ -202,6 +213,23 @@ static bool has_driver(void)
     return lib != NULL;
 }
 
+/* Whether processes that are not Hone's use this worker's GPU. The caller holds the GPU's lock.
+ * NVML takes some milliseconds, so a worker without a bundle asks once a second. */
+static bool used_by_others(struct server *s)
+{
+    if (s->users_ns && now_ns() - s->users_ns < USERS_NS)
+        return s->in_use;
+    bool was = s->in_use;
+    char user[100];
+    s->in_use = gpu_users_find(&s->users, user, sizeof user);
+    if (s->in_use)
+        snprintf(s->user, sizeof s->user, SPOOL_GPU_IN_USE " %s", user);
+    s->users_ns = now_ns();
+    if (s->in_use && !was)
+        log_warn("worker", "GPU %d is %s: this worker waits", s->options->place.gpu, s->user);
+    return s->in_use;
+}
+
 /* Claims a bundle and runs it. A worker with a GPU of its own locks the GPU first, so that it holds
  * no bundle while it waits. Returns whether there was one. */
 static bool serve_one(struct server *s, const char **note)
@@ -209,13 +237,15 @@ static bool serve_one(struct server *s, const char **note)
     const struct worker_place *p = &s->options->place;
     int lock = p->gpu < 0 ? GPU_NO_LOCK : p->pretend ? pretend_gpu_lock(p->gpu) : gpu_lock(p->gpu);
     bool any = false;
-    *note = lock == GPU_BUSY ? "another process of Hone uses its GPU" : "idle";
-    if (lock != GPU_BUSY && (any = spool_claim(&s->w))) {
+    bool others = lock != GPU_BUSY && used_by_others(s);
+    *note = lock == GPU_BUSY ? SPOOL_GPU_BUSY : others ? s->user : "idle";
+    if (lock != GPU_BUSY && !others && (any = spool_claim(&s->w))) {
         char id[SPOOL_ID_MAX];
         snprintf(id, sizeof id, "%s", s->w.name.id);
         log_info("worker", "GPU %d: begins %s at %" PRIu64 " ns", p->gpu, id, now_ns());
         run_claimed(s);
         log_info("worker", "GPU %d: ends %s at %" PRIu64 " ns", p->gpu, id, now_ns());
+        s->users_ns = 0;
     }
     gpu_unlock(lock);
     return any;
@@ -247,6 +277,7 @@ static int begin(struct server *s, struct spool_fs **fs, struct err *err)
     s->w.machine = s->machine.machine;
     s->w.gpu = !p->pretend && (p->gpu >= 0 || has_driver());
     worker_place_set(p);
+    gpu_users_open(&s->users, p->gpu, p->pretend);
     return 0;
 }
 
@@ -276,6 +307,7 @@ int spool_serve(const char *dir, const struct spool_options *options, struct err
     }
     spool_worker_end(&s.w);
     spool_fs_close(fs);
+    gpu_users_close(&s.users);
     return 0;
 }
 

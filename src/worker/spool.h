@@ -21,7 +21,7 @@ struct spool_options {
     bool once; /* stop when no bundle is left to run */
     /* With a GPU: run all bundles there, and lock it. Else a bundle runs on the GPU of its job. */
     struct worker_place place;
-    uint64_t idle_ns; /* stop after so long without a bundle; 0 = never */
+    uint64_t idle_ns; /* stop after this time without a bundle; 0 = never */
 };
 
 /* Serves DIR until SIGTERM or SIGINT. Each bundle runs in a child process of its own, which is this

@@ -1,6 +1,7 @@
 """Runs a PyTorch baseline in lock-step with hone-worker: one request line in, one reply line out.
 
 Requests are JSON objects, one per line, on stdin:
+    {"op": "load", "mode": "eager"|"compile"}
     {"op": "open", "source": TEXT, "mode": "eager"|"compile", "tf32": BOOL|"convs", "gpu": N}
     {"op": "case", "axes": {..}, "scalars": {..}, "buffers": [{"name","role","dtype","shape"}, ..]}
     {"op": "call", "timed": BOOL, "buffers": [{"handle": HEX, "offset": N}, ..]}
@@ -24,6 +25,7 @@ import math
 import os
 import sys
 import time
+import types
 
 
 class IpcHandle(ctypes.Structure):
@@ -68,6 +70,15 @@ class Sidecar:
         self.queue_s = 0.0005
 
     # ---- set-up
+
+    @staticmethod
+    def load(rq):
+        """Imports PyTorch and leaves the GPU alone: another process may be timing there."""
+        global torch
+        import torch
+        if rq["mode"] == "compile":
+            import torch._dynamo
+            import torch._inductor.compile_fx
 
     def open(self, rq):
         global torch
@@ -119,6 +130,10 @@ class Sidecar:
             text = "def run(%s):\n    return (%s)\n" % (", ".join(names), self.source.strip())
         except SyntaxError:
             text = self.source
+        # torch.compile looks up the module of a class by its name.
+        module = sys.modules["baseline"] = types.ModuleType("baseline")
+        module.__dict__.update(space)
+        space = module.__dict__
         with torch.device("cpu" if self.on_cpu else "cuda"):
             exec(compile(text, "<baseline>", "exec"), space)
         fn = space["run"]
@@ -216,8 +231,10 @@ class Sidecar:
 
     @staticmethod
     def outputs(pairs, out):
-        values = list(out) if isinstance(out, (tuple, list)) else [out]
         outputs = [p for p in pairs if p[1]["role"] != "input"]
+        if isinstance(out, dict):
+            out = [out[buf["name"]] for _, buf in outputs]
+        values = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(values) != len(outputs):
             raise RuntimeError("%d outputs, %d were expected" % (len(values), len(outputs)))
         return zip(outputs, values)
@@ -246,7 +263,7 @@ class Sidecar:
 def main():
     reply = os.fdopen(3, "w", buffering=1)
     sidecar = Sidecar()
-    ops = {"open": sidecar.open, "case": sidecar.begin_case, "call": sidecar.call,
+    ops = {"load": sidecar.load, "open": sidecar.open, "case": sidecar.begin_case, "call": sidecar.call,
            "syntax": sidecar.syntax}
     for line in sys.stdin:
         try:

@@ -1,7 +1,9 @@
 /*
  * Verifies the kept calls. On a GPU it does so after the last call, when no candidate module is
  * loaded any more. For each kept call it computes the truth (on the device if the device can, else
- * on the CPU) and compares the kept outputs with it. Calls on the same data share one truth.
+ * on the CPU) and compares the kept outputs with it. Consecutive calls on the same data share one
+ * truth, unless the truth depends on the outputs. If a call ran only a sample of its blocks, it
+ * verifies a few elements, and only with an oracle that is a library on the CPU.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 #include "job/lazy.h"
 #include "job/poison.h"
 #include "job/unit_sample.h"
-#include "worker/bundle.h"
 #include "worker/compare.h"
 #include "worker/job_run.h"
 #include "worker/oracle.h"
@@ -30,12 +31,9 @@ static int open_truth(struct verifier *v, struct err *err)
     const struct device_ops *ops = v->r->dev->ops;
     if (!*v->r->job->oracle)
         return err_set(err, ERR_INPUT, "the job asks to verify calls but names no oracle");
-    if (ops->truth_open)
+    if (ops->truth_open && !oracle_is_python(v->r->job->oracle))
         return ops->truth_open(v->r->dev, v->r->dir, v->r->job->oracle, err);
-    char *path = bundle_path(v->r->dir, v->r->job->oracle);
-    int rc = oracle_open(&v->oracle, path, err);
-    free(path);
-    return rc;
+    return oracle_open(&v->oracle, v->r->dir, v->r->job->oracle, err);
 }
 
 static bool same_data(const struct kept_call *a, const struct kept_call *b)
@@ -245,8 +243,8 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     return 0;
 }
 
-/* Lowers call->most_written if the call changes too little of an in-place tensor, or of an output
- * that a memset or copy filled before. */
+/* For in-place tensors and outputs that a memset or copy filled: lowers call->most_written to the
+ * largest share of the needed changes that the call can have made. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {
@@ -265,13 +263,14 @@ static int check_changed(struct verifier *v, const struct kept_call *k, struct r
     return 0;
 }
 
-/* Verifies a call that ran only a sample of its blocks. */
+/* Verifies a call that ran only a sample of its blocks. Does nothing without an oracle that can
+ * compute single elements. */
 static int verify_block_sample(struct verifier *v, const struct kept_call *k, struct err *err)
 {
     struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
     struct result_call *call = &r->calls[k->c].items[k->k];
-    if (!v->oracle)
+    if (!v->oracle || oracle_is_python(r->job->oracle))
         return 0;
     call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
     if (verify_elements(v->oracle, c, &k->call, k->written, job_run_threads(r), &r->arena, call,

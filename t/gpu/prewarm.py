@@ -1,5 +1,5 @@
 """Compiles the torch.compile baselines of the named tasks at their timed shapes, side by side, into the
-cache they will be found in (TORCHINDUCTOR_CACHE_DIR): python3 t/gpu/prewarm.py TASK...
+cache they will be found in (TORCHINDUCTOR_CACHE_DIR): python3 t/gpu/prewarm.py TASK|FOLDER...
 Only saves time: what fails here is compiled, or fails, when it is needed."""
 import json
 import multiprocessing
@@ -11,13 +11,15 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 def one(name):
     try:
-        task = json.load(open(os.path.join(ROOT, "tasks", name, "task.json")))
+        folder = name if os.path.isdir(name) else os.path.join(ROOT, "tasks", name)
+        task = json.load(open(os.path.join(folder, "task.json")))
+        flags = task.get("flags", [])
         text = open(os.path.join(ROOT, "src", "worker", "torch_sidecar.py")).read()
         space = {}
         exec(text.rsplit("\nmain()", 1)[0], space)
         side = space["Sidecar"]()
         side.open({"source": task["torch"], "mode": "compile", "gpu": 0,
-                   "tf32": "allow_tf32" in task.get("flags", [])})
+                   "tf32": "allow_tf32" in flags or ("convs" if "allow_tf32_convs" in flags else False)})
         torch = space["torch"]
         helpers = {"cdiv": lambda a, b: -(-a // b), "min": min, "max": max}
         scalars = {k: s["value"] for k, s in task.get("scalars", {}).items()}
@@ -43,6 +45,6 @@ def one(name):
 
 
 if __name__ == "__main__":
-    with multiprocessing.get_context("spawn").Pool(8, maxtasksperchild=1) as pool:
+    with multiprocessing.get_context("spawn").Pool(12, maxtasksperchild=1) as pool:
         for line in pool.imap_unordered(one, sys.argv[1:], chunksize=1):
             print(line, file=sys.stderr)

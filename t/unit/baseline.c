@@ -168,6 +168,32 @@ static void precision_and_coverage(void **state)
     verdict_release(&f.v);
 }
 
+/* A library may add more terms in one chain than a candidate, so its error may be somewhat larger.
+ */
+static void a_library_may_add_in_long_chains(void **state)
+{
+    (void)state;
+    struct facts f;
+    good(&f);
+    for (int p = 1; p <= 3; p++) {
+        f.cmp[p].bad = 2;
+        f.cmp[p].max_ratio = p == 3 ? 30 : 1.5;
+    }
+    states(&f);
+    assert_string_equal(state_of(&f, "naive")->state, "wrong");
+    assert_string_equal(state_of(&f, "torch")->state, "imprecise");
+    assert_non_null(strstr(state_of(&f, "torch")->text, "1.5 times the allowed error"));
+    assert_string_equal(state_of(&f, "cublaslt")->state, "wrong");
+    assert_true(f.left_out[1] && !f.left_out[2] && f.left_out[3]);
+    verdict_release(&f.v);
+    good(&f);
+    f.cmp[2].bad = f.cmp[2].unwritten = 1;
+    f.cmp[2].max_ratio = 1.5;
+    states(&f);
+    assert_string_equal(state_of(&f, "torch")->state, "wrong");
+    verdict_release(&f.v);
+}
+
 static void a_rejected_baseline_is_listed(void **state)
 {
     (void)state;
@@ -268,6 +294,7 @@ int main(void)
         cmocka_unit_test(all_are_right),
         cmocka_unit_test(a_wrong_library_gives_no_ratio),
         cmocka_unit_test(precision_and_coverage),
+        cmocka_unit_test(a_library_may_add_in_long_chains),
         cmocka_unit_test(a_rejected_baseline_is_listed),
         cmocka_unit_test(a_baseline_may_break_the_job),
         cmocka_unit_test(verdicts_are_kept),

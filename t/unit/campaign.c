@@ -407,7 +407,9 @@ static void opens_a_store_without_campaigns(void **state)
     struct arena a = ARENA_INIT;
     struct campaign_rec c;
     OK(store_open(&s, path, &err));
-    OK(sql_exec(s, "DROP TABLE entry; DROP TABLE campaign; PRAGMA user_version = 1", &err));
+    OK(sql_exec(s,
+                "DROP TABLE lesson; DROP TABLE entry; DROP TABLE campaign; PRAGMA user_version = 1",
+                &err));
     store_close(s);
     OK(store_open(&s, path, &err));
     assert_int_equal(store_campaign_find(s, "last", &c, &a, &err), 0);

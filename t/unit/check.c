@@ -314,12 +314,35 @@ static void a_race_leads_over_its_wrong_result(void **state)
     v = judge(&f, NULL);
     assert_int_equal(v.kind, V_MISMATCH);
     verdict_release(&v);
-    f.finding.kind = FIND_RACE;
-    f.finding.case_index = 1; /* a race in another workload is no cause either */
-    f.result.nfindings = 0;
-    v = judge(&f, NULL);
-    assert_int_equal(v.kind, V_MISMATCH);
-    verdict_release(&v);
+}
+
+/* A race in one workload is no cause of a wrong result in another, unless the sanitizer did not
+ * watch the other. */
+static void a_race_leads_over_wrong_timed_results(void **state)
+{
+    (void)state;
+    for (int sampled = 0; sampled < 2; sampled++) {
+        struct facts f, timed;
+        good(&f);
+        good(&timed);
+        timed.jc.name = "time:0";
+        timed.cmp[0].bad = 9;
+        timed.cmp[0].max_ratio = 50;
+        timed.calls[0].flags |= sampled ? JOB_CALL_BLOCK_SAMPLE : 0;
+        timed.rc.ncalls = 1;
+        struct job_case jc[2] = {f.jc, timed.jc};
+        struct result_case rc[2] = {f.rc, timed.rc};
+        struct check_case info[2] = {f.info, {ROLE_TIME, "N=99"}};
+        f.job = (struct job){.ncases = 2, .cases = jc};
+        f.result =
+            (struct result){.ncases = 2, .cases = rc, .nfindings = 1, .findings = &f.finding};
+        struct verdict v = {.kind = V_PASS};
+        check_facts(&v, &(struct check_input){
+                            .task = &f.task, .job = &f.job, .result = &f.result, .cases = info});
+        assert_int_equal(v.kind, sampled ? V_UNSAFE : V_MISMATCH);
+        assert_int_equal(!!strstr(v.summary, "so the result is wrong on time:0"), sampled);
+        verdict_release(&v);
+    }
 }
 
 static void machine_failures_are_not_the_candidates(void **state)
@@ -602,6 +625,7 @@ int main(void)
         cmocka_unit_test(machine_failures_are_not_the_candidates),
         cmocka_unit_test(an_early_end_hides_no_error),
         cmocka_unit_test(lowest_kind_wins),
+        cmocka_unit_test(a_race_leads_over_wrong_timed_results),
         cmocka_unit_test(heldout_shapes_stay_hidden),
         cmocka_unit_test(heldout_stories_have_no_numbers),
         cmocka_unit_test(findings_carry_their_workload),

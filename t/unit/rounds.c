@@ -56,6 +56,32 @@ static void the_fast_calls_are_verified(void **state)
     }
 }
 
+/* Candidate and baseline get the same data, the baseline one round later. The kernel's time depends
+ * on the data. */
+static void all_programs_get_the_same_data(void **state)
+{
+    (void)state;
+    struct bench b;
+    double times[2][40] = {{0}};
+    unsigned n[2] = {0, 0}, fast = 0;
+    setup(&b, "sometimes");
+    b.launch[1].kernel = "sometimes";
+    b.c.ncalls = 0;
+    b.c.timing = (struct job_timing){40, 40, 0, 0, 77};
+    b.job.limits.measure_ns = 5000000000u;
+    run(&b);
+    const struct result_case *c = &b.res.cases[0];
+    assert_int_equal(c->ncalls, 80);
+    for (uint32_t i = 0; i < c->ncalls; i++)
+        times[c->calls[i].program][n[c->calls[i].program]++] = c->calls[i].time_ns;
+    for (uint32_t i = 0; i + 1 < 40; i++) {
+        assert_int_equal(times[0][i] < 1000, times[1][i + 1] < 1000);
+        fast += times[0][i] < 1000;
+    }
+    assert_in_range(fast, 1, 38);
+    teardown(&b);
+}
+
 /* Modules whose variables are watched stay loaded, and change places every seven rounds. */
 static void timed_modules_stay_and_change_places(void **state)
 {
@@ -234,13 +260,14 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* as hone-worker does */
     if (argc == 2) {          /* a further timing process: this program is the worker */
         in_further_process = true;
-        int rc = run_bundle(argv[1], fake_open, NULL) < 0 ? 3 : 0;
+        int rc = run_bundle(argv[1], fake_open, false, NULL) < 0 ? 3 : 0;
         free(last);
         return rc;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_interleave_and_verify_a_sample),
         cmocka_unit_test(the_fast_calls_are_verified),
+        cmocka_unit_test(all_programs_get_the_same_data),
         cmocka_unit_test(timed_modules_stay_and_change_places),
         cmocka_unit_test(slow_baselines_are_timed_once),
         cmocka_unit_test(a_spent_budget_leaves_enough_calls),

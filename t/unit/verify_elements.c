@@ -63,7 +63,8 @@ static void rig_open(struct rig *g, const char *reference, const struct job_phas
         fail_msg("%s", problems.items[0].text);
     assert_int_equal(temp_dir_make(&g->dir, &err), 0);
     char *so = xasprintf("%s/oracle.so", g->dir.path);
-    if (oracle_build(t, so, &err) < 0 || oracle_open(&g->oracle, so, &err) < 0)
+    if (oracle_build(t, so, &err) < 0 ||
+        oracle_open(&g->oracle, g->dir.path, "oracle.so", &err) < 0)
         fail_msg("%s", err.msg);
     free(so);
     task_free(t);

@@ -308,10 +308,10 @@ struct launch {
     bool parallel;  /* several host threads run it, and the sanitizer watches for conflicts */
     bool serial;    /* only one host thread may run it: the order of blocks matters */
     int over_limit; /* atomic: it used up its time or instructions; clusters may be missing */
-    bool extra; /* the clusters that run now are only for verification: running past a limit is no
-                   error */
-    int redo;   /* atomic: the run in parallel was not clean (see settle.c) */
-    bool keep_undo;              /* note writes to inputs in `undo` */
+    bool extra;     /* the clusters that run now are only for verification: running past a limit is
+                     * not an error */
+    int redo;       /* atomic: the run in parallel was not clean (see settle.c) */
+    bool keep_undo; /* note writes to inputs in `undo` */
     VEC(struct undo_write) undo; /* under emu->lock */
     uint64_t steps;              /* atomic, updated now and then */
     uint64_t cpu_ns;             /* atomic, updated now and then: CPU time of all host threads */
@@ -405,6 +405,7 @@ struct emu {
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;
+    uint64_t launches_of_call; /* chooses the sample of blocks: the same for all programs */
     uint64_t clock; /* the time that kernels see: the warp instructions of all launches before, and
                      * 1000 for each launch */
     char last_kernel[256];
@@ -684,7 +685,7 @@ struct model {
 };
 void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
                 struct model *out);
-/* The time of a memset or a copy that moves so many bytes to and from DRAM. */
+/* The time of a memset or a copy that moves this many bytes to and from DRAM. */
 void model_transfer(const struct job_gpu *g, double bytes, struct model *out);
 
 /* record.c: writes the inputs of model_time() as one line of text, without a newline. */

@@ -102,10 +102,11 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
     if (best_d == 0)
         snprintf(buf, n, "%s", el);
     else
-        snprintf(buf, n, "%s, %llu bytes %s '%s' (%llu elements)", el,
+        snprintf(buf, n, "%s, %llu bytes %s '%s' (%llu element%s)", el,
                  (unsigned long long)(addr < best->addr ? best_d : best_d - 1),
                  addr < best->addr ? "before the start of" : "past the end of", best->name,
-                 (unsigned long long)(bytes / best->elem_bytes));
+                 (unsigned long long)(bytes / best->elem_bytes),
+                 bytes == best->elem_bytes ? "" : "s");
 }
 
 /* ---- memory that is filled when touched ----------------------------------------------------- */

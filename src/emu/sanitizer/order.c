@@ -334,7 +334,7 @@ void san_block_create(struct block *b)
     s->rmax = xcalloc(s->ncells, 4);
     s->rwho = xcalloc(s->ncells, 4);
     s->rclock = xcalloc((size_t)s->ncells * b->nwarps, 4);
-    s->pend = xcalloc(b->smem_bytes / 16 + 2, 1);
+    s->pend = xcalloc(b->smem_bytes / PEND_BYTES + 2, 1);
     b->san = s;
     for (uint32_t i = 0; i < b->nwarps; i++)
         b->warps[i].san = xcalloc(1, sizeof *b->warps[i].san);
@@ -353,7 +353,7 @@ void san_block_start(struct block *b)
         memset(s->objs, 0, s->cap_objs * sizeof *s->objs);
     s->nobjs = 0;
     if (s->live_fly)
-        memset(s->pend, 0, b->smem_bytes / 16 + 2);
+        memset(s->pend, 0, b->smem_bytes / PEND_BYTES + 2);
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
     s->remote.warp = NULL;
     undef_shared_reset(b, false);

@@ -77,7 +77,7 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, str
 
 static void pend_add(struct block_san *s, uint32_t off, uint32_t n, int by)
 {
-    for (uint32_t g = off / 16; n && g <= (off + n - 1) / 16; g++)
+    for (uint32_t g = off / PEND_BYTES; n && g <= (off + n - 1) / PEND_BYTES; g++)
         s->pend[g] = (uint8_t)(by > 0 ? MIN(s->pend[g] + 1, 255) : s->pend[g] ? s->pend[g] - 1 : 0);
 }
 
@@ -86,7 +86,7 @@ static bool pending(const struct block_san *s, uint32_t off, uint32_t n)
     uint8_t any = 0;
     if (!s->live_fly)
         return false;
-    for (uint32_t g = off / 16; g <= (off + n - 1) / 16; g++)
+    for (uint32_t g = off / PEND_BYTES; g <= (off + n - 1) / PEND_BYTES; g++)
         any |= s->pend[g];
     return any != 0;
 }

@@ -48,6 +48,10 @@ struct inflight { /* an asynchronous operation on shared memory that has not end
     uint32_t next_free;
 };
 
+/* The smallest copy, cp.async of 4 bytes. With larger pieces, copies to neighbouring words would
+ * seem to overlap, and each would look through all operations in flight. */
+#define PEND_BYTES 4u
+
 struct block_san {
     uint32_t shift; /* log2 of bytes per cell */
     uint32_t ncells;
@@ -60,7 +64,7 @@ struct block_san {
     uint32_t fenced[VC_N]; /* by warp: the async proxy sees the warp's writes up to this clock */
     struct hb_obj *objs;
     uint32_t nobjs, cap_objs;
-    uint8_t *pend; /* for each 16 bytes: how many operations are in flight, at most 255 */
+    uint8_t *pend; /* for each PEND_BYTES: how many operations are in flight, at most 255 */
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
     struct early_read { /* another block of the cluster read a cell before this block wrote it */

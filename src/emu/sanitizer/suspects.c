@@ -226,7 +226,7 @@ void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire)
 {
     struct suspects *s = w->launch->suspects;
     if (find_cell(s, suspect_global((addr - GLOBAL_BASE) >> w->launch->gmem_shift)))
-        return; /* the address is part of a race, so it holds data and is no signal */
+        return; /* the address is part of a race, so it holds data and is not a signal */
     struct signal now = {addr, w->block->linear + 1, w->block->g_clock, write, acquire};
     const struct signal *last = s->signals.n ? &s->signals.items[s->signals.n - 1] : NULL;
     if (last && last->addr == addr && last->block == now.block && last->clock == now.clock &&
