@@ -73,6 +73,17 @@ runs 2 "an unknown workload" "$HONE" eval vector_add "$k" --device emu --workloa
 err_has "the message lists the workloads" "task 'vector_add' has no workload 'smoke:999'; it has smoke:0 to"
 runs 2 "an unknown architecture" "$HONE" eval vector_add "$k" --device emu --arch sm_12
 err_has "the message has examples" "'sm_12' is not an architecture"
+runs 2 "an architecture that no GPU has" "$HONE" eval vector_add "$k" --device emu --arch sm_95
+err_has "lists those that exist" "sm_89, sm_90a"
+runs 2 "task and kernel in the wrong order" "$HONE" eval "$k" vector_add
+err_has "are put right" "did you mean \`vector_add $k\`"
+sed 's/"kernel": "vector_add"/"kernel": "vector_sum"/' "$k" >other.cu
+runs 1 "a plan whose kernel does not exist" "$HONE" eval vector_add other.cu --device emu
+out_has "is a plan error" "plan_error"
+out_has "at the plan's line, with the kernels of the file" "but the file has no extern \"C\" __global__ function of this name; it has vector_add"
+printf '/* hone-plan\n{ "launches": [ { "kernel": "k", "grid": ["kA"], "block": [32], "args": ["c"] } ] }\n*/\nconstexpr int kA = 4; // hone: 1 2 four\n' >broken.cu
+runs 1 "a setting whose values cannot be read" "$HONE" eval vector_add broken.cu --device emu
+out_has "is named with its line" "broken.cu:4: 'kA' is not a setting"
 runs 2 "no file to compare with" "$HONE" eval vector_add "$k" --device emu --against none.cu
 err_has "is named" "--against: there is no file 'none.cu'"
 mkdir vector_add && : >vector_add/task.json

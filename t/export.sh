@@ -42,9 +42,20 @@ err_has "is refused" "no check workload was checked"
 runs 1 "a failed verdict" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --as c --out x
 err_has "is refused" "its verdict is mismatch"
 ok "and nothing is written" test ! -e x
+runs 0 "another architecture, unverified" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --arch sm_80 --as cubin --out x80.cubin
+is "its machine code has no debug sections and no paths" "$(grep -ac -e nv_debug -e debug_line -e "$ROOT" x80.cubin)" 0
 runs 0 "unless --unverified" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --as c --out x
 ok "which is written into the file" grep -q "UNVERIFIED" x/rowmix.c x/rowmix.h
 runs 1 "a run that is not there" "$HONE" export last --as c --out x
+
+# ---- integer inputs: their range is a precondition, and the example stays in it
+runs 0 "a task with lengths" "$HONE" export "$ROOT/t/cases/lengths" "$ROOT/t/cases/lengths/naive.cu" --unverified --as c --out lengths_c
+ok "the header has the range" grep -q 'Precondition: the values of len are integers from 0 to C' lengths_c/lengths.h
+ok "the example uses it" grep -q 'args.len = new_tensor(4, 4, 0, 0, 0, 128);' lengths_c/example.c
+ok "and compiles" gcc -std=c11 -Wall -Wextra -Werror -c -o example.o lengths_c/example.c
+sed -e 's/^int main(void)/int unused_main(void)/' -e '$a int main(void) { return !(isinf(decode(0xff800000u, 4, 8, 23)) \&\& isnan(decode(0x7fc00000u, 4, 8, 23)) \&\& decode(0x40400000u, 4, 8, 23) == 3); }' \
+    lengths_c/example.c >decode.c
+ok "decodes infinities and NaN" sh -c 'gcc -std=c11 -Ilengths_c -o decode decode.c lengths_c/lengths.c -ldl -lm && ./decode'
 
 # ---- a run: a recording, whose verdicts get the hash of the task
 hash=$("$HONE" task show --json fused_add_rmsnorm | python3 -c 'import json,sys; print(json.load(sys.stdin)["hash"])')

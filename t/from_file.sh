@@ -27,7 +27,7 @@ err_has "says that porting needs a model" "host.cu has no launch plan, so Hone m
 nothing "it"
 runs 2 "a strategy that starts from nothing" optimize vector_add --from mine.cu -s sample
 err_has "takes no file" "--from is for the strategies refine, team and search"
-runs 1 "a task that no playbook fits" optimize triplet_margin_loss --arch sm_70
+runs 1 "a task that no playbook fits" optimize triplet_margin_loss --arch sm_75
 err_has "is refused" "no playbook fits it"
 nothing "it"
 runs 2 "an unknown architecture" optimize vector_add --arch sm_12 --author mailbox:box

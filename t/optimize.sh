@@ -31,10 +31,12 @@ out_has "with both" '"reply"'
 for odd in code/ code/1x code/-1 code 1 ""; do
     runs 1 "no call '$odd'" "$HONE" log "$run" "$odd"
 done
-for odd in -1 1x "" 99999999999999999999; do
-    runs 1 "no candidate '$odd'" "$HONE" show "$run" -- "$odd"
-    err_has "and how many there are" "it has"
+for odd in 1x ""; do
+    runs 2 "no candidate '$odd'" "$HONE" show "$run" -- "$odd"
+    err_has "and how to write one" "write a number, or best"
 done
+runs 1 "no candidate of a large number" "$HONE" show "$run" 9999
+err_has "and how many there are" "it has"
 runs 2 "a verdict is a candidate's" "$HONE" show "$run" --verdict
 runs 0 "a difference" "$HONE" diff "$run" best
 out_has "is unified" "@@ "

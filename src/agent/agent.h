@@ -69,7 +69,7 @@ struct idea {
     int64_t node; /* the candidate that gives its outcome: `of`, or a repair of it */
     char kind[24], text[160];
     const char *outcome; /* static: "", "gain", "regression", "no change", "failed" */
-    double gain;
+    double gain;         /* the parent's time divided by the candidate's; 0 = not known */
 };
 
 /* Callbacks that let a command show progress; each may be NULL. */
@@ -130,6 +130,7 @@ struct agent {
     /* The number of the step, for the line of progress and the profile's delay. */
     uint32_t step;
     uint64_t events;
+    json_t *memory; /* cfg->memory; NULL = nothing was recalled */
 };
 
 struct strategy {
@@ -141,6 +142,8 @@ extern const struct strategy strategy_refine, strategy_team, strategy_search, st
 extern const struct strategy *const strategy_table[]; /* NULL-terminated */
 const struct strategy *strategy_find(const char *name);
 
+/* The run borrows everything in *in, which must outlive it. Fails if there is no author of role
+ * "code". */
 int agent_open(struct agent **out, const struct agent_setup *in, struct err *err);
 void agent_close(struct agent *a);
 int agent_run(struct agent *a, struct err *err);
@@ -151,8 +154,8 @@ struct ask {
     enum author_role author;
     const char *role; /* the key: "code", "plan", "diagnose", ... */
     struct prompt prompt;
-    json_t *facts; /* owned */
-    double temperature;
+    json_t *facts;      /* owned */
+    double temperature; /* <0 = the provider's default */
     const char *parent; /* the source that the author is to change, or NULL; borrowed */
     /* out */
     bool ok;
@@ -169,7 +172,8 @@ int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 /* Adds a node to the tree (not yet judged, not yet stored). */
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);
-/* Has all `n` nodes judged at once, and stores them with their verdicts. */
+/* Has all `n` nodes judged at once, and stores them with their verdicts. Returns 0, 1 if the run
+ * must stop, or -1, as agent_estimate() does too. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
 /* Fills `ns` with the modelled time of each source, so that a strategy can choose among them; 0 =
  * the source does not pass. Adds no nodes to the tree, but stores the verdicts. */
@@ -184,25 +188,29 @@ int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err
  * idea, a better result replaces its outcome. */
 int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
                    const struct node *against, struct err *err);
+/* Records an event of this kind in the store. */
 int agent_note(struct agent *a, const char *kind, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Keeps the reason why the run stops, unless it has one already. Returns 1. */
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* For confirm.h: the second verdict of a node that passed. agent_recorded_confirmation() looks in
  * the store and returns 1 if it finds that verdict, else 0. agent_judge_confirmation() asks the
- * judge, with all baselines. It returns 1, or 0 with the reason in `why` if no verdict came. */
+ * judge, with all baselines. It returns 1, or 0 with the reason in `why` if no verdict came. Both
+ * return -1 if the store fails. */
 int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                                 struct err *err);
 int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                              struct strbuf *why, struct err *err);
 
 bool node_passes(const struct node *n);
-/* Compares by kind of verdict, then by time. Returns a negative number if a is worth less than
- * b. */
+/* Compares by kind of verdict, then by time. Returns a negative number if a is worth less than b, 0
+ * if both are worth the same. */
 int node_cmp(const struct node *a, const struct node *b);
 /* True if prompts of this step may hold the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);
-/* If the best kernel reaches cfg->stop_pct of the roofline, stops the run and returns true. */
-bool near_roofline(struct agent *a);
+/* If the best kernel reaches cfg->stop_pct of the roofline, or if a run without times has a right
+ * kernel, stops the run and returns true. */
+bool goal_reached(struct agent *a);
 
 #endif

@@ -31,7 +31,8 @@ struct line_range {
 };
 VEC_DECL(line_range_vec, struct line_range);
 
-/* Reads the anchors of a planner's reply; returns false with a reason if they do not fit. */
+/* Reads the anchors of a planner's reply, in the order of their lines. Returns false with a reason
+ * if there is none, or if one does not fit the source. */
 bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out,
                    struct strbuf *reason);
 /* True if every change from `before` to `after` is inside an anchor, and every anchor contains a
@@ -40,7 +41,8 @@ bool anchors_check(const char *before, const char *after, const struct anchor_ve
                    struct strbuf *reason);
 /* Appends a planner's reply without the lines that name places. */
 void anchors_strip(const char *reply, struct strbuf *out);
-/* Appends the source with the anchors marked, for the coder, and without the lines `hidden`. */
+/* Appends the source with the anchors marked, for the coder. A note of how many lines are missing
+ * replaces each range of `hidden`. */
 void anchors_mark(const char *source, const struct anchor_vec *anchors,
                   const struct line_range_vec *hidden, struct strbuf *out);
 

@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "memory/memory.h"
 
 static const char *const author_role_names[AUTHOR_ROLES] = {"code", "plan",    "debug",
                                                             "test", "profile", "port"};
@@ -32,6 +33,9 @@ void run_config_init(struct run_config *c)
         .class_prompts = true,
         .anchors = true,
         .baselines = true,
+        .restore = true,
+        .use_memory = true,
+        .memory = "",
         .repairs = -1,
         .profile_delay = -1,
         .regress_allow = 1.25,
@@ -88,6 +92,8 @@ enum ablation {
     ABLATE_CLASS_PROMPTS,
     ABLATE_ANCHORS,
     ABLATE_EXAMPLE,
+    ABLATE_MEMORY,
+    ABLATE_RESTORE,
     ABLATE_DIALECT
 };
 
@@ -112,6 +118,12 @@ static void apply_ablation(struct run_config *c, enum ablation what, int value)
     case ABLATE_EXAMPLE:
         c->zero_shot = !value;
         break;
+    case ABLATE_MEMORY:
+        c->use_memory = value;
+        break;
+    case ABLATE_RESTORE:
+        c->restore = value;
+        break;
     case ABLATE_DIALECT:
         c->strict_dialect = value;
         break;
@@ -130,6 +142,8 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
                 [ABLATE_CLASS_PROMPTS] = {"class-prompts", off_on, 2},
                 [ABLATE_ANCHORS] = {"anchors", off_on, 2},
                 [ABLATE_EXAMPLE] = {"example", off_on, 2},
+                [ABLATE_MEMORY] = {"memory", off_on, 2},
+                [ABLATE_RESTORE] = {"restore", off_on, 2},
                 [ABLATE_DIALECT] = {"dialect", dialect_rules, 2}};
     size_t n = strcspn(setting, "=");
     const char *value = setting[n] ? setting + n + 1 : "";
@@ -146,11 +160,11 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
         apply_ablation(c, (enum ablation)i, v);
         return 0;
     }
-    return err_set(
-        err, ERR_USAGE,
-        "--ablate '%s': the keys are profile, profile-delay, class-prompts, example, "
-        "dialect, anchors, context and select; `hone optimize --help` lists their values",
-        setting);
+    return err_set(err, ERR_USAGE,
+                   "--ablate '%s': the keys are profile, profile-delay, class-prompts, example, "
+                   "dialect, memory, restore, anchors, context and select; `hone optimize --help` "
+                   "lists their values",
+                   setting);
 }
 
 /* ---- the dialect ---------------------------------------------------------------------------- */
@@ -307,6 +321,12 @@ json_t *run_config_to_json(const struct run_config *c)
     if (c->torch_at_end)
         json_object_set_new(j, "torch_at_end", json_true());
     json_object_set_new(j, "dialect_strict", json_boolean(c->strict_dialect));
+    if (!c->restore)
+        json_object_set_new(j, "restore", json_false());
+    if (!c->use_memory)
+        json_object_set_new(j, "use_memory", json_false());
+    if (*c->memory)
+        json_object_set_new(j, "memory", json_loads(c->memory, 0, NULL));
     if (c->ndialects_before)
         json_object_set_new(j, "dialects_before", dialects_json(c));
     if (*c->out)
@@ -370,6 +390,17 @@ static int get_name(struct reader *r, const char *key, const char *const *names,
     return 0;
 }
 
+/* A recording may have any form: an earlier Hone or somebody else may have written it. */
+static const char *read_memory(const json_t *j, struct arena *a)
+{
+    json_t *good = memory_checked(j);
+    char *text = good ? json_dumps(good, JSON_COMPACT) : NULL;
+    const char *kept = arena_strdup(a, text ? text : "");
+    free(text);
+    json_decref(good);
+    return kept;
+}
+
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err)
 {
     struct reader r = {.j = j, .a = a};
@@ -398,6 +429,9 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->rejudge = json_is_true(json_object_get(j, "rejudge"));
     c->baselines = !json_is_false(json_object_get(j, "baselines"));
     c->smoke = json_is_true(json_object_get(j, "smoke"));
+    c->restore = !json_is_false(json_object_get(j, "restore"));
+    c->use_memory = !json_is_false(json_object_get(j, "use_memory"));
+    c->memory = read_memory(json_object_get(j, "memory"), a);
     c->torch_at_end = json_is_true(json_object_get(j, "torch_at_end"));
     c->proposals = (uint32_t)json_integer_value(json_object_get(j, "proposals"));
     c->proposals = MIN(MAX(c->proposals, 1), 64);

@@ -52,7 +52,7 @@ struct run_config {
     const char *arch;     /* "sm_90a" */
     const char *gpu;      /* "h200": the GPU whose roofline is used */
     const char *device;   /* "emu", "cuda"; "" = a GPU if there is one */
-    const char *on;       /* "local", "spool:DIR" */
+    const char *on;       /* where bundles run: "local", "spool:DIR", ... (sched/sched.h) */
     const char *compiler; /* "nvrtc", "nvcc"; "" = whichever is found */
     const char *authors[AUTHOR_ROLES]; /* specs; NULL = the author of "code" */
     enum dialect dialect;
@@ -62,9 +62,14 @@ struct run_config {
     enum profile_mode profile;
     enum context_mode context;
     enum select_mode select;
-    bool class_prompts, anchors, zero_shot, rejudge, baselines;
-    bool smoke;        /* judge candidates at the smoke shapes only, without times */
-    bool torch_at_end; /* time PyTorch only beside the best kernel, when the strategy is done */
+    bool restore;       /* refine: after a slower kernel, go back to the best one */
+    bool class_prompts; /* prompts contain the menu of the task's class */
+    bool anchors;       /* search: the planner names the lines to change (anchors.h) */
+    bool zero_shot;     /* prompts contain no example kernel */
+    bool rejudge;       /* a replay judges the candidates anew and ignores recorded verdicts */
+    bool baselines;     /* time the task's baselines too */
+    bool smoke;         /* judge candidates at the smoke shapes only, without times */
+    bool torch_at_end;  /* time PyTorch only beside the best kernel, when the strategy is done */
     uint64_t seed;
     /* How many steps (refine, reflect), rounds (team) or nodes (search, sample). */
     uint32_t steps;
@@ -72,15 +77,19 @@ struct run_config {
     uint32_t tries;        /* how often to ask for a first kernel */
     int32_t profile_delay; /* the first step that may see counters; -1 = the default of the class */
     double regress_allow;  /* by which factor a kernel after a structural step may be slower ... */
-    uint32_t regress_steps; /* ... and still be the parent, for this many steps */
-    double stop_pct;        /* stop at this share of the roofline; 0 = never */
-    double eps;
-    uint32_t proposals; /* refine: how many moves a step asks for; the cost model picks one */
-    uint32_t n_root, n_child, leaders, wave;
+    uint32_t regress_steps;   /* ... and still be the parent, for this many steps */
+    double stop_pct;          /* stop at this share of the roofline; 0 = never */
+    double eps;               /* search: the probability with which it selects a random leaf */
+    uint32_t proposals;       /* refine: how many moves a step asks for; the cost model picks one */
+    uint32_t n_root, n_child; /* search: limits on children (search.c) */
+    uint32_t leaders;         /* search: how many of the fastest candidates a plan prompt lists */
+    uint32_t wave;            /* search, sample: how many candidates are asked for at once */
     struct budget budget;
     const char *from;      /* source to start from; "" = none */
     const char *from_name; /* where that source came from */
-    const char *out;       /* the folder of the report, in full; "" = hone-out/RUN */
+    bool use_memory;       /* recall lessons of earlier runs, and keep those of this one */
+    const char *memory; /* what was recalled when the run began (memory/memory.h); "" = nothing */
+    const char *out;    /* the folder of the report, in full; "" = hone-out/RUN */
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
@@ -95,6 +104,8 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "example=off                    no example kernel in the prompts\n"     \
     "dialect=strict                 reject kernels of another dialect\n"    \
     "anchors=off                    search: plans in words, not in spans\n" \
+    "memory=off                     without lessons of earlier runs\n"      \
+    "restore=off                    refine: go on from the last kernel\n"   \
     "context=flat                   search: every role sees every node\n"   \
     "select=greedy                  search: always expand the best node"
 /* Fills in the strategy's default for each value that the user did not set. */
@@ -106,9 +117,13 @@ int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool stri
                            struct err *err);
 /* Finds a dialect by its name. */
 int dialect_from_name(const char *name, enum dialect *out, struct err *err);
+/* Returns NULL if a text is not UTF-8. */
 json_t *run_config_to_json(const struct run_config *c);
-/* The configuration as JSON text; the caller frees it. */
+/* The configuration as JSON text; the caller frees it. Returns NULL and sets *err if a text is not
+ * UTF-8. */
 char *run_config_text(const struct run_config *c, struct err *err);
+/* The texts of *c live in the arena. A missing or wrong key is an error, unless older versions did
+ * not write the key. */
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 
 #endif

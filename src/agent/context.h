@@ -1,8 +1,9 @@
 /*
  * context.h - which other candidates a role's prompt mentions (STARK's dynamic context).
  *
- *     plan   sees  the root, the node's children, the fastest nodes (cfg->leaders of them)
- *     code   sees  the root, the node's children, the children of its siblings
+ *     plan   sees  the fastest nodes (cfg->leaders of them), and how the fastest file differs
+ *                  from the node's file
+ *     code   sees  the node's children, the children of its siblings
  *     debug  sees  the root, the node's siblings
  *
  * With `--ablate context=flat` every role sees all candidates. The node that the prompt is about is
@@ -15,6 +16,7 @@
 
 enum context_role { CONTEXT_PLAN, CONTEXT_CODE, CONTEXT_DEBUG };
 
+/* Appends these candidates, a line for each; nothing if there are none. */
 void context_text(const struct agent *a, const struct node *n, enum context_role role,
                   struct strbuf *out);
 

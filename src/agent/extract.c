@@ -190,7 +190,7 @@ static bool apply_edit(struct extract *x, const char *search, const char *replac
             x->reason, sizeof x->reason,
             n ? "edit %u: its SEARCH text occurs %zu times; include enough lines to make it "
                 "unique%s"
-              : "edit %u: its SEARCH text occurs %zu times in the file; copy the lines exactly%s",
+              : "edit %u: its SEARCH text occurs %zu times in the file; copy whole lines exactly%s",
             number, n, near);
         return false;
     }

@@ -19,6 +19,10 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     cfg.depth = o->depth;
     cfg.parent = o->parent;
     cfg.baselines = r->baselines && !o->model ? o->baselines : BASELINES_NONE;
+    if (second) { /* a modelled time says which candidate to judge; the GPU's judge verifies it */
+        cfg.workload = "time";
+        cfg.sanitize = false;
+    }
     int rc = eval_submit(r->of[second], o->task, o->source, o->len, &cfg, ticket, err);
     *ticket = *ticket * 2 + second;
     return rc;

@@ -16,6 +16,7 @@ struct hunk {
 };
 VEC_DECL(hunk_vec, struct hunk);
 
+/* Appends the hunks in order. Texts that differ in very many lines may give one large hunk. */
 void line_diff(const char *before, const char *after, struct hunk_vec *out);
 /* Prints a unified diff with `context` lines around each hunk; the names follow --- and +++. */
 void line_diff_print(const char *before, const char *after, const char *name_a, const char *name_b,

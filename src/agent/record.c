@@ -128,16 +128,23 @@ int record_compare(struct store *s, int64_t run, const struct replay *r, struct 
     static const char *const keys[] = {"parent", "verdict", "source_sha", "role",
                                        "stage",  "kind",    "fate"};
     int differ = 0;
-    if (store_node_list(s, run, &nodes, &a, err) < 0)
+    if (store_node_list(s, run, &nodes, &a, err) < 0) {
+        vec_release(&nodes);
+        arena_release(&a);
         return -1;
+    }
     vec_each (struct node_rec, n, &nodes) {
         const json_t *want = replay_node(r, n->index);
         json_t *got = node_json(n);
-        const char *bad = want ? NULL : "index";
+        const char *bad = NULL;
         for (size_t i = 0; want && !bad && i < ARRAY_LEN(keys); i++)
             if (!json_equal(json_object_get(got, keys[i]), json_object_get(want, keys[i])))
                 bad = keys[i];
-        if (bad) {
+        if (!want) {
+            differ++;
+            strbuf_addf(out, "candidate %llu is not in the recording\n",
+                        (unsigned long long)n->index);
+        } else if (bad) {
             differ++;
             strbuf_addf(out, "candidate %llu differs in \"%s\"\n", (unsigned long long)n->index,
                         bad);

@@ -11,7 +11,8 @@
  * faster only after further moves. So a kernel that is slower by a factor of at most regress_allow
  * may be the parent for regress_steps steps. If none of its children beats the best kernel by then,
  * the best kernel becomes the parent again. Prompts contain the profiler's counters only after a
- * number of steps, the delay, which depends on the class of the task.
+ * number of steps, the delay, which depends on the class of the task. With `--ablate restore=off`
+ * the parent of a step is the last kernel that passed, however slow it is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
     struct node *repaired = NULL;
     struct strbuf context = STRBUF_INIT(64 << 10);
     struct writing w;
-    if (lead->node) {
+    if (lead->node && a->cfg->restore) {
         strbuf_adds(&context,
                     "The file below is a structural change that is not yet as fast as the "
                     "best kernel; make it faster than the best. The best so far: ");
@@ -102,6 +103,12 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
     struct node *result = repaired ? repaired : n;
     if (agent_add_idea(a, n, result, parent, err) < 0)
         return -1;
+    if (!a->cfg->restore && node_passes(result))
+        *lead = (struct lead){result, UINT32_MAX};
+    if (!a->cfg->restore)
+        return node_passes(result) && result != a->best
+                   ? agent_set_fate(a, result, "regression", err)
+                   : 0;
     if (a->best != before) { /* this step made the best kernel */
         *lead = (struct lead){NULL, 0};
         return 0;
@@ -132,7 +139,7 @@ static int run_refine(struct agent *a, struct err *err)
     if (!first)
         return agent_stop(a, "no first kernel passed in %u tries", a->cfg->tries);
     for (a->step = 1; a->step <= a->cfg->steps && rc == 0; a->step++) {
-        if (near_roofline(a))
+        if (goal_reached(a))
             return 1;
         rc = one_step(a, &lead, err);
     }

@@ -43,8 +43,8 @@ static int diagnose(struct agent *a, const struct situation *s, char **out, stru
     return rc;
 }
 
-/* Without a diagnosis in between, the edit of a simple error comes sooner. If that edit fails, the
- * next one follows a diagnosis. */
+/* Asks for an edit of a failed candidate; *out is the new candidate. An edit follows a diagnosis,
+ * but the first edit of a simple error needs none. */
 static int repair_once(struct agent *a, struct node *failed, struct strbuf *earlier,
                        struct node **out, struct err *err)
 {

@@ -20,6 +20,7 @@ enum {
     MAX_LEDGER = 1500,
     MAX_CONTEXT = 8000,
     MAX_ADVICE = 2500,
+    MAX_MEMORY = 800,
 };
 
 /* ---- texts ---------------------------------------------------------------------------------- */
@@ -213,7 +214,7 @@ static int make_marked(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Must be made before {{changes}}. */
+/* This slot must be made before {{changes}}, because it fills m->changes. */
 static int make_shown(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = shown_file_next(&m->a->shown, m->role, source_of(m), &m->changes);
@@ -251,6 +252,15 @@ static int make_ledger(struct making *m, struct strbuf *out, struct err *err)
 {
     vec_each (struct idea, i, &m->a->ideas)
         say_idea(m->a, i, out);
+    return 0;
+}
+
+/* The lessons of earlier runs on similar tasks. */
+static int make_memory(struct making *m, struct strbuf *out, struct err *err)
+{
+    const json_t *lines = json_object_get(m->a->memory, "lines");
+    for (size_t i = 0; i < json_array_size(lines); i++)
+        strbuf_addf(out, "- %s\n", json_string_value(json_array_get(lines, i)));
     return 0;
 }
 
@@ -310,6 +320,7 @@ static const struct slot_maker {
     {"changes", make_changes, MAX_SOURCE},
     {"feedback", make_feedback, MAX_FEEDBACK},
     {"ledger", make_ledger, MAX_LEDGER},
+    {"memory", make_memory, MAX_MEMORY},
     {"stage", make_stage, 0},
     {"advice", make_advice, MAX_ADVICE},
     {"context", make_context, MAX_CONTEXT},
@@ -372,6 +383,8 @@ static json_t *make_facts(struct agent *a, const char *role, const struct situat
     json_object_set_new(j, "seed", json_integer((json_int_t)a->cfg->seed));
     if (s->blind)
         return j;
+    if (json_object_get(a->memory, "points"))
+        json_object_set(j, "memory", json_object_get(a->memory, "points"));
     if (s->node)
         json_object_set_new(j, "node", node_facts(a, s->node, s->step, true));
     if (a->best)

@@ -22,16 +22,16 @@ struct situation {
     const char *advice;  /* plan or diagnosis; NULL = none */
     const char *context; /* other candidates, as the strategy chose them; NULL = none */
     const char *earlier; /* earlier attempts to repair this failure; NULL = none */
-    const struct anchor_vec *anchors;
+    const struct anchor_vec *anchors; /* the places that may change; NULL = the whole file */
     bool blind;        /* the tester: neither prompt nor author facts mention a candidate */
     const char *given; /* the file that the porter must port; NULL = none */
 };
 
-/* Fills `q` for a role that answers in words. */
+/* Fills `q` for a role that answers in words. The caller releases `q`, also after an error. */
 int role_ask(struct agent *a, struct ask *q, enum author_role author, const char *role,
              const char *template, const struct situation *s, double temperature, struct err *err);
 
-/* A role that answers with a file or edits. */
+/* An author call whose reply is a file or edits. */
 struct writing {
     struct ask ask;
     struct node *parent; /* the parent of the new node; edits apply to its source */
@@ -46,10 +46,12 @@ struct writing {
     const char *detector;
 };
 
+/* Fills `w` for a role that answers with a file or edits. */
 int role_write(struct agent *a, struct writing *w, enum author_role author, const char *role,
                const char *template, const struct situation *s, struct node *parent,
                double temperature, struct err *err);
-/* Asks for all writings, grows a node from each, and has the node judged, or refuses it. */
+/* Asks for all writings and sets out[i] to a new node for w[i]. Has the node judged, or gives it a
+ * verdict that says why the reply was refused. Returns 0, 1 if the run must stop, or -1. */
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err);
 void writing_release(struct writing *w);

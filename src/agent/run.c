@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/util.h"
+#include "memory/memory.h"
 #include "prompt/say.h"
 #include "source/dialect.h"
 #include "sys/hash.h"
@@ -46,6 +47,7 @@ int agent_open(struct agent **out, const struct agent_setup *in, struct err *err
     a->started_ns = now_ns();
     strbuf_init(&a->stop, 1024);
     strbuf_init(&a->unconfirmed, 1024);
+    a->memory = *a->cfg->memory ? json_loads(a->cfg->memory, 0, NULL) : NULL;
     *out = a;
     return 0;
 }
@@ -72,6 +74,7 @@ void agent_close(struct agent *a)
     strbuf_release(&a->stop);
     strbuf_release(&a->unconfirmed);
     task_free(a->extended);
+    json_decref(a->memory);
     free(a);
 }
 
@@ -789,9 +792,13 @@ bool profile_allowed(const struct agent *a, uint32_t step)
     }
 }
 
-bool near_roofline(struct agent *a)
+bool goal_reached(struct agent *a)
 {
     double pct = 0;
+    if (a->best && a->cfg->smoke) {
+        agent_stop(a, "candidate %llu is right (--smoke)", (unsigned long long)a->best->index);
+        return true;
+    }
     if (a->best)
         verdict_roofline(&a->best->verdict, &pct); /* pct is the percentage of the worst shape */
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
@@ -800,13 +807,42 @@ bool near_roofline(struct agent *a)
     return true;
 }
 
+/* Keeps what this run found out for later runs. If that fails, the run is none the worse. */
+static void learn(struct agent *a)
+{
+    const char *author = author_spec(a->in.authors[AUTHOR_CODE]);
+    VEC(struct memory_outcome) all = VEC_INIT;
+    struct memory_run run = {.name = a->in.run_name ? a->in.run_name : "run",
+                             .task = a->in.task,
+                             .gpu = a->cfg->gpu,
+                             .books = str_starts(author, "playbook:") ? author + 9 : NULL};
+    struct err err = ERR_INIT;
+    if (!a->cfg->use_memory || str_starts(author, "replay:") || !a->best)
+        return;
+    run.measured = !a->best->verdict.time_is_model;
+    vec_each (struct node *, n, &a->nodes)
+        if ((*n)->judged)
+            *vec_push(&all) =
+                (struct memory_outcome){.kind = (*n)->kind,
+                                        .move = (*n)->move,
+                                        .time_ns = node_passes(*n) ? (*n)->verdict.time_ns : 0,
+                                        .gain = -1};
+    vec_each (struct idea, i, &a->ideas)
+        if (str_eq(i->outcome, "failed") || i->gain > 0)
+            *vec_push(&all) =
+                (struct memory_outcome){.kind = i->kind, .move = i->text, .gain = i->gain};
+    if (memory_learn(a->in.store, &run, all.items, all.n, &err) < 0)
+        log_warn("agent", "nothing is kept for later runs: %s", err.msg);
+    vec_release(&all);
+}
+
 int agent_run(struct agent *a, struct err *err)
 {
     const struct strategy *s = strategy_find(a->cfg->strategy);
     if (!s)
         return err_set(err, ERR_INPUT, "there is no strategy '%s'", a->cfg->strategy);
     int rc = s->run(a, err);
-    const char *state = a->failed ? "failed" : rc == 1 && !near_roofline(a) ? "stopped" : "done";
+    const char *state = a->failed ? "failed" : rc == 1 && !goal_reached(a) ? "stopped" : "done";
     int cut = rc < 0 ? -1 : agent_confirm(a, err);
     if (cut < 0) {
         store_run_end(a->in.store, a->in.run, "failed", err ? err->msg : "", NULL);
@@ -816,6 +852,7 @@ int agent_run(struct agent *a, struct err *err)
         rc = 1;
         state = "stopped";
     }
+    learn(a);
     struct strbuf reason = STRBUF_INIT(4096);
     strbuf_addf(&reason, "%s%s%s", a->stop.buf, a->stop.len && a->unconfirmed.len ? "; " : "",
                 a->unconfirmed.buf);

@@ -16,6 +16,10 @@ static int run_sample(struct agent *a, struct err *err)
     struct node **nodes = xcalloc(wave, sizeof *nodes);
     int rc = 0;
     for (uint32_t done = 0; done < a->cfg->steps && rc == 0;) {
+        if (a->cfg->smoke && goal_reached(a)) {
+            rc = 1;
+            break;
+        }
         uint32_t n = MIN(wave, a->cfg->steps - done), made = 0;
         struct situation s = {.step = 0};
         for (; made < n && rc == 0; made += rc == 0)
@@ -37,6 +41,8 @@ static int run_reflect(struct agent *a, struct err *err)
     struct node *last = NULL;
     int rc = 0;
     for (a->step = 0; a->step < a->cfg->steps && rc == 0; a->step++) {
+        if (a->cfg->smoke && goal_reached(a))
+            return 1;
         struct writing w;
         struct node *n = NULL;
         bool edit = last && last->source[0];

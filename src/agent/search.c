@@ -111,7 +111,7 @@ static int ask_plan(struct agent *a, struct expansion *x, struct err *err)
 
 /* Reads the plan's anchors. If they do not fit, the coder works without anchors, and an event
  * says so. */
-static int ground(struct agent *a, struct expansion *x, struct err *err)
+static int read_anchors(struct agent *a, struct expansion *x, struct err *err)
 {
     struct strbuf reason = STRBUF_INIT(512);
     int rc = 0;
@@ -142,7 +142,7 @@ static int write_child(struct agent *a, struct expansion *x, struct writing *w, 
     return rc;
 }
 
-static int plans(struct agent *a, struct expansion *x, size_t n, struct err *err)
+static int ask_plans(struct agent *a, struct expansion *x, size_t n, struct err *err)
 {
     struct ask *asks = xcalloc(n, sizeof *asks);
     size_t *which = xcalloc(n, sizeof *which), np = 0;
@@ -159,7 +159,7 @@ static int plans(struct agent *a, struct expansion *x, size_t n, struct err *err
     for (size_t k = 0; k < np; k++) {
         x[which[k]].plan = asks[k];
         if (rc == 0)
-            rc = ground(a, &x[which[k]], err);
+            rc = read_anchors(a, &x[which[k]], err);
     }
     free(asks);
     free(which);
@@ -199,7 +199,7 @@ static int expand(struct agent *a, struct expansion *x, size_t n, const struct n
     struct writing *w = xcalloc(n, sizeof *w);
     struct node **out = xcalloc(n, sizeof *out);
     size_t made = 0;
-    int rc = plans(a, x, n, err);
+    int rc = ask_plans(a, x, n, err);
     for (; made < n && rc == 0; made += rc == 0)
         rc = write_child(a, &x[made], &w[made], err);
     if (rc == 0)
@@ -243,7 +243,7 @@ static int run_search(struct agent *a, struct err *err)
     struct node *root;
     int rc = plant_root(a, &root, err);
     while (rc == 0 && a->nodes.n < a->cfg->steps) {
-        if (near_roofline(a))
+        if (goal_reached(a))
             return 1;
         size_t want = MIN(MAX(a->cfg->wave, 1), a->cfg->steps - a->nodes.n), n = 0;
         struct expansion *x = xcalloc(want, sizeof *x);

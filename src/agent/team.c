@@ -140,7 +140,7 @@ static int run_team(struct agent *a, struct err *err)
         return agent_stop(a, "the kernel to start from does not pass the judge");
     rc = test_base(a, &base, err);
     for (a->step = 1; a->step <= a->cfg->steps && rc == 0; a->step++) {
-        if (near_roofline(a))
+        if (goal_reached(a))
             return 1;
         rc = one_round(a, err);
     }

@@ -11,8 +11,8 @@
 
 /* Ends with NULL. */
 static const struct author_ops *const author_table[] = {
-    &author_openai, &author_anthropic, &author_exec, &author_mailbox,
-    &author_replay, &author_playbook,  NULL,
+    &author_openai, &author_anthropic, &author_exec,  &author_mailbox,
+    &author_replay, &author_playbook,  &author_noisy, NULL,
 };
 
 const struct author_ops *author_nth(size_t i)

@@ -82,6 +82,8 @@ struct author_reply {
 
 /* The author number i of all there are; NULL past the last. */
 const struct author_ops *author_nth(size_t i);
+/* `spec` is "SCHEME:ARGUMENT", such as "openai:gpt-5". `cfg` may be NULL, for all defaults. Fails
+ * if there is no such author, or if it cannot be used (no key, no such file). */
 int author_open(struct author **out, const char *spec, const struct author_config *cfg,
                 struct err *err);
 void author_close(struct author *a);
@@ -94,6 +96,8 @@ const char *author_model(const struct author *a);
  * pool must outlive the author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
+/* Begins a call. It copies the request. Free the call with author_call_free(), before
+ * author_close(). */
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
 /* A text with which a later process can continue this call ("0007" in a mailbox); "" if none can.
@@ -148,7 +152,7 @@ struct author_ops {
 };
 
 extern const struct author_ops author_openai, author_anthropic, author_exec, author_mailbox,
-    author_replay, author_playbook;
+    author_replay, author_playbook, author_noisy;
 
 void author_succeed(struct author_call *c, const char *finish);
 void author_fail(struct author_call *c, enum err_kind kind, const char *fmt, ...)

@@ -1,8 +1,9 @@
 /*
  * budget.h - the limits on what a run may spend, and the prices of tokens.
  *
- * Prices come from the embedded prompts/prices.json. The user's file, $HONE_PRICES or else
- * ~/.config/hone/prices.json, overrides the prices of single models. The cost of a model without a
+ * Prices come from the embedded prompts/prices.json. The user's file is $HONE_PRICES,
+ * else $XDG_CONFIG_HOME/hone/prices.json, else ~/.config/hone/prices.json. Its entries are patterns
+ * of model names; they come before the embedded ones. The cost of a model without a
  * price is "unknown", never zero; a run with a money budget refuses such a model before it starts.
  */
 #ifndef AUTHOR_BUDGET_H
@@ -22,9 +23,10 @@ struct price {
 struct prices;
 int prices_load(struct prices **out, struct err *err);
 void prices_free(struct prices *p);
-/* Returns false if no entry matches. The price of a playbook, replay, exec or mailbox author is
- * 0. */
+/* Returns false if no entry matches. The price is 0 for every author but openai and
+ * anthropic. */
 bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
+/* Returns US dollars. `in` counts all tokens of the prompt, `cached` and `cache_write` included. */
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,
                 uint64_t out);
 
@@ -46,8 +48,8 @@ struct spent {
 
 /* True if a limit is used up; `why` (may be NULL) then says which one. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
-/* Appends how much of each limit is spent: "tokens 12k of 200k, $0.31 of $2.00". A run shows it in
- * its line of progress. */
+/* Appends how much of each limit is spent: "12k/200k tokens, $0.31/$2.00". A run shows it in its
+ * line of progress. */
 void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out);
 
 #endif

@@ -43,7 +43,7 @@ static int open_mailbox(struct author *a, const char *arg, struct err *err)
     return 0;
 }
 
-/* An empty mailbox goes, so that a run that was refused leaves nothing behind. */
+/* Removes an empty mailbox, so that a run that was refused leaves nothing behind. */
 static void close_mailbox(struct author *a)
 {
     rmdir(a->priv);

@@ -232,7 +232,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* The server has too much to do. All processes that use it wait, and not each of them finds out. */
+/* The server has too much to do. All processes that use it wait, so that not each of them must find
+ * out by itself. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;

@@ -50,8 +50,9 @@ enum turn_answer {
  * the budget pays only for a shorter reply, `most` becomes smaller. */
 enum turn_answer turn_take(struct turn *t, const struct turn_rules *r, uint64_t prompt,
                            uint32_t *most, struct strbuf *why);
+/* Call it when the headers have come. Only the first call for a request counts. */
 void turn_answered(struct turn *t, const struct turn_rules *r, const struct http_transfer *http);
-/* `used` NULL: the answer is not known. */
+/* Ends the turn. `used` is NULL if no answer came: then nothing is charged to the budget. */
 void turn_end(struct turn *t, const struct turn_rules *r, const struct turn_used *used);
 
 /* The pause that an answer asks for, in seconds; -1 = none. */

@@ -16,6 +16,7 @@
 #include "cmd/commands.h"
 #include "cmd/optimize_run.h"
 #include "eval/eval.h"
+#include "sched/sched.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
 #include "sys/interrupt.h"
@@ -45,6 +46,8 @@ struct live {
     unsigned done;
     struct strbuf names; /* of the running tasks */
     VEC(uint64_t) running;
+    struct sched *place; /* the workers that all tasks share; NULL = none */
+    struct strbuf *stop; /* why the campaign stops */
 };
 
 static void on_started(void *ctx, const struct entry_rec *e)
@@ -92,18 +95,25 @@ static void on_ended(void *ctx, const struct entry_rec *e)
     arena_release(&a);
 }
 
-static void on_tick(void *ctx, unsigned running, unsigned waiting)
+static int on_tick(void *ctx, unsigned running, unsigned waiting)
 {
     struct live *l = ctx;
+    struct err err = ERR_INIT;
+    if (l->place && sched_tend(l->place, &err) < 0) {
+        strbuf_adds(l->stop, err.msg);
+        return -1;
+    }
     if (l->b->quiet)
-        return;
+        return 0;
     progress_show(&l->p, "%.0f s, %u done, %u waiting, %u running:%.100s",
                   (double)(now_ns() - l->begun_ns) / 1e9, l->done, waiting, running, l->names.buf);
+    return 0;
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* The GPU that candidates run on: "NVIDIA H200"; "" on the emulator and for a spool. */
+/* The GPU that candidates run on: "NVIDIA H200"; "" on the emulator, and if they run elsewhere than
+ * on this machine. */
 static const char *gpu_model(const struct campaign_config *c, struct arena *a)
 {
     struct gpu_probe g = {.n = 0};
@@ -220,6 +230,7 @@ static int resume(struct bench *b, struct store *s, struct campaign_rec *out, st
         was.device = now->device;
     if (*now->on)
         was.on = now->on;
+    was.proposals = now->proposals ? now->proposals : was.proposals;
     was.jobs = now->jobs ? now->jobs : was.jobs;
     was.budget.tokens = now->budget.tokens ? now->budget.tokens : was.budget.tokens;
     was.budget.usd = now->budget.usd > 0 ? now->budget.usd : was.budget.usd;
@@ -332,13 +343,20 @@ static int carry_out(struct bench *b, struct store *s, const struct campaign_rec
         .retry = b->retry,
         .extra = extra,
         .watch = {.started = on_started, .ended = on_ended, .tick = on_tick, .ctx = &l},
+        .stop = STRBUF_INIT(4096),
     };
+    l.stop = &r.stop;
     progress_init(&l.p, stderr);
     if (!b->quiet)
         progress_say(&l.p, "campaign %s: %llu tasks, %llu at a time", c->name,
                      (unsigned long long)c->entries, (unsigned long long)b->config.jobs);
-    int rc = campaign_run(&r, err);
+    int rc = b->import_only
+                 ? 0
+                 : sched_share(&l.place, b->config.on, str_eq(b->config.device, "emu"), err);
+    if (rc == 0)
+        rc = campaign_run(&r, err);
     progress_end(&l.p);
+    sched_close(l.place);
     if (rc == 1)
         fprintf(stderr, "hone: stopped: %s; `hone bench --resume %s` goes on\n", r.stop.buf,
                 c->name);
@@ -394,19 +412,24 @@ static int run(int argc, const char **argv)
                                  .compiler = "",
                                  .gpu_model = ""}};
     struct campaign_config *c = &b.config;
+    char arch[16];
     const struct option opts[] = {
         OPT_STR('s', "strategy", &c->strategy, "NAME",
                 "refine (default), team, search, sample or reflect"),
         OPT_STR('a', "author", &c->author, "WHO",
-                "who writes, as for `hone optimize` (default: HONE_AUTHOR,\n"
-                "else playbook)"),
+                "who writes, as for `hone optimize`, but not mailbox or replay\n"
+                "(default: HONE_AUTHOR, else playbook)"),
         OPT_STR(0, "dialect", &c->dialect, "NAME", "cute (default) or cuda"),
-        OPT_POS_UINT('n', "steps", &c->steps, "N", "steps, rounds or nodes of each task"),
+        OPT_POS_UINT('n', "steps", &c->steps, "N",
+                     "steps of each task (default 10); team: rounds (5); search: nodes (30)"),
+        OPT_POS_UINT(0, "proposals", &c->proposals, "N",
+                     "moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
+                     "of the emulator on a GPU machine"),
         OPT_POS_UINT(0, "seed", &c->seed, "N", "seed of each run (default 1)"),
         OPT_POS_UINT('j', "jobs", &c->jobs, "N", "how many tasks at a time (default 1)"),
         OPT_FLAG(0, "smoke", &b.smoke, "only the smoke shapes, no times: which tasks pass?"),
         OPT_STR(0, "resume", &b.resume, "CAMPAIGN",
-                "go on with a campaign: its name, or `last`. New budgets, --jobs,\n"
+                "go on with a campaign: its name, or `last`. New budgets, --jobs, --proposals,\n"
                 "--device and --on replace the old ones; the rest stays"),
         OPT_FLAG(0, "retry", &b.retry, "--resume: try tasks again that failed"),
         OPT_FLAG(0, "import-only", &b.import_only,
@@ -419,7 +442,8 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
                      "tokens of prompts and replies together; tasks side by side do\n"
                      "not overdraw them"),
-        OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD", "money (prices.json), likewise"),
+        OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD",
+                     "money, by the prices of the file HONE_PRICES, likewise"),
         OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N", "how many candidates are judged"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
                      "wall time of this call: 9m. Then Hone stops; --resume goes on"),
@@ -427,9 +451,11 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "device", &c->device, "DEV",
                 "emu, cuda, cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &c->on, "PLACE",
-                "local (default), local:all, slurm, spool:DIR; see docs/scale.md"),
-        OPT_STR(0, "gpu", &c->gpu, "NAME", "the GPU the emulator models (default h200)"),
-        OPT_STR(0, "arch", &c->arch, "ARCH", "default sm_90a"),
+                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
+                "see docs/scale.md"),
+        OPT_STR(0, "gpu", &c->gpu, "NAME",
+                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
+        OPT_STR(0, "arch", &c->arch, "ARCH", "architecture to compile for (default: the device's)"),
         OPT_STR(0, "compiler", &c->compiler, "NAME", "nvrtc or nvcc"),
         OPT_FLAG(0, "skip-baselines", &b.no_baselines, "leave the tasks' own baselines out"),
         OPT_GROUP("Output"),
@@ -454,10 +480,11 @@ static int run(int argc, const char **argv)
                  "kernel, its ratio to the fastest PyTorch baseline with the interval, and the\n"
                  "geometric means. Failures stay in the table and count as 1.00x.\n"
                  "\n"
-                 "SUITE is a built-in suite or a file with one task in each line. DIR holds\n"
-                 "PyTorch files or task folders. FILE is a PyTorch file, FILE.py[:NAME]. Hone\n"
-                 "imports PyTorch files first. PyTorch is timed only beside each task's best\n"
-                 "kernel. docs/bench.md has the details.\n"
+                 "SUITE is a built-in suite (astra3, classics, cutegen19, cutegen_v1) or a file\n"
+                 "with one task in each line. DIR holds PyTorch files or task folders.\n"
+                 "FILE is a PyTorch file, FILE.py[:NAME]. Hone imports PyTorch files first.\n"
+                 "PyTorch is timed only beside each task's best kernel. docs/bench.md has the\n"
+                 "details.\n"
                  "\n"
                  "Exit status: 0 if every task passes, 1 if one does not or is not done yet.",
         .example = "hone bench softmax layernorm --device emu --steps 1 --jobs 2\n"
@@ -486,6 +513,11 @@ static int run(int argc, const char **argv)
         rc = bench_work(&w);
     } else if (b.resume ? argc > 0 : argc == 0) {
         rc = cmd_usage(&spec, "give a SUITE, DIR, FILE or TASK, or --resume CAMPAIGN");
+    } else if (b.resume &&
+               (c->steps || c->author || b.smoke || b.no_baselines || *c->gpu || *c->arch ||
+                *c->compiler || !str_eq(c->strategy, "refine") || !str_eq(c->dialect, "cute"))) {
+        rc = cmd_usage(&spec, "a campaign keeps its strategy, author, dialect, steps, --smoke, "
+                              "--skip-baselines, --gpu, --arch and --compiler: leave them out");
     } else if ((b.retry || b.other_gpu) && !b.resume) {
         rc = cmd_usage(&spec, "--retry and --other-gpu need --resume");
     } else {
@@ -496,6 +528,11 @@ static int run(int argc, const char **argv)
         c->baselines = !b.no_baselines;
         if (!b.resume && !c->jobs)
             c->jobs = 1;
+        struct eval_options o = {.device = *c->device ? c->device : NULL,
+                                 .on = !*c->on || str_eq(c->on, "local") ? NULL : c->on,
+                                 .gpu = *c->gpu ? c->gpu : NULL};
+        if (!b.resume && !*c->arch && evaluator_arch(&o, arch, NULL) == 0)
+            c->arch = arch;
         rc = run_campaign(&b);
     }
     vec_release(&b.operands);

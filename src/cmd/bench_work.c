@@ -159,7 +159,8 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
         c->profile = PROFILE_ALWAYS;
     if (!strategy_find(k->strategy))
         return err_set(err, ERR_INPUT, "this Hone has no strategy '%s'", k->strategy);
-    c->proposals = 0;
+    c->proposals = (uint32_t)k->proposals;
+    c->use_memory = false; /* else a row would depend on which tasks ended before it began */
     c->authors[AUTHOR_CODE] = k->author;
     c->task = p->entry.label;
     c->gpu = *k->gpu ? k->gpu : c->gpu;

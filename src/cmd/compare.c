@@ -143,12 +143,14 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "device", &r.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &r.options.on, "PLACE",
-                "local (default), local:all, slurm, spool:DIR; see docs/scale.md"),
-        OPT_STR(0, "gpu", &r.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
+                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
+                "see docs/scale.md"),
+        OPT_STR(0, "gpu", &r.options.gpu, "NAME",
+                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
         OPT_STR(0, "arch", &r.options.arch, "ARCH",
                 "architecture to compile for (default: the device's)"),
         OPT_POS_UINT(0, "seed", &r.config.seed, "N",
-                     "use the data and held-out shapes of this seed"),
+                     "seed of the data and held-out shapes (default: random)"),
         OPT_POS_TIME(0, "measure-time", &r.config.measure_ns, "TIME",
                      "how long to time calls (default 2s)"),
         OPT_GROUP("Output"),
@@ -160,13 +162,21 @@ static int run(int argc, const char **argv)
                  "hone compare [options] TASK A.cu B.cu",
         .about =
             "Shows two kernels side by side: their verdicts, and their times shape by shape. Two\n"
-            "candidates of runs (default: the best one; RUN may be `last`) have been judged\n"
-            "before, each in its own job. Two files are judged now, in one job.\n"
+            "candidates of runs (default: the best one) have been judged before, each in its own\n"
+            "job, so they get no ratio. Two files are judged now, in one job. A number alone is\n"
+            "the number of a run: write last:2 for candidate 2 of the last run.\n"
             "Exit status: 0 both pass, 1 one does not, 3 they could not be judged.",
         .example = "hone compare last:0 last:best\nhone compare softmax mine.cu other.cu",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
+    if (argc == 2 && (str_ends(argv[0], ".cu") || str_ends(argv[1], ".cu")))
+        return cmd_usage(&spec, "two files need their TASK first: hone compare TASK %s %s", argv[0],
+                         argv[1]);
+    if (argc == 2 && (r.options.device || r.options.on || r.options.gpu || r.options.arch ||
+                      r.config.seed || r.config.measure_ns))
+        return cmd_usage(&spec, "two candidates have been judged before: --device, --on, --gpu, "
+                                "--arch, --seed and --measure-time are for two files");
     if (argc == 2)
         return compare_candidates(&r, argv);
     if (argc != 3)

@@ -66,7 +66,7 @@ static int run(int argc, const char **argv)
         .usage = "hone diff [options] RUN A [B]",
         .about = "Shows what changed from candidate A to candidate B; without B, from A's parent\n"
                  "to A. Candidates are numbers, or `best`.",
-        .example = "hone diff last best",
+        .example = "hone diff last 0 best",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);

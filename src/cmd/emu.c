@@ -69,18 +69,19 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU whose time is modelled (default h200)"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH",
                 "architecture to compile for (default: that of --gpu)"),
-        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data and of the order of warps"),
+        OPT_POS_UINT(0, "seed", &j.config.seed, "N",
+                     "seed of the data and of the order of warps (default: random)"),
         OPT_FLAG(0, "annotate", &shown.annotate,
                  "print the source with counters and findings per line"),
         OPT_STR(0, "ptx", &bare.ptx, "FILE", "run a PTX file instead of a task and a kernel"),
-        OPT_STR(0, "job", &bare.job, "JSON",
-                "buffers and launches of the PTX file (docs/emulator.md)"),
+        OPT_STR(0, "job", &bare.job, "FILE",
+                "JSON: the buffers and launches of the PTX file (docs/emulator.md)"),
         OPT_FLAG(0, "no-sanitize", &no_sanitize, "faster: no sanitizer"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone emu [options] TASK KERNEL.cu | hone emu [options] --ptx FILE --job JSON",
+        .usage = "hone emu [options] TASK KERNEL.cu | hone emu [options] --ptx FILE --job FILE",
         .about =
             "Runs a kernel on the emulator, without a GPU. Shows what is wrong with it and where,\n"
             "and what it did: instructions, memory traffic, conflicts, a modelled time.",

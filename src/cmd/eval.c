@@ -28,17 +28,20 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "device", &j.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &j.options.on, "PLACE",
-                "local (default), local:all, slurm, spool:DIR; see docs/scale.md"),
-        OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
+                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
+                "see docs/scale.md"),
+        OPT_STR(0, "gpu", &j.options.gpu, "NAME",
+                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH",
                 "architecture to compile for (default: the device's)"),
         OPT_STR(0, "compiler", &j.options.compiler, "NAME",
                 "nvrtc or nvcc (default: nvrtc if it is there)"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N",
-                     "use the data and held-out shapes of this seed"),
+                     "seed of the data and held-out shapes (default: random)"),
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "run only workload W: smoke:0, or its number"),
-        OPT_STRS(0, "against", &against, "FILE", "another kernel as a baseline"),
+                "run only W of `hone task show`: smoke:0, time:1, all of time, or smoke:0,smoke:1"),
+        OPT_STRS(0, "against", &against, "FILE",
+                 "another kernel as a baseline; may be given several times"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
                      "how long to time calls (default 2s)"),
         OPT_POS_TIME(
@@ -60,7 +63,7 @@ static int run(int argc, const char **argv)
             "Evaluates one kernel: compiles it, runs it under the sanitizer, compares it with the\n"
             "oracle on listed and held-out shapes, times it against baselines.\n"
             "Exit status: 0 it passes, 1 it does not, 3 it could not be judged.",
-        .example = "hone eval softmax kernels/softmax.cute.cu",
+        .example = "hone eval softmax my_softmax.cu",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);

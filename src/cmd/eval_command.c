@@ -69,10 +69,13 @@ int eval_command_run(const struct eval_command *j)
     struct strbuf source = STRBUF_INIT(CMD_MAX_SOURCE);
     struct evaluator *e = NULL;
     struct verdict v;
-    struct task *t = cmd_load_task(j->task);
+    int rc = 0;
+    if (str_ends(j->task, ".cu"))
+        rc = err_set(&err, ERR_USAGE, "'%s' is not a task; did you mean `%s %s`?", j->task, j->file,
+                     j->task);
+    struct task *t = rc < 0 ? NULL : cmd_load_task(j->task);
     if (!t)
-        return HONE_ENV;
-    int rc;
+        return rc < 0 ? cmd_fail(&err) : HONE_ENV;
     if ((j->config.workload && cases_check_workload(t, j->config.workload, &err) < 0) ||
         cmd_read_source(j->file, &source, &err) < 0 || evaluator_open(&e, &j->options, &err) < 0 ||
         eval_command_evaluate(e, t, &source, &j->config, &v, &err) < 0) {

@@ -19,10 +19,11 @@ struct eval_command {
 
 /* Returns the exit status: 0 the kernel passes, 1 it does not, 3 it could not be judged. */
 int eval_command_run(const struct eval_command *j);
-/* Evaluates the source and shows a line of progress while it waits. */
+/* Evaluates the source and shows a line of progress while it waits. After 0 the caller releases the
+ * verdict; -1 means that it could not be judged. */
 int eval_command_evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
                           const struct eval_config *cfg, struct verdict *v, struct err *err);
-/* Loads a task by name or path; prints its problems to stderr. */
+/* Loads a task by name or path. Returns NULL after it printed the task's problems to stderr. */
 struct task *cmd_load_task(const char *name);
 
 #endif

@@ -115,6 +115,8 @@ static int judge_evidence(struct evidence *e, const struct request *r, struct er
     struct err why = ERR_INIT;
     if (!e->has_verdict)
         err_set(&why, ERR_INPUT, "it has no verdict");
+    else if (r->unverified && r->arch && !str_eq(r->arch, e->verdict.arch))
+        err_set(&why, ERR_INPUT, "its verdict is for %s, not for %s", e->verdict.arch, r->arch);
     else if (evidence_check(e, &e->verdict, &why) == 0)
         return 0;
     if (!r->unverified)
@@ -160,7 +162,8 @@ static int compile_kernel(struct kernel *k, const struct request *r, struct err 
                                  .name = "kernel.cu",
                                  .arch = r->arch ? r->arch : arch,
                                  .kernels = kernels,
-                                 .nkernels = n};
+                                 .nkernels = n,
+                                 .no_lines = true};
     if (compile_run(r->compiler, &rq, &k->code, err) < 0)
         goto out;
     if (!k->code.ok)

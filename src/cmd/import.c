@@ -116,10 +116,11 @@ static bool print_table_line(const struct import_report *r, const char *file, in
     if (rc == 0)
         printf("%s\t%.1f\t%zu\t%.1e\t%.2f\t%s\t\n", r->name, r->seconds, r->axes, r->largest,
                r->rounding,
-               r->accepts_wrong ? "degenerate"
-               : r->is_ill      ? "ill-conditioned"
-               : r->few_runs    ? "few runs"
-                                : "");
+               r->accepts_wrong  ? "degenerate"
+               : r->is_ill       ? "ill-conditioned"
+               : r->needs_python ? "needs PyTorch"
+               : r->few_runs     ? "few runs"
+                                 : "");
     else
         printf("%s\t%.1f\t\t\t\t\t%s\n", r->name ? r->name : file, r->seconds, err->msg);
     fflush(stdout);

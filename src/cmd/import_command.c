@@ -31,16 +31,11 @@ int cmd_read_precision(const char *word, enum import_precision *out, struct err 
     return err_set(err, ERR_USAGE, "--precision %s: give torch, fp32 or tf32", word);
 }
 
-void cmd_print_import(FILE *f, const struct import_report *r)
+/* Notes on the task for the user, whether it is imported now or was before. */
+static void print_notes(FILE *f, const struct import_report *r)
 {
     size_t i;
     json_t *note;
-    fprintf(f, "%s: %zu free size%s\n", r->dir, r->axes, r->axes == 1 ? "" : "s");
-    if (r->compared)
-        fprintf(f, "  agrees with PyTorch in double: largest difference %.2g\n", r->largest);
-    else
-        fputs("  not compared with PyTorch: the trace is a recorded one\n", f);
-    fprintf(f, "  with random rounding, the largest error is %.2f of the tolerance\n", r->rounding);
     if (r->accepts_wrong)
         fputs("  note: the outputs hardly depend on the inputs, so a constant kernel would pass\n",
               f);
@@ -48,14 +43,30 @@ void cmd_print_import(FILE *f, const struct import_report *r)
         fprintf(f, "  note: %s\n", json_string_value(note));
 }
 
+void cmd_print_import(FILE *f, const struct import_report *r)
+{
+    fprintf(f, "%s: %zu free size%s\n", r->dir, r->axes, r->axes == 1 ? "" : "s");
+    if (r->needs_python) {
+        print_notes(f, r);
+        return;
+    }
+    if (r->compared)
+        fprintf(f, "  agrees with PyTorch in double: largest difference %.2g\n", r->largest);
+    else
+        fputs("  not compared with PyTorch: the trace is a recorded one\n", f);
+    fprintf(f, "  with random rounding, the largest error is %.2f of the tolerance\n", r->rounding);
+    print_notes(f, r);
+}
+
 void cmd_print_import_json(FILE *f, const struct import_report *r)
 {
-    json_t *j = json_pack("{s:o, s:o, s:I, s:b, s:o, s:o, s:b, s:b, s:o}", "name",
-                          json_text(r->name), "dir", json_text(r->dir), "free_sizes",
-                          (json_int_t)r->axes, "compared", r->compared, "largest_difference",
-                          json_from_double(r->largest), "rounding", json_from_double(r->rounding),
-                          "accepts_wrong", r->accepts_wrong, "ill_conditioned", r->is_ill, "notes",
-                          r->notes ? json_incref(r->notes) : json_array());
+    json_t *j =
+        json_pack("{s:o, s:o, s:I, s:b, s:o, s:o, s:b, s:b, s:I, s:o}", "name", json_text(r->name),
+                  "dir", json_text(r->dir), "free_sizes", (json_int_t)r->axes, "compared",
+                  r->compared, "largest_difference", json_from_double(r->largest), "rounding",
+                  json_from_double(r->rounding), "accepts_wrong", r->accepts_wrong,
+                  "ill_conditioned", r->is_ill, "few_runs", (json_int_t)r->few_runs, "notes",
+                  r->notes ? json_incref(r->notes) : json_array());
     json_print(f, j);
     json_decref(j);
 }
@@ -88,10 +99,12 @@ char *cmd_import_for_run(const char *operand, const struct import_wishes *w, con
         fprintf(stderr, "hone: importing %s ...\n", operand);
     if (import_or_reuse(&im, &rq, root, &r, &reused, err) == 0)
         dir = xstrdup(r.dir);
-    if (dir && !quiet && reused)
+    if (dir && !quiet && reused) {
         fprintf(stderr, "%s: imported before; nothing has changed since\n", dir);
-    else if (dir && !quiet)
+        print_notes(stderr, &r);
+    } else if (dir && !quiet) {
         cmd_print_import(stderr, &r);
+    }
     import_report_release(&r);
     importer_close(&im);
     free(file);

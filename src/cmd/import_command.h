@@ -17,11 +17,10 @@ struct import_wishes {
     const char *recorded; /* a recorded trace; NULL = run the file */
 };
 
-#define OPT_IMPORT_INPUT(v)              \
-    OPT_STRS(0, "input", v, "NAME=TYPE", \
-             "an argument, if the file has no get_inputs(): x=float16[B,128]")
+#define OPT_IMPORT_INPUT(v) \
+    OPT_STRS(0, "input", v, "NAME=TYPE", "an argument, in place of get_inputs(): x=float16[B,128]")
 #define OPT_IMPORT_SIZE(v) \
-    OPT_STRS(0, "size", v, "NAME=N", "a size of --input at which to time: B=4096")
+    OPT_STRS(0, "size", v, "NAME=N", "a size of --input at which to time (default 64): B=4096")
 #define OPT_IMPORT_PRECISION(v)                                                            \
     OPT_STR(0, "precision", v, "CLASS",                                                    \
             "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \

@@ -126,8 +126,8 @@ static int run(int argc, const char **argv)
         .usage = "hone log [options] RUN [ROLE/INDEX]",
         .about =
             "Lists every call of a run with its tokens, cost and latency, and every note. With\n"
-            "ROLE/INDEX prints that call's whole prompt and reply.",
-        .example = "hone log last\nhone log last code/3\nhone log last --export run.jsonl",
+            "ROLE/INDEX, as the list has it, prints that call's whole prompt and reply.",
+        .example = "hone log last\nhone log last code/0\nhone log last --export run.jsonl",
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);

@@ -28,16 +28,22 @@ const bool hone_testing = false;
 
 /* In the order of --help. */
 static const struct command *const table[] = {
-    &cmd_optimize, &cmd_bench,  &cmd_eval,    &cmd_emu,    &cmd_profile,  &cmd_resume,
-    &cmd_runs,     &cmd_show,   &cmd_compare, &cmd_log,    &cmd_diff,     &cmd_report,
-    &cmd_serve,    &cmd_export, &cmd_import,  &cmd_task,   &cmd_playbook, &cmd_compile,
-    &cmd_cache,    &cmd_worker, &cmd_workers, &cmd_doctor, &cmd_mcp,
+    &cmd_optimize, &cmd_bench,    &cmd_eval,    &cmd_emu,     &cmd_profile,
+    &cmd_resume,   &cmd_runs,     &cmd_show,    &cmd_compare, &cmd_log,
+    &cmd_diff,     &cmd_report,   &cmd_serve,   &cmd_export,  &cmd_import,
+    &cmd_task,     &cmd_playbook, &cmd_memory,  &cmd_study,   &cmd_compile,
+    &cmd_cache,    &cmd_worker,   &cmd_workers, &cmd_doctor,  &cmd_mcp,
 };
 
 int main(int argc, char **argv)
 {
     const struct program p = {
-        "hone", HONE_VERSION,     "Writes fast GPU kernels for a task and verifies them.",
-        table,  ARRAY_LEN(table), cmd_names};
+        "hone",
+        HONE_VERSION,
+        "Writes fast GPU kernels for a task and verifies them.\n"
+        "RUN is a run's name, a unique beginning of it, its number, or `last`.",
+        table,
+        ARRAY_LEN(table),
+        cmd_names};
     return program_main(&p, argc, argv);
 }

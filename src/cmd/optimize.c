@@ -21,7 +21,7 @@
 enum { MAX_SOURCE = 1 << 20 };
 
 struct wishes {
-    const char *strategy, *dialect, *from, *store;
+    const char *strategy, *dialect, *from, *store, *arch;
     const char *author[AUTHOR_ROLES];
     struct str_vec ablate;       /* KEY=VALUE */
     struct import_wishes import; /* for FILE.py in place of a task */
@@ -109,9 +109,23 @@ static const char *task_of_operand(const struct optimize_run *s, const struct wi
 static bool only_built_in(const struct run_config *c)
 {
     for (int i = 0; i < AUTHOR_ROLES; i++)
-        if (c->authors[i] && !str_starts(c->authors[i], "playbook"))
+        if (c->authors[i] && !str_starts(c->authors[i], "playbook") &&
+            !str_starts(c->authors[i], "noisy"))
             return false;
     return true;
+}
+
+/* Sets the architecture: the one that was asked for, or else that of the device. */
+static int choose_arch(const struct wishes *w, struct run_config *c, struct arena *mem,
+                       struct err *err)
+{
+    char *arch = arena_alloc(mem, 16);
+    struct eval_options o = {.device = *c->device ? c->device : NULL,
+                             .on = str_eq(c->on, "local") ? NULL : c->on,
+                             .gpu = c->gpu,
+                             .arch = w->arch};
+    c->arch = arch;
+    return evaluator_arch(&o, arch, err);
 }
 
 static int prepare(struct optimize_run *s, const struct wishes *w, const char *operand,
@@ -126,6 +140,8 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     for (int i = 0; i < AUTHOR_ROLES; i++)
         c->authors[i] = w->author[i];
     c->authors[AUTHOR_CODE] = author;
+    if (choose_arch(w, c, mem, err) < 0)
+        return -1;
     if (!w->dialect && only_built_in(c))
         c->dialect = DIALECT_CUDA;
     c->task = task;
@@ -159,17 +175,22 @@ static int run(int argc, const char **argv)
     run_config_init(&c);
     const struct option opts[] = {
         OPT_STR('s', "strategy", &w.strategy, "NAME",
-                "refine (default), team, search, sample or reflect"),
+                "refine (default): one kernel, improved move by move; search: a tree of\n"
+                "kernels; team: planner, tester and profiler beside the coder; sample:\n"
+                "kernels from scratch; reflect: one kernel, corrected by its verdicts"),
         OPT_STR('a', "author", &w.author[AUTHOR_CODE], "WHO",
                 "openai:MODEL, anthropic:MODEL, exec:CMD, mailbox:DIR,\n"
-                "replay:FILE or playbook (default: HONE_AUTHOR, else playbook)"),
-        OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO", "another author for plans"),
+                "replay:FILE, noisy or playbook (default: HONE_AUTHOR, else playbook)"),
+        OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO",
+                "search, team: another author for plans"),
         OPT_STR(0, "author-debug", &w.author[AUTHOR_DEBUG], "WHO",
-                "another author for diagnosis and repair"),
-        OPT_STR(0, "author-test", &w.author[AUTHOR_TEST], "WHO", "another author for the tester"),
+                "another author for finding and repairing errors"),
+        OPT_STR(0, "author-test", &w.author[AUTHOR_TEST], "WHO",
+                "team: another author for test shapes"),
         OPT_STR(0, "author-profile", &w.author[AUTHOR_PROFILE], "WHO",
-                "another author for the profiler"),
-        OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO", "another author for the porter"),
+                "team: another author for reading profiles"),
+        OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO",
+                "--from: another author for porting host code"),
         OPT_STR(0, "from", &w.from, "FILE",
                 "start from this kernel. Without a model its settings are tuned:\n"
                 "constexpr int kRows = 4; // hone: 1 2 4 8\n"
@@ -177,12 +198,13 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "dialect", &w.dialect, "NAME",
                 "what to ask the author for: cute (default for models) or cuda"),
         OPT_POS_UINT('n', "steps", &w.steps, "N",
-                     "steps, rounds or nodes (default: depends on the strategy)"),
+                     "steps (default 10); team: rounds (5); search: nodes (30)"),
         OPT_UINT(0, "repairs", &w.repairs, "N",
-                 "repairs of a failed step, 0 for none (default 5; team 3)"),
-        OPT_POS_UINT(0, "tries", &w.tries, "N", "how often to ask for a first kernel"),
+                 "attempts to repair a failed kernel, 0 for none (default 5; team 3)"),
+        OPT_POS_UINT(0, "tries", &w.tries, "N",
+                     "how often to ask for a first kernel that passes (default 3)"),
         OPT_POS_UINT(0, "wave", &w.wave, "N",
-                     "search, sample: how many candidates to ask for at once"),
+                     "search, sample: how many candidates to ask for at once (default 1)"),
         OPT_POS_UINT(0, "proposals", &w.proposals, "N",
                      "refine: moves asked for at a step; the emulator's cost model picks\n"
                      "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
@@ -190,18 +212,22 @@ static int run(int argc, const char **argv)
         OPT_GROUP("Budgets"),
         OPT_POS_UINT(0, "budget-tokens", &c.budget.tokens, "N",
                      "tokens of prompts and replies together"),
-        OPT_POS_REAL(0, "budget-usd", &c.budget.usd, "USD", "money (prices.json)"),
+        OPT_POS_REAL(0, "budget-usd", &c.budget.usd, "USD",
+                     "money, by the prices of the file HONE_PRICES"),
         OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME", "wall time: 30m, 2h"),
         OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N", "how many candidates are judged"),
         OPT_GROUP("Where candidates are evaluated"),
         OPT_STR(0, "device", &c.device, "DEV",
                 "emu, cuda, cuda:N (default: a GPU if there is one)"),
         OPT_STR(0, "on", &c.on, "PLACE",
-                "local (default), local:all, slurm, spool:DIR; see docs/scale.md"),
-        OPT_STR(0, "gpu", &c.gpu, "NAME", "the GPU the emulator models (default h200)"),
-        OPT_STR(0, "arch", &c.arch, "ARCH", "default sm_90a"),
+                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
+                "see docs/scale.md"),
+        OPT_STR(0, "gpu", &c.gpu, "NAME",
+                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
+        OPT_STR(0, "arch", &w.arch, "ARCH", "architecture to compile for (default: the device's)"),
         OPT_STR(0, "compiler", &c.compiler, "NAME", "nvrtc or nvcc"),
-        OPT_FLAG(0, "skip-baselines", &w.no_baselines, "leave the task's own baselines out"),
+        OPT_FLAG(0, "skip-baselines", &w.no_baselines,
+                 "time no baselines: neither the task's own nor PyTorch"),
         OPT_FLAG(0, "smoke", &w.smoke, "only the smoke shapes, no times: is there a right kernel?"),
         OPT_FLAG(0, "torch-at-end", &w.torch_at_end,
                  "time PyTorch only once, beside the best kernel"),
@@ -223,14 +249,16 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone optimize [options] TASK | FILE.py[:NAME]",
-        .about = "Writes, judges and refines kernels for a task until a budget is used up or the\n"
-                 "roofline is near. Writes the best kernel and a report. Everything is recorded,\n"
-                 "so `hone resume` can go on with a run that was interrupted. On a GPU, PyTorch\n"
-                 "is timed twice: with the first kernel that passes and, at the end, with the\n"
-                 "best one, which is evaluated once more for this.\n"
-                 "\n"
-                 "FILE.py is a PyTorch module or function. Hone imports it first, as `hone import\n"
-                 "torch` does, into the folder `imported` beside the store.",
+        .about =
+            "Writes, judges and refines kernels for a task until --steps is reached, a budget\n"
+            "is used up, or the roofline is near. Writes the best kernel and a report. Everything "
+            "is recorded,\n"
+            "so `hone resume` can go on with a run that was interrupted. On a GPU, PyTorch\n"
+            "is timed twice: with the first kernel that passes and, at the end, with the\n"
+            "best one, which is evaluated once more for this.\n"
+            "\n"
+            "FILE.py is a PyTorch module or function. Hone imports it first, as `hone import\n"
+            "torch` does, into the folder `imported` beside the store.",
         .example = "hone optimize softmax --author anthropic:claude-sonnet-4-5 --budget-usd 2\n"
                    "hone optimize matmul_f16 --strategy search --author mailbox:box -n 12\n"
                    "hone optimize model.py --steps 4\n"

@@ -3,6 +3,8 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/util.h"
 #include "cmd/command.h"
@@ -71,14 +73,15 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_STR(0, "device", &j.options.device, "DEV",
                 "emu, cuda or cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU the emulator models (default h200)"),
+        OPT_STR(0, "gpu", &j.options.gpu, "NAME",
+                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH",
                 "architecture to compile for (default: the device's)"),
         OPT_STR(0, "workload", &j.config.workload, "W",
                 "profile only this workload: time:0 (default: all timed ones)"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
                      "how long to time calls (default 2s)"),
-        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data"),
+        OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data (default: random)"),
         OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE",
                 "write the output of Nsight Compute to FILE"),
         OPT_FLAG(0, "counters", &counters, "print every counter, not only the shares"),
@@ -105,7 +108,18 @@ static int run(int argc, const char **argv)
     j.file = argv[1];
     j.config.depth = EVAL_PROFILE;
     j.config.baselines = BASELINES_NONE;
-    return eval_command_run(&j);
+    struct stat before = {0}, after = {0};
+    if (j.config.ncu_csv)
+        stat(j.config.ncu_csv, &before);
+    int rc = eval_command_run(&j);
+    if (rc == HONE_OK && j.config.ncu_csv &&
+        (stat(j.config.ncu_csv, &after) < 0 ||
+         memcmp(&before.st_mtim, &after.st_mtim, sizeof after.st_mtim) == 0)) {
+        fprintf(stderr, "hone: --save-csv: Nsight Compute did not run, so '%s' was not written\n",
+                j.config.ncu_csv);
+        rc = HONE_ENV;
+    }
+    return rc;
 }
 
 const struct command cmd_profile = {"profile", "what bounds a kernel, with its counters", run};

@@ -14,7 +14,7 @@
 #include "sys/json.h"
 #include "view/html.h"
 
-/* Writes one file with pages to look at. */
+/* Writes the pages of a run or a campaign as one HTML file. */
 static int write_html(struct store *s, const struct html_options *o, const char *file,
                       struct err *err)
 {

@@ -48,7 +48,8 @@ static json_t *run_json(struct store *s, const struct run_rec *r)
                      "model", r->best_is_model);
 }
 
-/* The last part of a task's path: "softmax" for "/home/me/tasks/softmax/". */
+/* Whether `wanted` is the task, or the last part of its path: "softmax" in
+ * "/home/me/tasks/softmax/". */
 static bool is_task(const char *task, const char *wanted)
 {
     size_t end = strlen(task), n = strlen(wanted);
@@ -119,6 +120,8 @@ static int list_runs(struct store *s, const char *task, bool json, struct err *e
                "passed", "before", "after", "gain", "tokens", "$", "author");
         vec_each (struct run_rec, r, &list)
             print_run(s, r);
+        if (task && !list.n)
+            fprintf(stderr, "hone: the store has no run of a task '%s'\n", task);
     }
     vec_release(&list);
     arena_release(&mem);
@@ -132,7 +135,7 @@ static int run(int argc, const char **argv)
     const char *path = NULL, *task = NULL, *rm = NULL;
     bool json = false, check = false, yes = false;
     const struct option opts[] = {
-        OPT_STR(0, "task", &task, "TASK", "only the runs of this task"),
+        OPT_STR(0, "task", &task, "TASK", "only the runs of this task: its whole name or path"),
         OPT_STR(0, "rm", &rm, "RUN",
                 "remove this run and its candidates from the store; asks first"),
         OPT_FLAG(0, "yes", &yes, "--rm: do not ask"),

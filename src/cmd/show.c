@@ -129,8 +129,9 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_FLAG(0, "source", &source, "the candidate's source"),
         OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict, also if stdout is a file"),
-        OPT_FLAG(0, "confirmation", &again,
-                 "the verdict of its confirmation at the end of the run"),
+        OPT_FLAG(
+            0, "confirmation", &again,
+            "the verdict of the best kernel's second evaluation, at the end of a run on a GPU"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json,
                  "print JSON: a candidate's source and verdict; with --verdict or\n"

@@ -24,7 +24,7 @@ struct listed {
 };
 VEC_DECL(listed_vec, struct listed);
 
-/* Workers write a count every 2 s. */
+/* Workers write a count at least every 2 s. */
 static const struct timespec between = {.tv_sec = 2, .tv_nsec = 500000000};
 
 static int read_spool(const char *dir, struct listed_vec *out, struct err *err)

@@ -106,6 +106,19 @@ static void about_axes(struct export_model *m, const char *prefix, struct strbuf
                                plain(m, t->unchecked.items[i])));
 }
 
+/* A text such as "integers from 0 to C". NULL if x is not an input of integers in a range. */
+static const char *integer_range(struct export_model *m, const struct task_tensor *x)
+{
+    if (!x->is_input || dtype_is_float(x->dtype) || x->init.dist != GEN_INT || x->pick_a.n ||
+        x->pick_b.n)
+        return NULL;
+    const char *lo =
+        x->init_a ? plain(m, expr_text(x->init_a)) : arena_printf(&m->arena, "%.0f", x->init.a);
+    const char *hi =
+        x->init_b ? plain(m, expr_text(x->init_b)) : arena_printf(&m->arena, "%.0f", x->init.b);
+    return arena_printf(&m->arena, "integers from %s to %s", lo, hi);
+}
+
 void about_text(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -126,6 +139,13 @@ void about_text(struct export_model *m, const char *prefix, struct strbuf *out)
                          plain(m, export_tensor_text(m, x)),
                          x->is_input ? (x->is_output ? "updated in place" : "input") : "output",
                          export_align(m, i)));
+        const char *range = integer_range(m, x);
+        if (range)
+            paragraph(out, prefix,
+                      arena_printf(a,
+                                   "Precondition: the values of %s are %s. Other values were "
+                                   "not verified, and this file does not check them.",
+                                   x->name, range));
     }
     vec_each (const struct task_scalar, s, &t->scalars)
         if (s->has_value)

@@ -103,9 +103,13 @@ static int add_example(struct export_model *m, struct strbuf *set, struct strbuf
         struct float_layout f = layout(x->dtype);
         int bytes = (int)dtype_bytes(x->dtype);
         bool fill = x->is_input;
-        strbuf_addf(set, "    args.%s = new_tensor(%llu, %d, %d, %d);\n", name,
+        struct gen_spec init = {.dist = GEN_NORMAL};
+        if (fill && !f.exponent && shape_init(&s, i, &init, err) < 0)
+            return -1;
+        bool range = init.dist == GEN_INT && init.b >= init.a;
+        strbuf_addf(set, "    args.%s = new_tensor(%llu, %d, %d, %d, %.0f, %.0f);\n", name,
                     (unsigned long long)s.elems[i], bytes, fill ? f.exponent : 0,
-                    fill ? f.mantissa : 0);
+                    fill ? f.mantissa : 0, range ? init.a : 0, range ? init.b : 0);
         if (x->is_output)
             strbuf_addf(print, "    print_tensor(\"%s\", args.%s, %llu, %d, %d, %d);\n", x->name,
                         name, (unsigned long long)s.elems[i], bytes, f.exponent, f.mantissa);

@@ -184,7 +184,7 @@ int evidence_from_run(struct evidence *e, struct store *s, const char *which, st
     int rc = -1;
     const struct node_rec *n = NULL;
     if (!colon && m.run.best < 0)
-        err_set(err, ERR_INPUT, "run %s has no kernel that passes (%u candidates)", m.run.name,
+        err_set(err, ERR_INPUT, "run %s has no kernel that passes (%u judged)", m.run.name,
                 m.judged);
     else
         n = run_summary_candidate(&m, colon ? colon + 1 : "best", err);

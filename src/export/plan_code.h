@@ -21,7 +21,8 @@ struct plan_code {
     int indent; /* columns */
 };
 
-/* A printer may leave functions NULL: it then writes nothing at that step. */
+/* A printer may leave functions NULL: it then writes nothing at that step. If it has `launch`, it
+ * must also have begin_launch, transfer and end_launch. */
 struct plan_printer {
     enum export_lang lang;
     int indent;

@@ -1,7 +1,7 @@
 /*
- * plan_code_python.c - prints the plan as the body of a Python function plan(plan, align, AXES...).
- * templates/torch_runtime.py has the class of `plan`. Shapes and constraints are checked by
- * another function, which fake tensors use too: see plan_code_sizes.c.
+ * plan_code_python.c - prints the plan as the body of a Python function _NAME_plan(plan, align,
+ * AXES...). templates/torch_runtime.py.in has the class of `plan`. Shapes and constraints are
+ * checked by another function, which fake tensors use too: see plan_code_sizes.c.
  */
 #include <string.h>
 

@@ -160,7 +160,7 @@ static bool plan_uses_align(const struct export_model *m)
             if (all[i] && expr_alignof_name(all[i], 0, NULL))
                 return true;
         if (l->kind == PLAN_MEMSET && l->width > 1)
-            return true; /* so does that of a memset in units of several bytes */
+            return true; /* a memset in units of several bytes needs an aligned address */
         vec_each (const struct plan_arg, a, &l->args)
             if (a->kind == PLAN_ARG_MAP || (a->expr && expr_alignof_name(a->expr, 0, NULL)))
                 return true; /* a tensor map needs an address that is a multiple of 16 */

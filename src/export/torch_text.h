@@ -21,7 +21,8 @@ void torch_text_data(struct export_model *m, const char *prefix, struct strbuf *
 void torch_text_json(struct strbuf *out, const json_t *j);
 /* The standard headers of NVRTC as JSON, in a string literal. */
 void torch_text_headers(struct strbuf *out);
-/* def reference(...): the task in eager PyTorch. Returns false if the task has no expression. */
+/* Appends def reference(...): the task in eager PyTorch. Returns false if the task has no PyTorch
+ * text, or if the text is an expression and Python reserves a name of the task. */
 bool torch_text_reference(struct export_model *m, struct strbuf *out);
 /* A Python string literal with this text: raw and readable where that is possible. */
 void torch_text_literal(struct strbuf *out, const char *text);

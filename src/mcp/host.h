@@ -1,10 +1,11 @@
 /*
  * host.h - where and how the server runs `hone` as a child process.
  *
- * A child works in the server's directory. It may change files there and nowhere else, and read
- * only this directory, the system's programs and libraries, and the CUDA toolkit. It has no
- * network, and none of the server's environment variables that could hold a key. Only the authors
- * that the user named on the command line get more (host_prepare).
+ * A child works in the server's directory. It may change files there and nowhere else. It may read
+ * only this directory, the system's programs and libraries, the CUDA toolkit and, if the user
+ * allows Python, the Python environment. It has no network, and none of the server's environment
+ * variables that could hold a key. Only the authors that the user named on the command line get
+ * more (host_prepare).
  */
 #ifndef MCP_HOST_H
 #define MCP_HOST_H
@@ -40,7 +41,8 @@ enum host_author {
 int host_open(struct host *h, const struct mcp_config *c, struct err *err);
 void host_close(struct host *h);
 
-/* Sets all fields of *c except argv, on_end and ctx. */
+/* Sets the directory, environment, jail and limits of *c. The caller sets argv, on_end, ctx and the
+ * limit of time. */
 void host_prepare(const struct host *h, enum host_author author, struct child_process *c);
 
 /* Checks the name or path of a task. The result, in `mem`, is the operand for `hone`. A task of the

@@ -38,7 +38,8 @@ enum line_kind { LINE_NONE, LINE_WHOLE, LINE_TOO_LONG };
 
 /* Adds at most MESSAGE_MAX_CHUNK bytes. Then call line_reader_next() until it returns LINE_NONE. */
 void line_reader_add(struct line_reader *r, const char *data, size_t n);
-/* The line, without its newline, stays valid until the next line_reader_add(). */
+/* Returns the next line. A whole line, without its newline, stays valid until the next
+ * line_reader_add(); a line that is too long must not be read. */
 enum line_kind line_reader_next(struct line_reader *r, const char **line, size_t *len);
 void line_reader_release(struct line_reader *r);
 

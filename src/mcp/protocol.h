@@ -24,13 +24,14 @@ const struct revision *protocol_choose(const struct message *m, const struct rev
 /* Returns the revision with which the server answers `initialize`. It is the revision `asked`, if
  * the server knows it and it has a handshake. Else it is the newest revision with a handshake. */
 const struct revision *protocol_agree(const char *asked);
+/* The names of all revisions, the newest first. The caller owns the reference. */
 json_t *protocol_versions(void);
 
 /* `_meta.progressToken`: a string or an integer, else NULL. Borrowed. */
 json_t *protocol_progress_token(const json_t *params);
 
-/* These functions make messages. They take ownership of `result`, `data` and `params`. `id` may be
- * NULL if it is unknown. */
+/* These functions make messages. They take ownership of `result`, `data` and `params`.
+ * protocol_error() accepts an `id` of NULL, for a request whose id is unknown. */
 json_t *protocol_result(const struct revision *r, const json_t *id, json_t *result,
                         const char *version);
 json_t *protocol_error(const json_t *id, enum rpc_code code, const char *text, json_t *data);

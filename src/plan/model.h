@@ -2,7 +2,8 @@
  * model.h - a parsed plan, for the files of plan/ and for exporters.
  *
  * Expressions use the task's names: axes, then integer scalars. Indices refer to the plan's own
- * vectors or to the task's tensors. Everything lives in the plan's arena.
+ * vectors or to the task's tensors. Strings and expressions live in the plan's arena. plan_free()
+ * frees everything.
  */
 #ifndef PLAN_MODEL_H
 #define PLAN_MODEL_H
@@ -106,15 +107,18 @@ struct plan {
 
 #define PLAN_FILE "kernel.cu" /* the name of a candidate in places of problems */
 
-/* parse_tensormap.c */
+/* In parse_tensormap.c: parses "tensormaps" into p->maps. Does nothing if the plan has no task. */
 void plan_parse_maps(struct plan *p, const struct json_node *root);
+/* In parse.c: parses an integer expression into *out. Returns false after it reported a problem. If
+ * the plan has no task, it returns true and leaves *out alone. */
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out);
 
-/* In resolve_tensormap.c: fills map `m` for the shape. `buffer_index` is the index of `buffer`. */
+/* In resolve_tensormap.c: resolves map `m` for the shape into *out. `buffer_index` is the index of
+ * `buffer`, the memory that the map describes. */
 int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
                      const struct job_buffer *buffer, uint32_t buffer_index,
                      struct job_tensormap *out, struct err *err);
-/* A number as text for an error message. The text hides the numbers of a held-out shape. */
+/* A number as text for an error message. For a held-out shape the text is "out of bounds". */
 struct shown {
     char text[24];
 };

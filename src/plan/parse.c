@@ -195,8 +195,8 @@ static struct expr *arg_expr(struct plan *p, const char *text, size_t *col, stru
     return expr_parse_real(text, strlen(text), &names, &p->arena, col, err);
 }
 
-/* Checks a constant now, because its line and column are known here. Other expressions are checked
- * when the plan is resolved at a shape. */
+/* Checks a constant now, because its line and column are known here. plan_resolve() checks the
+ * other expressions, for each shape. */
 static void check_const(const struct plan *p, const struct json_node *n, const struct expr *e,
                         const char *what, int64_t lo, int64_t hi)
 {
@@ -352,7 +352,7 @@ static bool parse_part(struct plan *p, const struct json_node *n, const char *ke
     return !json_node_get(n, offset, &c) || plan_expr(p, &c, &out->offset);
 }
 
-/* An input must stay as it is. */
+/* Reports a memset or a copy that writes an input, and returns false then. */
 static bool check_target(struct plan *p, const struct json_node *n, const char *key,
                          const struct plan_part *to)
 {
@@ -540,6 +540,22 @@ static void check_outputs(const struct plan *p, const struct json_node *root)
             json_node_bad(&n, "no launch gets the output \"%s\"", p->task->tensors.items[i].name);
 }
 
+/* A constant whose list of values cannot be read is not known to the plan. This is the first
+ * problem, because it causes others. */
+static void tell_broken_setting(const char *source, size_t len, struct problem_vec *problems)
+{
+    char name[SETTING_MAX_NAME];
+    uint32_t line = source_broken_setting(source, len, name);
+    if (!line)
+        return;
+    char *first = problems->items[0].text;
+    vec_push(problems)->text = first;
+    problems->items[0].text =
+        xasprintf(PLAN_FILE ":%u: '%s' is not a setting: after \"// hone:\" there must be 2 to %d "
+                            "integers and nothing else, as in \"// hone: 1 2 4 8\"",
+                  line, name, SETTING_MAX_VALUES);
+}
+
 struct plan *plan_parse(const char *source, size_t len, const struct task *task,
                         struct problem_vec *problems)
 {
@@ -575,6 +591,8 @@ struct plan *plan_parse(const char *source, size_t len, const struct task *task,
     parse_launches(p, &root);
     if (task && r.n == 0)
         check_outputs(p, &root);
+    if (task && r.n)
+        tell_broken_setting(source, len, problems);
     p->doc = NULL;
     json_node_root_release(&root);
     if (r.n == 0)

@@ -18,6 +18,9 @@
 
 struct plan;
 
+/* Returns a plan for plan_free(), or NULL after it reported problems. The plan keeps `task`, so the
+ * task must outlive it. Without a task (NULL) the plan's names and tensor maps are not checked, and
+ * only plan_launch_count(), plan_launch_kernel() and plan_free() accept the plan. */
 struct plan *plan_parse(const char *source, size_t len, const struct task *task,
                         struct problem_vec *problems);
 void plan_free(struct plan *p);
@@ -26,8 +29,8 @@ size_t plan_launch_count(const struct plan *p);
 /* Returns NULL if launch i is not a kernel. */
 const char *plan_launch_kernel(const struct plan *p, size_t i);
 
-/* Checks count, size, kind and constness of every argument. `sigs` may contain other kernels
- * too. */
+/* Checks count, size, kind and constness of every argument, and that some launch can write each
+ * output. `sigs` may contain other kernels too. Returns -1 if it reported problems. */
 int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems);
 
@@ -37,9 +40,10 @@ int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
 int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
 
 /* Resolves this plan to a program of case `c`. It calls plan_fill_case() if the case has no buffers
- * yet. It appends to the case's buffers each workspace that a launch of this shape uses. The
- * kernel's signature decides the size of an argument that is a number. An error names the launch,
- * the argument and the expected value. It does not name the axes of a held-out shape. */
+ * yet. It leaves out launches whose `when` is 0. It appends to the case's buffers each workspace
+ * that one of the other launches uses. The kernel's signature decides the size of an argument that
+ * is a number. An error names the launch, the argument and the expected value. It does not name the
+ * axes of a held-out shape. */
 int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct shape *shape,
                  struct job_case *c, struct job_program *out, struct arena *a, struct err *err);
 

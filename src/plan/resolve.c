@@ -1,5 +1,5 @@
 /*
- * resolve.c - resolves a plan at one shape to the numbers of job.bin.
+ * resolve.c - resolves a plan for one shape to the numbers of job.bin.
  */
 #include <math.h>
 #include <string.h>

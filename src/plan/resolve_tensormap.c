@@ -1,7 +1,7 @@
 /*
- * resolve_tensormap.c - resolves a tensor map at one shape and checks it against the driver's rules
- * for cuTensorMapEncodeTiled. So the author gets a clear plan error for a wrong map, and not an
- * error number from CUDA.
+ * resolve_tensormap.c - resolves a tensor map for one shape and checks it against the driver's
+ * rules for cuTensorMapEncodeTiled. So the author gets a clear plan error for a wrong map, and not
+ * an error number from CUDA.
  */
 #include "base/util.h"
 #include "plan/model.h"

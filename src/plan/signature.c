@@ -2,10 +2,11 @@
  * signature.c - checks the plan's arguments against the kernel's parameters, as the compiler saw
  * them.
  *
- * A tensor needs a pointer whose element has the size of the tensor's elements (or a multiple of
- * it, for vector types). A workspace needs any pointer. An input needs a pointer to const, so a
- * kernel that writes its input has no valid plan. Numbers convert as in a C call, but a float never
- * becomes an integer. A null pointer needs any pointer. A tensor map is a 128-byte struct by value.
+ * A tensor needs a pointer to elements of its own size and kind, to a vector type whose size is a
+ * multiple of that size, or to void. A workspace needs any pointer. An input needs a pointer to
+ * const, so a kernel that writes its input has no valid plan. Numbers convert as in a C call, but a
+ * float never becomes an integer. A null pointer needs any pointer. A tensor map is a 128-byte
+ * struct by value.
  */
 #include <string.h>
 

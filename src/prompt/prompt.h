@@ -51,11 +51,12 @@ struct prompt {
     uint64_t tokens;
 };
 
+/* Returns 0, or -1 with err set; then there is nothing to release. */
 int prompt_render(struct prompt *p, const char *name, const struct prompt_slot *slots, size_t n,
                   struct err *err);
 void prompt_release(struct prompt *p);
-/* Returns the text of prompts/NAME.md before any part is included. If there is no such file,
- * returns NULL with err set. */
+/* Returns the text of prompts/NAME.md before any part is included; the caller frees it. If there is
+ * no such file, returns NULL with err set. */
 char *prompt_file(const char *name, struct err *err);
 bool prompt_exists(const char *name);
 /* Sets *out to whether the template, or a part that it includes, has the slot. Returns -1 if a file

@@ -24,16 +24,16 @@ void say_task(const struct task *t, bool timed_only, struct strbuf *out);
 json_t *say_task_json(const struct task *t);
 
 struct say_verdict {
-    bool profile;               /* whether the author may learn counters and the bottleneck */
-    const struct verdict *best; /* v's time is compared with best's time; NULL = none */
-    const struct verdict *parent;
+    bool profile;                     /* whether the author may learn counters and the bottleneck */
+    const struct verdict *best;       /* v's time is compared with best's time; NULL = none */
+    const struct verdict *parent;     /* v's time is compared with parent's too; NULL = none */
     const struct verdict *with_torch; /* the verdict that holds PyTorch's times; NULL = none */
     uint64_t with_torch_index;
 };
 
-/* The whole verdict: the failure and its place, or the times and the bottleneck. */
+/* Appends the whole verdict: the failure and its place, or the times and the bottleneck. */
 void say_verdict(const struct verdict *v, const struct say_verdict *o, struct strbuf *out);
-/* "pass, 12.3 us, 1.42x naive, 71% of the roofline" or "mismatch: ...". */
+/* Appends "pass, 12.3 us, 1.42x naive, 71% of the roofline" or "mismatch: ...". */
 void say_verdict_short(const struct verdict *v, struct strbuf *out);
 /* "12.3 us" */
 void say_time(double ns, struct strbuf *out);

@@ -324,12 +324,13 @@ json_t *say_task_json(const struct task *t)
         json_object_set_new(j, "offset_elems", json_integer(w->offset_elems));
         json_array_append_new(times, j);
     }
-    json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:b}",
-                              "name", t->name, "torch", t->torch_src ? t->torch_src : "", "op_type",
-                              t->op_type, "class", task_class_name(t->class), "axes", axes,
-                              "constraints", constraints, "tensors", tensors, "scalars", scalars,
-                              "workloads", times, "compute", dtype_name(t->compute), "allow_tf32",
-                              t->allow_tf32, "nondeterministic_ok", t->nondeterministic_ok);
+    json_t *facts =
+        json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:b}", "name",
+                  t->name, "torch", t->torch_src ? t->torch_src : "", "op_type", t->op_type,
+                  "class", task_class_name(t->class), "axes", axes, "constraints", constraints,
+                  "tensors", tensors, "scalars", scalars, "workloads", times, "compute",
+                  dtype_name(t->compute), "allow_tf32", t->allow_tf32, "allow_tf32_convs",
+                  t->allow_tf32_convs, "nondeterministic_ok", t->nondeterministic_ok);
     if (t->graph_json)
         json_object_set_new(facts, "graph", json_loads(t->graph_json, 0, NULL));
     return facts;

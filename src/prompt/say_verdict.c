@@ -59,6 +59,14 @@ static bool heldout_failed(const struct verdict *v)
     return false;
 }
 
+static bool known_failed(const struct verdict *v)
+{
+    vec_each (struct verdict_workload, w, &v->workloads)
+        if (failed(w) && !heldout(w))
+            return true;
+    return false;
+}
+
 void say_verdict_short(const struct verdict *v, struct strbuf *out)
 {
     strbuf_adds(out, verdict_kind_name(v->kind));
@@ -66,7 +74,8 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         if (!heldout_failed(v) && *v->summary)
             strbuf_addf(out, ": %.160s", v->summary);
         else if (heldout_failed(v))
-            strbuf_adds(out, ": wrong at a shape you were not told");
+            strbuf_adds(out, known_failed(v) ? ": wrong at shapes you know and at others"
+                                             : ": wrong at a shape you were not told");
         return;
     }
     if (v->time_ns <= 0)
@@ -119,9 +128,10 @@ static bool told_in_full(const struct verdict *v, const struct verdict_workload 
 
 static void say_hidden_failures(const struct verdict *v, struct strbuf *out)
 {
-    unsigned hidden = 0;
+    unsigned hidden = 0, known = 0;
     const char *note = "";
     vec_each (struct verdict_workload, w, &v->workloads) {
+        known += !heldout(w) && !w->ok; /* wrong, or not run */
         if (!failed(w) || !heldout(w))
             continue;
         hidden++;
@@ -130,7 +140,10 @@ static void say_hidden_failures(const struct verdict *v, struct strbuf *out)
     }
     if (*note)
         strbuf_addf(out, "- at a shape you were not told: %s\n", note);
-    if (hidden)
+    if (hidden && known)
+        strbuf_addf(out, "- also wrong at %u shape%s you were not told.\n", hidden,
+                    hidden > 1 ? "s" : "");
+    else if (hidden)
         strbuf_addf(out,
                     "- wrong at %u shape%s you were not told, and right at the shapes you know: "
                     "look for cases that only the others have (sizes that are no multiple of a "

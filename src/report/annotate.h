@@ -7,9 +7,10 @@
 #include "base/strbuf.h"
 #include "verdict/verdict.h"
 
-/* "kernel: name value unit", kernels in order. */
+/* Appends a heading for each kernel and workload, then a line "name value unit" for each
+ * counter. */
 void counters_text(struct strbuf *sb, const struct verdict *v);
-/* The source; each line has its counters in front of it and its findings below it. */
+/* Appends the source; each line has its counters in front of it and its findings below it. */
 void annotate_text(struct strbuf *sb, const struct verdict *v, const char *source);
 
 #endif

@@ -69,7 +69,7 @@ static double mean_time(const struct compare_side *s, const struct compare_side 
     return n ? exp(sum / n) : 0;
 }
 
-/* B's time / A's time. With an interval only if both ran in one job. */
+/* Returns B's time / A's time, or 0 if it is not known. Both must be times of one job. */
 static double ratio_at(const struct verdict_time *a, const struct verdict_time *b)
 {
     if (b->ratio > 0)
@@ -105,7 +105,10 @@ static void add_time(const struct verdict_time *t, struct strbuf *out)
 static void add_factor(double r, double lo, double hi, struct strbuf *out)
 {
     bool faster = r >= 1;
-    strbuf_addf(out, "A is %.2fx %s", faster ? r : 1 / r, faster ? "faster" : "slower");
+    if ((faster ? r : 1 / r) < 1.005)
+        strbuf_adds(out, "equal");
+    else
+        strbuf_addf(out, "A is %.2fx %s", faster ? r : 1 / r, faster ? "faster" : "slower");
     if (hi > lo && lo > 0)
         strbuf_addf(out, " [%.2f, %.2f]", faster ? lo : 1 / hi, faster ? hi : 1 / lo);
 }
@@ -119,7 +122,7 @@ static void shape_row(const struct compare_side *a, const struct compare_side *b
     strbuf_addf(&what, "%s %s", t->workload, t->shape);
     add_time(ta, &x);
     add_time(tb, &y);
-    if (ta && tb && ratio_at(ta, tb) > 0)
+    if (in_one_job(a, b) && ta && tb && ratio_at(ta, tb) > 0)
         add_factor(ratio_at(ta, tb), tb->ratio_lo, tb->is_model ? 0 : tb->ratio_hi, &more);
     row(out, what.buf, x.buf, y.buf, more.buf);
     strbuf_release(&what);
@@ -135,7 +138,8 @@ static void mean_row(const struct compare_side *a, const struct compare_side *b,
     if (ta > 0 && tb > 0) {
         time_text(&x, ta);
         time_text(&y, tb);
-        add_factor(tb / ta, 0, 0, &more);
+        if (in_one_job(a, b))
+            add_factor(tb / ta, 0, 0, &more);
     }
     row(out, "geometric mean", x.buf, y.buf, more.buf);
     strbuf_release(&x);
@@ -159,9 +163,9 @@ static void add_notes(const struct compare_side *a, const struct compare_side *b
                     y->task, y->task_sha);
     if (*x->device && *y->device && !str_eq(x->device, y->device))
         strbuf_addf(out, "warning: the devices differ: %s and %s\n", x->device, y->device);
-    if (mean_time(a, b) > 0 && !x->time_is_model)
-        strbuf_adds(out, "The times come from two jobs. `hone compare TASK A.cu B.cu` times two "
-                         "kernels in one job.\n");
+    if (mean_time(a, b) > 0)
+        strbuf_adds(out, "The times come from two jobs, so there is no ratio. `hone compare TASK "
+                         "A.cu B.cu` times two kernels in one job.\n");
 }
 
 void compare_text(const struct compare_side *a, const struct compare_side *b, struct strbuf *out)
@@ -201,6 +205,7 @@ static json_t *side_json(const struct compare_side *s)
 json_t *compare_json(const struct compare_side *a, const struct compare_side *b)
 {
     double ta = mean_time(a, b), tb = mean_time(b, a);
-    return json_pack("{s:o, s:o, s:f, s:b}", "a", side_json(a), "b", side_json(b), "ratio",
-                     ta > 0 ? tb / ta : 0.0, "one_job", in_one_job(a, b));
+    json_t *ratio = in_one_job(a, b) && ta > 0 ? json_real(tb / ta) : json_null();
+    return json_pack("{s:o, s:o, s:o, s:b}", "a", side_json(a), "b", side_json(b), "ratio", ratio,
+                     "one_job", in_one_job(a, b));
 }

@@ -69,7 +69,7 @@ static int failures(const struct run_summary *m, struct store *s, struct strbuf 
     return 0;
 }
 
-/* The shortest row of backquotes that does not occur in the text. */
+/* Appends the shortest row of backquotes, at least three, that does not occur in the text. */
 static void fence(const char *text, struct strbuf *out)
 {
     size_t longest = 2;

@@ -8,10 +8,11 @@
 #include "base/strbuf.h"
 #include "report/run_summary.h"
 
-/* Writes DIR/report.md, DIR/time.svg and DIR/best.cu. */
+/* Makes DIR if necessary. Writes DIR/report.md, DIR/time.svg and, if a kernel passes,
+ * DIR/best.cu. */
 int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err);
-/* Plots the time of each candidate that passes, and the best so far as a line. The time axis is
- * logarithmic if the times differ much. */
+/* Appends an SVG plot: the time of each candidate that passes, and the best so far as a line. The
+ * time axis is logarithmic if the times differ much. */
 void report_plot(const struct run_summary *m, struct strbuf *out);
 
 #endif

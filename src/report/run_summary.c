@@ -44,8 +44,11 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
     size_t at = number && index >= 0 ? position(m, index) : m->nodes.n;
     if (at < m->nodes.n)
         return &m->nodes.items[at];
-    err_set(err, ERR_INPUT, "run %s has no candidate '%s' (it has %u, of which %u pass)",
-            m->run.name, which, m->judged, m->passes);
+    if (end && (end == which || *end))
+        err_set(err, ERR_USAGE, "'%s' is not a candidate: write a number, or best", which);
+    else
+        err_set(err, ERR_INPUT, "run %s has no candidate '%s' (it has %u, of which %u pass)",
+                m->run.name, which, m->judged, m->passes);
     return NULL;
 }
 
@@ -218,14 +221,18 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
     strbuf_addf(out, "%s: %s on %s, %s%s%s\n", m->run.name, m->run.strategy, m->run.task,
                 m->run.state, *m->run.reason ? ": " : "", m->run.reason);
     strbuf_addf(out, "  written by %s, %.0f s\n", m->run.source, (double)m->run.wall_ns / 1e9);
-    strbuf_addf(out,
-                "  %u candidates: %u pass, %u fail (%u refused); %u of %u failures repaired; %u no "
-                "faster\n",
-                m->judged, m->passes, m->failures, m->refused, m->failures_repaired,
-                m->failures_entered, m->regressions);
+    strbuf_addf(
+        out,
+        "  %u candidate%s: %u pass, %u fail (%u refused); %u of %u failures repaired; %u no "
+        "faster\n",
+        m->judged, m->judged == 1 ? "" : "s", m->passes, m->failures, m->refused,
+        m->failures_repaired, m->failures_entered, m->regressions);
     if (m->best) {
         strbuf_adds(out, "  best: ");
-        print_time(m->best->time_ns, m->best->is_model, out);
+        if (m->best->time_ns > 0)
+            print_time(m->best->time_ns, m->best->is_model, out);
+        else
+            strbuf_adds(out, "right, not timed");
         if (m->timed_shapes > 1)
             strbuf_addf(out, ", geometric mean of %u shapes", m->timed_shapes);
         if (m->best->speedup > 0)
@@ -239,6 +246,8 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
             print_time(m->first_pass->time_ns, m->first_pass->is_model, out);
             strbuf_addf(out, " (candidate %llu)\n", (unsigned long long)m->first_pass->index);
         }
+        if (m->best->speedup > 0 && m->best->speedup < 0.995 && str_eq(m->speedup_over, "naive"))
+            strbuf_adds(out, "  the best kernel is slower than the task's simple kernel (naive)\n");
         vec_each (struct verdict_baseline, b, &m->no_ratio)
             strbuf_addf(out, "  baseline %s is %s: %.300s; it gives no ratio\n", b->who, b->state,
                         b->text);

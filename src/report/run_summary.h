@@ -52,6 +52,7 @@ struct run_summary {
     struct verdict with_torch;
 };
 
+/* `which` is as for store_run_find(). After an error there is nothing to release. */
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
 void run_summary_release(struct run_summary *m);
 /* Finds a candidate by its number, or "best"; NULL and an error if there is none. The numbers of a
@@ -64,8 +65,8 @@ int run_summary_verdict(const struct run_summary *m, struct store *s, const stru
 void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 
-/* These compare the best kernel with every baseline, shape by shape (against_baselines.c). They
- * give nothing if PyTorch did not run. */
+/* These compare the best kernel with every baseline, shape by shape (against_baselines.c). If
+ * PyTorch did not run, the text and the page get nothing. */
 int against_baselines_load(struct run_summary *m, struct store *s, struct err *err);
 void against_baselines_print(const struct run_summary *m, struct strbuf *out);
 void against_baselines_markdown(const struct run_summary *m, struct strbuf *out);
@@ -73,7 +74,7 @@ void against_baselines_json(const struct run_summary *m, json_t *out);
 
 /* Prints the lineage as a tree of lines, with the best kernel marked. */
 void lineage_print(const struct run_summary *m, struct strbuf *out);
-/* "12.3 us"; "-" for none. */
+/* Appends "12.3 us" or "12.3 us (model)"; "-" if ns is 0. */
 void print_time(double ns, bool is_model, struct strbuf *out);
 /* Prints a time of a verdict. A modelled time is printed with the error to expect. */
 void print_verdict_time(const struct verdict_time *t, struct strbuf *out);

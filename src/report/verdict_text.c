@@ -151,10 +151,17 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
     vec_each (const char *, w, &v->warnings)
         strbuf_addf(sb, "warning: %s\n", *w);
     strbuf_addc(sb, '\n');
-    if (*v->device) /* "" if the evaluation ended before it ran on a device */
-        strbuf_addf(sb, "device %s; ", v->device);
-    strbuf_addf(sb, "%s; %s; seed %llu", v->compiler, v->arch, (unsigned long long)v->seed);
+    const char *sep = "";
+    if (*v->device) { /* "" if the evaluation ended before it ran on a device */
+        strbuf_addf(sb, "device %s", v->device);
+        sep = "; ";
+    }
+    if (*v->compiler) { /* "" if nothing was compiled: for example, the reply had no code */
+        strbuf_addf(sb, "%s%s; %s; seed %llu", sep, v->compiler, v->arch,
+                    (unsigned long long)v->seed);
+        sep = "; ";
+    }
     if (*v->task_sha)
-        strbuf_addf(sb, "; task %s %.12s", v->task, v->task_sha);
+        strbuf_addf(sb, "%stask %s %.12s", sep, v->task, v->task_sha);
     strbuf_addc(sb, '\n');
 }

@@ -8,7 +8,7 @@
 #include "verdict/verdict.h"
 
 void verdict_text(struct strbuf *sb, const struct verdict *v);
-/* "12.3 us", "1.80 ms". */
+/* Appends the time: "12.30 us", "1.800 ms". */
 void time_text(struct strbuf *sb, double ns);
 
 #endif

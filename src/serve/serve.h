@@ -36,8 +36,8 @@ const char *server_link(const struct server *v);
 const char *server_address(const struct server *v);
 unsigned server_port(const struct server *v);
 bool server_is_loopback(const struct server *v);
-/* Looks once at the store and waits a quarter of a second. Returns -1 if the store cannot be
- * read. */
+/* Waits a quarter of a second, or until an interrupt, then looks once at the store. Returns -1 if
+ * the store cannot be read. */
 int server_wait(struct server *v, struct err *err);
 void server_stop(struct server *v);
 

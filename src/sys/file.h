@@ -32,8 +32,8 @@ bool file_is_dir(const char *path);
 bool file_is_executable(const char *path); /* a regular file that this user may run */
 
 int dir_make(const char *path,
-             struct err *err); /* makes its parents too; an existing directory is no error */
-/* Removes a tree. Does not follow symbolic links. A tree that does not exist is no error. */
+             struct err *err); /* makes its parents too; an existing directory is not an error */
+/* Removes a tree. Does not follow symbolic links. It is not an error if the tree does not exist. */
 int dir_remove(const char *path, struct err *err);
 /* Lists the names in a directory except "." and "..", sorted. Free them with name_vec_release. */
 VEC_DECL(name_vec, char *);

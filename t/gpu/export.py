@@ -4,6 +4,8 @@ import glob
 import importlib
 import importlib.util
 import json
+import math
+import os
 import sys
 import time
 
@@ -70,6 +72,37 @@ def close(got, want, rtol=1e-3, atol=1e-3):
     return torch.allclose(got.float(), want.float(), rtol=rtol, atol=atol), f"largest difference {error:.3g}"
 
 
+# ---- data as in the verdict, because the time of a kernel may depend on them
+
+
+def mix(seed, a, b):
+    """As mix() in src/eval/cases.c."""
+    wrap = (1 << 64) - 1
+    z = (seed + a * 0x9e3779b97f4a7c15 + b * 0xd1b54a32d192ed03 + 0x2545f4914f6cdd1d) & wrap
+    z = ((z ^ z >> 30) * 0xbf58476d1ce4e5b9) & wrap
+    z = ((z ^ z >> 27) * 0x94d049bb133111eb) & wrap
+    return z ^ z >> 31
+
+
+def turn_of(task, verdict, workload):
+    """Which entry of a list in the task's "init" the evaluation used at "time:1" (docs/data.md)."""
+    role, number = workload.split(":")
+    places = [i for i, w in enumerate(task["workloads"]) if w["role"] == role]
+    return places[int(number)] + (mix(int(verdict["seed"]), 11, 0) >> 32)
+
+
+def fill(tensor, init, turn):
+    """Draws values with the distribution of an input's "init"."""
+    pick = lambda v: v[turn % len(v)] if isinstance(v, list) else v
+    if init["dist"] != "normal":
+        raise SystemExit(f"export.py cannot draw {init['dist']}")
+    drawn = torch.randn(tensor.shape, device=device) * pick(init["std"]) + pick(init["mean"])
+    values = {"inf": math.inf, "-inf": -math.inf, "zero": 0.0, "denormal": torch.finfo(tensor.dtype).tiny / 4}
+    for special in init.get("special", []):
+        drawn[torch.rand(tensor.shape, device=device) * special["every"] < 1] = values[special["value"]]
+    tensor.copy_(drawn)
+
+
 f32 = lambda *s: torch.randn(*s, device=device)
 f16 = lambda *s: torch.randn(*s, device=device).half()
 CASES = {
@@ -107,9 +140,12 @@ for name, (make, eager) in CASES.items():
         grads.append(inputs[0].grad)
     check(f"{name} gradient", *close(grads[0], grads[1], 0.02, 0.02))
     verdict = json.load(open(name + ".json"))
+    task = json.load(open(f"{os.environ['root']}/tasks/{name}/task.json"))
     for t in (t for t in verdict["times"] if t["who"] == "candidate"):
         shape = dict((k, int(v)) for k, v in (part.split("=") for part in t["shape"].split() if "=" in part))
         args = make(shape)
+        for tensor, init in zip(args, task["init"].values()):
+            fill(tensor, init, turn_of(task, verdict, t["workload"]))
         stream_us = cold_time(lambda: op(*args))
         graph, _, _ = captured(lambda: op(*args), False)
         graph_us = cold_time(graph.replay)

@@ -50,6 +50,23 @@ static void test_prepare(void **state)
     run_summary_release(&o.m);
 }
 
+/* A run without times ends at the first right kernel, which is the best. */
+static void test_smoke(void **state)
+{
+    struct run_config c = config("refine");
+    struct fake f = {.judged = 0};
+    (void)state;
+    c.steps = 3;
+    c.smoke = true;
+    new_store();
+    script = steady_script;
+    struct outcome o = carry_on(&c, new_run(&c), &f);
+    assert_int_equal(o.m.nodes.n, 1);
+    assert_non_null(o.m.best);
+    assert_string_equal(o.m.run.state, "done");
+    run_summary_release(&o.m);
+}
+
 /* No prompt of any strategy contains a held-out shape, the oracle's source or a key. */
 static void test_secrets(void **state)
 {
@@ -178,8 +195,9 @@ int main(void)
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unjudged),    cmocka_unit_test(test_prepare),
-        cmocka_unit_test(test_secrets),     cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_config_json), cmocka_unit_test(test_mended_call),
+        cmocka_unit_test(test_smoke),       cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_switches),    cmocka_unit_test(test_config_json),
+        cmocka_unit_test(test_mended_call),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

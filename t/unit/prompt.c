@@ -178,12 +178,35 @@ static void test_excerpt(void **state)
     strbuf_release(&sb);
 }
 
+/* "right at the shapes you know" is told only if it is true. */
+static void test_hidden_failure(void **state)
+{
+    (void)state;
+    for (int known = 0; known < 2; known++) {
+        struct verdict v = {.kind = V_MISMATCH, .summary = "s", .detail = "d", .stage = "check"};
+        struct strbuf sb = STRBUF_INIT(4096);
+        *vec_push(&v.workloads) = (struct verdict_workload){.name = "smoke:0",
+                                                            .role = "smoke",
+                                                            .shape = "N=4",
+                                                            .output = "y",
+                                                            .note = "",
+                                                            .ok = !known};
+        *vec_push(&v.workloads) = (struct verdict_workload){
+            .name = "heldout:0", .role = "heldout", .shape = "N=5", .output = "y", .note = ""};
+        say_verdict(&v, &(struct say_verdict){0}, &sb);
+        assert_int_equal(!strstr(sb.buf, "right at the shapes you know"), known);
+        assert_int_equal(!strstr(sb.buf, "also wrong at 1 shape you were not told"), !known);
+        strbuf_release(&sb);
+        verdict_release(&v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_task_text), cmocka_unit_test(test_slots_of_templates),
         cmocka_unit_test(test_changes),   cmocka_unit_test(test_shown_file),
-        cmocka_unit_test(test_excerpt),
+        cmocka_unit_test(test_excerpt),   cmocka_unit_test(test_hidden_failure),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,7 +187,8 @@ static void test_gap(void **state)
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
         err_clear(&err);
         assert_null(run_summary_candidate(&m, none[i], &err));
-        must_have(err.msg, "it has 3, of which 1 pass");
+        bool word = str_eq(none[i], "") || str_eq(none[i], "2x");
+        must_have(err.msg, word ? "write a number, or best" : "it has 3, of which 1 pass");
     }
     run_summary_release(&m);
 }

@@ -1,6 +1,9 @@
 /*
  * The worker's sequence, call by call: the result must hold the right facts.
  */
+#include <poll.h>
+
+#include "base/gpulock.h"
 #include "run_rig.h"
 #include "worker/watchdog.h"
 
@@ -268,6 +271,53 @@ static void a_workspace_that_does_not_fit_is_the_candidates(void **state)
     teardown(&b);
 }
 
+static bool file_holds(const char *dir, const char *name, const char *text)
+{
+    char *data = NULL;
+    size_t len = 0;
+    bool holds = bundle_read(dir, name, RESULT_MAX_BYTES, &data, &len, NULL) == 0 &&
+                 memmem(data, len, text, strlen(text));
+    free(data);
+    return holds;
+}
+
+/* While another process holds the GPU, PyTorch is imported and the GPU is not used. */
+static void a_worker_waits_for_its_gpu(void **state)
+{
+    (void)state;
+    struct bench b;
+    setup(&b, "good");
+    use_python(&b, "ok 4321.5");
+    b.job.device = JOB_CUDA;
+    setenv("HONE_GPU_LOCK_DIR", b.dir, 1);
+    write_job(&b);
+    int lock = gpu_lock(0);
+    assert_true(lock >= 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(lock);
+        _exit(run_bundle(b.dir, fake_open, true, NULL) < 0);
+    }
+    for (int i = 0; i < 3000 && !file_holds(b.dir, "progress.bin", "until the GPU is free"); i++)
+        poll(NULL, 0, 10);
+    assert_true(file_holds(b.dir, "asked", "\"load\""));
+    assert_false(file_holds(b.dir, "asked", "\"open\""));
+    assert_false(file_holds(b.dir, "result.bin", ""));
+    gpu_unlock(lock);
+    int st;
+    assert_int_equal(waitpid(pid, &st, 0), pid);
+    assert_true(WIFEXITED(st) && WEXITSTATUS(st) == 0);
+    assert_true(file_holds(b.dir, "asked", "\"open\""));
+    read_result(&b);
+    assert_int_equal(b.res.status, RESULT_OK);
+    char *path = bundle_path(b.dir, "hone-gpu-0.lock");
+    unlink(path);
+    free(path);
+    unsetenv("HONE_GPU_LOCK_DIR");
+    drop_python(&b);
+    teardown(&b);
+}
+
 static void a_hang_is_written_down(void **state)
 {
     (void)state;
@@ -279,7 +329,7 @@ static void a_hang_is_written_down(void **state)
     uint64_t t = now_ns();
     pid_t pid = fork();
     if (pid == 0) {
-        run_bundle(b.dir, fake_open, NULL);
+        run_bundle(b.dir, fake_open, false, NULL);
         _exit(9);
     }
     int st;
@@ -347,9 +397,9 @@ static void garbage_is_no_job(void **state)
     struct bench b;
     struct err err = ERR_INIT;
     setup(&b, "good");
-    assert_int_equal(run_bundle(b.dir, fake_open, &err), -1);
+    assert_int_equal(run_bundle(b.dir, fake_open, false, &err), -1);
     bundle_write(b.dir, "job.bin", "hello", 5, false, &err);
-    assert_int_equal(run_bundle(b.dir, fake_open, &err), -1);
+    assert_int_equal(run_bundle(b.dir, fake_open, false, &err), -1);
     assert_non_null(strstr(err.msg, "not a job"));
     teardown(&b);
 }
@@ -370,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_torch_baseline_answers_in_lock_step),
         cmocka_unit_test(a_torch_baseline_that_fails_is_a_fact),
         cmocka_unit_test(a_workspace_that_does_not_fit_is_the_candidates),
+        cmocka_unit_test(a_worker_waits_for_its_gpu),
         cmocka_unit_test(a_hang_is_written_down),
         cmocka_unit_test(an_unsaved_snapshot_is_saved_in_time),
         cmocka_unit_test(garbage_is_no_job),

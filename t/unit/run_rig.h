@@ -428,7 +428,7 @@ static const struct result_call *run(struct bench *b)
 {
     struct err err = ERR_INIT;
     write_job(b);
-    if (run_bundle(b->dir, fake_open, &err) < 0)
+    if (run_bundle(b->dir, fake_open, false, &err) < 0)
         fail_msg("%s", err.msg);
     read_result(b);
     assert_int_equal(live_slabs, 0);

@@ -1,9 +1,9 @@
 /*
  * headers.h - reads how much a provider still allows from the headers of its answer.
  *
- * Known are the headers of OpenAI (x-ratelimit-remaining-requests), of Anthropic
- * (anthropic-ratelimit-input-tokens-remaining), and the ones without a unit that proxies send
- * (x-ratelimit-remaining, ratelimit-remaining), which count requests.
+ * It knows the headers of OpenAI (x-ratelimit-remaining-requests) and of Anthropic
+ * (anthropic-ratelimit-input-tokens-remaining). It also knows headers without a unit, which proxies
+ * send (x-ratelimit-remaining, ratelimit-remaining); these count requests.
  */
 #ifndef AUTHOR_LIMITS_HEADERS_H
 #define AUTHOR_LIMITS_HEADERS_H
@@ -27,7 +27,7 @@ struct limit_told {
 /* Copies the value of a header into `out`. Returns false if there is no such header. */
 typedef bool (*header_get)(const void *ctx, const char *name, char *out, size_t size);
 
-/* Returns how many limits the answer tells. */
+/* Fills `told` and returns how many limits the answer tells. */
 unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get, const void *ctx);
 
 /* Reads "1s", "6m0s", "20ms", "12.5" (seconds), "2026-11-16T22:50:00Z", a Unix time in seconds or

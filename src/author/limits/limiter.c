@@ -20,12 +20,12 @@
 
 enum {
     TICKETS = 256,
-    PARTS = 32, /* a window is divided into so many parts */
+    PARTS = 32, /* of a window: use is counted in each part */
     RING = PARTS + 2,
     SALT = 32,
-    BURST = 8,     /* at once goes at most this fraction of a limit: an eighth */
+    BURST = 8,     /* 1/BURST of a limit may go at once */
     CREDIT = 8,    /* how many requests a run may lag behind and still make up for */
-    OLD_DAYS = 30, /* state files that nobody changed for so long are removed */
+    OLD_DAYS = 30, /* the age at which unchanged state files are removed */
 };
 /* For how long the first request, or the first one after a pause, keeps the others waiting. */
 #define PROBE_NS (5 * SEC_NS)
@@ -312,7 +312,7 @@ static bool is_probing(const struct state *s, uint64_t now)
     return false;
 }
 
-/* Grants whatever may go now, whoever waits for it. */
+/* Grants all requests that may go now, of any process. */
 static void schedule(struct state *s, uint64_t now)
 {
     uint64_t until;

@@ -15,10 +15,10 @@
  *  - Limits come from the headers of answers alone. As long as no answer has come, one request is
  *    under way at a time, so that the others need not run into a limit. A provider that tells no
  *    limits is not limited.
- *  - In no minute do requests take more than the limit. That suits providers that count by the
+ *  - Requests never take more than the limit in any minute. That suits providers that count by the
  *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. A
- * request counts with the prompt and the longest reply until it ends. Some providers go on counting
- * the longest reply, so we do too until a later answer says that more is left.
+ *    request counts with the prompt and the longest reply until it ends. Some providers go on
+ *    counting the longest reply, so we do too until a later answer says that more is left.
  *  - Each answer says how much is left. If that is less than we think, other machines use the key
  *    too, and we count what they took.
  *  - Requests are spread over the minute: an eighth of a limit may go at once. Otherwise runs with
@@ -58,7 +58,8 @@ struct limiter_wait {
 struct limiter *limiter_open(const struct limiter_config *cfg);
 void limiter_close(struct limiter *l);
 
-/* Joins the queue. Returns the ticket, or -1 if the queue is full: try again later. */
+/* Joins the queue with the amounts that the request may take. Returns the ticket, or -1 if the
+ * queue is full: try again later. */
 int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS]);
 /* Returns true once, when the request may be sent; send it at once. `why` may be NULL. */
 bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why);
@@ -66,14 +67,15 @@ bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why)
 void limiter_answered(struct limiter *l, int ticket, bool ok,
                       const struct limit_told told[LIMIT_KINDS]);
 /* Gives the ticket back, with the amounts that the request used in the end; NULL if they are not
- * known. Good for tickets of any state. */
+ * known. Accepts a ticket in any state. */
 void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS]);
-/* Nobody sends for so long. */
+/* From now on nobody sends for pause_ns, in any process. Then one request goes at a time until an
+ * answer is good. */
 void limiter_pause(struct limiter *l, uint64_t pause_ns);
 
 /* How many output tokens a reply may have, for need[LIMIT_OUTPUT]. Providers count these as the
- * model writes them, so we expect twice the longest reply of late, and not the cap of one reply,
- * which is seldom reached. */
+ * model writes them, so we expect twice the longest recent reply, and not the cap of one reply,
+ * which replies seldom reach. */
 double limiter_expected_output(struct limiter *l, double most);
 
 #endif

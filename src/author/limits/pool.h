@@ -13,7 +13,7 @@
  * A call reserves its prompt and its longest reply before it is sent, and settles for what it used.
  * So the sum of what was spent and what calls under way may still spend never exceeds the limit. If
  * less is left than the longest reply needs, and no other call can give anything back, the reply is
- * held to what is left. Reservations of a process that died are given back.
+ * limited to what is left. Reservations of a process that died are given back.
  *
  * A campaign keeps its pool in a file that its processes share (sys/shared_state.h); a run of its
  * own has a pool in memory.
@@ -26,7 +26,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Replies are never held to fewer tokens: a kernel would not fit. */
+/* A reply is never limited to fewer tokens than this, because a kernel would not fit. */
 #define POOL_LEAST_REPLY 2048
 
 struct budget_pool;
