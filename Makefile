@@ -28,8 +28,10 @@ OPT_dist-x86_64 := -O2
 OPT_dist-aarch64 := -O2
 OPT_lint-gcc := -O1
 OPT_lint-clang := -O1
+# FILE_CFLAGS are set for single files below. They are not CFLAGS, because a value of CFLAGS on the
+# command line would replace them.
 CFLAGS_ALL = -std=gnu17 -D_GNU_SOURCE -iquote src -iquote $(B)/gen $(WARN) $(OPT_$(MODE)) \
-             -MMD -MP $(CFLAGS)
+             -MMD -MP $(FILE_CFLAGS) $(CFLAGS)
 LDFLAGS_ALL = $(OPT_$(MODE)) $(LDFLAGS)
 
 # A room is a folder of src/, with the rooms inside it. Every room that is not in WORKER_ROOMS is
@@ -88,9 +90,9 @@ $(FAST): private OPT_release := -O3 -g
 $(FAST): private OPT_dist-x86_64 := -O3
 $(FAST): private OPT_dist-aarch64 := -O3
 # PTX says which operations are fused and how they round; the C compiler must not.
-$(B)/emu/%.o: CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
-$(B)/emu/tensor/tile.o: CFLAGS += -ffp-contract=fast
-$(B)/cmd/main.o $(B)/gnn/cmd/main.o: private CFLAGS += -DHONE_VERSION='"$(VERSION)"'
+$(B)/emu/%.o: FILE_CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
+$(B)/emu/tensor/tile.o: FILE_CFLAGS += -ffp-contract=fast
+$(B)/cmd/main.o $(B)/gnn/cmd/main.o: private FILE_CFLAGS += -DHONE_VERSION='"$(VERSION)"'
 $(B)/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -182,7 +184,7 @@ test-all: setup extras ## `make test` and the longer checks
 	@DEPS=$(DEPS) tools/setup model-server || true
 	@$(MAKE) -s -j2 all && $(MAKE) -s -j2 check-all
 extras: # without them, the checks that need them are skipped
-	@for part in browser mpi; do DEPS=$(DEPS) tools/setup $$part || true; done
+	@for part in browser mpi slurm; do DEPS=$(DEPS) tools/setup $$part || true; done
 soak: all ## hours, by hand: torture and load, then each fuzz target for SOAK_SECONDS (600)
 	@$(MAKE) -s torture
 	@$(MAKE) -s fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
@@ -200,7 +202,7 @@ check-unit: $(UNIT) $(PROGRAMS:%=$(B)/%)
 # The unit tests look for leaks; in the shell tests that takes ASan 4 s per process on aarch64. The
 # shell tests left out here spend their time in the compiler, or emulate for minutes.
 asan: ## the unit tests and some shell tests under ASan and UBSan
-	@$(MAKE) -s -j2 MODE=asan check-unit
+	@TIER=quick $(MAKE) -s -j2 MODE=asan check-unit
 	@ASAN_OPTIONS=detect_leaks=0 $(MAKE) -s -j2 MODE=asan check-shell \
 	 SH="$(patsubst %,t/%.sh,task optimize resume interrupt cli doctor worker)"
 torture: all $(B)/hone-test ## the fault tests of t/torture in full: a part of `make soak`

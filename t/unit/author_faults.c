@@ -74,6 +74,7 @@ struct expectation {
     char ok[512], fail[256];
     unsigned requests, continued, min_ms;
     bool estimated;
+    bool silent;   /* the server falls silent: a short limit ends the wait */
     char only[16]; /* the one protocol that the script is for; "" = both */
 };
 
@@ -92,7 +93,7 @@ static void unescape(char *s)
 
 static struct expectation read_expectation(const char *name)
 {
-    struct expectation e = {{0}, {0}, 0, 0, 0, false, {0}};
+    struct expectation e = {.only = ""};
     char path[512], line[1024];
     snprintf(path, sizeof path, "%s/%s", DIR, name);
     FILE *f = fopen(path, "r");
@@ -114,6 +115,8 @@ static struct expectation read_expectation(const char *name)
             snprintf(e.only, sizeof e.only, "%.15s", line + 12);
         } else if (str_eq(line, "expect estimated")) {
             e.estimated = true;
+        } else if (str_eq(line, "expect silence")) {
+            e.silent = true;
         } else if (str_starts(line, "expect")) {
             fail_msg("%s: '%s' is not understood", path, line);
         }
@@ -157,8 +160,8 @@ static void play(const char *file, const char *protocol)
 
     struct author *a;
     struct author_config cfg = {.backoff_ns = 4000000,
-                                .stall_ns = 1000000000,
-                                .total_ns = 8000000000,
+                                .stall_ns = e.silent ? 2000000000 : 60000000000,
+                                .total_ns = 120000000000,
                                 .retries = 4,
                                 .continues = 3,
                                 .jitter_seed = 7};
@@ -186,7 +189,7 @@ static void play(const char *file, const char *protocol)
         fail_msg("%s %s: continued %u times", protocol, script, r->continued);
     if (r->estimated != e.estimated)
         fail_msg("%s %s: estimated is %d", protocol, script, r->estimated);
-    if (ms < e.min_ms || ms > 9000)
+    if (ms < e.min_ms)
         fail_msg("%s %s: took %llu ms", protocol, script, (unsigned long long)ms);
 
     json_t *count = server_count(script, protocol);

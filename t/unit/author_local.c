@@ -76,16 +76,18 @@ static void test_exec_failures(void **state)
 {
     static const struct {
         const char *spec, *want;
+        uint64_t limit_s;
     } cases[] = {
-        {"exec:echo no model >&2; exit 3", "no model"},
-        {"exec:true", "printed nothing"},
-        {"exec:sleep 20", "time limit"},
-        {"exec:head -c 5000000 /dev/zero | tr '\\0' x", "more than"},
-        {"exec:yes", "more than"}, /* refused long before the time limit */
-        {"exec:printf 'a\\033[2Jb\\nc\\377d' >&2; exit 1", "it said: a [2Jb c?d"},
+        {"exec:echo no model >&2; exit 3", "no model", 60},
+        {"exec:true", "printed nothing", 60},
+        {"exec:sleep 20", "time limit", 1},
+        {"exec:head -c 5000000 /dev/zero | tr '\\0' x", "more than", 60},
+        {"exec:yes", "more than", 60}, /* refused long before the time limit */
+        {"exec:printf 'a\\033[2Jb\\nc\\377d' >&2; exit 1", "it said: a [2Jb c?d", 60},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct author *a = must_open(cases[i].spec, (struct author_config){.total_ns = 1000000000});
+        struct author *a = must_open(
+            cases[i].spec, (struct author_config){.total_ns = cases[i].limit_s * 1000000000});
         struct author_call *c = must_start(a, (struct author_request){.turn = "x"});
         finish(a, c);
         assert_false(author_reply(c)->ok);

@@ -321,7 +321,7 @@ static void a_wait_ends_when_its_time_is_up(void **state)
                                  "cuStreamSynchronize\n");
     setenv("FAKE_CUDA_BUSY", "1000000000", 1);
     expect_failure(cu_stream_sync_within(cu, s, done, 3000000, &err), CU_NOT_READY, &err,
-                   "the GPU is still busy after 0.0 s");
+                   "the GPU is still busy after ");
     assert_int_equal(err.kind, ERR_LIMIT);
     setenv("FAKE_CUDA_FAIL", "cuEventQuery:700", 1);
     expect_failure(cu_stream_sync_within(cu, s, done, 0, &err), CU_ILLEGAL_ADDRESS, &err,
