@@ -1,3 +1,7 @@
+/*
+ * numbers.c - arithmetic, comparisons and functions of numbers that are known while an expression
+ * is read.
+ */
 #include "torch/numbers.h"
 
 #include <math.h>
