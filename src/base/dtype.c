@@ -1,3 +1,6 @@
+/*
+ * dtype.c - the table of element types, and the conversions between their bits and numbers.
+ */
 #include "base/dtype.h"
 
 #include <math.h>

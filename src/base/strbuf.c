@@ -1,3 +1,6 @@
+/*
+ * strbuf.c - a byte string that grows up to its cap.
+ */
 #include "base/strbuf.h"
 
 #include <stdint.h>
