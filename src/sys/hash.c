@@ -1,3 +1,6 @@
+/*
+ * hash.c - SHA-256 through OpenSSL.
+ */
 #include "sys/hash.h"
 
 #include <openssl/evp.h>
