@@ -103,7 +103,7 @@ struct result_compare {
 };
 
 /* In a call that ran all of its blocks, at least this share of each output must be written. It is
- * not 1, because the worker estimates the share from a part of the output. */
+ * below 1, because a result may equal its poison by chance. */
 #define RESULT_WRITTEN_BY_ALL 0.9985
 
 struct result_call {

@@ -237,7 +237,7 @@ void task_check(const struct task *t, struct task_check_result *r)
     check_workloads(t, r);
     if (!t->reference_c || !t->phases.n) {
         check_say(&r->notes, t, nowhere,
-                  "the task has no reference.c, so only PyTorch can compute its truth");
+                  "the task has no oracle in C, so only PyTorch can compute its truth");
         return;
     }
     if (temp_dir_make(&dir, &err) < 0) {

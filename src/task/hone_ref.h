@@ -2,8 +2,8 @@
  * hone_ref.h - the only header that a task's reference.c includes.
  *
  * reference.c is written in the common subset of C17 and C++17. It defines phases, which run one
- * after the other. The body of a PHASE computes one *unit*, in double; Hone runs it once for each
- * unit of the phase, in any order. In front of reference.c Hone puts a prelude with the task's
+ * after the other. The body of a PHASE computes one *unit*, in double; Hone runs it for the units
+ * that it needs, in any order. In front of reference.c Hone puts a prelude with the task's
  * enumerators (oracle_source in task/oracle.h): HT_x (tensors), HD_x (their dtypes), HA_N (axes),
  * HS_eps (scalars). cc compiles the text into a shared object for the CPU; NVRTC compiles the same
  * text into device code (one thread per unit).

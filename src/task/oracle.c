@@ -365,7 +365,7 @@ int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *in
     int64_t scratch = t->scratch ? shape_eval(s, t->scratch, &e) : 0;
     if (e.kind != ERR_NONE || scratch < 0 || scratch >= INT64_MAX / 8)
         return err_set(err, ERR_INPUT, "\"scratch\": %s",
-                       e.kind != ERR_NONE ? e.msg : "it must be from 0 to 2^60 doubles");
+                       e.kind != ERR_NONE ? e.msg : "it must be below 2^60 doubles");
     if (!(x->ref.scratch = scratch_alloc(((size_t)scratch + 1) * sizeof *x->ref.scratch)))
         return err_set(err, ERR_LIMIT, "no memory for %lld doubles of scratch", (long long)scratch);
     x->ref.scratch_elems = scratch;
