@@ -1,4 +1,4 @@
-/* store.c - opens, migrates and checks the store; blobs; runs and their locks. */
+/* store.c - opens, migrates and checks the store; writes and reads blobs and runs; locks runs. */
 #include "store/store.h"
 
 #include <errno.h>
