@@ -1,5 +1,5 @@
 /*
- * dtype.c - the table of element types, and the conversions between their bits and numbers.
+ * dtype.c - describes the element types in a table, and converts between their bits and numbers.
  */
 #include "base/dtype.h"
 

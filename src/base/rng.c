@@ -1,5 +1,5 @@
 /*
- * rng.c - random numbers from the Philox generator of number_core.h.
+ * rng.c - draws random numbers from the Philox generator of number_core.h.
  */
 #include "base/rng.h"
 

@@ -1,5 +1,5 @@
 /*
- * stats.c - medians, midmeans, and their intervals by the bootstrap.
+ * stats.c - computes medians and midmeans, and their intervals by the bootstrap.
  */
 #include "base/stats.h"
 

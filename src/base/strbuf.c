@@ -1,5 +1,5 @@
 /*
- * strbuf.c - a byte string that grows up to its cap.
+ * strbuf.c - grows a byte string up to its cap.
  */
 #include "base/strbuf.h"
 
