@@ -89,7 +89,7 @@ static void print_commands(const struct command *const *table, size_t n)
 
 /* ---- manual pages ---------------------------------------------------------------------------- */
 
-/* Prints text for troff. A line must not begin with '.' or '\''. */
+/* Prints text for troff. Escapes '.' and '\'' at the beginning of a line, and '\\' and '-'. */
 static void man_text(const char *s)
 {
     bool start = true;

@@ -1,5 +1,5 @@
 /*
- * hash.c - SHA-256 through OpenSSL.
+ * hash.c - computes SHA-256 with OpenSSL.
  */
 #include "sys/hash.h"
 

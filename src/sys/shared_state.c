@@ -1,5 +1,5 @@
 /*
- * shared_state.c - a file with two copies of a struct, mapped into memory and locked byte by byte.
+ * shared_state.c - maps a file with two copies of a struct into memory, and locks its bytes.
  */
 #include "sys/shared_state.h"
 

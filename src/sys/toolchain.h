@@ -13,7 +13,8 @@
  *   3. share/hone/ of the prefix in which Hone is installed
  *   4. CUDA_HOME and CUDA_PATH
  *   5. the CUDA of the nvcc on PATH
- *   6. /usr/local/cuda, /opt/cuda, /usr
+ *   6. /usr/local/cuda, the newest /usr/local/cuda-N, /opt/cuda, /usr
+ * If HONE_NVRTC names a library, the place needs only the headers.
  * For CUTLASS it looks in HONE_CUTLASS_HOME, in .deps/ and share/hone/ as above, in CUTLASS_HOME,
  * CUTLASS_PATH, /usr/local/cutlass and /usr. For a tool it looks at the tool's variable (HONE_NVCC,
  * HONE_PTXAS, HONE_CUOBJDUMP, HONE_NVDISASM, HONE_NCU), in .deps/bin, in the CUDA that it took, on
