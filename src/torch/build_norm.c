@@ -1,4 +1,4 @@
-/* build_norm.c - normalisations over the last axes or by channel, and losses over rows. */
+/* build_norm.c - builds normalisations over the last axes or by channel, and losses over rows. */
 #include "base/util.h"
 #include "torch/build.h"
 

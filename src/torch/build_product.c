@@ -1,4 +1,4 @@
-/* build_product.c - matrix products, einsum, convolutions, attention, rows by index. */
+/* build_product.c - builds matrix products, einsum, convolutions, attention, and rows by index. */
 #include <string.h>
 
 #include "base/util.h"

@@ -1,4 +1,4 @@
-/* build_values.c - elementwise functions, and casts. */
+/* build_values.c - builds elementwise functions, casts, and losses of a difference. */
 #include <string.h>
 
 #include "base/util.h"

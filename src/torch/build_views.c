@@ -1,4 +1,4 @@
-/* build_views.c - functions that move elements and compute nothing, and questions about sizes. */
+/* build_views.c - builds functions that only move elements, and answers questions about sizes. */
 #include <string.h>
 
 #include "base/util.h"

@@ -1,6 +1,5 @@
 /*
- * numbers.c - arithmetic, comparisons and functions of numbers that are known while an expression
- * is read.
+ * numbers.c - computes with numbers that are known while an expression is read, by Python's rules.
  */
 #include "torch/numbers.h"
 
