@@ -1,3 +1,6 @@
+/*
+ * arena.c - an arena is a list of blocks; a new block begins when the newest one is full.
+ */
 #include "base/arena.h"
 
 #include <stdarg.h>

@@ -1,3 +1,6 @@
+/*
+ * dtype.c - describes the element types in a table, and converts between their bits and numbers.
+ */
 #include "base/dtype.h"
 
 #include <math.h>

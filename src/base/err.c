@@ -1,3 +1,6 @@
+/*
+ * err.c - writes the message of an error.
+ */
 #include "base/err.h"
 
 #include <errno.h>

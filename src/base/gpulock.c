@@ -1,3 +1,6 @@
+/*
+ * gpulock.c - locks a file in /tmp for each GPU.
+ */
 #include "base/gpulock.h"
 
 #include <ctype.h>
@@ -35,8 +38,8 @@ static int lock_file(const char *name)
     char path[4096];
     const char *dir = getenv("HONE_GPU_LOCK_DIR");
     snprintf(path, sizeof path, "%s/hone-gpu-%s.lock", dir && *dir ? dir : "/tmp", name);
-    /* We try without O_CREAT first. In a sticky directory such as /tmp, the kernel may refuse to
-     * open another user's file with O_CREAT. */
+    /* We try without O_CREAT first. In a sticky directory such as /tmp, Linux may refuse to open
+     * another user's file with O_CREAT. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
         fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -1,3 +1,6 @@
+/*
+ * html.c - escapes text for HTML.
+ */
 #include "base/html.h"
 
 void html_escape(const char *text, struct strbuf *out)

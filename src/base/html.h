@@ -1,5 +1,5 @@
 /*
- * html.h - text for HTML and SVG files.
+ * html.h - escapes text for HTML and SVG files.
  */
 #ifndef BASE_HTML_H
 #define BASE_HTML_H

@@ -1,3 +1,6 @@
+/*
+ * log.c - filters messages by HONE_LOG and prints them.
+ */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,3 +1,6 @@
+/*
+ * options.c - parses a command line by a table of options, prints --help, and suggests words.
+ */
 #include "base/options.h"
 
 #include <errno.h>
@@ -11,8 +14,8 @@
 
 #define WORD_MAX 64
 
-/* Edit distance, in which a swap of neighbours counts as one edit. A word longer than WORD_MAX is
- * never near. */
+/* Returns the edit distance, in which a swap of neighbours counts as one edit. A word longer than
+ * WORD_MAX is never near. */
 static unsigned distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b);

@@ -17,7 +17,7 @@
  *     switch (options_parse(&spec, &argc, argv, err)) ...
  *
  * The parser understands --name VALUE, --name=VALUE, -nVALUE, bundled short flags, --no-FLAG, and
- * --help and -h, which are in no table. "--" ends the options. Options and operands may be mixed,
+ * --help and -h, which no table lists. "--" ends the options. Options and operands may be mixed,
  * unless stop_at_operand is set. For an unknown option, the error suggests the nearest one, if one
  * is near.
  */

@@ -1,3 +1,6 @@
+/*
+ * rng.c - draws random numbers from the Philox generator of number_core.h.
+ */
 #include "base/rng.h"
 
 #include "base/number_core.h"

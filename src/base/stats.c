@@ -1,3 +1,6 @@
+/*
+ * stats.c - computes medians and midmeans, and their intervals by the bootstrap.
+ */
 #include "base/stats.h"
 
 #include <math.h>
@@ -34,7 +37,7 @@ double stats_midmean(double *v, size_t n)
     return sum / (double)(n - 2 * cut);
 }
 
-/* splitmix64: enough to pick indices. */
+/* Returns the next number of a splitmix64 sequence, which is random enough to pick indices. */
 static uint64_t next_random(uint64_t *s)
 {
     uint64_t z = (*s += 0x9e3779b97f4a7c15u);

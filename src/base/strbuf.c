@@ -1,3 +1,6 @@
+/*
+ * strbuf.c - grows a byte string up to its cap.
+ */
 #include "base/strbuf.h"
 
 #include <stdint.h>

@@ -1,3 +1,6 @@
+/*
+ * tokens.c - estimates tokens from the lengths of words.
+ */
 #include "base/tokens.h"
 
 #include <stdbool.h>

@@ -1,3 +1,6 @@
+/*
+ * utf8.c - decodes and checks UTF-8 characters, and replaces bad ones.
+ */
 #include "base/utf8.h"
 
 #include <stdint.h>

@@ -1,3 +1,6 @@
+/*
+ * util.c - allocation that aborts, short string functions, the clock, and BUG().
+ */
 #include "base/util.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+/*
+ * vec.c - makes room for the next element of a vec.
+ */
 #include "base/vec.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * cache.c - the compile cache on disk: entries by key, with checksums, and the removal of old
+ * files.
+ */
 #include "compile/cache.h"
 
 #include <dirent.h>

@@ -1,3 +1,6 @@
+/*
+ * cache_entry.c - the bytes of a cache entry, field by field in the order of cache_entry_write().
+ */
 #include "compile/cache_entry.h"
 
 #include "job/wire.h"

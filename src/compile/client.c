@@ -1,3 +1,6 @@
+/*
+ * client.c - starts the compile service, sends it jobs over a socket, and waits for their results.
+ */
 #include "compile/client.h"
 
 #include <errno.h>
@@ -18,8 +21,8 @@
 #include "sys/file.h"
 #include "sys/interrupt.h"
 
-/* Finds the program `hone`. In `hone` itself that is this process's program; in a test or a tool it
- * is the `hone` in the same build folder. */
+/* Finds the program `hone`. If this process does not run `hone` itself but a test or a tool, looks
+ * for `hone` in the same build folder. */
 void client_program(char *out, size_t cap)
 {
     char self[4096];
@@ -192,7 +195,7 @@ int client_submit(struct client *c, const struct compile_job_spec *spec,
     job->result_fd = memfd_with("hone-result", "", 0);
     strbuf_release(&data);
     if (job->request_fd < 0 || job->result_fd < 0)
-        return err_errno(err, "memfd");
+        return err_errno(err, "cannot create a memory file for a compile");
     return client_resubmit(c, job, err);
 }
 
@@ -218,7 +221,7 @@ int client_result(struct client_job *job, struct compile_job_result *out, struct
     if (fstat(job->result_fd, &st) < 0)
         return err_errno(err, "compile result");
     if (st.st_size == 0)
-        return err_set(err, ERR_INTERNAL, "the compile child wrote no result");
+        return err_set(err, ERR_INTERNAL, "the compile process wrote no result");
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, job->result_fd, 0);
     if (p == MAP_FAILED)
         return err_errno(err, "compile result");

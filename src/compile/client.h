@@ -36,8 +36,8 @@ void client_stop(struct client *c);
  * sockets one after another, and this job's socket may be among the first. */
 void client_reap(struct client *c, const struct client_job *job);
 
-/* Finds the program to run as the service; "" if there is none and this process must fork
- * itself. */
+/* Finds the program to run as the service. Sets `out` to "" if there is none; then the service is a
+ * fork of this process. */
 void client_program(char *out, size_t cap);
 
 int client_submit(struct client *c, const struct compile_job_spec *spec,
@@ -47,7 +47,7 @@ int client_resubmit(struct client *c, struct client_job *job, struct err *err);
 /* Waits for the job's end. Returns 1 with a reply, 0 if the service died first, -1 on an error or
  * if the user interrupts Hone. */
 int client_wait(struct client_job *job, struct compile_job_reply *reply, struct err *err);
-/* The result of a job that ended as COMPILE_JOB_DONE; strings live in the arena. */
+/* Reads the result of a job that ended as COMPILE_JOB_DONE. Its strings live in the arena. */
 int client_result(struct client_job *job, struct compile_job_result *out, struct arena *a,
                   struct err *err);
 void client_job_release(struct client_job *job); /* cancels it if it still runs */

@@ -1,3 +1,6 @@
+/*
+ * code.c - makes a struct compiled from the PTX, the cubin and the log of a compile.
+ */
 #include "compile/code.h"
 
 #include <stdio.h>
@@ -12,12 +15,12 @@
 #include "compile/trailer.h"
 
 /*
- * Only ptxas knows a kernel's spills and its own shared memory. Its log says:
+ * Reads a kernel's spills and static shared memory from the log of ptxas:
  *     ptxas info    : Function properties for NAME
  *     ptxas         .     0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads
  *     ptxas info    : Used 10 registers, used 1 barriers, 1024 bytes smem
- * We do not take shared memory from the cubin, because its section also counts bytes that the
- * system reserves.
+ * The shared memory replaces the value from the cubin, which also counts bytes that the system
+ * reserves.
  */
 static void find_usage(const char *log, struct kernel_info *k)
 {
@@ -75,9 +78,9 @@ void code_fail(struct compiled *out, const char *file, const char *failure, cons
     fail_at(out, file, 0, failure, message);
 }
 
-/* Returns the first external function that a candidate may not call, or NULL. Only printf and
- * assert are allowed, because they keep no data. The heap of malloc() outlives calls and modules,
- * and Hone does not check it. A candidate asks for memory in its plan instead. */
+/* Returns the first external function that the code calls but must not call, or NULL. Only printf
+ * and assert are allowed, because they keep no data. malloc() is not: its memory outlives calls and
+ * modules, and Hone does not check it. A candidate asks for memory in its plan instead. */
 static const char *bad_import(const struct compiled *c)
 {
     const char *name;
@@ -123,8 +126,8 @@ void code_from_result(const struct compile_job_result *r, const struct code_orig
     } else if ((import = bad_import(out))) {
         fail_at(out, o->file, ptxas_call_line(plain.buf, import, o->file), "forbidden call",
                 arena_printf(&out->arena,
-                             "%s() is not allowed: its memory outlives the call; use the plan's "
-                             "workspace",
+                             "%s() is not allowed; the only external functions are printf and "
+                             "assert. For memory, use the plan's workspace",
                              import));
     } else {
         keep_ptx(o, r, &plain, out);

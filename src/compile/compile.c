@@ -1,3 +1,7 @@
+/*
+ * compile.c - drives a compile: scan the source, look in the cache, ask the service, keep the
+ * result. It also decides which precompiled header a compile uses.
+ */
 #include "compile/compile.h"
 
 #include <errno.h>
@@ -31,7 +35,7 @@
  * Hone tries it again without the header. */
 #define HEADER_HEAP ((uint64_t)2 << 30)
 #define FAMILY_HEAP ((uint64_t)4 << 30)
-/* A family header cannot speed up a compile that takes less time than this. */
+/* For a compile that takes less time than this, a family header is not worth its cost. */
 #define FAMILY_MIN_NS (4 * SEC)
 /* A part of every cache key. Raise the number when the meaning of an entry changes. */
 #define KEY_VERSION "hone-compile 6"
@@ -80,8 +84,8 @@ struct compile_ticket {
 
 /* ---- opening ---------------------------------------------------------------------------------*/
 
-/* Hashes a file's size and time instead of its bytes. Another version of the file differs in one of
- * them. */
+/* Hashes a file's size and time instead of its bytes, which is fast. We assume that another version
+ * of the file differs in one of them. */
 static void hash_stat(struct hash *h, const char *dir, const char *name)
 {
     char path[4096];
@@ -122,7 +126,7 @@ static int choose(struct compiler *c, struct err *err)
     const char *kind = c->cfg.kind;
     bool rtc = *c->tc.nvrtc_lib != '\0', nvcc = *c->tc.nvcc != '\0';
     if (kind && !str_eq(kind, "nvrtc") && !str_eq(kind, "nvcc"))
-        return err_set(err, ERR_USAGE, "compiler '%s' is not one of nvrtc, nvcc", kind);
+        return err_set(err, ERR_USAGE, "the compiler must be nvrtc or nvcc, not '%s'", kind);
     if (kind && str_eq(kind, "nvrtc") && !rtc)
         return err_set(err, ERR_ENV, "libnvrtc was not found; set HONE_NVRTC or CUDA_HOME");
     if (kind && str_eq(kind, "nvcc") && !nvcc)
@@ -498,9 +502,9 @@ static int submit(struct compile_ticket *t, const struct compile_request *rq,
         spec.pch_if_ready = true;
         job.prelude = f->prelude;
     } else if (f && f->record.source) {
-        /* The parent's compile is slow, but its family header is not ready. We use no header at
-         * all: the usual header would cost more than it saves, because the system maps the header's
-         * memory page by page from a file. */
+        /* The parent's compile is slow, but its family header is not ready or does not fit. We use
+         * no header at all, because for the slowest kernels the usual header costs more than it
+         * saves (docs/compile.md has figures). */
         spec.pch[0] = '\0';
     }
     rc = client_submit(&c->client, &spec, &job, &t->job, err);
@@ -657,12 +661,14 @@ static bool take_reply(struct compile_ticket *t, const struct compile_job_reply 
         return true;
     case COMPILE_JOB_TIMEOUT:
         code_fail(out, t->name, "time limit",
-                  arena_printf(&out->arena, "compiling took longer than %.0f s",
+                  arena_printf(&out->arena,
+                               "compiling must take at most %.0f s of processor time, and four "
+                               "times that on the clock",
                                (double)cfg->child_ns / 1e9));
         return false;
     case COMPILE_JOB_MEMORY:
         code_fail(out, t->name, "memory",
-                  arena_printf(&out->arena, "compiling took more than %.1f GiB of memory",
+                  arena_printf(&out->arena, "compiling must take at most %.1f GiB of memory",
                                (double)cfg->child_bytes / (1u << 30)));
         return false;
     default:
@@ -701,7 +707,8 @@ static int finish_job(struct compile_ticket *t, struct compiled *out, struct err
         return -1;
     if (reply.end == COMPILE_JOB_LOST)
         return err_set(err, ERR_SYSTEM,
-                       "a compile child could not be started, or was killed twice");
+                       "the compile process did not start, or another program killed it twice; is "
+                       "the machine out of memory?");
     if (reply.end == COMPILE_JOB_DONE && client_result(&t->job, &r, &out->arena, err) < 0)
         return -1;
     if (reply.end == COMPILE_JOB_DONE && r.code == COMPILE_JOB_TOOL_FAILED)
@@ -712,7 +719,7 @@ static int finish_job(struct compile_ticket *t, struct compiled *out, struct err
         struct err e = ERR_INIT;
         cache_entry_write(out, &sb);
         if (cache_put(&c->cache, t->key, sb.buf, sb.len, &e) < 0)
-            log_warn("compile", "cannot cache: %s", e.msg);
+            log_warn("compile", "cannot put the result into the compile cache: %s", e.msg);
         strbuf_release(&sb);
     }
     family_remember(t, out);

@@ -7,9 +7,10 @@
  *     if (!c.ok) print(c.diags);                      the candidate does not compile
  *     compiled_release(&c);
  *
- * Open one `struct compiler` per run. It runs NVRTC or nvcc in children of a service process, which
- * also owns NVRTC's precompiled headers. Every result names its compiler, because another compiler
- * makes other code. If the cache has the result, Hone does not compile again.
+ * Open one `struct compiler` and use it for all compiles of the process. If the cache has a result,
+ * Hone does not compile again. Otherwise Hone sends the compile to a service process
+ * (compile_service.h). The service keeps the precompiled headers, and forks a process that runs
+ * NVRTC or nvcc. Every result names its compiler, because another compiler makes other code.
  */
 #ifndef COMPILE_COMPILE_H
 #define COMPILE_COMPILE_H
@@ -28,9 +29,10 @@ struct compiler_config {
     const char *cache_dir; /* NULL = the user's cache directory */
     uint64_t child_ns;     /* limit on the processor time of a compile; 0 = 120 s */
     uint64_t child_bytes;  /* memory limit per compile; 0 = 6 GiB */
-    /* A compile that takes this much processor time gets a family header (family.h); 0 = 4 s. */
+    /* Hone can build a family header (family.h) of a kernel whose compile took at least this much
+     * processor time; 0 = 4 s. The header makes edited versions of the kernel compile faster. */
     uint64_t family_min_ns;
-    unsigned jobs; /* parallel children; 0 = one per core */
+    unsigned jobs; /* how many compiles run at the same time; 0 = one per core */
     bool no_cache, no_pch;
 };
 
@@ -39,14 +41,15 @@ struct compile_request {
     size_t len;
     const char *name; /* for diagnostics; NULL = "kernel.cu" */
     const char *arch; /* NULL = "sm_90a" */
-    /* The kernels whose signatures the trailer exports: those of the plan. */
+    /* The kernels of the plan. Hone finds out their parameter types (trailer.h). */
     const char *const *kernels;
     size_t nkernels; /* 0 = every extern "C" __global__ function in the source */
-    /* Key of the parent's compile, for the family header (family.h); NULL = none. */
+    /* compile_key() of the candidate from which this one was made, or NULL. If that candidate has a
+     * family header (family.h), the compile can use it. */
     const char *parent;
     /* Hone's own code (oracle, service code), which may include Hone's headers. */
     bool trusted;
-    /* Without line numbers, and so without paths of this machine, in the code: for exports. */
+    /* Leave line numbers out of the code, and with them the paths of this machine. Exports do. */
     bool no_lines;
     const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
 };
@@ -61,9 +64,9 @@ void compile_key(struct compiler *c, const struct compile_request *rq, char key[
 /* Waits until the compile has ended. */
 int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
                 struct err *err);
-/* Accepts the architectures that exist from sm_75 on, and numbers above them; from sm_90 on also
- * with the suffix a or f. The compiler itself may still refuse the
- * architecture. */
+/* Checks the name of an architecture: sm_ and the number of a GPU that Hone knows, sm_75 to sm_121,
+ * or a number from 122 to 200 for GPUs to come. From sm_90 on the suffix a or f is allowed. The
+ * compiler itself may still refuse the architecture. */
 int compile_check_arch(const char *arch, struct err *err);
 /* For several compiles at once: compile_start returns a ticket with an fd that becomes readable
  * when the compile is done. */
@@ -75,10 +78,10 @@ int compile_finish(struct compile_ticket *t, struct compiled *out, struct err *e
 void compile_cancel(struct compile_ticket *t); /* instead of compile_finish */
 
 /*
- * Builds the parent's family header in the background, so that its children compile fast. Call it
- * when a parent is chosen and the author begins to think. Returns 1 if the header is ready and 0 if
- * it is being built. Returns -1 if it cannot be built or would save no time, because the kernel
- * compiles fast.
+ * Builds the family header of the candidate `parent` (a compile_key()) in the background, so that
+ * candidates made from it compile fast. Call it when the author begins to write such a candidate.
+ * Returns 1 if the header is ready and 0 if it is being built. Returns -1 if it cannot be built,
+ * or if it would save no time because the parent compiles fast.
  */
 int compile_prepare(struct compiler *c, const char *parent, const char *arch);
 

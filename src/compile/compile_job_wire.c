@@ -1,5 +1,6 @@
 /*
- * compile_job_wire.c - the bytes of requests and results between client and compile children.
+ * compile_job_wire.c - the bytes of the requests that the client sends to compile processes, and of
+ * the results that they return.
  */
 #include "base/util.h"
 #include "compile/compile_service.h"

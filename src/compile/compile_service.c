@@ -1,3 +1,7 @@
+/*
+ * compile_service.c - the process that runs compilers. It queues jobs in slots, forks a child for
+ * each, watches their deadlines, and replies when they end. compile_service.h has the invariants.
+ */
 #include "compile/compile_service.h"
 
 #include <errno.h>

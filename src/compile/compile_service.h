@@ -14,7 +14,7 @@
  *     at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
- *  3. A child holds no lock except on files. The kernel releases those when the child ends.
+ *  3. A child holds no lock except on files. Linux releases those when the child ends.
  *  4. A reply socket that closes on the client's side cancels its job.
  *  5. Every reply is one struct compile_job_reply; if the socket ends without one, the service
  *     died.
@@ -69,12 +69,12 @@ struct compile_job_request {
     size_t len;
     const char *name;
     const char *tool;    /* path of nvcc */
-    const char *dir;     /* directory to run in: an include root */
+    const char *dir;     /* directory to run in */
     const char *tmp;     /* directory for temporary files; "" = the system's */
     const char *prelude; /* source text of the precompiled header; "" = none */
     const char **options;
     size_t noptions;
-    const char **header_names, **header_texts; /* in-memory headers */
+    const char **header_names, **header_texts; /* headers that have no file */
     size_t nheaders;
     const char **roots; /* directories that may be read */
     size_t nroots;
@@ -126,8 +126,8 @@ void nvcc_compile(const struct compile_job_request *rq, const struct compile_job
                   struct compile_job_result *out, struct arena *a);
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 
-/* From now on this process can read only below `roots` and `rw`, and write only below `rw`, if the
- * Linux kernel has Landlock. Without Landlock, only the scan of the source (scan.h) keeps the
+/* If Linux has Landlock, this process can from now on read only files below `roots` and `rw`, and
+ * write only files below `rw`. Without Landlock, only the scan of the source (scan.h) keeps the
  * compiler from reading other files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 

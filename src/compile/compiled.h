@@ -52,7 +52,7 @@ struct compiled {
     struct sig_vec sigs;
     VEC(struct kernel_info) kernels;
     struct diag_vec diags;
-    const char *log; /* raw, capped */
+    const char *log; /* the compiler's own output, cut at 1 MB */
 };
 
 void compiled_release(struct compiled *c);

@@ -1,3 +1,7 @@
+/*
+ * cubin.c - reads sections, symbols and NVIDIA's attributes of a cubin, with a check of every
+ * bound.
+ */
 #include "compile/cubin.h"
 
 #include <elf.h>

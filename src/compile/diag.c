@@ -1,3 +1,7 @@
+/*
+ * diag.c - reads the log of NVRTC or nvcc line by line into diagnostics, and prints diagnostics as
+ * text.
+ */
 #include "compile/diag.h"
 
 #include <ctype.h>
@@ -112,15 +116,15 @@ static void finish(struct parser *p)
         d->file = p->name;
     }
     if (p->header_file && str_starts(p->header_file, TRAILER_FILE)) {
-        /* The file "hone-trailer:gemm" means that the trailer's redeclaration of the kernel gemm
-         * failed. */
+        /* The trailer (trailer.h) redeclares each kernel, under the file name "hone-trailer:gemm"
+         * for the kernel gemm. So an error in this file means that the redeclaration failed. */
         const char *colon = strchr(p->header_file, ':');
         d->file = p->name;
         d->line = 0;
         const char *kernel = colon ? colon + 1 : "?";
         d->message =
             strpbrk(kernel, "<:")
-                ? arena_printf(p->a, "there is no kernel '%s': %s (macros are not known in it)",
+                ? arena_printf(p->a, "there is no kernel '%s': %s (its name must not use macros)",
                                kernel, d->message)
                 : arena_printf(p->a, "'%s' is not an extern \"C\" __global__ function: %s", kernel,
                                d->message);

@@ -1,3 +1,7 @@
+/*
+ * family.c - rewrites a kernel's source as a header of template instances, and keeps records of
+ * slow compiles.
+ */
 #include "compile/family.h"
 
 #include <ctype.h>
@@ -43,8 +47,8 @@ bool family_covers(const struct family_record *r, const char *const *includes, s
 }
 
 /*
- * The source has passed the scan of scan.h, so this walk only has to tell comments, strings,
- * directives and words apart.
+ * State of a pass over the source. The source has passed the scan of scan.h, so this pass only has
+ * to tell comments, strings, directives and words apart.
  */
 struct walk {
     const char *p, *end;
@@ -93,8 +97,8 @@ static const char *line_end(const char *p, const char *end)
     return p < end ? p : end;
 }
 
-/* Drops #include, because the header has all includes before the namespace. Records macros, because
- * the header must #undef all of them at its end. */
+/* Copies a directive. Leaves out #include, because the header has all includes before the
+ * namespace. Records each macro, because the header must #undef it at its end. */
 static void on_directive(struct walk *w)
 {
     const char *q = w->p + 1, *end = line_end(w->p, w->end);
@@ -117,6 +121,8 @@ static void on_directive(struct walk *w)
     w->p = end;
 }
 
+/* Copies a word. Makes kernels device functions, and leaves out attributes that only kernels have.
+ * Returns -1 if the source has something that this pass does not understand. */
 static int on_word(struct walk *w)
 {
     static const char *const dropped[] = {"__launch_bounds__", "__cluster_dims__", "__block_size__",
@@ -149,7 +155,7 @@ static int on_word(struct walk *w)
             return 0;
         }
     if (*q == '"' && (n == 1 || n == 2 || n == 3) && s[n - 1] == 'R')
-        return -1; /* the source has raw strings, which this walk does not understand */
+        return -1; /* a raw string */
     strbuf_add(w->out, s, n);
     return 0;
 }

@@ -1,9 +1,10 @@
 /*
- * family.h - precompiled headers that hold a parent kernel's template instantiations.
+ * family.h - precompiled headers that hold the template instances of one kernel.
  *
- * A template-heavy kernel spends nearly all its compile time on instances of CuTe types, and an
- * edited version needs nearly the same instances. So Hone puts the parent's source into a
- * precompiled header, changed so that its names cannot clash with the child's:
+ * A kernel with many templates spends nearly all its compile time on instances of CuTe types, and
+ * an edited version of the kernel needs nearly the same instances. So Hone puts the source of the
+ * first version, the parent, into a precompiled header. The names of the parent must not clash with
+ * those of the edited version, so the header looks like this:
  *
  *     #include <cute/tensor.hpp>       the parent's includes
  *     namespace hone_family { ... }    the parent's text
@@ -11,9 +12,9 @@
  *
  * In the parent's text, kernels become static __device__ functions.
  *
- * The compile service builds this header in the background, once per parent. Hone uses it for a
- * child whose includes cover the parent's. If the child's compile takes longer than the parent's
- * compile did, Hone stops using the header.
+ * The compile service builds this header in the background, once per parent. Hone uses it for an
+ * edited version that includes at least the headers of the parent. If such a compile takes more
+ * processor time than the parent's did, Hone stops using the header.
  */
 #ifndef COMPILE_FAMILY_H
 #define COMPILE_FAMILY_H
@@ -39,7 +40,7 @@ struct family_record {
 void family_record_write(const struct family_record *r, struct strbuf *out);
 int family_record_read(const void *data, size_t len, struct family_record *r, struct arena *a);
 
-/* Writes the header's text; -1 if the source cannot be put into a namespace. */
+/* Writes the header's text. Returns -1 if the source cannot be put into a namespace. */
 int family_prelude(const struct family_record *r, struct strbuf *out);
 
 /* True if a source with these includes may be compiled after the family's header. */

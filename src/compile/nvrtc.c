@@ -1,5 +1,6 @@
 /*
- * nvrtc.c - runs NVRTC in a child of the service. The service loads the library once.
+ * nvrtc.c - runs NVRTC in a child process of the compile service. The service itself loads the
+ * library once, before it forks.
  */
 #include <dlfcn.h>
 #include <glob.h>
@@ -86,7 +87,7 @@ int nvrtc_load(const char *path, struct err *err)
     return 0;
 }
 
-/* The options of the request, then those for the precompiled header; NULL-terminated. */
+/* Returns the *n options of the request, followed by those for the precompiled header. */
 static const char **options_for(const struct compile_job_request *rq, const char *pch_option,
                                 const char *pch, struct arena *a, int *n)
 {
@@ -193,8 +194,9 @@ void nvrtc_compile(const struct compile_job_request *rq, const struct compile_jo
         out->ptx = NULL;
         out->ptx_len = 0;
         out->log = arena_printf(
-            a, "ptxas error   : %zu MB of code and initialised variables (%d MB at most)\n",
-            MAX(ptx_size, size) >> 20, COMPILE_JOB_MAX_OUTPUT >> 20);
+            a,
+            "ptxas error   : code and initialised variables must take at most %d MB, not %zu MB\n",
+            COMPILE_JOB_MAX_OUTPUT >> 20, MAX(ptx_size, size) >> 20);
         return;
     }
     if (!(cubin = malloc(size + 1)) || api.cubin(p, cubin) != 0)
@@ -205,7 +207,7 @@ void nvrtc_compile(const struct compile_job_request *rq, const struct compile_jo
 bad:
     out->ok = false;
     out->code = COMPILE_JOB_TOOL_FAILED;
-    out->log = "NVRTC compiled it but returned no code";
+    out->log = "NVRTC compiled the source but returned no code";
 }
 
 /*

@@ -1,7 +1,10 @@
 /*
- * The checksum finds damage; it does not stop an attacker. Whoever can write to the cache directory
- * can change the user's kernels anyway. The checksum must be fast (about 50 ms for 300 MB), because
- * every service checks each header before it first uses the header.
+ * pch.c - locks, checks, completes and deletes precompiled headers on disk.
+ *
+ * Beside each header is a file with the header's checksum. The checksum finds damage; it does not
+ * stop an attacker, because whoever can write to the cache directory can change the user's kernels
+ * anyway. Computing it must be fast (about 50 ms for 300 MB), because every compile service checks
+ * each header before it first uses the header.
  */
 #include "compile/pch.h"
 
@@ -88,8 +91,8 @@ bool pch_valid(const char *path)
            checksum(path, &sum, &size) == 0 && sum == want_sum && size == want_size;
 }
 
-/* Writes the checksum first. If the process dies before the rename, the checksum does not match,
- * and the header is built again. */
+/* Renames the checksum into place first, and the header second. If the process dies between the two
+ * renames, the checksum has no matching header, and the header is built again. */
 int pch_seal(const char *tmp, const char *path)
 {
     char name[PCH_PATH_MAX + 8], tmp_name[PCH_PATH_MAX + 32], text[64];

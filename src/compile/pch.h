@@ -6,8 +6,8 @@
  *         ... write tmp ..., pch_seal(tmp, path);
  *     close(lock);
  *
- * A family's header (family.h) is many times as large as the others. Its name begins with
- * PCH_FAMILY.
+ * The names of family headers (family.h) begin with PCH_FAMILY. They are many times as large as the
+ * others.
  */
 #ifndef COMPILE_PCH_H
 #define COMPILE_PCH_H
@@ -21,8 +21,9 @@ enum { PCH_PATH_MAX = 512 };
  * the end of the process does so too. Returns -1 if locking fails. */
 int pch_lock(const char *path);
 
-bool pch_valid(const char *path);
-int pch_seal(const char *tmp, const char *path); /* renames tmp to path */
-int pch_discard(const char *path);               /* 0, or -1 and errno */
+bool pch_valid(const char *path); /* the header exists and matches its checksum */
+/* Writes the checksum of tmp, then renames tmp to path. Returns 0 or -1. */
+int pch_seal(const char *tmp, const char *path);
+int pch_discard(const char *path); /* 0, or -1 and errno */
 
 #endif

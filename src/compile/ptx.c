@@ -1,3 +1,6 @@
+/*
+ * ptx.c - reads entries and parameters from PTX text, and removes variables that nothing refers to.
+ */
 #include "compile/ptx.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/*
+ * ptxas.c - follows the .loc lines of the PTX from an error of ptxas to the line of the source.
+ */
 #include "compile/ptxas.h"
 
 #include <stdlib.h>
@@ -53,7 +56,8 @@ static bool read_loc(const char *line, struct loc *out)
     return true;
 }
 
-/* The number of the candidate's file in the PTX; 0 if the PTX does not name it. */
+/* Returns the number that the PTX gives to the candidate's file; 0 if the PTX does not name the
+ * file. */
 static unsigned long own_file(const char *ptx, const char *name)
 {
     for (const char *l = ptx; l; l = next_line(l)) {

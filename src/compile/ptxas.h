@@ -18,7 +18,7 @@
  */
 const char *ptxas_places(const char *log, const char *ptx, const char *name, struct arena *a);
 
-/* The line of the file NAME that calls the function; 0 if it is unknown. */
+/* Returns the line of the file `name` that calls the function, or 0 if the line is unknown. */
 unsigned long ptxas_call_line(const char *ptx, const char *callee, const char *name);
 
 #endif

@@ -5,7 +5,8 @@
  *     sass_count(cubin, len, tc.cuobjdump, &v, &listing, &arena, err);
  *
  * With cuobjdump it reads the mnemonics. Without cuobjdump it reads the opcode bits of each 16-byte
- * instruction. Both ways tell the same kinds apart (t/unit/compile_sass.c compares them).
+ * instruction. Both ways should give the same counts; t/unit/compile_sass.c compares them for one
+ * kernel.
  */
 #ifndef COMPILE_SASS_H
 #define COMPILE_SASS_H
@@ -50,8 +51,8 @@ VEC_DECL(sass_vec, struct sass_kernel);
 
 /*
  * Counts the instructions of every kernel in the cubin. `cuobjdump` is the path of the program;
- * with "" the counts come from the opcode bits. `listing` gets the disassembly, or stays empty
- * without cuobjdump. It may be NULL.
+ * with "" the counts come from the opcode bits. `listing`, which may be NULL, gets the disassembly;
+ * without cuobjdump it stays empty.
  */
 int sass_count(const void *cubin, size_t len, const char *cuobjdump, struct sass_vec *out,
                struct strbuf *listing, struct arena *a, struct err *err);

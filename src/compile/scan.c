@@ -1,3 +1,6 @@
+/*
+ * scan.c - reads a source token by token and rejects what the invariants of scan.h forbid.
+ */
 #include "compile/scan.h"
 
 #include <ctype.h>
@@ -92,8 +95,8 @@ static void on_include(struct scanner *s, size_t at)
     }
     if (!header_allowed(h))
         reject_at(s, at, "forbidden include",
-                  "'%s' is outside the include path: only CUDA, CuTe/CUTLASS and libcu++ headers "
-                  "may be included",
+                  "'%s' must be a header of CUDA, CuTe/CUTLASS or libcu++, named relative to the "
+                  "include path and without '..'",
                   h);
     struct source_scan *out = s->out;
     *vec_push(&out->includes) = arena_strdup(&out->arena, h);
@@ -108,7 +111,8 @@ static void on_has_include(struct scanner *s, size_t at)
     if (token_at_end(&s->r) || token_take(&s->r) != '(' || !lex_header(s, h, sizeof h) ||
         !header_allowed(h))
         reject_at(s, at, "forbidden include",
-                  "__has_include may only ask for a header of the include path, literally");
+                  "__has_include must name a header of the include path literally, as <x> or "
+                  "\"x\"");
 }
 
 /* ---- pragmas ---------------------------------------------------------------------------------*/
@@ -164,7 +168,7 @@ static void on_pragma_operator(struct scanner *s, size_t at)
             return;
 bad:
     reject_at(s, at, "forbidden directive",
-              "_Pragma may only hold a literal \"unroll\"; use #pragma for the rest");
+              "_Pragma must hold a literal \"unroll\" or \"nounroll\"; use #pragma for the rest");
 }
 
 /* ---- directives ------------------------------------------------------------------------------*/
@@ -310,22 +314,26 @@ static void check_bytes(struct scanner *s)
     for (size_t i = 0; i < s->r.len; i++) {
         char c = s->r.src[i];
         if (c == '\0')
-            reject_at(s, i, "bad source", "a NUL byte");
+            reject_at(s, i, "bad source", "the source must not contain a NUL byte");
         else if ((c > 0 && c < ' ' && !strchr("\t\n\v\f\r", c)) || c == 0x7f)
-            reject_at(s, i, "bad source", "a control character (0x%02x)", (unsigned)c);
+            reject_at(s, i, "bad source",
+                      "the source must not contain a control character (0x%02x)", (unsigned)c);
         else if (is_hostile(s, i))
             reject_at(s, i, "bad source",
-                      "a character that controls a terminal or reverses the direction of text");
+                      "the source must not contain a character that controls a terminal or "
+                      "reverses the direction of text");
         else if (c == '\r' && (i + 1 == s->r.len || s->r.src[i + 1] != '\n'))
-            reject_at(s, i, "bad source", "a carriage return without a newline");
+            reject_at(s, i, "bad source", "a newline must follow each carriage return");
         else if (c == '\\' && i + 1 < s->r.len &&
                  (s->r.src[i + 1] == ' ' || s->r.src[i + 1] == '\t')) {
             size_t j = i + 1;
             while (j < s->r.len && (s->r.src[j] == ' ' || s->r.src[j] == '\t'))
                 j++;
             if (j < s->r.len && (s->r.src[j] == '\n' || s->r.src[j] == '\r'))
-                reject_at(s, i, "bad source",
-                          "blanks after a backslash at the end of a line: compilers disagree");
+                reject_at(
+                    s, i, "bad source",
+                    "no blanks may follow a backslash at the end of a line, because compilers "
+                    "disagree about their meaning");
         }
         if (s->out->failure)
             return;

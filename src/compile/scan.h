@@ -1,6 +1,6 @@
 /*
- * scan.h - reads a candidate's source like the first phases of a compiler, before a compiler sees
- * it.
+ * scan.h - rejects sources that are dangerous to compile. It reads a candidate's source like the
+ * first phases of a compiler, before a compiler sees the source.
  *
  * The compiler runs with Hone's rights, and Hone shows the compiler's diagnostics. So without these
  * rules a candidate could show the text of any file that the compiler can open. Invariants that the
@@ -36,7 +36,7 @@ struct source_scan {
     VEC(const char *) kernels; /* extern "C" __global__ functions, in order */
     /* The source includes cute/tensor.hpp outside of any #if, and defines no macro before that. */
     bool pch_ok;
-    /* When rejected: */
+    /* why and where the source was rejected */
     const char *failure; /* NULL = accepted; "forbidden include", "forbidden directive", ... */
     const char *message;
     uint32_t line, column;

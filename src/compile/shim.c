@@ -1,3 +1,6 @@
+/*
+ * shim.c - the list of standard headers that Hone gives to NVRTC. docs/compile.md says why.
+ */
 #include "compile/shim.h"
 
 #include "base/util.h"

@@ -1,3 +1,7 @@
+/*
+ * trailer.c - writes the C++ text that exports the kernels' signatures, and reads them back from
+ * the PTX.
+ */
 #include "compile/trailer.h"
 
 #include <ctype.h>
@@ -299,7 +303,7 @@ static int check_entry(const char *ptx, size_t len, const struct sig *sig, struc
                                   : "there is no kernel '%s' (extern \"C\" __global__)",
                        sig->kernel);
     if ((uint32_t)n != sig->nparams)
-        return err_set(err, ERR_INPUT, "kernel '%s' has %d parameters, its declaration %u",
+        return err_set(err, ERR_INPUT, "kernel '%s' has %d parameters, but its declaration has %u",
                        sig->kernel, n, sig->nparams);
     for (int i = 0; i < n; i++)
         if (params[i].size != sig->params[i].size)
@@ -309,17 +313,22 @@ static int check_entry(const char *ptx, size_t len, const struct sig *sig, struc
     return 0;
 }
 
-/* Compares the signatures with the machine code as well. The machine code decides, because a launch
- * copies as many bytes from the host's memory as the machine code asks for. */
+/* The PTX was compared before; but a launch copies as many bytes of arguments from the host's
+ * memory as the machine code asks for, so the machine code must agree too. */
 int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err)
 {
     uint32_t sizes[MAX_PARAMS];
     for (size_t k = 0; k < sigs->n; k++) {
         const struct sig *sig = &sigs->items[k];
         int n = cubin_params(cubin, len, sig_entry(sig), sizes, MAX_PARAMS);
-        if (n < 0 || (uint32_t)n != sig->nparams)
-            return err_set(err, ERR_INPUT, "kernel '%s' has %d parameters, its declaration %u",
-                           sig->kernel, n, sig->nparams);
+        if (n < 0)
+            return err_set(err, ERR_INPUT,
+                           "the machine code has no kernel '%s' with at most %d parameters",
+                           sig->kernel, MAX_PARAMS);
+        if ((uint32_t)n != sig->nparams)
+            return err_set(err, ERR_INPUT,
+                           "kernel '%s' has %d parameters, but its declaration has %u", sig->kernel,
+                           n, sig->nparams);
         for (int i = 0; i < n; i++)
             if (sizes[i] && sizes[i] != sig->params[i].size)
                 return err_set(err, ERR_INPUT,

@@ -2,8 +2,8 @@
  * trailer.h - text that is compiled after a candidate's source and exports its kernels' signatures.
  *
  * Invariants (a candidate is hostile and shares a translation unit with the trailer):
- *  1. Every name that the trailer defines contains a random nonce. So the candidate can neither
- *     define nor specialise such a name.
+ *  1. Every name that the trailer defines at namespace scope contains a nonce, a random number. So
+ *     the candidate can neither define nor specialise such a name.
  *  2. The trailer first #undefs every keyword and builtin that it uses, so that no macro can change
  *     it. scan.h rejects the pragmas that would survive an #undef.
  *  3. The trailer redeclares each kernel as extern "C" __global__ with the type decltype(::kernel).

@@ -1,3 +1,6 @@
+/*
+ * context.c - wraps the driver's functions for GPUs, contexts and the profiler.
+ */
 #include "cuda/context.h"
 
 int cu_device_count(const struct cu_driver *cu, int *n, struct err *err)

@@ -1,3 +1,6 @@
+/*
+ * driver.c - opens the driver's library, finds its functions, and puts its errors into words.
+ */
 #include "cuda/driver.h"
 
 #include <dlfcn.h>
@@ -23,7 +26,7 @@ int cu_driver_open(const char *path, struct cu_driver *out, struct err *err)
      * safely. */
     void *lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!lib) {
-        err_set(err, ERR_ENV, "no CUDA driver on this machine: %s", dlerror());
+        err_set(err, ERR_ENV, "the CUDA driver cannot be loaded: %s", dlerror());
         return -CU_NO_DEVICE;
     }
     for (size_t i = 0; i < ARRAY_LEN(functions); i++) {

@@ -203,7 +203,7 @@ int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
  * is for code that Hone exported: see NAME_load_from() there. */
 void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 
-/* "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)"; the text is in a static
+/* Returns "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)", in a static
  * buffer, one per thread. `r` may also be negated. */
 const char *cu_error_text(const struct cu_driver *cu, int r);
 

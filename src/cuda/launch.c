@@ -1,3 +1,6 @@
+/*
+ * launch.c - wraps the driver's functions that launch kernels.
+ */
 #include "cuda/launch.h"
 
 int cu_launch(const struct cu_driver *cu, cu_function f, const struct cu_launch *l,

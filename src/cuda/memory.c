@@ -1,3 +1,6 @@
+/*
+ * memory.c - wraps the driver's functions for memory and copies.
+ */
 #include "cuda/memory.h"
 
 int cu_mem_alloc(const struct cu_driver *cu, size_t bytes, cu_ptr *out, struct err *err)

@@ -1,3 +1,6 @@
+/*
+ * module.c - wraps the driver's functions for modules and kernels.
+ */
 #include "cuda/module.h"
 
 #include <stdio.h>

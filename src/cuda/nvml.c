@@ -1,3 +1,6 @@
+/*
+ * nvml.c - loads NVML and reads clocks and processes of one GPU.
+ */
 #include "cuda/nvml.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,6 @@
+/*
+ * stream.c - wraps the driver's functions for streams and events.
+ */
 #include "cuda/stream.h"
 
 #include <time.h>

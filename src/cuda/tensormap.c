@@ -1,8 +1,11 @@
+/*
+ * tensormap.c - encodes tensor maps with the driver, and lists its rules if it refuses one.
+ */
 #include "cuda/tensormap.h"
 
 #include "base/util.h"
 
-/* CUtensorMapDataType. */
+/* Returns the number of the type in NVIDIA's enum CUtensorMapDataType. */
 static int map_type(enum dtype t)
 {
     switch (t) {
@@ -43,9 +46,9 @@ int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_sp
     if (r != CU_SUCCESS) {
         if (err)
             err_set(err, ERR_INPUT,
-                    "the tensor map was refused: the address and strides must be multiples of 16 "
-                    "bytes, each box dimension at most 256, the box's inner bytes a multiple of 16 "
-                    "and within the swizzle's span (%s)",
+                    "the driver refused the tensor map: %s. The address and the strides must be "
+                    "multiples of 16 bytes, each dimension of the box must be at most 256, and the "
+                    "box's inner bytes must be a multiple of 16 and within the swizzle's span",
                     cu_error_text(cu, r));
         return -r;
     }

@@ -31,7 +31,7 @@ struct cu_tensormap_spec {
     int fill_nan;   /* outside the tensor: 0 zeros, 1 NaN */
 };
 
-/* On bad input the driver returns -CU_INVALID_VALUE without a reason, so err lists the driver's
+/* On bad input the driver gives an error number without a reason, so err also lists the usual
  * rules. */
 int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_spec *t,
                         struct cu_tensormap *out, struct err *err);

@@ -1,3 +1,6 @@
+/*
+ * edges.c - moves the largest value of each row or column to its end.
+ */
 #include "job/edges.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /*
  * edges.h - rearranges data so that the last element of a row matters.
  *
- * A kernel that loses the last of 129 rows still gives the right maximum of a column almost always,
- * because the lost element is the largest of its column only once in 129. So if the task reduces
- * rows or columns, a call with JOB_CALL_EDGES exchanges the largest and the last value of each of
- * them. (If it reduces several dimensions, this is certain only for the outermost one.) The values
- * are still those that the generator drew.
+ * A kernel that leaves out the last of 129 rows still gives the right maximum of almost every
+ * column, because only one time in 129 the last element of a column is its largest. So if the task
+ * reduces along a dimension, a call with JOB_CALL_EDGES exchanges the largest and the last value
+ * along this dimension. (If the task reduces along several dimensions, only along the outermost one
+ * is the last value certainly the largest.) The values are still those that the generator drew.
  */
 #ifndef JOB_EDGES_H
 #define JOB_EDGES_H

@@ -254,7 +254,7 @@ static const char *get_name(struct wire_reader *r, struct arena *a, const char *
     return wire_get_str(r, a, JOB_MAX_NAME, what);
 }
 
-/* Accepts "" or a plain name in the bundle: no directories, no hidden files. */
+/* Accepts "" or a plain name: without a slash or a backslash, and without a dot in front. */
 static const char *get_file(struct wire_reader *r, struct arena *a, const char *what)
 {
     const char *s = get_name(r, a, what);
@@ -557,14 +557,16 @@ int job_read(struct job *job, const void *data, size_t len, struct arena *a, str
 {
     *job = (struct job){0};
     if (len > JOB_MAX_BYTES)
-        return err_set(err, ERR_LIMIT, "job.bin: %zu bytes, the most is %u", len, JOB_MAX_BYTES);
+        return err_set(err, ERR_LIMIT, "job.bin has %zu bytes; it must have at most %u", len,
+                       JOB_MAX_BYTES);
     struct wire_reader r = wire_reader_of(data, len);
     if (wire_get_u32(&r, "magic") != JOB_MAGIC)
         return err_set(err, ERR_INPUT, "job.bin: not a job");
     uint32_t version = wire_get_u32(&r, "version");
     if (version != JOB_VERSION)
         return err_set(err, ERR_INPUT,
-                       "job.bin: version %u, this hone-worker reads %u; build both from one tree",
+                       "job.bin has version %u, but this hone-worker reads version %u; build hone "
+                       "and hone-worker from the same source",
                        version, JOB_VERSION);
     get_job(&r, a, job);
     if (!r.bad && r.pos != r.len)

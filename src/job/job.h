@@ -6,7 +6,7 @@
  * worker evaluates no expression, reads no task and judges nothing. For one call the worker does
  * this:
  *
- *     fill inputs from (call.seed, buffer.stream)   -- fresh data; perturbed where the call says so
+ *     fill inputs from (call.seed, buffer.stream)   -- fresh data; the call may change one element
  *     poison outputs, init workspace                -- poison patterns from call.poison
  *     [flush L2]                                    -- timed calls
  *     launch the program                            -- timed calls: between events
@@ -19,10 +19,12 @@
  * double and compares. So no part of the oracle is in the process while the candidate can run. (On
  * the emulator, where a kernel cannot read the worker's memory, it verifies some calls earlier.)
  *
- * After job_read() a reader may rely on these invariants: every index is in range, every count is
- * within its limit, strings are NUL-terminated, sizes do not overflow, a file name is "" or a plain
- * name inside the bundle, a REPEAT call follows a call of the same program. Everything else may
- * be hostile.
+ * After job_read() a reader may rely on these invariants:
+ *  - every index is in range, and every count is within its cap;
+ *  - strings are NUL-terminated, and sizes do not overflow;
+ *  - a file name is "" or a plain name inside the bundle;
+ *  - a REPEAT call follows a call of the same program.
+ * All other values may be chosen by an enemy.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -99,8 +101,8 @@ struct job_arg {
 
 enum job_launch_kind { JOB_KERNEL, JOB_MEMSET, JOB_COPY };
 
-/* What a launch does that is not a kernel: it sets the bytes of a buffer, or copies them from
- * another place. Neither writes an input. */
+/* A launch that is not a kernel. It sets bytes of a buffer, or copies them from a buffer. The
+ * buffer that it writes to is not an input. */
 struct job_transfer {
     uint32_t to, from; /* buffers; `from` of a copy only */
     uint64_t to_offset, from_offset, bytes;
@@ -161,7 +163,8 @@ enum job_call_flags {
     JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only such calls */
     JOB_CALL_EDGES = 256,      /* the last element along some dimensions is the largest: edges.h */
     JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
-    JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: run only a sample of the blocks, for the cost model */
+    JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: run only some blocks of each launch, for the cost model
+                                */
 };
 
 struct job_call {
@@ -170,7 +173,7 @@ struct job_call {
     uint64_t seed;          /* seed of the data */
     uint64_t poison;        /* seed of the poison patterns */
     int32_t perturb_buffer; /* -1 = none */
-    uint64_t perturb_elem;  /* another draw replaces this element */
+    uint64_t perturb_elem;  /* this element of the buffer gets another random value */
 };
 
 /*
@@ -236,7 +239,7 @@ struct job_limits {
     uint64_t wall_ns;    /* whole job */
     uint64_t call_ns;    /* one call; a candidate that takes longer counts as hanging. On the
                           * emulator: CPU time of one launch */
-    uint64_t measure_ns; /* budget of the rounds of struct job_timing */
+    uint64_t measure_ns; /* the rounds of struct job_timing, all cases together */
     uint64_t device_bytes;
     uint64_t printf_bytes;
     /* limit on the warp instructions of a launch; 0 = only call_ns limits a launch */
@@ -276,7 +279,7 @@ struct job {
 
 void job_write(const struct job *job, struct strbuf *out);
 int job_read(struct job *job, const void *data, size_t len, struct arena *a, struct err *err);
-/* Returns a hash that shows which job a result answers: equal bytes have equal hashes. Never 0. */
+/* Returns a hash of job.bin, never 0. A result repeats it, to show which job the result answers. */
 uint64_t job_hash(const void *data, size_t len);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * lazy.c - fills pieces of a tensor when they are first needed, once each, from any thread.
+ */
 #include "job/lazy.h"
 
 #include <sched.h>

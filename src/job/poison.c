@@ -1,3 +1,6 @@
+/*
+ * poison.c - fills memory with poison quickly.
+ */
 #include "job/poison.h"
 
 #include <pthread.h>

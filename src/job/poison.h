@@ -2,11 +2,13 @@
  * poison.h - the bits that fill an output before a call. An element that still holds them after the
  * call was not written by the kernel.
  *
- * Element i of a buffer poisoned with `pattern` has the bits poison_bits(dtype, pattern, i). For
- * floats of 16 bits or more they are a NaN whose payload no arithmetic produces. For float8 they
- * are a NaN that arithmetic may produce too. For integers they are random. A result may equal them
- * by chance, but hardly in two calls with different patterns. For bool they are neither 0 nor 1. A
- * workspace (DT_NONE) is filled with float32 NaNs.
+ * Element i of a buffer poisoned with `pattern` has the bits poison_bits(dtype, pattern, i):
+ *  - floats of 16 bits or more: a NaN whose payload no arithmetic produces;
+ *  - float8: a NaN that arithmetic may produce too;
+ *  - integers: random bits; a result may equal them by chance, but hardly in two calls with
+ *    different patterns;
+ *  - bool: a byte that is neither 0 nor 1;
+ *  - a workspace (DT_NONE): float32 NaNs.
  *
  * This file is in the common subset of C17 and C++17 and is also compiled into Hone's device code.
  */

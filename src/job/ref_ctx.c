@@ -1,3 +1,6 @@
+/*
+ * ref_ctx.c - says which access of a reference.c was out of bounds.
+ */
 #include "job/ref_ctx.h"
 
 /* Decodes `fault`, which hone_ref_fault_key() in hone_ref.h has encoded. */

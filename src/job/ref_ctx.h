@@ -1,8 +1,8 @@
 /*
- * ref_ctx.h - the argument that the worker passes to a task's oracle.
+ * ref_ctx.h - the argument of the phases of a task's oracle, for the programs that run the oracle.
  *
- * It is the same struct as hone_ref_ctx in hone_ref.h, which belongs to task/ and is compiled into
- * oracles. t/unit/poison.c checks that the two agree.
+ * An oracle sees the same memory as struct hone_ref_ctx of task/hone_ref.h, which describes the
+ * members. t/unit/poison.c checks that the two structs agree.
  */
 #ifndef JOB_REF_CTX_H
 #define JOB_REF_CTX_H
@@ -35,7 +35,7 @@ struct ref_ctx {
 int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const *names,
                     struct err *err);
 
-/* One phase of an oracle, as reference.c defines it. */
+/* The function of one phase of an oracle. It computes `count` units from unit `first` on. */
 typedef void (*ref_phase_fn)(const struct ref_ctx *ctx, int64_t first, int64_t count);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Layout: magic, version, then the structs field by field in the order of result.h. The status is
  * the first field after hash and nonce (RESULT_STATUS_AT), so that the worker's watchdog can set
- * the status in its last snapshot without parsing the rest.
+ * the status in its copy of the bytes without parsing the rest.
  */
 #include "job/result.h"
 
@@ -330,7 +330,7 @@ int result_read(struct result *res, const void *data, size_t len, struct arena *
 {
     *res = (struct result){.status = RESULT_NOT_RUN};
     if (len > RESULT_MAX_BYTES)
-        return err_set(err, ERR_LIMIT, "result.bin: %zu bytes, the most is %u", len,
+        return err_set(err, ERR_LIMIT, "result.bin has %zu bytes; it must have at most %u", len,
                        RESULT_MAX_BYTES);
     struct wire_reader r = wire_reader_of(data, len);
     if (wire_get_u32(&r, "magic") != RESULT_MAGIC)
@@ -338,7 +338,8 @@ int result_read(struct result *res, const void *data, size_t len, struct arena *
     uint32_t version = wire_get_u32(&r, "version");
     if (version != RESULT_VERSION)
         return err_set(err, ERR_INPUT,
-                       "result.bin: version %u, this hone reads %u; build both from one tree",
+                       "result.bin has version %u, but this hone reads version %u; build hone and "
+                       "hone-worker from the same source",
                        version, RESULT_VERSION);
     get_result(&r, a, res);
     if (!r.bad && r.pos != r.len)

@@ -1,11 +1,11 @@
 /*
  * result.h - result.bin: the facts that a worker saw. Only `hone` judges them.
  *
- * The worker renames result.bin into place once, when it is complete. Until then it rewrites
- * `progress.bin` (the same format, with status RESULT_NOT_RUN) before calls that could hang or kill
- * it: before timed calls and in the emulator at most every 50 ms. If the worker dies, progress.bin
- * still holds the facts so far and says which call of which case was under way. A result is hostile
- * input: the worker on another machine may be any program.
+ * The worker renames result.bin into place once, when it is complete. Before that, the worker
+ * writes the facts so far to `progress.bin`, in the same format and with status RESULT_NOT_RUN. It
+ * does this from call to call, on the emulator at most every 50 ms. If the worker dies,
+ * progress.bin says which call of which case was under way. Hone reads a result as hostile input,
+ * because the worker on another machine may be any program.
  */
 #ifndef JOB_RESULT_H
 #define JOB_RESULT_H
@@ -20,11 +20,13 @@
 
 #define RESULT_MAGIC 0x53455248u /* "HRES" */
 #define RESULT_VERSION 6
-#define RESULT_STATUS_AT 24 /* offset of the status byte: the watchdog sets it in a snapshot */
+/* The offset of the status byte. If a call hangs, the worker's watchdog sets this byte in its copy
+ * of the result so far. */
+#define RESULT_STATUS_AT 24
 #define RESULT_MAX_BYTES (256u << 20)
 #define RESULT_MAX_TEXT 65536
 #define RESULT_MAX_CALLS (2 * 65536) /* per case: the job's calls and those of the timed rounds */
-#define RESULT_MAX_EXAMPLES 64       /* bad elements reported per compare */
+#define RESULT_MAX_EXAMPLES 64       /* bad elements shown for each compared output */
 
 /* How a call, and so the job, ended. */
 enum result_status {
@@ -85,10 +87,12 @@ struct result_compare {
     uint64_t n;         /* elements compared */
     uint64_t bad;       /* elements outside the tolerance */
     uint64_t unwritten; /* elements that still hold poison */
-    uint64_t stale;     /* perturbed call: bad elements with the same bits as before the change */
-    double max_ratio;   /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
-    double rms_ratio;   /* rms error / rms error of an ideal implementation */
-    double zero_ratio;  /* the max_ratio of an all-zero output: <=1 if zeros would pass */
+    /* For a call in which one input element was changed: bad elements that have the same bits as
+     * without the change. */
+    uint64_t stale;
+    double max_ratio;  /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
+    double rms_ratio;  /* rms error / rms error of an ideal implementation */
+    double zero_ratio; /* the max_ratio of an all-zero output: <=1 if zeros would pass */
     double max_abs;
     uint64_t worst_elem;
     double worst_got, worst_want;
@@ -98,7 +102,8 @@ struct result_compare {
     const char *pattern; /* the pattern of the bad elements in words; "" if we recognised none */
 };
 
-/* If all blocks ran, the judge accepts an output if at least this share of it is written. */
+/* In a call that ran all of its blocks, at least this share of each output must be written. It is
+ * below 1, because a result may equal its poison by chance. */
 #define RESULT_WRITTEN_BY_ALL 0.9985
 
 struct result_call {
@@ -111,16 +116,16 @@ struct result_call {
     bool globals_intact; /* the module's __device__ variables are as they were at load */
     bool repeat_equal; /* REPEAT calls: the outputs are bit-identical to those of the previous call
                         */
-    /* BLOCK_SAMPLE calls: upper bound on the share of an output that all blocks, run or not,
-     * would write */
+    /* BLOCK_SAMPLE calls: the least over all outputs of an upper bound on the share of the output
+     * that the kernel would write if all of its blocks ran */
     double most_written;
-    struct {             /* BLOCK_SAMPLE calls: how much we saw */
+    struct {             /* BLOCK_SAMPLE calls: how much of the call ran and was verified */
         uint64_t blocks; /* blocks of all launches */
         uint64_t ran;    /* how many of these ran */
         /* how many of the blocks that ran wrote an element that we compared with the truth */
         uint64_t verified;
-        /* the largest share of an output that was not written by the blocks that ran; 1 if the
-         * results may depend on blocks that did not run */
+        /* the largest share of any output that the blocks that ran did not write; 1 if what they
+         * wrote may depend on blocks that did not run */
         double unseen;
     } sample;
     const char *damage; /* which buffer was damaged and where, "" if none */
@@ -129,8 +134,9 @@ struct result_call {
 };
 
 struct result_case {
-    uint32_t ncalls; /* the job's calls in order, then those of the timed rounds, here and in timing
-                      * processes */
+    /* The calls that the job lists, in order; then the calls of the timed rounds; then the calls
+     * that further processes timed (docs/worker.md, timing processes). */
+    uint32_t ncalls;
     struct result_call *calls;
 };
 

@@ -1,3 +1,7 @@
+/*
+ * unit_sample.c - draws the units of an oracle's last phase, and computes how likely they are to
+ * find an error.
+ */
 #include "job/unit_sample.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/*
+ * wire.c - reads and writes little-endian numbers and strings within bounds.
+ */
 #include "job/wire.h"
 
 #include <string.h>

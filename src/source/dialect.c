@@ -1,3 +1,6 @@
+/*
+ * dialect.c - counts CuTe's names among the tokens of a source.
+ */
 #include "source/dialect.h"
 
 #include <string.h>

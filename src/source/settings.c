@@ -1,3 +1,6 @@
+/*
+ * settings.c - finds the lines of a source that define settings, and writes other values into them.
+ */
 #include "source/settings.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/*
+ * token.c - splits CUDA C++ source into tokens, as a compiler does before it expands macros.
+ */
 #include "source/token.h"
 
 #include <ctype.h>
@@ -11,7 +14,7 @@ static void fault(const struct token_reader *r, size_t pos, const char *kind, co
         r->on_fault(r->arg, pos, kind, message);
 }
 
-/* Length of the line splices (a backslash and a newline) at pos. */
+/* Returns the length of the line splices (a backslash and a newline) at pos. */
 static size_t splice_at(const struct token_reader *r, size_t pos)
 {
     size_t p = pos;
@@ -113,7 +116,7 @@ static void lex_raw_string(struct token_reader *r, struct token *t)
         return;
     }
     if (r->in_directive)
-        fault(r, t->start, "forbidden directive", "a raw string inside a directive");
+        fault(r, t->start, "forbidden directive", "a directive must not contain a raw string");
     /* The string may lie inside an #if that is skipped. There, a compiler that does not know raw
      * strings would act on the directives in this string. */
     for (const char *p = body; p < end; p++) {
@@ -124,7 +127,7 @@ static void lex_raw_string(struct token_reader *r, struct token *t)
             q++;
         if (q < end && (*q == '#' || (*q == '%' && q + 1 < end && q[1] == ':')))
             fault(r, (size_t)(q - r->src), "forbidden directive",
-                  "a directive inside a raw string");
+                  "a raw string must not contain a line that begins like a directive");
     }
     r->pos = (size_t)(end - r->src) + n;
 }

@@ -16,10 +16,10 @@ enum token_kind { TOK_END, TOK_NEWLINE, TOK_WORD, TOK_NUMBER, TOK_STRING, TOK_CH
 struct token {
     enum token_kind kind;
     size_t start;
-    /* A word, a number, a string without quotes (all cut to fit), or one character of punctuation;
-     * "" for a raw string. */
+    /* A word, a number, a string without quotes, or one character of punctuation; "" for a raw
+     * string. A text that does not fit is cut. */
     char text[256];
-    size_t len; /* before the cut */
+    size_t len; /* the length of the text before it was cut */
 };
 
 struct token_reader {

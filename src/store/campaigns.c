@@ -1,4 +1,4 @@
-/* campaigns.c - campaigns and their entries. */
+/* campaigns.c - writes and reads campaigns and their entries; begins and ends transactions. */
 #include <string.h>
 #include <sys/random.h>
 

@@ -1,4 +1,4 @@
-/* lessons.c - the store's table of lessons: memory across runs (memory/memory.h). */
+/* lessons.c - writes, reads and removes lessons, the memory across runs (memory/memory.h). */
 #include "base/util.h"
 #include "store/sql.h"
 #include "store/store.h"

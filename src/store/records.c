@@ -1,4 +1,4 @@
-/* records.c - calls, verdicts, nodes, ideas and events of a run. */
+/* records.c - writes and reads the calls, verdicts, nodes, ideas and events of a run. */
 #include "base/util.h"
 #include "store/sql.h"
 #include "store/store.h"

@@ -1,3 +1,6 @@
+/*
+ * sql.c - binds parameters, reads columns, and turns SQLite's errors into struct err.
+ */
 #include "store/sql.h"
 
 #include <math.h>

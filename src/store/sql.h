@@ -26,8 +26,8 @@ struct store {
     char *path;
     int64_t schema; /* the file's schema version when it was last read */
     int lock_fd;
-    uint64_t writes;
-    void (*hook)(void *ctx, uint64_t n, bool after);
+    uint64_t writes;                                 /* how many writes there were */
+    void (*hook)(void *ctx, uint64_t n, bool after); /* of store_set_hook() */
     void *hook_ctx;
 };
 

@@ -1,4 +1,4 @@
-/* store.c - opens, migrates and checks the store; blobs; runs and their locks. */
+/* store.c - opens, migrates and checks the store; writes and reads blobs and runs; locks runs. */
 #include "store/store.h"
 
 #include <errno.h>
@@ -43,7 +43,8 @@ static int read_schema(struct store *s, struct err *err)
                        "'%s' is a database of another program, not a store of Hone's", s->path);
     if (v > STORE_SCHEMA)
         return err_set(err, ERR_INPUT,
-                       "store '%s' was written by a newer Hone (schema %lld, this one knows %d)",
+                       "store '%s' was written by a newer Hone: it has schema %lld, and this Hone "
+                       "knows schemas up to %d",
                        s->path, (long long)v, STORE_SCHEMA);
     s->schema = v;
     return 0;
@@ -122,7 +123,8 @@ static int use_wal(struct store *s, struct err *err)
     return err_set(err, ERR_SYSTEM, "store '%s': %s", s->path, sqlite3_errmsg(s->db));
 }
 
-/* A store that is not yet open, and the directory it is in. The caller frees the directory. */
+/* Returns a store that is not yet open, and sets *dir to the directory of its file. The caller
+ * frees *dir. */
 static struct store *new_store(const char *path, char **dir)
 {
     struct store *s = xcalloc(1, sizeof *s);
@@ -293,7 +295,7 @@ int store_check(struct store *s, struct err *err)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* The task's short name: "softmax" for "softmax", "path/to/softmax/",
+/* Returns the task's short name: "softmax" for "softmax", "path/to/softmax/" and
  * "path/to/softmax/task.json". */
 static const char *task_word(const char *task, size_t *len)
 {
@@ -562,14 +564,14 @@ const char *store_run_state(struct store *s, const struct run_rec *r)
 /* ---- removing a run ------------------------------------------------------------------------- */
 
 /* Whether another process works on any run or campaign. The lock of this process does not count,
- * because the kernel does not report locks of the same open file. */
+ * because Linux does not report locks of the same open file. */
 static bool any_run_is_locked(struct store *s)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
     return fcntl(s->lock_fd, F_OFD_GETLK, &all) < 0 || all.l_type != F_UNLCK;
 }
 
-/* Children first, because of the foreign keys. */
+/* Removes the run's rows. Rows that refer to others go first, because of the foreign keys. */
 static int remove_records(struct store *s, int64_t run, struct err *err)
 {
     static const char *const deletes[] = {

@@ -17,7 +17,7 @@
  *     and a call that has not ended can be written again with other contents.
  *  3. Texts (prompts, replies, sources, verdicts) are blobs named by their SHA-256 and stored once.
  *  4. Several processes may open the store; only one of them works on a run (store_run_lock).
- *  5. The store never holds a provider's key.
+ *  5. The store never holds a key for a model's server.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -111,7 +111,7 @@ struct call_rec {
     uint64_t index;
     bool ended, ok;
     const char *author, *model;
-    const char *prompt_sha; /* hash of both parts, as replay_prompt_sha computes it */
+    const char *prompt_sha; /* hash of both parts of the prompt (replay_prompt_sha) */
     const char *stable_sha, *turn_sha, *reply_sha;
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated, drift;
@@ -170,7 +170,7 @@ struct node_rec {
     const char *source_sha;
     const char *role;  /* who wrote it: "code", "debug", "port", "given" */
     const char *stage; /* structure, movement, pipelining, tuning, repair, ... */
-    const char *move;  /* the idea in a few words */
+    const char *move;  /* the change from the parent, in a few words */
     const char *fate;  /* "best", "kept", "regression", "failed", "pruned", ... */
     const char *kind;  /* kind of its verdict */
     double time_ns, speedup, roofline_pct;

@@ -1,3 +1,6 @@
+/*
+ * asset.c - finds embedded files by binary search.
+ */
 #include "sys/asset.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/*
+ * command.c - the main function of a program with subcommands, and what all subcommands need.
+ */
 #include "sys/command.h"
 
 #include <errno.h>
@@ -17,7 +20,7 @@
 static const char *program_name = "hone";
 static const struct program *program;
 static enum { MODE_RUN, MODE_COMPLETE, MODE_MAN } mode;
-/* What --help says about the command that runs; cmd_dispatch sets it. */
+/* The line of --help about the command that runs; cmd_dispatch sets it. */
 static const char *summary = "";
 static char command_path[128]; /* "hone-task-list" */
 
@@ -28,7 +31,7 @@ static bool print_names(const char *placeholder, const char *option)
     return program->names && program->names(placeholder, option, stdout);
 }
 
-/* The option that needs a value, if the word before the last one is such an option; else NULL. */
+/* If the word is an option that needs a value, returns this option, else NULL. */
 static const struct option *option_before(const struct options *spec, const char *word)
 {
     for (const struct option *o = spec->opts; o && o->type != OPTION_END; o++) {
@@ -86,7 +89,7 @@ static void print_commands(const struct command *const *table, size_t n)
 
 /* ---- manual pages ---------------------------------------------------------------------------- */
 
-/* Prints text for troff. A line must not begin with '.' or '\''. */
+/* Prints text for troff. Escapes '.' and '\'' at the beginning of a line, and '\\' and '-'. */
 static void man_text(const char *s)
 {
     bool start = true;

@@ -1,3 +1,6 @@
+/*
+ * dl.c - loads a library and finds its functions.
+ */
 #include "sys/dl.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,6 @@
+/*
+ * file.c - reads and writes files, makes and removes directories, finds well-known places.
+ */
 #include "sys/file.h"
 
 #include <dirent.h>

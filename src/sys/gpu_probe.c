@@ -1,3 +1,6 @@
+/*
+ * gpu_probe.c - asks libcuda and NVML about the GPUs of this machine.
+ */
 #include "sys/gpu_probe.h"
 
 #include <stdio.h>
@@ -45,7 +48,7 @@ static int init_error(const struct driver *d, int code, struct err *err)
 {
     const char *text = NULL;
     if (code == CU_NO_DEVICE)
-        return err_set(err, ERR_ENV, "libcuda is here, but no GPU is");
+        return err_set(err, ERR_ENV, "this machine has libcuda, but no GPU");
     if (code == CU_STUB)
         return err_set(err, ERR_ENV, "libcuda.so.1 is a stub for linking, not a driver");
     if (d->error_string)

@@ -1,3 +1,6 @@
+/*
+ * hash.c - computes SHA-256 with OpenSSL.
+ */
 #include "sys/hash.h"
 
 #include <openssl/evp.h>

@@ -1,5 +1,5 @@
 /*
- * http.c - libcurl's multi interface, loaded with dlopen.
+ * http.c - HTTP requests through libcurl's multi interface, which dlopen loads.
  *
  * The declarations below are the part of libcurl's stable ABI that this file uses. With them the
  * program builds without curl's headers. If the library is missing, the program runs without HTTP.

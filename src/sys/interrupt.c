@@ -1,3 +1,6 @@
+/*
+ * interrupt.c - catches the signals that ask Hone to end.
+ */
 #include "sys/interrupt.h"
 
 #include <errno.h>

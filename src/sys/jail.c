@@ -1,5 +1,5 @@
 /*
- * jail.c - Landlock for files, seccomp for sockets.
+ * jail.c - limits the files of a process with Landlock, and its sockets with seccomp.
  *
  * Invariants:
  *   1. jail_enter() allocates nothing, because it runs after fork.
@@ -81,8 +81,8 @@ int jail_prepare(const struct jail *j, int *fd, struct err *err)
         return 0;
     if (version < 1)
         return err_set(err, ERR_ENV,
-                       "this kernel has no Landlock, so Hone cannot limit the files "
-                       "that a program may open");
+                       "this Linux has no Landlock, so Hone cannot limit the files that a program "
+                       "may open");
     struct ruleset attr = {.fs = all_rights(version), .scoped = version >= 6 ? SCOPES : 0};
     size_t size = version >= 6 ? sizeof attr : version >= 4 ? 16 : 8;
     *fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
@@ -123,7 +123,7 @@ static int limit_network(enum jail_net net)
         SKIP_UNLESS(BPF_JEQ, SYS_io_uring_setup, 1),
         REFUSE(ENOSYS),
         SKIP_UNLESS(BPF_JEQ, SYS_socket, 4),
-        LOAD(args[0]), /* the lower half: the kernel takes the socket's family from it */
+        LOAD(args[0]), /* the lower half: Linux takes the socket's family from it */
         SKIP_UNLESS(BPF_JEQ, net == JAIL_NET_LOCAL ? AF_UNIX : 0xffffffffu, 1),
         ANSWER(SECCOMP_RET_ALLOW),
         REFUSE(EACCES),

@@ -7,8 +7,8 @@
  *     c.jail = &j;                                    a field of struct child_process
  *
  * Files are limited with Landlock, sockets with seccomp (on x86_64 and aarch64). A child inherits
- * the limits of its parent and cannot take them off. If the kernel cannot limit what a jail asks
- * for, the program does not start, unless the jail is optional. An old kernel limits less: before
+ * the limits of its parent and cannot take them off. If Linux cannot limit what a jail asks for,
+ * the program does not start, unless the jail is optional. An old Linux limits less: before
  * Landlock 3 (Linux 6.2), the program may truncate a file that it may not write; before Landlock 6
  * (Linux 6.12), it may send signals to processes outside the jail and connect to their abstract
  * Unix sockets.
@@ -31,16 +31,16 @@ struct jail {
                                  files, also change them */
     const char *const *write; /* files and trees that it may also change; NULL = none */
     enum jail_net net;
-    bool optional; /* leave out the limits that the kernel does not have, and run the program */
+    bool optional; /* leave out the limits that Linux does not have, and run the program */
 };
 
-/* True if this kernel has Landlock, of any version. */
+/* True if Linux has Landlock here, of any version. */
 bool jail_can_limit_files(void);
 
 /* ---- for proc.c, supervise.c and code that forks by itself ----------------------------------- */
 
 /* Sets *fd to a descriptor for jail_enter(), or to -1 if the jail does not limit files, or if it is
- * optional and the kernel cannot limit files. Leaves out paths that do not exist. Returns 0, or -1
+ * optional and Linux cannot limit files. Leaves out paths that do not exist. Returns 0, or -1
  * with an error. */
 int jail_prepare(const struct jail *j, int *fd, struct err *err);
 /* Limits this process. Safe after fork. Returns 0, or -1 with errno. */

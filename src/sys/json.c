@@ -1,3 +1,7 @@
+/*
+ * json.c - checks JSON from outside before jansson reads it, finds places in its text, and prints
+ * JSON.
+ */
 #include "sys/json.h"
 
 #include <math.h>

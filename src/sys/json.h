@@ -45,8 +45,8 @@ struct json_place {
 bool json_find_place(const char *text, size_t len, const char *pointer, bool at_key,
                      struct json_place *out);
 
-/* Numbers, with NaN and infinities as strings. json_get_double also takes integers; it returns 0 or
- * -1. */
+/* Convert between doubles and JSON, with NaN and infinities as strings. json_get_double also takes
+ * integers. It returns 0 or -1. */
 json_t *json_from_double(double v);
 int json_get_double(const json_t *j, double *out);
 

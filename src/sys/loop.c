@@ -1,3 +1,6 @@
+/*
+ * loop.c - waits for descriptors with poll() and calls their callbacks.
+ */
 #include "sys/loop.h"
 
 #include <errno.h>
@@ -66,7 +69,7 @@ static void sweep(struct loop *l)
     l->watches.n = n;
 }
 
-/* Milliseconds to wait, rounded up; -1 = forever. */
+/* Returns the milliseconds to wait, rounded up; -1 = forever. */
 static int wait_ms(uint64_t timeout_ns)
 {
     if (timeout_ns == LOOP_FOREVER)

@@ -10,8 +10,8 @@
  *     child_release(&c);
  *
  * A small process, the supervisor, runs between Hone and the program. Hone forks it. It
- *   1. reaps all descendants of the program, also daemons, and leaves none alive (for one that the
- *      kernel does not end, it waits 10 s and gives up);
+ *   1. reaps all descendants of the program, also daemons, and leaves none alive (if Linux does not
+ *      end one within 10 s of SIGKILL, it gives up);
  *   2. ends them when the program ends, at the time limit, over the memory limit, on child_release,
  *      and when Hone itself dies, even by SIGKILL (it notices that Hone's end of a socket closes);
  *   3. reports once how the program ended.

@@ -1,3 +1,6 @@
+/*
+ * shared_state.c - maps a file with two copies of a struct into memory, and locks its bytes.
+ */
 #include "sys/shared_state.h"
 
 #include <errno.h>
@@ -68,8 +71,8 @@ static int check_file(int fd, const char *path, struct stat *st, struct err *err
     if (fstat(fd, st) < 0)
         return err_errno(err, "'%s'", path);
     if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() || (st->st_mode & 077))
-        return err_set(err, ERR_ENV, "'%s' is not a regular file of yours with mode 600: remove it",
-                       path);
+        return err_set(err, ERR_ENV,
+                       "'%s' must be a regular file of yours with mode 600: remove it", path);
     return 0;
 }
 
@@ -88,7 +91,8 @@ static int map_file(struct shared_state *s, const char *path, uint64_t magic, st
         return err_errno(err, "'%s'", path);
     s->head = p;
     if (s->head->magic && (s->head->magic != magic || s->head->size != s->size))
-        return err_set(err, ERR_ENV, "'%s' is of another version of Hone: remove it", path);
+        return err_set(err, ERR_ENV, "'%s' was written by another version of Hone: remove it",
+                       path);
     if (!s->head->magic) {
         memset(p, 0, s->map_size);
         s->head->size = s->size;

@@ -12,7 +12,7 @@
  *     current one to the other, the caller changes the other, and end() makes it the current one by
  *     writing one word. So a process that is killed at any instant leaves the state before its
  *     change or after it, never a mixture.
- *  2. The kernel drops the lock of begin() when its holder dies.
+ *  2. Linux drops the lock of begin() when the process that holds it dies.
  *  3. A new state is all zeros.
  *  4. Each opener is a member and holds a lock on a byte of its own. A member is alive as long as
  *     that byte is locked, so nobody has to trust process numbers.

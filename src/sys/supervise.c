@@ -1,6 +1,6 @@
 /*
  * supervise.c - the process that runs a program, and ends with it. No descendant of the program
- * outlives this process, except one that the kernel does not end within 10 s of SIGKILL.
+ * outlives this process, except one that Linux does not end within 10 s of SIGKILL.
  *
  * Invariants:
  *   1. After STARTED, the supervisor sends ENDED exactly once, when every descendant that it can
@@ -44,7 +44,7 @@ static void close_from(unsigned first)
         close((int)fd);
 }
 
-/* Kernels before 5.3 and some sandboxes lack pidfd_open; then watch() polls instead. */
+/* Linux before 5.3 and some sandboxes lack pidfd_open; then watch() polls instead. */
 static int pidfd_open_raw(pid_t pid)
 {
 #ifdef SYS_pidfd_open
@@ -133,7 +133,7 @@ struct kernel_dirent {
     char name[];
 };
 
-/* The kernel keeps a separate list of children for each thread of a process. */
+/* Adds the children of a process. Linux keeps a separate list of them for each of its threads. */
 static void add_children(struct pid_set *set, pid_t pid)
 {
     char path[96];

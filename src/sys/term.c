@@ -1,3 +1,6 @@
+/*
+ * term.c - prints the progress line.
+ */
 #include "sys/term.h"
 
 #include <stdarg.h>

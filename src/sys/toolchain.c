@@ -1,3 +1,6 @@
+/*
+ * toolchain.c - looks for CUDA, CUTLASS and their tools in the places that toolchain.h lists.
+ */
 #include "sys/toolchain.h"
 
 #include <ctype.h>
@@ -12,7 +15,7 @@
 #include "base/vec.h"
 #include "sys/file.h"
 
-/* Directories to look in, best first; strings live in the toolchain's arena. */
+/* Directories to look in, best first. The strings live in the toolchain's arena. */
 VEC_DECL(place_vec, const char *);
 
 static void add_place(struct place_vec *v, struct arena *a, const char *dir)

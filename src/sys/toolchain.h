@@ -6,14 +6,19 @@
  *     if (!*tc.nvrtc_lib) ...           "" = not found
  *     toolchain_release(&tc);
  *
- * For CUDA it looks in this order: HONE_CUDA_HOME; .deps/ (which tools/setup fills) in the
- * directory of the running binary and the three above it, then in the current directory;
- * share/hone/ of the prefix Hone is installed in; CUDA_HOME and CUDA_PATH; the CUDA of the
- * nvcc on PATH; the usual places (/usr/local/cuda, /opt/cuda, /usr). It takes the first that has
- * the headers and NVRTC. For CUTLASS: HONE_CUTLASS_HOME, .deps/ and share/hone/ as above,
- * CUTLASS_HOME, CUTLASS_PATH, /usr/local/cutlass, /usr. For one tool: its variable (HONE_NVCC,
- * HONE_PTXAS, HONE_CUOBJDUMP, HONE_NVDISASM, HONE_NCU), .deps/bin, the CUDA it took, PATH, any
- * other CUDA. It loads no library.
+ * For CUDA it takes the first of these places that has the headers and NVRTC:
+ *   1. HONE_CUDA_HOME
+ *   2. .deps/ (which tools/setup fills) in the directory of the running binary and in the three
+ *      directories above it, then in the current directory
+ *   3. share/hone/ of the prefix in which Hone is installed
+ *   4. CUDA_HOME and CUDA_PATH
+ *   5. the CUDA of the nvcc on PATH
+ *   6. /usr/local/cuda, the newest /usr/local/cuda-N, /opt/cuda, /usr
+ * If HONE_NVRTC names a library, the place needs only the headers.
+ * For CUTLASS it looks in HONE_CUTLASS_HOME, in .deps/ and share/hone/ as above, in CUTLASS_HOME,
+ * CUTLASS_PATH, /usr/local/cutlass and /usr. For a tool it looks at the tool's variable (HONE_NVCC,
+ * HONE_PTXAS, HONE_CUOBJDUMP, HONE_NVDISASM, HONE_NCU), in .deps/bin, in the CUDA that it took, on
+ * PATH, and in any other CUDA. It loads no library.
  */
 #ifndef SYS_TOOLCHAIN_H
 #define SYS_TOOLCHAIN_H

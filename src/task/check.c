@@ -1,3 +1,7 @@
+/*
+ * check.c - the checks of a task that need no run of its oracle: workloads, and whether reference.c
+ * compiles.
+ */
 #include "task/check.h"
 
 #include <ctype.h>
@@ -22,9 +26,10 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
     for (size_t i = 0; i < s->task->tensors.n; i++)
         if (s->elems[i] > TASK_SMOKE_ELEMS)
             check_say(&r->problems, s->task, s->workload->place,
-                      "a workload for smoke tests, but '%s' has %llu elements; at most %d",
-                      s->task->tensors.items[i].name, (unsigned long long)s->elems[i],
-                      TASK_SMOKE_ELEMS);
+                      "a tensor of a smoke workload must have at most %d elements, but '%s' has "
+                      "%llu",
+                      TASK_SMOKE_ELEMS, s->task->tensors.items[i].name,
+                      (unsigned long long)s->elems[i]);
 }
 
 /* Checks `bytes`, the least traffic that the task declares. If `bytes` were too high, Hone would
@@ -40,8 +45,8 @@ static void check_bytes(const struct shape *s, struct task_check_result *r)
     if (declared > 0 && (uint64_t)declared > most)
         check_say(
             &r->problems, t, s->workload->place,
-            "this workload: bytes says %lld, but reading every input and writing every output once "
-            "moves %llu",
+            "this workload: \"bytes\" is %lld, but must be at most %llu: every input read once and "
+            "every output written once",
             (long long)declared, (unsigned long long)most);
 }
 
@@ -113,9 +118,9 @@ static void check_workloads(const struct task *t, struct task_check_result *r)
 
 /* ---- reference.c ----------------------------------------------------------------------------- */
 
-/* The macros of hone_ref.h make the names HD_x and HT_x of a tensor x. If the compiler does not
- * know such a name, says which tensor reference.c names, and in which line. Says it once,
- * although the file is compiled as C and as C++. Returns false if the error is another one. */
+/* The macros of hone_ref.h make the names HD_x and HT_x of a tensor x. If the compiler's message
+ * says that it does not know such a name, reports that the task has no tensor x. Reports this once,
+ * although the file is compiled as C and as C++. Returns false if the message is another one. */
 static bool tell_unknown_tensor(const struct task *t, const char *text, struct task_check_result *r)
 {
     const char *error = strstr(text, "error:"), *at = error ? strstr(error, "HD_") : NULL;
@@ -174,8 +179,8 @@ static void check_macros(const struct task *t, struct task_check_result *r)
         if (str_starts(p, "hone->") &&
             (p == t->reference_c || (!isalnum((unsigned char)p[-1]) && p[-1] != '_')))
             check_say(&r->problems, t, nowhere,
-                      "reference.c:%u: hone-> goes past the checks; use IN, OUT, OUT_VALUE, "
-                      "SCRATCH, AX and SC",
+                      "reference.c:%u: reference.c must not use hone->, because Hone cannot check "
+                      "such accesses; use IN, OUT, OUT_VALUE, SCRATCH, AX and SC",
                       line);
     }
 }
@@ -231,7 +236,8 @@ void task_check(const struct task *t, struct task_check_result *r)
                       sc->name);
     check_workloads(t, r);
     if (!t->reference_c || !t->phases.n) {
-        check_say(&r->notes, t, nowhere, "no C oracle: its truth needs the PyTorch sidecar");
+        check_say(&r->notes, t, nowhere,
+                  "the task has no oracle in C, so only PyTorch can compute its truth");
         return;
     }
     if (temp_dir_make(&dir, &err) < 0) {

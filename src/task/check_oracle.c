@@ -1,3 +1,7 @@
+/*
+ * check_oracle.c - runs a task's oracle at many shapes, and checks its results and what the
+ * tolerance accepts.
+ */
 #include "task/check_oracle.h"
 
 #include <math.h>
@@ -13,11 +17,10 @@
 /* The checks skip a shape that needs more operations than this, because it would take too long. */
 static const double MAX_OPS = 5e8;
 /* Hone wrote the reference of an imported task. Its accesses are watched only at shapes where that
- * is quick, because accesses that are right at some shapes are right at every shape. */
+ * is quick: we trust that accesses which are right at these shapes are right at others. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000 };
-/* For the same reason, the check leaves out further shapes of such a task after this many
- * operations in all. */
+/* After this many operations in all, the check leaves out further shapes of such a task. */
 static const double IMPORTED_OPS = 5e8;
 static const double MIN_SHARE =
     0.25;           /* for this share of the nonzero elements, the tolerance must refuse a 0 */

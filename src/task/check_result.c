@@ -1,3 +1,7 @@
+/*
+ * check_result.c - collects the problems and notes of a check, and compares one element with its
+ * truth.
+ */
 #include "task/check_result.h"
 
 #include <math.h>

@@ -1,11 +1,12 @@
 /*
  * hone_ref.h - the only header that a task's reference.c includes.
  *
- * reference.c is written in the common subset of C17 and C++17 and computes one *unit* per call, in
- * double. In front of it Hone puts a prelude with the task's enumerators (oracle_source in
- * task/oracle.h): HT_x (tensors), HD_x (their dtypes), HA_N (axes), HS_eps (scalars). cc compiles
- * the text into a shared object for the CPU; NVRTC compiles the same text into device code (one
- * thread per unit).
+ * reference.c is written in the common subset of C17 and C++17. It defines phases, which run one
+ * after the other. The body of a PHASE computes one *unit*, in double; Hone runs it for the units
+ * that it needs, in any order. In front of reference.c Hone puts a prelude with the task's
+ * enumerators (oracle_source in task/oracle.h): HT_x (tensors), HD_x (their dtypes), HA_N (axes),
+ * HS_eps (scalars). cc compiles the text into a shared object for the CPU; NVRTC compiles the same
+ * text into device code (one thread per unit).
  *
  *     #include "hone_ref.h"
  *     PHASE(rowsum)                       // units: R
@@ -24,8 +25,9 @@
  * the sum of |a*b|), so that the judge can tell cancellation from a wrong answer. OUT uses |value|
  * as the magnitude. OUT_ADD(y, i, dv, dm) adds dv to the value that the same unit stored before,
  * and dm to its magnitude. It is for units that fill many elements in one pass over their inputs.
- * OUT_VALUE(y, i) and OUT_MAGNITUDE(y, i) read such a value and its magnitude. IN always reads the
- * ORIGINAL input, even if the task updates the tensor in place.
+ * OUT_VALUE(y, i) and OUT_MAGNITUDE(y, i) read a value that the same unit stored, and its
+ * magnitude. IN always reads the input as it was before the call, even if the task updates the
+ * tensor in place.
  *
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
@@ -61,7 +63,7 @@ typedef short int16_t;
 
 #define HONE_REF_MAX_TENSORS 2048
 
-/* The argument of every phase. worker/oracle.c and the GPU's service code fill it in. */
+/* The argument of every phase. The program that runs the oracle fills it in. */
 struct hone_ref_ctx {
     const void *in[HONE_REF_MAX_TENSORS];    /* one per tensor, NULL for pure outputs */
     double *out_value[HONE_REF_MAX_TENSORS]; /* NULL for pure inputs */
@@ -87,9 +89,10 @@ enum { HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE };
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Line, tensor and index in one number: 20 bits of the line, 12 of the tensor plus one (0 is the
- * scratch), and the index plus 2^31, limited to 32 bits. If several accesses are out of bounds, the
- * least number is kept, so the order of the units does not matter. job/ref_ctx.h decodes it. */
+/* Returns one number for the line, tensor and index of an access that is out of bounds. It has 20
+ * bits for the line, 12 for the tensor plus one (0 is the scratch), and 32 for the index plus 2^31.
+ * If several accesses are out of bounds, the least number is kept, so the order of the units does
+ * not matter. job/ref_ctx.h decodes the number. */
 HONE_FN uint64_t hone_ref_fault_key(int tensor, int64_t i, int line)
 {
     const int64_t most = ((int64_t)1 << 31) - 1;
@@ -191,7 +194,7 @@ HONE_FN void hone_ref_out_add(const struct hone_ref_ctx *hone, int tensor, int64
     hone->out_mag[tensor][i] += dm;
 }
 
-/* Element i of the candidate's output, or `otherwise` if there is no candidate. */
+/* Returns element i of the candidate's output, or `otherwise` if that output is not known. */
 HONE_FN double hone_ref_got(const struct hone_ref_ctx *hone, int dtype, int tensor, int64_t i,
                             double otherwise, int line)
 {

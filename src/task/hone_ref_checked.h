@@ -1,9 +1,11 @@
 /*
- * hone_ref_checked.h - follows hone_ref.h in the text that `hone task check` compiles.
+ * hone_ref_checked.h - lets `hone task check` see each access to the scratch, and undefined
+ * behaviour, in a reference.c.
  *
- * The text is compiled as C++ with -DHONE_REF_CHECKED. SCRATCH(i) is an object that tells reads
- * from writes. The functions below report undefined behaviour that -fsanitize finds, with its line.
- * task/oracle_trial.c sets hone_ref_undefined before it runs a unit.
+ * It stands between hone_ref.h and reference.c in the text that `hone task check` compiles, as C++
+ * and with -DHONE_REF_CHECKED. SCRATCH(i) is an object that tells reads from writes. The functions
+ * at the end are those that code compiled with -fsanitize calls for undefined behaviour. They call
+ * hone_ref_undefined, which task/oracle_trial.c sets before it runs a unit.
  */
 #ifndef HONE_REF_CHECKED_H
 #define HONE_REF_CHECKED_H

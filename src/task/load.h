@@ -1,6 +1,6 @@
 /*
- * load.h - types and functions that the files of the loader share. No file outside task/ includes
- * it.
+ * load.h - types and functions that load.c, load_init.c and load_work.c share. No file outside
+ * task/ includes it.
  */
 #ifndef TASK_LOAD_H
 #define TASK_LOAD_H

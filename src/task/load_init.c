@@ -240,8 +240,8 @@ static void load_why(const struct json_node *n, struct task_tensor *t)
             &c, "the reason is too short: say which step causes the error, and how large it is");
 }
 
-/* The judge compares with rtol * magnitude. Here the oracle gives sigma in place of the magnitude.
- */
+/* With "sigmas" the oracle gives a sigma where it otherwise gives a magnitude. The judge allows an
+ * error of rtol * magnitude, so rtol is the number of sigmas. */
 static void load_sigmas(const struct json_node *c, struct task_tensor *t)
 {
     if (!json_node_real(c, 0, 1e6, &t->sigmas))

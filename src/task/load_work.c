@@ -236,7 +236,7 @@ void load_workloads(struct loader *l)
 
 /* ---- over all workloads ---------------------------------------------------------------------- */
 
-/* Every fixed workload must resolve; a held-out workload must resolve for several draws. */
+/* Reports each workload whose shape cannot be resolved. Tries several draws of a held-out one. */
 void load_verify(struct loader *l)
 {
     struct task *t = l->t;

@@ -1,9 +1,10 @@
 /*
- * oracle.c - see oracle.h.
+ * oracle.c - compiles a task's reference.c into a shared object, the oracle, and runs it.
  *
- * A phase is a function `void fn(const struct hone_ref_ctx *, int64_t first, int64_t count)` of the
- * shared object. The threads of oracle_run take blocks of units from a common counter. Between two
- * phases they wait for each other. The result of a unit does not depend on the thread that runs it.
+ * Each phase of reference.c is one function of the shared object (ref_phase_fn in job/ref_ctx.h). A
+ * call of it computes a range of the phase's units. oracle_run() starts threads for each phase.
+ * They take ranges of units from a common counter, and oracle_run() joins them before the next
+ * phase. The result of a unit does not depend on the thread that computes it.
  */
 #include "task/oracle.h"
 
@@ -105,7 +106,8 @@ static int add_source(const struct task *t, bool checked, struct strbuf *out, st
 {
     if (!t->reference_c)
         return err_set(err, ERR_INPUT,
-                       "task '%s' has no reference.c; its truth needs the PyTorch sidecar",
+                       "task '%s' has no reference.c, so only PyTorch can compute its truth; add "
+                       "a reference.c and the key \"oracle\" (docs/task.md)",
                        t->name);
     add_prelude(out, t);
     add_header(out, "hone_ref.h");
@@ -131,8 +133,8 @@ static const char *compiler(const char *variable, const char *standard)
     return v && *v && !strchr(v, ' ') ? v : standard;
 }
 
-/* The compiler puts its temporary files beside the source. If an interrupt ends the compiler, the
- * files vanish when Hone removes that directory. */
+/* Runs a compiler or linker. Its temporary files go into the temporary directory that holds c_path,
+ * so they vanish with this directory, even if an interrupt ends the compiler. */
 static int run_compiler(const char *const *argv, const char *c_path, const char *name,
                         struct err *err)
 {
@@ -146,8 +148,10 @@ static int run_compiler(const char *const *argv, const char *c_path, const char 
     c.limit_file_bytes = SO_MAX_BYTES;
     int rc = child_run(&c, err);
     if (rc < 0) {
-        err_prefix(err, "compiling the oracle of task '%s' (set CC, or install a C compiler)",
-                   name);
+        err_prefix(err,
+                   "compiling the oracle of task '%s' with '%s' (set CC and CXX, or install a C "
+                   "and a C++ compiler)",
+                   name, argv[0]);
     } else if (c.end != CHILD_EXITED || c.code != 0) {
         struct strbuf how = STRBUF_INIT(256);
         child_describe(&c, &how);
@@ -329,8 +333,8 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* A convolution reads a column of its image with a large stride. In small pages, most of these
- * reads would miss the TLB. The caller frees the result with free(). */
+/* Allocates the scratch, in huge pages if it is large: an oracle may read scratch with a large
+ * stride, and in small pages most of such reads would miss the TLB. Free it with free(). */
 static void *scratch_alloc(size_t bytes)
 {
     if (bytes < 4 * HUGE_PAGE)
@@ -360,7 +364,8 @@ int oracle_ctx_init(struct oracle_ctx *x, const struct shape *s, void *const *in
     struct err e = ERR_INIT;
     int64_t scratch = t->scratch ? shape_eval(s, t->scratch, &e) : 0;
     if (e.kind != ERR_NONE || scratch < 0 || scratch >= INT64_MAX / 8)
-        return err_set(err, ERR_INPUT, "scratch: %s", e.kind != ERR_NONE ? e.msg : "out of range");
+        return err_set(err, ERR_INPUT, "\"scratch\": %s",
+                       e.kind != ERR_NONE ? e.msg : "it must be below 2^60 doubles");
     if (!(x->ref.scratch = scratch_alloc(((size_t)scratch + 1) * sizeof *x->ref.scratch)))
         return err_set(err, ERR_LIMIT, "no memory for %lld doubles of scratch", (long long)scratch);
     x->ref.scratch_elems = scratch;
@@ -388,7 +393,7 @@ int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
     threads = threads ? MIN(threads, MAX_THREADS) : oracle_threads();
     void *so = rc == 0 ? dlopen(so_path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (rc == 0 && !so)
-        rc = err_set(err, ERR_SYSTEM, "cannot load it: %s", dlerror());
+        rc = err_set(err, ERR_SYSTEM, "cannot load the shared object: %s", dlerror());
     if (rc == 0)
         rc = run_phases(so, s, &x.ref, threads, err);
     if (rc == 0)

@@ -1,3 +1,6 @@
+/*
+ * oracle_trial.c - runs an oracle in a child process with limits, and finds out how it ended.
+ */
 #include "task/oracle_trial.h"
 
 #include <dlfcn.h>
@@ -22,7 +25,7 @@
 #include "task/oracle_watch.h"
 
 enum { CPU_SECONDS = 10, WALL_SECONDS = 600, IMPORTED_PATIENCE = 6 };
-/* A task that needs more than CPU_SECONDS at this rate gets more time. */
+/* A run that takes more than CPU_SECONDS at this rate gets more CPU time. */
 static const double FLOPS_PER_SECOND = 1e8;
 /* With more work than this, an imported task's units run on all cores. */
 static const double ONE_THREAD_OPS = 2e7;
@@ -111,8 +114,9 @@ static void watch(const struct ref_ctx *ctx, int kind, int tensor, int64_t i, in
     oracle_watch_access(&c->watch, kind, tensor, i, line);
 }
 
-static struct report
-    *undefined_to; /* a static, because the handlers of the compiler's checks get no context */
+/* Where on_undefined() reports to. It is static, because the handlers of the compiler's checks get
+ * no argument for it. */
+static struct report *undefined_to;
 
 static void on_undefined(const char *what, const char *file, int line)
 {
@@ -243,7 +247,7 @@ static int describe_signal(const struct shape *s, const struct report *r, int si
         snprintf(where, sizeof where, " in unit %lld of PHASE(%s)", (long long)r->unit,
                  s->task->phases.items[r->phase].fn);
     if (sig == SIGXCPU)
-        return err_set(err, ERR_INPUT, "the oracle took more than %llu s of CPU time, and was%s",
+        return err_set(err, ERR_INPUT, "the oracle must take at most %llu s of CPU time; it was%s",
                        (unsigned long long)cpu_seconds(s), *where ? where : " at its end");
     if (sig == SIGALRM || sig == SIGKILL)
         return err_set(err, ERR_INPUT, "the oracle was ended%s: %s", where,
@@ -266,7 +270,8 @@ static int wait_for(pid_t pid, const struct shape *s, const struct report *r, st
     return 0;
 }
 
-/* The file for the results of this run, or NULL if the run is not long. The caller frees it. */
+/* Returns the path of the file for the results of this run, or NULL if the run is not long. The
+ * caller frees the path. */
 static char *results_path(const struct oracle_trial *x, const char *so, enum oracle_mode mode)
 {
     const struct task *t = x->shape->task;

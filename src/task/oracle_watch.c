@@ -1,3 +1,7 @@
+/*
+ * oracle_watch.c - remembers which unit last used each element, and reports accesses that depend on
+ * the order of units.
+ */
 #include "task/oracle_watch.h"
 
 #include <stdarg.h>
@@ -55,7 +59,7 @@ static bool is_me(const struct oracle_watch *w, const struct oracle_user *u)
     return u->phase == w->phase && u->unit == w->unit;
 }
 
-/* Was the user another unit of this phase? */
+/* Whether the user was another unit of this phase. */
 static bool is_other(const struct oracle_watch *w, const struct oracle_user *u)
 {
     return u->phase == w->phase && (u->several || u->unit != w->unit);

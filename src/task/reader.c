@@ -1,3 +1,6 @@
+/*
+ * reader.c - reads values out of JSON, and reports each problem with its line and column.
+ */
 #include "task/reader.h"
 
 #include <math.h>
@@ -96,8 +99,7 @@ struct task_place json_node_place(const struct json_node *n)
     return (struct task_place){p.line, p.column};
 }
 
-/* Escapes '~' and '/' as JSON pointers require. An overlong key is rejected before its children are
- * read. */
+/* Appends the key to the node's JSON pointer. Escapes '~' and '/' as JSON pointers require. */
 static const char *path_join(const struct json_node *n, const char *key)
 {
     struct strbuf sb = STRBUF_INIT(64 << 10);

@@ -7,8 +7,8 @@
  *     json_node_only(&root, keys, ARRAY_LEN(keys));               reports unknown keys
  *     if (json_node_need(&root, "name", &n)) json_node_str(&n, 100, &name);
  *
- * Functions report a problem and return false. So the caller goes on with the next value, and the
- * user sees all problems of a file at once. Tasks and plans both use this.
+ * If a value is wrong, a function reports a problem and returns false. Then the caller goes on with
+ * the next value, so that the user sees all problems of a file at once. Tasks and plans use this.
  */
 #ifndef TASK_READER_H
 #define TASK_READER_H

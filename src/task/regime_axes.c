@@ -1,3 +1,7 @@
+/*
+ * regime_axes.c - finds out what the axes of a task allow, and chooses the sizes at which kernels
+ * go wrong.
+ */
 #include "task/regime_axes.h"
 
 #include <string.h>
@@ -88,7 +92,7 @@ static struct expr *value_in(struct regime_axes *b, const char *text, size_t axi
     return NULL;
 }
 
-/* Whether the value of axis `of` depends on `axis`, directly or through other axes. */
+/* Like axes_depend(). Axes that depend on each other in a circle count as dependent. */
 static bool depends_within(const struct regime_axes *b, size_t of, size_t axis, int depth)
 {
     const struct expr *e = b->axis[of].follows;

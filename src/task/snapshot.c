@@ -1,4 +1,6 @@
 /*
+ * snapshot.c - writes the files of a task as one text, reads such a text, and compares two.
+ *
  * A snapshot is a line "hone-task 1", then for each file a line "NAME BYTES", its bytes and a
  * newline. A file that the task does not have is left out.
  */
@@ -78,7 +80,7 @@ struct task *task_from_snapshot(const char *text, size_t len, const char *name,
 {
     struct part parts[FILES];
     if (!split(text, len, parts)) {
-        vec_push(problems)->text = xasprintf("%s: this is not a copy of a task", name);
+        vec_push(problems)->text = xasprintf("%s: its copy of the task is damaged", name);
         return NULL;
     }
     const struct part *ref = &parts[REFERENCE_C], *naive = &parts[NAIVE_CU];

@@ -1,4 +1,4 @@
-/* build_norm.c - normalisations over the last axes or by channel, and losses over rows. */
+/* build_norm.c - builds normalisations over the last axes or by channel, and losses over rows. */
 #include "base/util.h"
 #include "torch/build.h"
 
@@ -60,8 +60,8 @@ VALUE_BUILDER(build_rms_norm)
     return args[2] ? make_op(b, OP_RMS_NORM, args, "axes", &axes, NO_MORE) : NULL;
 }
 
-/* A vector with a value for each channel, reshaped to `rank` axes, of which the second is the
- * channel. */
+/* Returns a vector with a value for each channel, reshaped to `rank` axes, of which the second is
+ * the channel. */
 static const struct value *by_channel(struct build *b, const struct object *o, const char *name,
                                       uint32_t rank)
 {
@@ -76,8 +76,8 @@ static const struct value *by_channel(struct build *b, const struct object *o, c
     return reshape_to(b, v, d, rank);
 }
 
-/* input running_mean running_var weight bias training momentum eps:
- * (x - mean) * rsqrt(var + eps) * w + b */
+/* Parameters: input running_mean running_var weight bias training momentum eps. Computes
+ * (x - mean) * rsqrt(var + eps) * w + b. */
 VALUE_BUILDER(build_batch_norm)
 {
     const struct value *x = need_tensor(b, &arg[0], "input"), *eps = need_value(b, &arg[7], "eps");
@@ -109,7 +109,7 @@ VALUE_BUILDER(build_normalize)
     if (!args[0] || !args[1] || !need_axis(b, &arg[2], args[0]->rank, &axis))
         return NULL;
     if (!obj_real(&arg[1], &p))
-        return refuse_value(b, "normalize's p is a number");
+        return refuse_value(b, "normalize's p must be a number");
     struct attr order = attr_real(p), dim = attr_axis(axis);
     return make_op(b, OP_NORMALIZE, args, "p", &order, "dim", &dim, NO_MORE);
 }
@@ -139,7 +139,7 @@ VALUE_BUILDER(build_cross_entropy)
     return make_op(b, OP_CROSS_ENTROPY, args, "reduction", &how, NO_MORE);
 }
 
-/* anchor positive negative margin p eps swap size_average reduce reduction */
+/* Parameters: anchor positive negative margin p eps swap size_average reduce reduction. */
 VALUE_BUILDER(build_triplet)
 {
     static const char *const names[] = {"anchor", "positive", "negative"};

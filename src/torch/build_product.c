@@ -1,4 +1,4 @@
-/* build_product.c - matrix products, einsum, convolutions, attention, rows by index. */
+/* build_product.c - builds matrix products, einsum, convolutions, attention, and rows by index. */
 #include <string.h>
 
 #include "base/util.h"
@@ -47,7 +47,7 @@ VALUE_BUILDER(build_dot)
     return p ? make_op(b, OP_SUM, &p, NO_MORE) : NULL;
 }
 
-/* alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. */
+/* Computes alpha * (mat1 @ mat2) + beta * input, for addmm and baddbmm. */
 VALUE_BUILDER(build_addmm)
 {
     const struct value *a = need_value(b, &arg[0], "input"), *p = build_matmul(b, op, arg + 1);
@@ -154,7 +154,7 @@ static const struct value *sum_others(struct build *b, const struct value *v, st
     return make_op(b, OP_SUM, &v, "dim", &dim, NO_MORE);
 }
 
-/* The sizes of some labels of v. */
+/* Writes the sizes of some labels of v to `out`. Returns how many there are. */
 static size_t label_sizes(const struct value *v, const struct labels *has,
                           const struct labels *some, const struct dim **out)
 {
@@ -293,7 +293,7 @@ static bool spatial(struct build *b, const struct object *o, const char *name, s
     return true;
 }
 
-/* The padding before and after each spatial axis. If padding='same' needs an odd number of
+/* Finds the padding before and after each spatial axis. If padding='same' needs an odd number of
  * elements, the extra element comes after. */
 static bool padding_of(struct build *b, const struct object *o, size_t axes, const struct value *w,
                        const struct attr *dilation, const struct attr *stride,
@@ -303,7 +303,7 @@ static bool padding_of(struct build *b, const struct object *o, size_t axes, con
     const struct object *all[GRAPH_MAX_RANK], zero = obj_number(b, 0);
     bool same = obj_is_text(o, "same");
     if (o->kind == OBJ_TEXT && !same && !obj_is_text(o, "valid"))
-        return refuse(b, "'padding' is a number, a tuple, 'same' or 'valid'");
+        return refuse(b, "'padding' must be a number, a tuple, 'same' or 'valid'");
     if (!each_axis(b, o->kind == OBJ_TEXT ? &zero : o, "padding", axes, all))
         return false;
     for (size_t i = 0; i < axes; i++) {
@@ -325,7 +325,7 @@ static bool padding_of(struct build *b, const struct object *o, size_t axes, con
     return true;
 }
 
-/* input weight bias stride padding dilation groups */
+/* Parameters: input weight bias stride padding dilation groups. */
 static const struct value *conv(struct build *b, const struct object *arg, size_t axes)
 {
     const struct value *x = need_tensor(b, &arg[0], "input"),
@@ -368,7 +368,7 @@ VALUE_BUILDER(build_conv3d)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* query key value attn_mask dropout_p is_causal scale enable_gqa */
+/* Parameters: query key value attn_mask dropout_p is_causal scale enable_gqa. */
 VALUE_BUILDER(build_attention)
 {
     const struct value *args[5] = {need_tensor(b, &arg[0], "query"), need_tensor(b, &arg[1], "key"),
@@ -398,7 +398,7 @@ static const struct value *rows(struct build *b, const struct value *table,
     return make_op(b, OP_INDEX_SELECT, args, "dim", &dim, NO_MORE);
 }
 
-/* input weight padding_idx max_norm norm_type scale_grad_by_freq sparse */
+/* Parameters: input weight padding_idx max_norm norm_type scale_grad_by_freq sparse. */
 VALUE_BUILDER(build_embedding)
 {
     if (!obj_is_none(&arg[3]))
@@ -439,8 +439,8 @@ VALUE_BUILDER(build_index_add)
     return source ? make_op(b, OP_INDEX_ADD, args, "dim", &dim, NO_MORE) : NULL;
 }
 
-/* input weight offsets max_norm norm_type scale_grad_by_freq mode sparse per_sample_weights
- * include_last_offset padding_idx */
+/* Parameters: input weight offsets max_norm norm_type scale_grad_by_freq mode sparse
+ * per_sample_weights include_last_offset padding_idx. */
 VALUE_BUILDER(build_embedding_bag)
 {
     const struct value *index = need_tensor(b, &arg[0], "input"),

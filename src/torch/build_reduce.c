@@ -1,4 +1,4 @@
-/* build_reduce.c - reductions, softmax and its family, scans: everything along axes. */
+/* build_reduce.c - builds functions along axes: reductions, softmax and its family, scans. */
 #include <math.h>
 
 #include "base/util.h"
@@ -15,7 +15,7 @@ static const struct value *reduced(struct build *b, enum graph_op op, const stru
     return make_op(b, op, &a, "dim", &axes, "keepdim", &keep, NO_MORE);
 }
 
-/* The input, cast to the dtype of the dtype argument. */
+/* Returns the input, cast to the dtype that the argument `dtype` gives. */
 static const struct value *input_as(struct build *b, const struct object *input,
                                     const struct object *dtype)
 {
@@ -111,7 +111,7 @@ static bool order_of(struct build *b, const struct object *o, double *out)
 {
     *out = 2;
     return obj_is_none(o) || obj_is_text(o, "fro") || obj_real(o, out) ||
-           refuse(b, "the order of a norm is a number, 'fro' or torch.inf");
+           refuse(b, "the order of a norm must be a number, 'fro' or torch.inf");
 }
 
 VALUE_BUILDER(build_norm)

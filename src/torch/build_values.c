@@ -1,4 +1,4 @@
-/* build_values.c - elementwise functions, and casts. */
+/* build_values.c - builds elementwise functions, casts, and losses of a difference. */
 #include <string.h>
 
 #include "base/util.h"
@@ -45,7 +45,8 @@ VALUE_BUILDER(build_div)
     return op1(b, OP_TRUNC, q);
 }
 
-/* input + value * tensor1 * tensor2, or / tensor2 */
+/* Computes input + value * tensor1 * tensor2 (addcmul) or input + value * tensor1 / tensor2
+ * (addcdiv). */
 VALUE_BUILDER(build_addc)
 {
     const struct value *a = need_value(b, &arg[0], "input"), *c = need_value(b, &arg[1], "tensor1"),
@@ -104,7 +105,8 @@ VALUE_BUILDER(build_masked_fill)
     return cast_to(b, op3(b, OP_WHERE, mask, fill, a), a->dtype);
 }
 
-/* Zero where column - row is not `op` (>= or <=) the diagonal. */
+/* triu and tril: keeps the elements for which `column - row op diagonal` holds, where op is >= or
+ * <=. The others become 0. */
 VALUE_BUILDER(build_triangle)
 {
     const struct value *a = need_tensor(b, &arg[0], "input"), *at[2];

@@ -1,4 +1,4 @@
-/* build_views.c - functions that move elements and compute nothing, and questions about sizes. */
+/* build_views.c - builds functions that only move elements, and answers questions about sizes. */
 #include <string.h>
 
 #include "base/util.h"
@@ -259,8 +259,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Does low <= high hold if every name has a value of at least 1? The function tries many values;
- * that is not a proof. */
+/* Whether low <= high holds if every name has a value of at least 1. This function tries many
+ * values, which is not a proof. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     low = low->fixed ? low->fixed : low;
@@ -288,8 +288,8 @@ static bool at_most(struct build *b, const struct dim *low, const struct dim *hi
     return true;
 }
 
-/* A bound of a slice by Python's rules: negative numbers count from the end. If the bound may lie
- * outside 0 .. size, it is clamped with min or max, as Python does. */
+/* Returns a bound of a slice by Python's rules: a negative number counts from the end. If the bound
+ * may lie outside 0 .. size, clamps it with min or max, as Python does. */
 static const struct dim *bound(struct build *b, const struct object *o, const struct dim *size,
                                const struct dim *otherwise)
 {
@@ -418,7 +418,7 @@ static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
     return pieces(b, a, axis, sizes, n, out);
 }
 
-/* The tensor and the axis to split. */
+/* Returns the tensor to split, and sets *axis. */
 static const struct value *to_split(struct build *b, const struct object *input,
                                     const struct object *dim, int64_t *axis)
 {

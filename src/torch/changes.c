@@ -1,3 +1,7 @@
+/*
+ * changes.c - finds the calls of an expression that change a tensor in place, and refuses those
+ * whose change another part of the expression may see.
+ */
 #include "torch/changes.h"
 
 #include <string.h>
@@ -50,7 +54,7 @@ static void count_ways(struct walk *w)
     }
 }
 
-/* The tensor that a call changes in place; NULL if the call changes none. */
+/* Returns the tensor that a call changes in place, or NULL if the call changes none. */
 static const struct tree *changed(const struct tree *t)
 {
     if (t->kind != TREE_CALL)
@@ -67,7 +71,7 @@ static const struct tree *changed(const struct tree *t)
     return method ? callee->part[0] : t->n > 1 ? t->part[1] : NULL;
 }
 
-/* Does the expression compute a new tensor, whose memory no other tensor shares? */
+/* Whether the expression computes a new tensor, whose memory no other tensor shares. */
 static bool is_fresh(const struct tree *t)
 {
     if (t->kind == TREE_BINARY || t->kind == TREE_UNARY)
@@ -80,6 +84,7 @@ static bool is_fresh(const struct tree *t)
     return f && !f->views;
 }
 
+/* Returns how often the expression reads `of`; 2 means 2 or more. */
 static unsigned readers(const struct walk *w, const struct tree *of)
 {
     unsigned n = 0;
@@ -107,8 +112,9 @@ int changes_check(const struct tree *root, struct arena *mem, struct err *err)
             of = next;
         if ((of->kind != TREE_NAME && !is_fresh(of)) || readers(&w, of) != 1)
             return err_set(err, ERR_INPUT,
-                           "column %u: this changes a tensor in place that is read elsewhere too; "
-                           "write it without the change",
+                           "column %u: this changes a tensor in place, and another part of the "
+                           "expression may see the change; use the form that returns a new tensor "
+                           "(add instead of add_)",
                            w.order[i]->at + 1);
     }
     return 0;

@@ -11,11 +11,11 @@
 
 #include "torch/parse.h"
 
-/* Returns -1 if a changed tensor is read elsewhere; err then names the column. */
+/* Returns -1 if another part of the expression may see a change; err then names the column. */
 int changes_check(const struct tree *root, struct arena *mem, struct err *err);
 
-/* Does t name a module: "torch", "F", "math" and so on, perhaps followed by ".nn", ".functional",
- * ...? */
+/* Whether t names a module: "torch", "F", "math" and so on, perhaps followed by ".nn",
+ * ".functional", ... */
 bool tree_is_module(const struct tree *t);
 
 #endif

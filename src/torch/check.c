@@ -1,3 +1,7 @@
+/*
+ * check.c - checks a task's PyTorch expression: reads it into a graph, and compares graph, PyTorch
+ * and oracle.
+ */
 #include "torch/check.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/*
+ * evaluate.c - gives a syntax tree its meaning, node by node, by Python's and PyTorch's rules.
+ */
 #include "torch/evaluate.h"
 
 #include <errno.h>
@@ -230,7 +233,8 @@ static bool field(struct expression *x, const struct object *of, const char *nam
 
 /* ---- subscripts ------------------------------------------------------------------------------ */
 
-/* Python's slice of a tuple, with bounds clamped; false if a bound is not a known integer. */
+/* Slices a tuple as Python does, with clamped bounds. Returns false if a bound is not a known
+ * integer. */
 static bool tuple_slice(struct expression *x, const struct object *of, const struct object *slice,
                         struct object *out)
 {
@@ -315,7 +319,7 @@ static bool has_keys(const struct call *c)
     return false;
 }
 
-/* max and min of numbers, given one by one or in a tuple. */
+/* Computes the max or min of n numbers. */
 static bool python_extreme(struct expression *x, bool max, const struct object *all, size_t n,
                            struct object *out)
 {
@@ -451,7 +455,8 @@ static bool einsum(struct expression *x, const struct call *c, struct object *ou
         out);
 }
 
-/* Functions of torch that need special treatment. Returns 0 if the call is none of them. */
+/* Calls a function of torch that has no row in functions.c. Returns 1 if done, -1 if refused, 0 if
+ * the function is not one of these. */
 static int torch_special(struct expression *x, const struct call *c, struct object *out)
 {
     const struct object *o = c->n == 1 && !c->args[0].key ? &c->args[0].object : NULL;
@@ -514,9 +519,8 @@ static bool call_named(struct expression *x, struct call *c, struct object *out)
            (!changes || in_place(x, &self, out));
 }
 
-/* Does t name a module: "torch", "torch.nn.functional" and so on? A name of the task hides a module
- * with the same name.
- */
+/* Whether t names a module: "torch", "torch.nn.functional" and so on. A name of the task hides a
+ * module with the same name. */
 static bool is_module(struct expression *x, const struct tree *t)
 {
     struct object o;

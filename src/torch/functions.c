@@ -1,3 +1,7 @@
+/*
+ * functions.c - the table of PyTorch's functions, and how the arguments of a call find their
+ * parameters.
+ */
 #include "torch/functions.h"
 
 #include <stdlib.h>
@@ -283,7 +287,7 @@ static const struct function functions[] = {
     QUESTION("numel nelement", "input", build_numel),
 };
 
-/* Is the word one of those in the list? */
+/* Whether the word is one of those in the list, which blanks separate. */
 static bool is_listed(const char *list, const char *word)
 {
     size_t n = strlen(word);
@@ -340,7 +344,7 @@ static struct object default_of(struct build *b, const struct param *p)
     return strpbrk(s, ".e") ? obj_float(strtod(s, NULL)) : obj_number(b, strtoll(s, NULL, 10));
 }
 
-/* Is the key the parameter's name, or an alias that PyTorch accepts for it? */
+/* Whether the key is the parameter's name, or an alias that PyTorch accepts for it. */
 static bool is_key(const struct param *p, const char *key)
 {
     static const char *const same[][2] = {{"dim", "axis"},
@@ -385,7 +389,7 @@ static size_t gather_integers(struct build *b, struct argument *args, size_t n, 
     return from + 1;
 }
 
-/* The length of the row's first name, for messages. */
+/* Returns the length of the row's first name, for messages. */
 static int usual_name(const struct function *f)
 {
     return (int)strcspn(f->names, " ");

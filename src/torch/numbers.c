@@ -1,3 +1,6 @@
+/*
+ * numbers.c - computes with numbers that are known while an expression is read, by Python's rules.
+ */
 #include "torch/numbers.h"
 
 #include <math.h>

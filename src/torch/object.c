@@ -1,3 +1,7 @@
+/*
+ * object.c - makes Python objects, checks that they are of the kind that a parameter needs, and
+ * adds operations to the graph.
+ */
 #include "torch/object.h"
 
 #include <math.h>

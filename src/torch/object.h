@@ -92,7 +92,7 @@ bool obj_set(struct build *b, const struct value *v, struct object *out);
 const char *obj_what(const struct object *o); /* "a tuple" */
 bool obj_is_none(const struct object *o);
 bool obj_is_text(const struct object *o, const char *text);
-/* Is it a number with this value? */
+/* Whether it is a number with this value. */
 bool obj_is(const struct object *o, double v);
 /* Gets the value of a number that is known; false for any other object. */
 bool obj_real(const struct object *o, double *out);

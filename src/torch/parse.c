@@ -1,4 +1,5 @@
-/* parse.c - the parser. It has one precedence table, and limits on depth, nodes and length. */
+/* parse.c - a recursive-descent parser of PyTorch expressions. One table holds the precedence of
+ * the binary operators. Depth, nodes and length are capped. */
 #include "torch/parse.h"
 
 #include <ctype.h>

@@ -1,3 +1,6 @@
+/*
+ * python.c - starts python3 with Hone's Python program, sends it requests and reads its replies.
+ */
 #include "torch/python.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * read.c - reads a PyTorch expression into a graph: parse, check changes in place, evaluate, add
+ * outputs.
+ */
 #include "torch/read.h"
 
 #include <string.h>

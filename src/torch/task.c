@@ -1,3 +1,7 @@
+/*
+ * task.c - reads the graph of a task from its key "graph" or "torch", and compares it with the
+ * task's tensors.
+ */
 #include "torch/task.h"
 
 #include "base/util.h"
@@ -16,7 +20,8 @@ static struct torch_tensor tensor_of(const struct task_tensor *x)
     return t;
 }
 
-/* t->names holds the axes first, then the integer scalars. */
+/* Describes the task's tensors, axes and scalars for torch_read(). t->names holds the axes first,
+ * then the integer scalars. */
 static struct torch_task signature_of(const struct task *t, struct arena *a)
 {
     int64_t *fixed = arena_alloc(a, (t->names.n + 1) * sizeof *fixed);
@@ -70,17 +75,18 @@ static int compare_tensors(struct graph *g, const struct task *t, struct err *er
         const struct value *v = x->is_input ? graph_find(g, x->name) : NULL;
         const struct graph_output *o = x->is_output ? find_output(g, x->name) : NULL;
         if ((x->is_input && !v) || (x->is_output && !o))
-            return err_set(err, ERR_INPUT, "it has no %s '%s'",
+            return err_set(err, ERR_INPUT, "the graph has no %s '%s'",
                            v || !x->is_input ? "output" : "input", x->name);
         if ((v && !same_type(g, x, v->dtype, v->rank, v->shape)) ||
             (o && !same_type(g, x, o->dtype, o->rank, o->shape)))
-            return err_set(err, ERR_INPUT, "'%s' has another dtype or shape there", x->name);
+            return err_set(err, ERR_INPUT, "'%s' has another dtype or shape than in the task",
+                           x->name);
         inputs += x->is_input;
         outputs += x->is_output;
     }
     if (inputs != g->inputs.n || outputs != g->outputs.n)
         return err_set(err, ERR_INPUT,
-                       "it has %zu inputs and %zu outputs, but the task has %zu and %zu",
+                       "the graph has %zu inputs and %zu outputs, but the task has %zu and %zu",
                        g->inputs.n, g->outputs.n, inputs, outputs);
     return 0;
 }

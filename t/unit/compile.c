@@ -1,4 +1,4 @@
-/* Compiling for real, through NVRTC: results, hostile sources, limits, a service that dies. */
+/* Compiles real sources with NVRTC: results, hostile sources, limits, a service that dies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -231,7 +231,7 @@ static void hostile_sources(void **state)
     expect_failure("extern \"C\" __global__ void k(int *p) { *p = undefined_name; }\n", NULL, "");
 }
 
-/* With small limits: a compile that would not end is stopped and gets a result. */
+/* A compile that would exceed its small limits is stopped, and its result says that it failed. */
 static void limits(void **state)
 {
     (void)state;
@@ -379,8 +379,8 @@ static void unknown_compiler(void **state)
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
-/* When the family header of a slow parent is built, its children, and only they, are compiled with
- * it. A small "CuTe" of the test replaces the real one, which takes seconds to precompile. */
+/* A candidate made from a slow parent is compiled with the parent's family header, once that is
+ * built. A small "CuTe" of the test replaces the real one, which takes seconds to precompile. */
 static void families(void **state)
 {
     static const char source[] =

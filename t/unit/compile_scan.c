@@ -48,7 +48,7 @@ static void includes(void **state)
     expect("#if __has_embed(\"/etc/shadow\")\n#endif\n", "forbidden directive", 1);
     expect("// #include \"/etc/passwd\"\n", NULL, 0);
     expect("const char *s = \"#include \\\"/etc/passwd\\\"\";\n", NULL, 0);
-    /* The comment goes on after the splice. */
+    /* The backslash continues the comment on the next line. */
     expect("// a \\\n#include \"/etc/passwd\"\nint x;\n", NULL, 0);
     expect("// a \\ \n#include <x.h>\n", "bad source", 1);
     expect("#if 0\nR\"(\n#endif\n#include \"/etc/passwd\"\n)\"\n#endif\n", "forbidden directive",

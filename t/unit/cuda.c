@@ -96,7 +96,7 @@ static void an_absent_driver_is_said(void **state)
     struct err err = ERR_INIT;
     struct cu_driver d;
     expect_failure(cu_driver_open("/nonexistent/libcuda.so.1", &d, &err), CU_NO_DEVICE, &err,
-                   "no CUDA driver on this machine: /nonexistent/libcuda.so.1");
+                   "the CUDA driver cannot be loaded: /nonexistent/libcuda.so.1");
     assert_int_equal(err.kind, ERR_ENV);
     assert_true(cu_driver_open("/nonexistent/libcuda.so.1", &d, NULL) < 0);
 }
@@ -353,7 +353,7 @@ static void tensor_maps_are_encoded(void **state)
     assert_true(map.opaque[1] == UINT64_MAX);
     setenv("FAKE_CUDA_FAIL", "cuTensorMapEncodeTiled:1", 1);
     expect_failure(cu_tensormap_encode(cu, &t, &map, &err), CU_INVALID_VALUE, &err,
-                   "the tensor map was refused: the address and strides must be multiples of 16");
+                   "the driver refused the tensor map: ");
     assert_int_equal(err.kind, ERR_INPUT);
 }
 

@@ -202,7 +202,7 @@ static void no_reference_is_told(void **state)
     struct task *t = own_task(GOOD);
     t->reference_c = NULL;
     assert_int_equal(oracle_source(t, &out, &err), -1);
-    assert_non_null(strstr(err.msg, "sidecar"));
+    assert_non_null(strstr(err.msg, "only PyTorch"));
     strbuf_release(&out);
     task_free(t);
 }
