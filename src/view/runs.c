@@ -1,4 +1,4 @@
-/* runs.c - the list of runs, and the rows of a run's candidates. */
+/* runs.c - answers two queries: for the list of runs, and for the rows of a run's candidates. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ static void set(json_t *j, const char *key, json_t *value)
     json_object_set_new(j, key, value);
 }
 
-/* Adds the device and the ratio of the run's best candidate, which only its verdict knows. */
+/* Adds the device and the ratio of the run's best candidate. Only the candidate's verdict has
+ * them. */
 static void add_best(json_t *j, struct store *s, const struct run_rec *r)
 {
     struct node_rec_vec nodes = VEC_INIT;
