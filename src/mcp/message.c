@@ -1,3 +1,4 @@
+/* message.c - splits input into lines, and lines into messages. See message.h. */
 #include "mcp/message.h"
 
 #include <string.h>

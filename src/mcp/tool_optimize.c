@@ -1,5 +1,5 @@
 /*
- * tool_optimize.c - start_optimization, poll_optimization and stop_optimization.
+ * tool_optimize.c - the tools start_optimization, poll_optimization and stop_optimization.
  */
 #include <string.h>
 
@@ -69,7 +69,7 @@ static int command_line(struct call *c, const char *author, double usd, struct e
         (from && workdir_kind(&c->desk->host.dir, from, &kind, err) < 0))
         return -1;
     if (kind != WORKDIR_FILE)
-        return err_set(err, ERR_INPUT, "'%.200s' is not a file", from);
+        return err_set(err, ERR_INPUT, "`from` must be a file, and '%.200s' is not one", from);
     call_word(c, "optimize");
     call_word(c, "--json");
     call_option(c, "author", author);
