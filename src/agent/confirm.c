@@ -1,3 +1,4 @@
+/* confirm.c - see confirm.h. */
 #include "agent/confirm.h"
 
 #include "base/util.h"
@@ -7,7 +8,8 @@
  * again and stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
-/* Whether PyTorch ran beside the candidate. PyTorch has no times if its result was wrong. */
+/* Returns whether PyTorch ran beside the candidate. PyTorch has no times if its result was wrong.
+ */
 static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)
@@ -27,7 +29,8 @@ static bool wants_torch(const struct agent *a)
     return false;
 }
 
-/* A modelled time needs no confirmation, because PyTorch does not run on the emulator. */
+/* Returns whether the best kernel must be confirmed. One with a modelled time need not, because
+ * PyTorch does not run on the emulator. */
 static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;
@@ -49,7 +52,7 @@ static void say_obstacle(struct agent *a, struct strbuf *why)
         budget_over(&time, &a->spent, why);
 }
 
-/* Called when the best kernel failed its confirmation. The next best takes its place. */
+/* Call it when the best kernel failed its confirmation. The next best takes its place. */
 static int reject_best(struct agent *a, const struct verdict *v, struct err *err)
 {
     struct node *old = a->best;

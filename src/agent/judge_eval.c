@@ -1,11 +1,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* judge_eval.c - the judge that evaluates candidates. */
 #include "agent/judge.h"
 #include "base/util.h"
 
 struct real {
-    struct evaluator *of[2]; /* of[1] gives modelled times; NULL if of[0] is the emulator */
+    struct evaluator *of[2]; /* of[1] gives modelled times; NULL if of[0] is on the emulator */
     bool baselines;
 };
 

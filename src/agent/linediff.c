@@ -1,7 +1,7 @@
 /*
- * linediff.c - Myers' greedy algorithm over lines. It first leaves out the common lines at the
- * beginning and the end. Texts that differ in more than MAX_COST lines give one large hunk, which
- * is correct but coarse.
+ * linediff.c - compares two texts with Myers' greedy algorithm over lines. First leaves out the
+ * common lines at the beginning and the end. Texts that differ in more than MAX_COST lines give one
+ * large hunk, which is correct but coarse.
  */
 #include "agent/linediff.h"
 

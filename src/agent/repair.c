@@ -8,7 +8,7 @@
 #include "prompt/say.h"
 #include "source/dialect.h"
 
-/* More errors than this are seldom one slip; a diagnosis may find their common cause. */
+/* If there are more errors than this, we ask for a diagnosis, which may find their common cause. */
 enum { SIMPLE_ERRORS = 3 };
 
 /* True if the compiler's message, or the plan reader's, says plainly what to change: a few errors,
