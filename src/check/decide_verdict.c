@@ -545,8 +545,8 @@ static const char *kernel_label(const struct check_input *in, const struct resul
     return c->nprograms ? job_kernel_label(c->programs, f->kernel) : f->kernel;
 }
 
-/* Whether the verdict already has this finding: the same kind at the same line of the same kernel.
- * If it has and `count` is true, adds f->count to the count of that finding. */
+/* Returns whether the verdict already has this finding: the same kind at the same line of the same
+ * kernel. If it has and `count` is true, adds f->count to the count of that finding. */
 static bool found_before(struct verdict *v, const struct check_input *in,
                          const struct result_finding *f, bool count)
 {
