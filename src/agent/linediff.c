@@ -90,7 +90,8 @@ static void myers(const struct text *a, const struct text *b, size_t lo, size_t 
         free(trace);
         return;
     }
-    /* The trace gives the steps backwards. We collect them, then add the hunks in order. */
+    /* We walk back from the end through the saved states of the search, and collect the steps. Then
+     * we add the hunks in order. */
     struct step {
         long x, y;
         bool removes;

@@ -301,8 +301,8 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     return false;
 }
 
-/* Returns false if a call compared fewer elements than an output has, though the truth of the
- * whole output was computed. Then the task's reference leaves some elements undefined. */
+/* Returns false if a call compared fewer elements than an output has, though the truth of the whole
+ * output was computed. Then the task's reference leaves some elements undefined. */
 static bool all_is_defined(const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -424,9 +424,9 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
     }
 }
 
-/* Notes how much of the workload's output the call compared with the truth. An oracle may leave
- * elements undefined, and these are not compared. So if the truth of a call was computed whole, the
- * call counts as verified whole. */
+/* Notes how much of the workload's output the call compared with the truth, which the oracle (the
+ * compiled reference) computes. An oracle may leave elements undefined, and these are not compared.
+ * So if the truth of a call was computed whole, the call counts as verified whole. */
 static void note_verified(struct verdict_workload *w, const struct job_case *jc,
                           const struct result_call *r)
 {

@@ -35,8 +35,8 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* Returns the host memory of a buffer. First fills the pieces of [addr, addr + n) that are not
- * filled yet. */
+/* Returns the host memory of a buffer. In a sampled call, first fills the pieces (1024 bytes each)
+ * of [addr, addr + n) that are not filled yet. */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -518,7 +518,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* A transfer after a launch that ran in part: nothing that it wrote can be verified. */
+/* Counts a memset or a copy. If it comes after a launch of which only a part of the blocks ran, the
+ * bytes that it wrote cannot be verified. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;
@@ -627,8 +628,8 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Whether the sanitizer knows that no race is the reason for a read of unwritten memory on this
- * line. */
+/* Returns whether the sanitizer knows that no race is the reason for a read of unwritten memory on
+ * this line. */
 static bool stands_alone(const struct emu *e, uint32_t line)
 {
     for (size_t i = 0; line && i < ARRAY_LEN(e->unwritten_lines); i++)
@@ -637,8 +638,8 @@ static bool stands_alone(const struct emu *e, uint32_t line)
     return false;
 }
 
-/* Whether a finding of a race covers this read of unwritten memory. If so, we report only the race,
- * because it says more. */
+/* Returns whether a finding of a race covers this read of unwritten memory. If so, we report only
+ * the race, because it says more. */
 static bool reported_as_race(const struct emu *e, const struct result_finding *u)
 {
     char line[32];

@@ -1,5 +1,5 @@
-/* bundle_files.c - chooses and compiles the baselines, the oracle and the service code. See
- * bundle_files.h. */
+/* bundle_files.c - chooses and compiles the baselines, the oracle (the compiled reference) and the
+ * service code (Hone's own device code). See bundle_files.h. */
 #include "eval/bundle_files.h"
 
 #include <stdlib.h>

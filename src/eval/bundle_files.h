@@ -1,6 +1,6 @@
 /*
- * bundle_files.h - collects the files of a bundle other than the candidate: baselines, oracle,
- * service code.
+ * bundle_files.h - collects the files of a bundle other than the candidate: baselines, the oracle
+ * (the compiled reference of the task), Hone's own service code.
  *
  * Each file of device code is compiled once; later evaluations find it in the compile cache. These
  * baselines are left out:

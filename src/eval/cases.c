@@ -86,9 +86,9 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
     }
 }
 
-/* A workload that Hone adds by rule (task/regimes.h) makes one call, because it only tests whether
- * the result is right at this shape. All such workloads share one loaded module, which saves most
- * of their time. */
+/* Adds the call of a workload that Hone adds by a rule (task/regimes.h). One call is enough,
+ * because it only tests whether the result is right at this shape. All such workloads share one
+ * loaded module, which saves most of their time. */
 static void add_regime_call(struct job_case *c, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE | JOB_CALL_EDGES, mix(seed, 1, 0),

@@ -1,6 +1,6 @@
 /*
  * case.c - fills the parts of a case that depend only on the task and the shape, not on the
- * program: buffers, oracle, flops and bytes.
+ * program: buffers, the oracle (the compiled reference), flops and bytes.
  */
 #include <math.h>
 

@@ -3,7 +3,7 @@
  *
  * Invariants. No author is ever told:
  *  1. a held-out shape, or anything measured at one, except that the candidate failed there;
- *  2. the oracle's source;
+ *  2. the source of the task's reference;
  *  3. a counter or a bottleneck while `profile` is false.
  * Authors learn about tasks and verdicts only from these functions, so only these functions must
  * keep the invariants.

@@ -1,5 +1,5 @@
 /*
- * bulk.c - cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk: decoding and issue.
+ * bulk.c - decodes and issues cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk.
  *
  * When a thread issues a copy, we resolve every address at once, so that faults and findings name
  * the issuing thread. The result is a list of runs that async.c moves later.

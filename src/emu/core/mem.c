@@ -125,8 +125,9 @@ static void set_flag(bool *flag)
         __atomic_store_n(flag, true, __ATOMIC_RELAXED);
 }
 
-/* Notes an access of some active lanes in a sampled call. The cluster's trace keeps the addresses
- * of TRACE_PLACES stores to outputs; each store is equally likely to be among them. */
+/* Notes an access of some active lanes in a sampled call. The cluster's trace (struct
+ * cluster_trace) keeps the addresses of TRACE_PLACES stores to outputs; each store is equally
+ * likely to be among them. */
 static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *addr,
                          uint32_t lanes, uint64_t bytes, uint32_t access)
 {
@@ -362,8 +363,8 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Whether all of [lo, hi + n) lies in one object of this space. If so, *out says where it is in
- * host memory. */
+/* Returns whether all of [lo, hi + n) lies in one object of this space. If so, *out says where it
+ * is in host memory. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)

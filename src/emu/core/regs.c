@@ -13,7 +13,7 @@
 
 #define MAX_BITSET_BYTES (96ull << 20)
 
-/* Whether the instruction writes its first operand and reads the others. */
+/* Returns whether the instruction writes its first operand and reads the others. */
 static bool defines_first(const struct ptx_insn *in)
 {
     static const char *const ops[] = {

@@ -1,5 +1,6 @@
 /*
- * bits.c - bit fields, permutes, population counts, dot products of bytes.
+ * bits.c - executes instructions on bit fields, permutes, population counts and dot products of
+ * bytes.
  */
 #include "base/util.h"
 #include "emu/core/bitops.h"

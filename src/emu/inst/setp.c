@@ -1,10 +1,10 @@
 /*
- * setp.c - comparisons: setp and set.
+ * setp.c - executes the comparisons setp and set.
  *
- * o[0] is the destination, o[1] and o[2] are the operands. o[3] is a predicate to combine with the
- * result, o[4] the second destination (it gets the opposite comparison, combined in the same way).
- * sub[0] is an enum combine; sub[1] says whether the predicate is negated, sub[2] whether there is
- * a second destination; sub[3] is the kind of value that `set` writes (SET_...).
+ * In struct insn, o[0] is the destination, o[1] and o[2] are the operands. o[3] is a predicate to
+ * combine with the result, o[4] the second destination (it gets the opposite comparison, combined
+ * in the same way). sub[0] is an enum combine; sub[1] says whether the predicate is negated, sub[2]
+ * whether there is a second destination; sub[3] is the kind of value that `set` writes (SET_...).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"

@@ -1,5 +1,5 @@
 /*
- * lowp.c - converts tensor operand types. See lowp.h.
+ * lowp.c - converts elements of matrix operands. See lowp.h.
  */
 #include "emu/tensor/lowp.h"
 

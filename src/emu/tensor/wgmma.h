@@ -1,5 +1,6 @@
 /*
- * wgmma.h - warpgroup matrix products: operands through shared-memory descriptors.
+ * wgmma.h - computes the matrix products of warpgroups (wgmma), whose operands are in shared memory
+ * behind descriptors.
  *
  * Each of the four warps computes its own 16 rows of D; warpgroup.c decides when. The caller
  * decodes B once (wgmma_load_b), decodes A's 16 rows from shared memory or registers, and adds the
@@ -75,8 +76,8 @@ void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t 
 
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc);
 void wgmma_acc_store(const struct wgmma_op *op, const uint32_t *acc, uint32_t *const *regs);
-/* Rounds a dense accumulator as storing it to registers would (f16, NaN), between chained products.
- */
+/* Rounds a dense accumulator as storing it to registers would (f16, NaN). Call it between chained
+ * products. */
 void wgmma_acc_round(const struct wgmma_op *op, uint32_t *acc);
 
 #endif
