@@ -144,8 +144,8 @@ extern const struct strategy strategy_refine, strategy_team, strategy_search, st
 extern const struct strategy *const strategy_table[]; /* NULL-terminated */
 const struct strategy *strategy_find(const char *name);
 
-/* The run borrows everything in *in, which must outlive it. Fails if there is no author of role
- * "code". */
+/* Opens a run. The run borrows everything in *in, which must outlive it. Fails if there is no
+ * author of role "code". */
 int agent_open(struct agent **out, const struct agent_setup *in, struct err *err);
 void agent_close(struct agent *a);
 int agent_run(struct agent *a, struct err *err);
@@ -197,10 +197,10 @@ int agent_note(struct agent *a, const char *kind, struct err *err, const char *f
 /* Keeps the reason why the run stops, unless the run has a reason already. Returns 1. */
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* For confirm.h: the second verdict of a node that passed. agent_recorded_confirmation() looks in
- * the store and returns 1 if it finds that verdict, else 0. agent_judge_confirmation() asks the
- * judge, with all baselines. It returns 1, or 0 with the reason in `why` if no verdict came. Both
- * return -1 if the store fails. */
+/* These are for confirm.h. They get the second verdict of a node that passed.
+ * agent_recorded_confirmation() looks in the store and returns 1 if it finds that verdict, else 0.
+ * agent_judge_confirmation() asks the judge, with all baselines. It returns 1, or 0 with the reason
+ * in `why` if no verdict came. Both return -1 if the store fails. */
 int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                                 struct err *err);
 int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,

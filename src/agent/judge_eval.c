@@ -10,8 +10,8 @@ struct real {
     bool baselines;
 };
 
-/* Each evaluator counts its own tickets. The lowest bit of the judge's ticket says which evaluator
- * has the candidate. */
+/* Submits the candidate to one of the two evaluators. Each evaluator counts its own tickets, so the
+ * lowest bit of the judge's ticket says which evaluator has the candidate. */
 static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err)
 {
     struct real *r = j->priv;

@@ -602,8 +602,6 @@ static void check_note(struct verdict *v, const struct check_input *in, uint32_t
                                            kernel_label(in, f), f->text);
 }
 
-/* Listed workloads come first: a held-out shape only adds findings that no listed workload
- * showed. */
 void check_findings(struct verdict *v, const struct check_input *in)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -712,9 +710,8 @@ static bool ran_unverified(const struct result_case *rc)
     return sampled;
 }
 
-/* On the emulator not every timed call can be verified, and honest plans may have kernels for large
- * shapes only. So we warn about timed results that were not verified, and do not lower the
- * verdict. */
+/* Warns about timed results that were not verified. Does not lower the verdict: on the emulator not
+ * every timed call can be verified, and honest plans may have kernels for large shapes only. */
 static void check_timed_results(struct verdict *v, const struct check_input *in)
 {
     uint32_t n = 0, first = 0;

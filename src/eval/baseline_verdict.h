@@ -43,7 +43,7 @@ struct baseline_verdicts {
     char build[HASH_HEX];               /* tells builds of hone and hone-worker apart */
 };
 
-/* Without a usable cache directory, verdicts are kept for this process only. */
+/* Opens the cache. Without a usable cache directory, verdicts are kept for this process only. */
 void baseline_verdicts_open(struct baseline_verdicts *b, const char *cache_dir);
 void baseline_verdicts_close(struct baseline_verdicts *b);
 

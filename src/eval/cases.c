@@ -146,7 +146,7 @@ static void add_rehearsal(struct job_case *c, uint64_t seed)
     }
 }
 
-/* Is `name` one of the names in `list`, which are separated by commas? */
+/* Returns whether `name` is one of the names in `list`, which are separated by commas. */
 static bool lists(const char *list, const char *name)
 {
     for (const char *p = list; *p; p += p[strcspn(p, ",")] ? strcspn(p, ",") + 1 : strlen(p))

@@ -72,7 +72,7 @@ struct call {
 
 /* ---- for tools ------------------------------------------------------------------------------- */
 
-/* Arguments. The schema has checked their types. */
+/* These return an argument of the call. The schema has checked its type. */
 const char *call_str(const struct call *c, const char *name); /* NULL = not given */
 json_int_t call_int(const struct call *c, const char *name, json_int_t otherwise);
 bool call_bool(const struct call *c, const char *name, bool otherwise);

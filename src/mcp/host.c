@@ -93,8 +93,8 @@ static void add_folder_above(struct path_vec *v, struct arena *mem, const char *
     add_path(v, mem, path);
 }
 
-/* A Python environment is the folder above the folder of its program. The program is often a link
- * into another such folder. */
+/* Adds the Python environment, which is the folder above the folder of the program. The program is
+ * often a link into another such folder, so adds that folder too. */
 static void add_python(struct path_vec *v, struct arena *mem)
 {
     struct strbuf program = STRBUF_INIT(4096);

@@ -435,8 +435,8 @@ static void on_read_resource(const struct request *r)
         c->is_resource = true;
 }
 
-/* A client may listen to changes of lists. These lists never change, so the server agrees to no
- * kind of notification, and the stream stays silent until the client cancels it. */
+/* Answers a client that wants to listen to changes of lists. The lists never change, so the server
+ * agrees to no kind of notification, and the stream stays silent until the client cancels it. */
 static void on_listen(const struct request *r)
 {
     struct server *s = r->server;

@@ -155,8 +155,9 @@ static enum call_step poll_start(struct call *c, struct err *err)
     return ask_store(c, run);
 }
 
-/* The store says "running" until the run's process writes another state. A process that was killed
- * never does. So if this server saw the process end, the state is "stopped". */
+/* Returns the state of a run. The store says "running" until the run's process writes another
+ * state. A process that was killed never does. So if this server saw the process end, the state is
+ * "stopped". */
 static const char *true_state(const struct call *c, const json_t *summary)
 {
     const char *state = json_string_value(json_object_get(summary, "state"));

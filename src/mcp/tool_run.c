@@ -110,7 +110,8 @@ static enum call_step candidate_start(struct call *c, struct err *err)
     return CALL_CHILD;
 }
 
-/* `hone show --json RUN CANDIDATE` prints {"run", "candidate", "source", "verdict"}. */
+/* Reads the output of `hone show --json RUN CANDIDATE`: {"run", "candidate", "source",
+ * "verdict"}. */
 static enum call_step candidate_finish(struct call *c, struct err *err)
 {
     struct verdict v;

@@ -58,7 +58,8 @@ struct run_summary {
     struct verdict with_torch;
 };
 
-/* `which` is as for store_run_find(). After an error there is nothing to release. */
+/* Loads the run that `which` names, as for store_run_find(). After an error there is nothing to
+ * release. */
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
 void run_summary_release(struct run_summary *m);
 /* Finds a candidate by its number, or "best"; NULL and an error if there is none. The numbers of a

@@ -104,8 +104,8 @@ static json_t *short_move(const char *move)
     return view_short_text(cut);
 }
 
-/* A row is an array without keys, because a run can have thousands of rows. `columns` of the answer
- * names the columns. */
+/* Returns the row of a candidate. It is an array without keys, because a run can have thousands of
+ * rows. `columns` of the answer names the columns. */
 static json_t *point(const struct node_rec *n)
 {
     return json_pack("[I, I, o, o, o, o, o, f, f, f, b]", (json_int_t)n->index,

@@ -419,7 +419,7 @@ static int take_offsets(struct decoder *d, const struct ptx_insn *p, const struc
     return 0;
 }
 
-/* Modifiers: the first space is the destination's, the second the source's. */
+/* Reads the modifiers. The first space is the destination's, the second the source's. */
 static int read_mods(struct bulk_insn *b, const struct ptx_insn *p, bool *group, bool *prefetch)
 {
     unsigned spaces = 0;

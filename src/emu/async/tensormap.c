@@ -127,8 +127,7 @@ static int check(const struct tensormap *t, struct err *err)
     if (t->interleave)
         return err_set(err, ERR_INPUT, "tensor map: interleaved layouts are not supported");
     if (t->addr % 16)
-        return err_set(err, ERR_INPUT,
-                       "tensor map: the tensor's address must be a multiple of 16");
+        return err_set(err, ERR_INPUT, "tensor map: the tensor's address must be a multiple of 16");
     if (t->mode == TMAP_IM2COL &&
         (t->rank < 3 || t->channels < 1 || t->channels > 256 || t->pixels < 1 || t->pixels > 1024))
         return err_set(err, ERR_INPUT,
@@ -139,8 +138,7 @@ static int check(const struct tensormap *t, struct err *err)
     uint32_t inner = inner_bytes(t), span = 16u << t->swizzle;
     if (inner % 16)
         return err_set(err, ERR_INPUT,
-                       "tensor map: the inner box is %u bytes; it must be a multiple of 16",
-                       inner);
+                       "tensor map: the inner box is %u bytes; it must be a multiple of 16", inner);
     if (t->swizzle && inner > span)
         return err_set(err, ERR_INPUT,
                        "tensor map: the inner box is %u bytes, more than the %u-byte swizzle",

@@ -434,9 +434,9 @@ bool emu_sanitizing(const struct warp *w);
 
 /* ---- sanitizer hooks for asynchronous operations -------------------------------------------- */
 
-/* Happens-before. A release publishes, under a key, everything that the warp did before it. The key
- * is the host address of an mbarrier, for example. After an acquire, the warp's accesses are
- * ordered after everything that was released under that key. */
+/* These order accesses (happens-before). A release publishes, under a key, everything that the warp
+ * did before it. The key is the host address of an mbarrier, for example. After an acquire, the
+ * warp's accesses are ordered after everything that was released under that key. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
 /* Says that an asynchronous operation reads (write = false) or writes these bytes of shared memory
@@ -467,7 +467,7 @@ void async_warp_exit(struct warp *w);
 /* Call it when every warp of the cluster waits. For each block it completes the oldest operation in
  * flight that completes on an mbarrier. Returns how many it completed. */
 int async_idle(struct cluster *c);
-/* Called before each instruction while warp->watch is set. */
+/* Call it before each instruction while warp->watch is set. */
 void async_touch(struct warp *w, const struct insn *in);
 /* Encodes a tensor map of 128 bytes. This is the emulator's version of the `tensormap` operation in
  * device.h. */

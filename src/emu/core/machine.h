@@ -106,8 +106,8 @@ struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
 /* Marks each byte as written if the byte that was copied to it was. */
 void mem_copy_init(struct emu_mem *m, uint64_t to, uint64_t from, uint64_t n);
-/* From now on each piece of the allocation is filled when a launch first touches it. b, kind and
- * seed are the parameters of lazy_init(). */
+/* Makes each piece of the allocation be filled when a launch first touches it, from now on. b, kind
+ * and seed are the parameters of lazy_init(). */
 void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
                    enum lazy_kind kind, uint64_t seed);
 static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
@@ -552,7 +552,7 @@ void san_exits_release(struct block *b, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
 void san_unwritten(struct emu *e); /* records a finding for each output left unwritten */
-/* suspects.c; suspects.h explains the two runs. suspects_follow() begins the second run, and
+/* suspects.c (suspects.h explains the two runs): suspects_follow() begins the second run, and
  * returns false if there is no suspect. suspects_settle() adds the findings and notes that the
  * second run left open. */
 void suspects_open(struct launch *l);

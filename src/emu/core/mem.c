@@ -195,8 +195,9 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
-/* Another block's shared memory exists only from the block's start to its end. Only a barrier of
- * the cluster guarantees that the block has started, and that it has not ended. */
+/* Reports an access to the shared memory of block b if b may not exist then. Another block's shared
+ * memory exists only from the block's start to its end. Only a barrier of the cluster guarantees
+ * that the block has started, and that it has not ended. */
 static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
                             const struct block *b, const char *what)
 {

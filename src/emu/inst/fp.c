@@ -108,7 +108,8 @@ static inline double op64(enum op op, double a, double b, double c)
     }
 }
 
-/* x, y, z and v are volatile, so that the operation stays between the calls of fesetround(). */
+/* Executes an operation with any rounding and flags. x, y, z and v are volatile, so that the
+ * operation stays between the calls of fesetround(). */
 static __attribute__((noinline)) int general_f32(struct warp *w, const struct insn *in)
 {
     float *d = opnd(w, in->o[0]);

@@ -371,10 +371,10 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* The race being reported is at this instruction, and its flags are in `found`. Returns the pending
- * race that gets these flags, or NULL if the new race becomes a pending race of its own. Lanes of
- * one load share a pending race. If there are too many pending races, all further races at an
- * instruction go to the last pending race there. */
+/* Returns the pending race that gets the flags in `found`, which belong to the race being reported
+ * at this instruction; NULL if this race becomes a pending race of its own. Lanes of one load share
+ * a pending race. If there are too many pending races, all further races at an instruction go to
+ * the last pending race there. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {

@@ -20,9 +20,9 @@ void tile_i32(int32_t *c, size_t ldc, const int32_t *a, size_t lda, const int32_
  * are multiples of 4. */
 void tile_transpose(const uint32_t *in, size_t ldi, size_t n, size_t k, uint32_t *out, size_t ldo);
 
-/* Multiply by a sparse matrix. a[m][k] holds the k stored elements of each of its rows, without
- * gaps between rows. idx[i * k + p] is the row of b that belongs to a[i][p]. Both functions
- * compute, for all i < m, j < n and p < k: c[i][j] += a[i][p] * b[idx[i * k + p]][j] */
+/* These multiply a sparse matrix by b. a[m][k] holds the k stored elements of each row of the
+ * sparse matrix, without gaps between rows. idx[i * k + p] is the row of b that belongs to a[i][p].
+ * For all i < m, j < n and p < k, they compute c[i][j] += a[i][p] * b[idx[i * k + p]][j]. */
 void tile_f32_sparse(float *c, size_t ldc, const float *a, const uint16_t *idx, const float *b,
                      size_t ldb, size_t m, size_t n, size_t k);
 void tile_i32_sparse(int32_t *c, size_t ldc, const int32_t *a, const uint16_t *idx,
