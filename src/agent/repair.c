@@ -1,4 +1,5 @@
-/* repair.c - repairs a candidate that failed: a diagnosis, then an edit, several times. */
+/* repair.c - repairs a candidate that failed: asks for a diagnosis, then for an edit, up to
+ * cfg->repairs times. */
 #include <stdlib.h>
 #include <string.h>
 
