@@ -1,7 +1,7 @@
+/* judge_eval.c - the judge that evaluates candidates. */
 #include <stdlib.h>
 #include <string.h>
 
-/* judge_eval.c - the judge that evaluates candidates. */
 #include "agent/judge.h"
 #include "base/util.h"
 

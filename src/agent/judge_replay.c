@@ -1,6 +1,6 @@
+/* judge_replay.c - the judge that repeats the verdicts of a recording. */
 #include <stdlib.h>
 
-/* judge_replay.c - the judge that repeats the verdicts of a recording. */
 #include "agent/judge.h"
 #include "base/util.h"
 #include "base/vec.h"

@@ -1,10 +1,10 @@
+/* say_task.c - describes a task to authors. See say.h. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "graph/print.h"
 #include "prompt/fold.h"
-/* say_task.c - describes a task to authors. See say.h. */
 #include "prompt/say.h"
 #include "torch/task.h"
 

@@ -1,8 +1,8 @@
+/* say_verdict.c - describes a verdict to authors. See say.h. */
 #include <math.h>
 #include <string.h>
 
 #include "base/util.h"
-/* say_verdict.c - describes a verdict to authors. See say.h. */
 #include "prompt/say.h"
 #include "sys/json.h"
 #include "verdict/counters.h"
