@@ -33,7 +33,7 @@ for odd in code/ code/1x code/-1 code 1 ""; do
 done
 for odd in 1x ""; do
     runs 2 "no candidate '$odd'" "$HONE" show "$run" -- "$odd"
-    err_has "and how to write one" "write a number, or best"
+    err_has "and how to write one" "must be a number, or best"
 done
 runs 1 "no candidate of a large number" "$HONE" show "$run" 9999
 err_has "and how many there are" "it has"

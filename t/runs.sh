@@ -22,7 +22,7 @@ runs 0 "--verdict --json" "$HONE" show "$refine" best --verdict --json
 out_has "is the verdict alone" '"kind"'
 out_lacks "without the source" '"source":'
 runs 2 "a candidate that is no number" "$HONE" show "$refine" foo
-err_has "says what a candidate is" "write a number, or best"
+err_has "says what a candidate is" "must be a number, or best"
 runs 2 "one of them" "$HONE" show "$refine" best --source --verdict
 python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$HONE" show "$refine" best >"$T/out" 2>"$T/err" </dev/null
 out_has "on a terminal, show RUN N is the verdict" "pass  60.00 us (measured)"

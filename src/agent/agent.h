@@ -1,6 +1,6 @@
 /*
- * agent.h - a run. It asks authors, has candidates judged, grows a tree of candidates and records
- * everything.
+ * agent.h - a run of `hone optimize`. It asks authors, has candidates judged, grows a tree of
+ * candidates and records everything.
  *
  *     struct agent *a;
  *     agent_open(&a, &(struct agent_setup){.store = s, .run = id, .task = t, ...}, err);
@@ -13,8 +13,8 @@
  *
  * Therefore Hone can resume a run by starting its strategy from the beginning. Each author call has
  * a key (role and index), and each verdict has a key (index). If the store has a reply or verdict
- * under the key, the strategy gets it at once, so Hone repeats nothing that it has recorded. A
- * replayed run is the same run for the same reason.
+ * under the key, the strategy gets it at once, so Hone repeats nothing that it has recorded. For
+ * the same reason the replay of a recording makes the same candidates again.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
@@ -22,8 +22,9 @@
  *
  * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
  * confirmation. The run checks its budgets, the clock and Ctrl-C before each new call or
- * evaluation. While it waits for replies, it checks Ctrl-C and the clock. A call that is cut off
- * then has no reply in the store, so a resumed run continues it or makes it again.
+ * evaluation. While it waits for replies, it checks Ctrl-C and the clock. If it then ends a call
+ * early, the store has no reply to the call, and a resumed run continues the call or makes it
+ * again.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -54,7 +55,7 @@ struct node {
     char source_sha[STORE_SHA];
     struct verdict verdict;
     bool judged;
-    int64_t verdict_index;    /* the key of its verdict; -1 if it has none yet */
+    int64_t verdict_index;    /* the key of the node's verdict; -1 if it has none yet */
     const char *role, *stage; /* static strings */
     char move[160], kind[24];
     const char *fate; /* static: "open", "best", "kept", "regression", "failed", "pruned", ... */
@@ -64,9 +65,10 @@ struct node {
     char *advice;   /* the plan or diagnosis that its author was given; may be NULL */
 };
 
+/* A move and its outcome: an entry of the ledger. */
 struct idea {
-    uint64_t of;  /* the candidate whose move it is */
-    int64_t node; /* the candidate that gives its outcome: `of`, or a repair of it */
+    uint64_t of;  /* the candidate that made the move */
+    int64_t node; /* the candidate that gives the outcome: `of`, or a repair of it */
     char kind[24], text[160];
     const char *outcome; /* static: "", "gain", "regression", "no change", "failed" */
     double gain;         /* the parent's time divided by the candidate's; 0 = not known */
@@ -79,7 +81,7 @@ struct agent_watch {
      * text of author_call_waits_for. */
     void (*waiting)(void *ctx, const struct agent *a, const char *role, const char *what,
                     uint64_t ns);
-    /* A reply cannot be used. `again`: the author is asked once more. */
+    /* Called if a reply cannot be used. If `again`, the author is asked once more. */
     void (*refused)(void *ctx, const struct agent *a, const char *role, uint64_t index,
                     const char *why, bool again);
     void (*judging)(void *ctx, const struct agent *a, size_t n);
@@ -142,8 +144,8 @@ extern const struct strategy strategy_refine, strategy_team, strategy_search, st
 extern const struct strategy *const strategy_table[]; /* NULL-terminated */
 const struct strategy *strategy_find(const char *name);
 
-/* The run borrows everything in *in, which must outlive it. Fails if there is no author of role
- * "code". */
+/* Opens a run. The run borrows everything in *in, which must outlive it. Fails if there is no
+ * author of role "code". */
 int agent_open(struct agent **out, const struct agent_setup *in, struct err *err);
 void agent_close(struct agent *a);
 int agent_run(struct agent *a, struct err *err);
@@ -173,10 +175,11 @@ int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);
 /* Has all `n` nodes judged at once, and stores them with their verdicts. Returns 0, 1 if the run
- * must stop, or -1, as agent_estimate() does too. */
+ * must stop, or -1. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
 /* Fills `ns` with the modelled time of each source, so that a strategy can choose among them; 0 =
- * the source does not pass. Adds no nodes to the tree, but stores the verdicts. */
+ * the source does not pass. Adds no nodes to the tree, but stores the verdicts. Returns 0, 1 if the
+ * run must stop, or -1. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
 /* Gives a node the verdict no_code or rejected, with a reason, without asking the judge. */
@@ -184,20 +187,20 @@ int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const 
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
 /* Adds the move of candidate `n` to the ledger as an idea. `result`, which is `n` or a repair of
- * `n`, gives its outcome: the gain over `against` (may be NULL). If the ledger already has the
- * idea, a better result replaces its outcome. */
+ * `n`, gives the idea's outcome: the gain over `against` (may be NULL). If the ledger already has
+ * the idea, a better result replaces the outcome. */
 int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
                    const struct node *against, struct err *err);
 /* Records an event of this kind in the store. */
 int agent_note(struct agent *a, const char *kind, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Keeps the reason why the run stops, unless it has one already. Returns 1. */
+/* Keeps the reason why the run stops, unless the run has a reason already. Returns 1. */
 int agent_stop(struct agent *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* For confirm.h: the second verdict of a node that passed. agent_recorded_confirmation() looks in
- * the store and returns 1 if it finds that verdict, else 0. agent_judge_confirmation() asks the
- * judge, with all baselines. It returns 1, or 0 with the reason in `why` if no verdict came. Both
- * return -1 if the store fails. */
+/* These are for confirm.h. They get the second verdict of a node that passed.
+ * agent_recorded_confirmation() looks in the store and returns 1 if it finds that verdict, else 0.
+ * agent_judge_confirmation() asks the judge, with all baselines. It returns 1, or 0 with the reason
+ * in `why` if no verdict came. Both return -1 if the store fails. */
 int agent_recorded_confirmation(struct agent *a, const struct node *n, struct verdict *out,
                                 struct err *err);
 int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdict *out,

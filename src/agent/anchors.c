@@ -1,3 +1,4 @@
+/* anchors.c - see anchors.h. */
 #include "agent/anchors.h"
 
 #include <ctype.h>
@@ -301,7 +302,7 @@ bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-/* How many lines at the top belong to the launch plan, which may always change. */
+/* Returns how many lines at the top belong to the launch plan, which may always change. */
 static size_t plan_lines(const char *source)
 {
     const char *begin = strstr(source, "hone-plan");
@@ -315,7 +316,8 @@ static size_t plan_lines(const char *source)
     return n;
 }
 
-/* The n-th line (from 1) of a text, without its newline; NULL if the text has fewer lines. */
+/* Returns the n-th line (from 1) of a text, without its newline; NULL if the text has fewer
+ * lines. */
 static const char *nth_line(const char *s, size_t n, size_t *len)
 {
     if (n < 1)

@@ -1,6 +1,6 @@
 /*
- * anchors.h - anchors: the lines of a file that a planner says to change. Hone checks that the
- * coder changed those lines and no others.
+ * anchors.h - reads and checks anchors: the lines of a file that a planner tells the coder to
+ * change. Hone checks that the coder changed those lines and no others.
  *
  * A planner names each place by its first and last line, in one of three forms:
  *   - it quotes the lines: "ANCHOR `first` to `last`: what to do", or "ANCHOR `line`: what to do";

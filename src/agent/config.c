@@ -1,3 +1,4 @@
+/* config.c - the defaults of a run, its ablations, and its configuration as JSON. */
 #include "agent/config.h"
 
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static int bad_ablation(const char *key, const char *const *names, size_t n, str
     struct strbuf list = STRBUF_INIT(256);
     for (size_t i = 0; i < n; i++)
         strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
-    err_set(err, ERR_USAGE, "--ablate %s= takes one of %s", key, list.buf);
+    err_set(err, ERR_USAGE, "--ablate %s= must be one of %s", key, list.buf);
     strbuf_release(&list);
     return -1;
 }
@@ -80,7 +81,7 @@ static int ablate_delay(struct run_config *c, const char *value, struct err *err
     char *end;
     long step = strtol(value, &end, 10);
     if (end == value || *end || step < 0 || step > 100000)
-        return err_set(err, ERR_USAGE, "--ablate profile-delay= takes a step from 0 to 100000");
+        return err_set(err, ERR_USAGE, "--ablate profile-delay= must be a step from 0 to 100000");
     c->profile_delay = (int32_t)step;
     return 0;
 }
@@ -161,8 +162,8 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
         return 0;
     }
     return err_set(err, ERR_USAGE,
-                   "--ablate '%s': the keys are profile, profile-delay, class-prompts, example, "
-                   "dialect, memory, restore, anchors, context and select; `hone optimize --help` "
+                   "--ablate '%s': the key must be profile, profile-delay, class-prompts, example, "
+                   "dialect, memory, restore, anchors, context or select; `hone optimize --help` "
                    "lists their values",
                    setting);
 }
@@ -173,7 +174,7 @@ int dialect_from_name(const char *name, enum dialect *out, struct err *err)
 {
     int d = place_in(dialect_names, DIALECTS, name);
     if (d < 0)
-        return err_set(err, ERR_USAGE, "--dialect is cute or cuda, not '%s'", name);
+        return err_set(err, ERR_USAGE, "--dialect must be cute or cuda, not '%s'", name);
     *out = (enum dialect)d;
     return 0;
 }
@@ -214,7 +215,8 @@ static json_t *dialects_json(const struct run_config *c)
     return list;
 }
 
-/* In a configuration of an older Hone, which has no such keys, the dialect was strict. */
+/* Reads the rules of dialects. In a configuration of an older Hone, which has no such keys, the
+ * dialect was strict. */
 static int read_dialects(struct run_config *c, const json_t *j)
 {
     const json_t *strict = json_object_get(j, "dialect_strict");
@@ -237,8 +239,8 @@ static int read_dialects(struct run_config *c, const json_t *j)
 
 /* ---- defaults ------------------------------------------------------------------------------- */
 
-/* The first step whose prompt may contain the profiler's counters, for each class of task. These
- * steps worked well for CuTeGen. */
+/* Returns the first step whose prompt may contain the profiler's counters, for each class of task.
+ * These steps worked well for CuTeGen. */
 static uint32_t profile_delay_of(enum task_class c)
 {
     switch (c) {
@@ -340,7 +342,7 @@ char *run_config_text(const struct run_config *c, struct err *err)
     char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
     json_decref(j);
     if (!text)
-        err_set(err, ERR_INPUT, "the configuration is not UTF-8 (the file given by --from?)");
+        err_set(err, ERR_INPUT, "the texts of a configuration must be UTF-8 (also --from's file)");
     return text;
 }
 
@@ -390,7 +392,8 @@ static int get_name(struct reader *r, const char *key, const char *const *names,
     return 0;
 }
 
-/* A recording may have any form: an earlier Hone or somebody else may have written it. */
+/* Reads the lessons that were recalled when the run began. They may have any form, because an
+ * earlier Hone or somebody else may have written the recording. */
 static const char *read_memory(const json_t *j, struct arena *a)
 {
     json_t *good = memory_checked(j);

@@ -1,6 +1,6 @@
 /*
- * config.h - everything that decides what a run does. A run writes its configuration into the store
- * when it begins, and `hone resume` reads it back, so that a resumed run keeps its configuration.
+ * config.h - the configuration of a run. A run writes its configuration into the store when it
+ * begins, and `hone resume` reads it back, so that a resumed run keeps its configuration.
  */
 #ifndef AGENT_CONFIG_H
 #define AGENT_CONFIG_H
@@ -40,7 +40,7 @@ enum author_role {
 struct dialect_rule {
     enum dialect dialect;
     bool strict;
-    uint64_t until; /* holds as long as at most this many calls have ended */
+    uint64_t until; /* the rule holds as long as at most this many calls have ended */
 };
 enum { MAX_DIALECT_RULES = 8 };
 
@@ -110,20 +110,20 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "select=greedy                  search: always expand the best node"
 /* Fills in the strategy's default for each value that the user did not set. */
 void run_config_settle(struct run_config *c, const struct task *t);
-/* The rule for replies that are read when `calls` calls have ended. */
+/* Returns the rule for replies that are read when `calls` calls have ended. */
 struct dialect_rule run_config_dialect(const struct run_config *c, uint64_t calls);
 /* Changes the rule from now on; `calls` calls have ended. */
 int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool strict, uint64_t calls,
                            struct err *err);
 /* Finds a dialect by its name. */
 int dialect_from_name(const char *name, enum dialect *out, struct err *err);
-/* Returns NULL if a text is not UTF-8. */
+/* Returns the configuration as JSON; NULL if a text is not UTF-8. */
 json_t *run_config_to_json(const struct run_config *c);
-/* The configuration as JSON text; the caller frees it. Returns NULL and sets *err if a text is not
- * UTF-8. */
+/* Returns the configuration as JSON text; the caller frees it. Returns NULL and sets *err if a text
+ * is not UTF-8. */
 char *run_config_text(const struct run_config *c, struct err *err);
-/* The texts of *c live in the arena. A missing or wrong key is an error, unless older versions did
- * not write the key. */
+/* Reads a configuration. The texts of *c live in the arena. A missing key is an error, unless an
+ * older version of Hone did not write it. A wrong value is an error. */
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* confirm.c - see confirm.h. */
 #include "agent/confirm.h"
 
 #include "base/util.h"
@@ -7,7 +8,8 @@
  * again and stays unconfirmed. */
 enum { CONFIRM_TRIES = 3 };
 
-/* Whether PyTorch ran beside the candidate. PyTorch has no times if its result was wrong. */
+/* Returns whether PyTorch ran beside the candidate. PyTorch has no times if its result was wrong.
+ */
 static bool timed_with_torch(const struct node *n)
 {
     vec_each (struct verdict_time, t, &n->verdict.times)
@@ -27,7 +29,8 @@ static bool wants_torch(const struct agent *a)
     return false;
 }
 
-/* A modelled time needs no confirmation, because PyTorch does not run on the emulator. */
+/* Returns whether the best kernel must be confirmed. One with a modelled time need not, because
+ * PyTorch does not run on the emulator. */
 static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;
@@ -49,7 +52,7 @@ static void say_obstacle(struct agent *a, struct strbuf *why)
         budget_over(&time, &a->spent, why);
 }
 
-/* Called when the best kernel failed its confirmation. The next best takes its place. */
+/* Call it when the best kernel failed its confirmation. The next best takes its place. */
 static int reject_best(struct agent *a, const struct verdict *v, struct err *err)
 {
     struct node *old = a->best;
@@ -70,7 +73,9 @@ static int reject_best(struct agent *a, const struct verdict *v, struct err *err
     return a->best ? agent_set_fate(a, a->best, "best", err) : 0;
 }
 
-/* Uses a recorded confirmation if there is one. An obstacle only prevents a new confirmation. */
+/* Gets the confirmation of the best kernel: from the store if it is there, else from the judge,
+ * unless something prevents it; then puts the reason into `why`. Returns 1 with a verdict, 0
+ * without one, or -1. */
 static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
 {
     int rc = agent_recorded_confirmation(a, a->best, v, err);

@@ -1,13 +1,13 @@
 /*
- * confirm.h - the confirmation: at the end of a run the best kernel is evaluated once more, with
+ * confirm.h - makes the confirmation: evaluates the best kernel once more at the end of a run, with
  * all baselines.
  *
  * During a run PyTorch is timed only together with the first candidate of each wave, until one of
  * these passes. The report compares the best kernel with PyTorch, and both times should come from
- * one measurement. The confirmation makes that measurement. Like any evaluation it uses fresh
- * inputs and other held-out shapes. The store keeps the second verdict as well as the first, under
- * STORE_CONFIRM + the node's index. The confirmation is not a step of the strategy and counts
- * against the time budget only.
+ * one measurement. The confirmation makes that measurement. Like every evaluation it uses fresh
+ * inputs and other held-out shapes. The store keeps the first verdict, and the second verdict under
+ * the index STORE_CONFIRM + the node's index. The confirmation is not a step of the strategy and
+ * counts against the time budget only.
  *
  * A kernel that fails its confirmation had passed by luck, so it cannot be the best. Its fate
  * becomes "unconfirmed". The next best kernel takes its place and is confirmed in turn. No

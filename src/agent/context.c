@@ -1,3 +1,4 @@
+/* context.c - see context.h. */
 #include "agent/context.h"
 
 #include <stdlib.h>
@@ -58,7 +59,8 @@ static int by_worth(const void *x, const void *y)
     return c ? c : (*a)->index < (*b)->index ? -1 : 1;
 }
 
-/* Changes of more tokens than this would tell of another kernel rather than of a few ideas. */
+/* If the changes have more tokens than this, they are not shown: the fastest file is then another
+ * kernel rather than this file with a few ideas. */
 enum { MAX_CHANGES = 600 };
 
 /* Says how the file of the fastest candidate differs from the file of `n`. */

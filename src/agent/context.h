@@ -1,5 +1,6 @@
 /*
- * context.h - which other candidates a role's prompt mentions (STARK's dynamic context).
+ * context.h - chooses the other candidates that a role's prompt mentions, as STARK's dynamic
+ * context does.
  *
  *     plan   sees  the fastest nodes (cfg->leaders of them), and how the fastest file differs
  *                  from the node's file

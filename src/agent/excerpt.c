@@ -1,3 +1,4 @@
+/* excerpt.c - divides a source into functions and follows their uses. See excerpt.h. */
 #include "agent/excerpt.h"
 
 #include <ctype.h>
@@ -6,7 +7,7 @@
 
 #include "base/util.h"
 
-/* Shorter bodies are not worth a gap. */
+/* Bodies with fewer lines than this are always shown. */
 enum { LEAST_BODY = 6 };
 
 /* ---- code without comments and strings ------------------------------------------------------ */
@@ -18,7 +19,7 @@ static void blank(char *from, const char *to)
             *from = ' ';
 }
 
-/* The end of the comment or literal that begins at p, or p itself if none does. */
+/* Returns the end of the comment or literal that begins at p, or p itself if none does. */
 static char *end_of_text(char *p)
 {
     char *end = NULL;
@@ -39,7 +40,7 @@ static char *end_of_text(char *p)
     return end + (*end == *p);
 }
 
-/* A copy of the source in which comments and literals are blank. */
+/* Returns a copy of the source in which comments and literals are blank. */
 static char *code_of(const char *source)
 {
     char *code = xstrdup(source);
@@ -99,7 +100,7 @@ static bool has_word(const char *from, const char *to, const char *word, size_t 
     return false;
 }
 
-/* After "template <...>" in the head of a block, if the head begins with that. */
+/* Returns the head of a block; if it begins with "template <...>", the part after that. */
 static const char *after_template(const struct block *b)
 {
     const char *p = b->head;
@@ -125,7 +126,8 @@ static bool is_function(const struct block *b)
     return memchr(from, '(', (size_t)(b->body - from)) != NULL;
 }
 
-/* Whether `user` uses the function: one of the names before a '(' in the function's head. */
+/* Returns whether `user` uses the function: one of the names before a '(' in the function's head.
+ */
 static bool is_used_by(const struct block *function, const struct block *user)
 {
     for (const char *p = function->head; (p = memchr(p, '(', (size_t)(function->body - p))); p++) {

@@ -1,5 +1,5 @@
 /*
- * excerpt.h - the parts of a file that a coder need not see.
+ * excerpt.h - finds the parts of a file that a coder need not see.
  *
  * A coder who may change only named places (anchors.h) needs the functions that hold these places,
  * every function that they use, and all that is not a function: includes, constants, types. The

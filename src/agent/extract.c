@@ -1,3 +1,4 @@
+/* extract.c - reads whole files and edits from replies. See extract.h. */
 #include "agent/extract.h"
 
 #include <ctype.h>
@@ -110,8 +111,8 @@ enum { MAX_EDITS = 200 };
 
 /* ---- edits ---------------------------------------------------------------------------------- */
 
-/* How often `needle` occurs, overlaps included. Stops at 100, because a short needle may occur
- * nearly everywhere in a file that repeats one letter. */
+/* Counts how often `needle` occurs, overlaps included. Stops at 100, because a short needle may
+ * occur nearly everywhere in a file that repeats one letter. */
 static size_t count_of(const char *hay, const char *needle, const char **first)
 {
     size_t n = 0;
@@ -150,7 +151,8 @@ static void nearest_line(const char *source, const char *want, char *out, size_t
     }
 }
 
-/* Whether the text at `at`, of n bytes, is in a part of the file that the author was not shown. */
+/* Returns whether the text at `at`, of n bytes, is in a part of the file that the author was not
+ * shown. */
 static bool is_unseen(const struct extract *x, const char *at, size_t n)
 {
     vec_each (char *, text, &x->unseen) {
@@ -161,7 +163,7 @@ static bool is_unseen(const struct extract *x, const char *at, size_t n)
     return false;
 }
 
-/* Like count_of, in the part of the file that the author was shown. */
+/* Does the same as count_of(), in the part of the file that the author was shown. */
 static size_t count_shown(const struct extract *x, const char *needle, const char **first)
 {
     size_t n = 0, len = strlen(needle);

@@ -35,9 +35,9 @@ struct extract {
     VEC(char *) unseen; /* the texts of the hidden lines */
 };
 
-/* `parent` is the file that edits apply to; NULL if there is none. */
+/* Fills *x from the reply. `parent` is the file that edits apply to; NULL if there is none. */
 void extract_reply(struct extract *x, const char *reply, size_t len, const char *parent);
-/* For an author who was not shown the lines `hidden` of `parent`. */
+/* Does the same for an author who was not shown the lines `hidden` of `parent`. */
 void extract_partial(struct extract *x, const char *reply, size_t len, const char *parent,
                      const struct line_range_vec *hidden);
 void extract_release(struct extract *x);
@@ -45,7 +45,7 @@ void extract_release(struct extract *x);
 /* Appends the kinds of moves that a planner or coder may name: "tiling, layout, ...". */
 void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out);
 
-/* The first "KEY: value" line of a reply, without the key; "" if there is none. */
+/* Writes the value of the first line "KEY: value" of a reply; "" if there is none. */
 void reply_field(const char *reply, const char *key, char *out, size_t n);
 
 #endif

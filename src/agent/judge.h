@@ -1,5 +1,6 @@
 /*
- * judge.h - who gives a candidate its verdict: the evaluator, a recording, or a test's own rules.
+ * judge.h - the interface of a judge, which gives candidates their verdicts: the evaluator, a
+ * recording, or a test's own rules.
  *
  * Strategies know only this interface. `submit` hands a candidate over, and `wait` returns finished
  * candidates in any order, as eval_submit and eval_wait do. A wave is several candidates that are

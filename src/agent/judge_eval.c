@@ -1,3 +1,4 @@
+/* judge_eval.c - the judge that evaluates candidates. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -5,12 +6,12 @@
 #include "base/util.h"
 
 struct real {
-    struct evaluator *of[2]; /* of[1] gives modelled times; NULL if of[0] is the emulator */
+    struct evaluator *of[2]; /* of[1] gives modelled times; NULL if of[0] is on the emulator */
     bool baselines;
 };
 
-/* Each evaluator counts its own tickets. The lowest bit of the judge's ticket says which evaluator
- * has the candidate. */
+/* Submits the candidate to one of the two evaluators. Each evaluator counts its own tickets, so the
+ * lowest bit of the judge's ticket says which evaluator has the candidate. */
 static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket, struct err *err)
 {
     struct real *r = j->priv;

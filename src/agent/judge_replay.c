@@ -1,3 +1,4 @@
+/* judge_replay.c - the judge that repeats the verdicts of a recording. */
 #include <stdlib.h>
 
 #include "agent/judge.h"

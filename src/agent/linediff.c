@@ -1,7 +1,7 @@
 /*
- * linediff.c - Myers' greedy algorithm over lines. It first leaves out the common lines at the
- * beginning and the end. Texts that differ in more than MAX_COST lines give one large hunk, which
- * is correct but coarse.
+ * linediff.c - compares two texts with Myers' greedy algorithm over lines. First leaves out the
+ * common lines at the beginning and the end. Texts that differ in more than MAX_COST lines give one
+ * large hunk, which is correct but coarse.
  */
 #include "agent/linediff.h"
 
@@ -90,7 +90,8 @@ static void myers(const struct text *a, const struct text *b, size_t lo, size_t 
         free(trace);
         return;
     }
-    /* The trace gives the steps backwards. We collect them, then add the hunks in order. */
+    /* We walk back from the end through the saved states of the search, and collect the steps. Then
+     * we add the hunks in order. */
     struct step {
         long x, y;
         bool removes;

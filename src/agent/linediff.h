@@ -1,5 +1,5 @@
 /*
- * linediff.h - the lines in which two texts differ, for anchors and for `hone diff`.
+ * linediff.h - finds the lines in which two texts differ, for anchors and for `hone diff`.
  */
 #ifndef AGENT_LINEDIFF_H
 #define AGENT_LINEDIFF_H

@@ -1,3 +1,4 @@
+/* record.c - see record.h. */
 #include "agent/record.h"
 
 #include <stdlib.h>

@@ -23,8 +23,9 @@
 #include "prompt/say.h"
 #include "sys/asset.h"
 
-/* Before the delay ends, a step asks for a move of structure or of data movement. Afterwards the
- * author sees counters, and a step asks for pipelining or tuning. */
+/* Returns the move stage of a step. Before the delay ends, a step asks for a move of structure or
+ * of data movement. Afterwards the author sees counters, and a step asks for pipelining or tuning.
+ */
 static const char *stage_of(const struct agent *a, uint32_t step)
 {
     uint32_t delay = (uint32_t)MAX(a->cfg->profile_delay, 1), steps = a->cfg->steps;

@@ -1,4 +1,5 @@
-/* repair.c - repairs a candidate that failed: a diagnosis, then an edit, several times. */
+/* repair.c - repairs a candidate that failed: asks for a diagnosis, then for an edit, up to
+ * cfg->repairs times. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "prompt/say.h"
 #include "source/dialect.h"
 
-/* More errors than this are seldom one slip; a diagnosis may find their common cause. */
+/* If there are more errors than this, we ask for a diagnosis, which may find their common cause. */
 enum { SIMPLE_ERRORS = 3 };
 
 /* True if the compiler's message, or the plan reader's, says plainly what to change: a few errors,

@@ -1,3 +1,4 @@
+/* roles.c - fills the slots of prompts, asks authors and reads their replies. See roles.h. */
 #include "agent/roles.h"
 
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static bool is_sm90(const struct agent *a)
            str_starts(a->cfg->arch, "sm_12");
 }
 
-/* Whether tensor cores can help tasks of this class. */
+/* Returns whether tensor cores can help tasks of this class. */
 static bool has_products(const struct agent *a)
 {
     switch (a->task->class) {
@@ -77,7 +78,7 @@ static bool has_products(const struct agent *a)
     }
 }
 
-/* Whether TMA's tiles can help tasks of this class on this architecture. */
+/* Returns whether TMA's tiles can help tasks of this class on this architecture. */
 static bool has_tiles(const struct agent *a)
 {
     return is_sm90(a) && (has_products(a) || a->task->class == CLASS_TRANSPOSE);
@@ -107,7 +108,7 @@ struct making {
     struct agent *a;
     const char *role;
     const struct situation *s;
-    struct strbuf changes; /* of {{file}}, for {{changes}} */
+    struct strbuf changes; /* make_shown() writes the text of {{changes}} here */
 };
 
 /* Appends prompts/NAME.md. */
@@ -214,7 +215,8 @@ static int make_marked(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* This slot must be made before {{changes}}, because it fills m->changes. */
+/* Makes the slot {{file}}. It must be made before {{changes}}, because this function fills
+ * m->changes. */
 static int make_shown(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = shown_file_next(&m->a->shown, m->role, source_of(m), &m->changes);
@@ -229,7 +231,8 @@ static int make_changes(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* An author who gets advice gets no counters: the author of the advice has read them. */
+/* Makes the slot {{feedback}}. An author who gets advice gets no counters, because the author of
+ * the advice has read them. */
 static int make_feedback(struct making *m, struct strbuf *out, struct err *err)
 {
     const struct agent *a = m->a;
@@ -255,7 +258,7 @@ static int make_ledger(struct making *m, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* The lessons of earlier runs on similar tasks. */
+/* Makes the slot {{memory}}: the lessons of earlier runs on similar tasks. */
 static int make_memory(struct making *m, struct strbuf *out, struct err *err)
 {
     const json_t *lines = json_object_get(m->a->memory, "lines");
@@ -271,7 +274,8 @@ static int make_stage(struct making *m, struct strbuf *out, struct err *err)
     return add_file(file, out, err);
 }
 
-/* The coder gets the anchors as marks in the file, so the plan need not repeat them. */
+/* Makes the slot {{advice}}. A coder gets the anchors as marks in the file, so the planner's advice
+ * need not repeat them. */
 static int make_advice(struct making *m, struct strbuf *out, struct err *err)
 {
     const char *text = m->s->advice ? m->s->advice : "";

@@ -1,8 +1,8 @@
 /*
  * roles.h - makes the prompt of each role and turns its reply into a candidate.
  *
- * Each function fills one `struct ask` or `struct writing` for one role from the state of the run;
- * the strategies decide who is asked when. The texts are in prompts/.
+ * role_ask() and role_write() fill one `struct ask` or `struct writing` for one role from the state
+ * of the run; the strategies decide who is asked when. The texts are in prompts/.
  */
 #ifndef AGENT_ROLES_H
 #define AGENT_ROLES_H
@@ -41,6 +41,7 @@ struct writing {
     /* out */
     char *source; /* NULL if the reply was refused */
     char move[160], kind[24];
+    /* if the reply was refused: why, and the kind and detector of the verdict */
     char reason[700];
     enum verdict_kind refusal;
     const char *detector;

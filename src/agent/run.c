@@ -94,7 +94,7 @@ int agent_stop(struct agent *a, const char *fmt, ...)
     return 1;
 }
 
-/* Called before each new call or evaluation. Returns 0, or 1 if an interrupt or a budget stops the
+/* Call it before each new call or evaluation. Returns 0, or 1 if an interrupt or a budget stops the
  * run. */
 static int may_go_on(struct agent *a)
 {
@@ -146,7 +146,7 @@ static void count_spent(struct agent *a, uint64_t in, uint64_t cached, uint64_t 
         a->spent.usd += usd;
 }
 
-/* The cost of earlier attempts at a call. These attempts failed and ended the run, which the user
+/* The cost of earlier attempts at a call: attempts that failed and ended the run, which the user
  * then resumed. Their cost counts as part of the call. */
 struct prior {
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
@@ -232,8 +232,9 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
     return 0;
 }
 
-/* An unusable reply does not end the run; the store keeps it like any reply. Any other failure (no
- * connection, a bad key) ends the run. The user can remove the cause and resume the run. */
+/* Returns whether the failure of a call is an unusable reply. It does not end the run; the store
+ * keeps it like a good reply. Another failure (no connection, a bad key) ends the run. The user can
+ * remove the cause and resume the run. */
 static bool is_unusable(const struct author_reply *r)
 {
     return !r->ok && r->err.kind == ERR_LIMIT && !r->over_budget;
@@ -638,7 +639,7 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     return rc;
 }
 
-/* A copy of the node, unjudged, with the verdict index of its confirmation. */
+/* Returns a copy of the node, unjudged, with the verdict index of its confirmation. */
 static struct node copy_to_confirm(const struct node *n)
 {
     struct node s = *n;
@@ -726,7 +727,7 @@ int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const 
 
 /* ---- knowledge ------------------------------------------------------------------------------ */
 
-/* The ledger's idea that is the move of candidate `n`; NULL if there is none yet. */
+/* Returns the ledger's idea that is the move of candidate `n`; NULL if there is none yet. */
 static struct idea *find_idea(struct agent *a, const struct node *n)
 {
     vec_each (struct idea, i, &a->ideas)
@@ -807,7 +808,7 @@ bool goal_reached(struct agent *a)
     return true;
 }
 
-/* Keeps what this run found out for later runs. If that fails, the run is none the worse. */
+/* Keeps the lessons of this run for later runs. If that fails, warns; the run does not fail. */
 static void learn(struct agent *a)
 {
     const char *author = author_spec(a->in.authors[AUTHOR_CODE]);

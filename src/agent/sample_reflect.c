@@ -1,7 +1,7 @@
 /*
- * sample_reflect.c - two simple strategies. Papers compare their own strategies with strategies
- * like these, at the same budget. `sample` takes the best of n independent replies. `reflect`
- * refines the last reply at each step, even if that candidate failed.
+ * sample_reflect.c - two simple strategies, with which others are compared at the same budget.
+ * `sample` takes the best of n independent replies. `reflect` refines the last reply at each step,
+ * even if that candidate failed.
  */
 #include <stdlib.h>
 

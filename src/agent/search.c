@@ -1,5 +1,6 @@
 /*
- * search.c - a tree search, modelled on STARK, with graded scores and checked anchors.
+ * search.c - the strategy `search`: a tree search, modelled on STARK, with graded scores and
+ * checked anchors.
  *
  *      select ──broken──> debug ──────────────┐
  *         │                                   ├─> child node, judged

@@ -1,3 +1,4 @@
+/* shown_file.c - chooses the file to show and describes changes. See shown_file.h. */
 #include "agent/shown_file.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { MAX_GAP = 3 };
 #define MAX_GROWTH 1.25
 #define MAX_CHANGED 0.8
 
-/* Where each line of a text begins. `n` lines; at[n] is the end. */
+/* Where each of the `n` lines of a text begins; at[n] is the end of the text. */
 struct lines {
     const char **at;
     size_t n;

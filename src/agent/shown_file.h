@@ -1,5 +1,5 @@
 /*
- * shown_file.h - how a prompt shows a candidate's file.
+ * shown_file.h - decides how a prompt shows a candidate's file.
  *
  * Providers charge little for a prompt's beginning if they have read it before. So a prompt shows
  * the file that the role's last prompt showed, byte for byte, and then the changes that make it the

@@ -1,6 +1,6 @@
 /*
- * team.c - a team of roles that improves an existing kernel, modelled on Astra, with rollback. The
- * base is the kernel that the team improves.
+ * team.c - the strategy `team`: several roles improve an existing kernel, modelled on Astra, with
+ * rollback. The base is the kernel that the team improves.
  *
  *      starting kernel ──no plan?──> porter ──passes──> base
  *      tester (sees the task alone): shapes ──valid, base passes them──> later candidates must too

@@ -1,3 +1,4 @@
+/* tester.c - see tester.h. */
 #include "agent/tester.h"
 
 #include <stdlib.h>

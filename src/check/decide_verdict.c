@@ -1,3 +1,5 @@
+/* decide_verdict.c - the rules that turn the facts of a job into a verdict. See
+ * decide_verdict.h. */
 #include "check/decide_verdict.h"
 
 #include <math.h>
@@ -58,8 +60,8 @@ static const char *without_numbers(struct verdict *v, const char *text)
     return out;
 }
 
-/* Returns a text such as "smoke:0 (M=4 N=7)", or only the case's name if it has no shape. Does not
- * name a held-out shape. */
+/* Returns a text such as "smoke:0 (M=4 N=7)", or only the case's name if it has no shape. A
+ * held-out shape is not named. */
 static const char *where(struct verdict *v, const struct check_input *in, uint32_t c)
 {
     const struct check_case *k = &in->cases[c];
@@ -87,12 +89,12 @@ struct call_ctx {
  * its elements may come from a few rows with similar errors. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* If most_written is below this limit, we conclude that the kernel leaves a part of an output
- * unwritten. most_written is a generous estimate of the share of an output that all blocks together
- * write. Even if they write everything, the estimate may be below 1, because one result in 256
- * equals its poison by chance. If all blocks ran, the estimate is more exact, because only the
- * elements outside a sample of pieces are uncertain. Then the limit is RESULT_WRITTEN_BY_ALL
- * instead. */
+/* If result_call.most_written is below this limit, we conclude that the kernel leaves a part of an
+ * output unwritten. most_written is a generous estimate of the share of an output that all blocks
+ * together write. Even if they write everything, the estimate may be below 1, because a written
+ * element of one byte equals its poison by chance, once in 256 times. If all blocks ran, the
+ * estimate is more exact, because then only the draw of the pieces (1024 bytes each) that we looked
+ * at makes it uncertain. Then the limit is RESULT_WRITTEN_BY_ALL instead. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -144,8 +146,8 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
 }
 
 /* True if the sanitizer had a finding that can make the result of this call depend on the order of
- * threads. The sanitizer does not watch a sample of blocks, so there a finding in any case is
- * the cause. */
+ * threads. The sanitizer does not watch calls that run only a sample of blocks. So if this is such
+ * a call, a finding in another case counts too. */
 static bool has_cause(const struct call_ctx *x)
 {
     const struct check_input *in = x->in;
@@ -159,8 +161,8 @@ static bool has_cause(const struct call_ctx *x)
     return false;
 }
 
-/* Appends the wrong output to the summary, which names the finding. The finding comes first,
- * because it is the cause, which the author has to repair. */
+/* Appends the wrong output to the summary, which names the sanitizer's finding. The finding comes
+ * first, because it is the cause that the author must repair. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -299,8 +301,8 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     return false;
 }
 
-/* True if the task defines every element of every output. False if a truth that was computed
- * whole leaves out some elements. */
+/* Returns false if a call compared fewer elements than an output has, though the truth of the whole
+ * output was computed. Then the task's reference leaves some elements undefined. */
 static bool all_is_defined(const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -422,9 +424,9 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
     }
 }
 
-/* Notes how much of the workload's output the call compared with the truth. An oracle may leave
- * elements undefined, and these are not compared. So if the truth of a call was computed whole, the
- * call counts as verified whole. */
+/* Notes how much of the workload's output the call compared with the truth, which the oracle (the
+ * compiled reference) computes. An oracle may leave elements undefined, and these are not compared.
+ * So if the truth of a call was computed whole, the call counts as verified whole. */
 static void note_verified(struct verdict_workload *w, const struct job_case *jc,
                           const struct result_call *r)
 {
@@ -482,8 +484,8 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
 
 /* ---- the whole job ---- */
 
-/* The kind of verdict that follows from how the run ended. V_UNJUDGED means that Hone or the
- * machine ended the run. */
+/* Returns the kind of verdict that follows from how the job run ended. V_UNJUDGED means that Hone
+ * or the machine ended it. */
 static enum verdict_kind kind_of_status(enum result_status status)
 {
     static const enum verdict_kind kinds[] = {
@@ -515,8 +517,8 @@ static void check_status(struct verdict *v, const struct check_input *in)
                 story);
 }
 
-/* Called if Hone or the machine ended the run early. If Hone had seen an error before that, the
- * error decides the verdict. Otherwise the candidate is unjudged. */
+/* Call it if Hone or the machine ended the job run early. If Hone had seen a mistake of the
+ * candidate before that, the mistake decides the verdict. Otherwise the candidate is unjudged. */
 static void check_early_end(struct verdict *v, const struct check_input *in)
 {
     const char *why = in->result->message;
@@ -543,8 +545,8 @@ static const char *kernel_label(const struct check_input *in, const struct resul
     return c->nprograms ? job_kernel_label(c->programs, f->kernel) : f->kernel;
 }
 
-/* Whether the verdict already has this finding: the same kind at the same line of the same kernel.
- * If it has and `count` is true, adds f->count to the count of that finding. */
+/* Returns whether the verdict already has this finding: the same kind at the same line of the same
+ * kernel. If it has and `count` is true, adds f->count to the count of that finding. */
 static bool found_before(struct verdict *v, const struct check_input *in,
                          const struct result_finding *f, bool count)
 {
@@ -600,8 +602,6 @@ static void check_note(struct verdict *v, const struct check_input *in, uint32_t
                                            kernel_label(in, f), f->text);
 }
 
-/* Listed workloads come first: a held-out shape only adds findings that no listed workload
- * showed. */
 void check_findings(struct verdict *v, const struct check_input *in)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -618,8 +618,8 @@ void check_findings(struct verdict *v, const struct check_input *in)
         }
 }
 
-/* The probe tests the task's data. If an output of zeros would pass, the data cannot show errors,
- * and we warn. */
+/* Tests the task's data: if an output of zeros would pass, the data cannot show errors, and we
+ * warn. */
 static void check_probes(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases; c++) {
@@ -637,8 +637,8 @@ static void check_probes(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* A few printed lines are debugging output. Output without end counts as an attack on the machine
- * or on the times. */
+/* A kernel that prints a little gets a warning. A kernel whose output fills the buffer is rejected,
+ * because endless output could harm the machine or the times. */
 static void check_printf(struct verdict *v, const struct check_input *in)
 {
     size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;
@@ -651,8 +651,8 @@ static void check_printf(struct verdict *v, const struct check_input *in)
             arena_strdup(&v->arena, "the kernel prints; its times include the printing");
 }
 
-/* A call that should have been verified but was not compared, because its outputs did not fit into
- * memory, proves nothing. A candidate that would pass is then unjudged. */
+/* Looks for calls that should have been verified but were not compared, because their outputs did
+ * not fit into memory. If there is one, a candidate that would pass is unjudged. */
 static void check_unverified(struct verdict *v, const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -710,9 +710,8 @@ static bool ran_unverified(const struct result_case *rc)
     return sampled;
 }
 
-/* On the emulator not every timed call can be verified, and honest plans may have kernels for large
- * shapes only. So we warn about timed results that were not verified, and do not lower the
- * verdict. */
+/* Warns about timed results that were not verified. Does not lower the verdict: on the emulator not
+ * every timed call can be verified, and honest plans may have kernels for large shapes only. */
 static void check_timed_results(struct verdict *v, const struct check_input *in)
 {
     uint32_t n = 0, first = 0;

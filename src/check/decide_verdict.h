@@ -1,8 +1,9 @@
 /*
- * decide_verdict.h - decides from the facts of a job what is wrong with a candidate.
+ * decide_verdict.h - decides from the facts of a job (result.bin) what is wrong with a candidate.
  *
- * Every rule lowers the verdict through check_blame, with the name of its detector. So the verdict
- * names the rule that decided, and a test can prove that each rule is needed by switching it off.
+ * A rule that finds a mistake of the candidate lowers the verdict through check_blame(), with the
+ * name of its detector. So the verdict names the rule that decided. A test can switch a detector
+ * off, to prove that the rule is needed.
  *
  *     v->kind = V_PASS;
  *     check_facts(v, &(struct check_input){...});     lowers v->kind, fills workloads and findings
@@ -24,7 +25,7 @@ struct check_case {
 };
 
 struct check_input {
-    /* Which program of the job to judge: 0 is the candidate, others are baselines. */
+    /* Which program of each case to judge: 0 is the candidate, others are baselines. */
     uint32_t program;
     const struct task *task;
     const struct job *job;
@@ -33,6 +34,8 @@ struct check_input {
     const char *const *off;         /* detectors switched off (tests only); NULL-terminated */
 };
 
+/* Judges the candidate by all rules. If Hone or the machine failed, makes a verdict that would pass
+ * V_UNJUDGED. */
 void check_facts(struct verdict *v, const struct check_input *in);
 
 /* Judges the calls of the baseline `in->program` by the same rules. Sets v->kind, detector and
@@ -44,8 +47,8 @@ bool check_baseline(struct verdict *v, const struct check_input *in);
  * listed workload showed. `in->task` may be NULL. */
 void check_findings(struct verdict *v, const struct check_input *in);
 
-/* Lowers the verdict to `kind`, unless its kind is as low already. So the first message of a kind
- * stays. */
+/* Lowers the verdict to `kind` and sets its stage, detector and summary, unless its kind is as low
+ * already. So the first message of a kind stays. */
 void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,
                  const char *stage, const char *detector, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));

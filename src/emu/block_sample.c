@@ -1,6 +1,6 @@
 /*
- * block_sample.c - see block_sample.h. This file decides which launches may run in part, then which
- * of their blocks run, then finds what those blocks wrote.
+ * block_sample.c - decides which launches may run only a part of their blocks, then which blocks
+ * run, then finds what those blocks wrote. See block_sample.h.
  */
 #include "emu/block_sample.h"
 
@@ -13,7 +13,7 @@
 
 _Static_assert(DEVICE_PIECE == LAZY_PIECE, "block_sample_written() returns pieces of lazy memory");
 
-/* Whether the instruction may depend on other blocks: it may wait for them, or add to their
+/* Returns whether the instruction may depend on other blocks: it may wait for them, or add to their
  * results. */
 static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
 {
@@ -30,10 +30,10 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
     }
 }
 
-/* Whether a block may wait for other blocks, or act on values that come from them. If so, only the
- * first blocks of a grid can run without the others. An atomic whose result nobody reads gives the
- * block no such value, so the block does the same if the others do not run. But the memory that
- * such an atomic changes may still depend on the others; atomics_meet() checks that. */
+/* Returns whether a block may wait for other blocks, or act on values that come from them. If so,
+ * only the first blocks of a grid can run without the others. An atomic whose result nobody reads
+ * does not count, because it gives the block no value. But the memory that such an atomic changes
+ * may still depend on other blocks; atomics_meet() checks that. */
 static bool may_wait_for_blocks(const struct code *c)
 {
     for (uint32_t i = 0; i < c->nfuncs; i++) {
@@ -49,8 +49,8 @@ static bool may_wait_for_blocks(const struct code *c)
     return false;
 }
 
-/* Whether atomics changed an output, or changed memory that some block read. If so, the results of
- * a block may depend on the atomics of other blocks. */
+/* Returns whether atomics changed an output, or changed memory that some block read. If so, the
+ * results of a block may depend on the atomics of other blocks. */
 static bool atomics_meet(const struct emu_mem *m)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -91,8 +91,8 @@ static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
     return x != y;
 }
 
-/* Sets the bits of the elements that differ; returns whether there are any. Inlined for each
- * size. */
+/* Sets the bits of the elements that differ, and returns whether there are any. The compiler
+ * inlines this for each size. */
 static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t size,
                                 struct device_piece *out)
 {
@@ -450,9 +450,9 @@ void block_sample_note(struct launch *run)
 
 /* ---- what the call returns ------------------------------------------------------------------ */
 
-/* Whether the results of the blocks that ran cannot depend on the blocks that did not run. This
- * holds if all blocks ran. It also holds if only one launch ran in part, its blocks do not depend
- * on each other, and the launches after it stored nothing. */
+/* Returns whether the results of the blocks that ran cannot depend on the blocks that did not run.
+ * This holds if all blocks ran. It also holds if only one launch ran in part, its blocks do not
+ * depend on each other, and the launches after it stored nothing. */
 static bool sample_is_independent(const struct emu *e)
 {
     return !e->ran_in_part || (e->ran_in_part == 1 && e->in_part_alone && !e->stored_after);

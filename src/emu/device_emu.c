@@ -35,8 +35,8 @@ static struct alloc *buffer_at(struct emu *e, uint64_t addr, uint64_t n, struct 
     return a;
 }
 
-/* Returns the host memory of a buffer. First fills the pieces of [addr, addr + n) that are not
- * filled yet. */
+/* Returns the host memory of a buffer. In a sampled call, first fills the pieces (1024 bytes each)
+ * of [addr, addr + n) that are not filled yet. */
 static uint8_t *bytes_at(struct emu *e, uint64_t addr, uint64_t n, struct err *err)
 {
     struct alloc *a = buffer_at(e, addr, n, err);
@@ -371,29 +371,31 @@ static enum result_status check_shape(const struct emu *e, const struct job_laun
         out->block[k] = l->block[k];
         out->cluster[k] = own ? l->cluster[k] : pf->cluster[0] ? pf->cluster[k] : 1;
         if (!l->grid[k] || !l->block[k])
-            return refuse(err, l, "a dimension is zero");
+            return refuse(err, l, "every dimension of grid and block must be at least 1");
         nblocks *= l->grid[k];
         nthreads *= l->block[k];
         csize *= out->cluster[k];
         if (l->grid[k] > (k ? 65535u : 0x7fffffffu) || nblocks > UINT32_MAX)
-            return refuse(err, l, "the grid is too big");
+            return refuse(err, l,
+                          "the grid must be at most 2^31-1 x 65535 x 65535, and have fewer "
+                          "than 2^32 blocks");
         if (nthreads > MAX_THREADS_PER_BLOCK)
-            return refuse(err, l, "more than 1024 threads in a block");
+            return refuse(err, l, "a block must have at most 1024 threads");
         if (csize > 16 || out->cluster[k] == 0)
-            return refuse(err, l, "more than 16 blocks in a cluster");
+            return refuse(err, l, "a cluster must have 1 to 16 blocks");
         if (l->grid[k] % out->cluster[k])
-            return refuse(err, l, "the grid is not a multiple of the cluster");
+            return refuse(err, l, "the grid must be a multiple of the cluster");
     }
     if (l->block[2] > 64)
-        return refuse(err, l, "the block's z dimension is over 64");
+        return refuse(err, l, "the block's z dimension must be at most 64");
     uint64_t max = 1;
     for (int k = 0; k < 3; k++) {
         if (pf->reqntid[0] && pf->reqntid[k] != l->block[k])
-            return refuse(err, l, "the block differs from the kernel's required block size");
+            return refuse(err, l, "the block must have the size that the kernel requires");
         max *= pf->maxntid[0] ? pf->maxntid[k] : 1;
     }
     if (pf->maxntid[0] && nthreads > max)
-        return refuse(err, l, "the block is larger than the kernel's launch bounds");
+        return refuse(err, l, "the block must not be larger than the kernel's launch bounds");
     uint64_t smem = l->smem_bytes + f->smem_static - SMEM_BASE;
     if (smem > (g->smem_per_block ? g->smem_per_block : 232448u)) {
         char msg[128];
@@ -518,7 +520,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* A transfer after a launch that ran in part: nothing that it wrote can be verified. */
+/* Counts a memset or a copy. If it comes after a launch of which only a part of the blocks ran, the
+ * bytes that it wrote cannot be verified. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;
@@ -627,8 +630,8 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Whether the sanitizer knows that no race is the reason for a read of unwritten memory on this
- * line. */
+/* Returns whether the sanitizer knows that no race is the reason for a read of unwritten memory on
+ * this line. */
 static bool stands_alone(const struct emu *e, uint32_t line)
 {
     for (size_t i = 0; line && i < ARRAY_LEN(e->unwritten_lines); i++)
@@ -637,8 +640,8 @@ static bool stands_alone(const struct emu *e, uint32_t line)
     return false;
 }
 
-/* Whether a finding of a race covers this read of unwritten memory. If so, we report only the race,
- * because it says more. */
+/* Returns whether a finding of a race covers this read of unwritten memory. If so, we report only
+ * the race, because it says more. */
 static bool reported_as_race(const struct emu *e, const struct result_finding *u)
 {
     char line[32];

@@ -1,3 +1,4 @@
+/* driver.c - the functions of the CUDA driver, on top of the emulator's device. See driver.h. */
 #include "emu/driver.h"
 
 #include <stdio.h>
@@ -293,7 +294,7 @@ static cu_result function_set(cu_function f, int which, int value)
     return CU_SUCCESS;
 }
 
-/* Fails if the sanitizer found something. */
+/* Returns an error if the sanitizer found something. */
 static cu_result look_at_findings(const char *kernel)
 {
     struct finding_vec found = VEC_INIT;

@@ -11,7 +11,8 @@
  *   1. There is one emulated GPU in a process, because the driver's functions take no context.
  *      emu_driver_open() fails while it is open. Its functions may be called from one thread at a
  *      time.
- *   2. Every call has finished when it returns, so streams and events only exist.
+ *   2. Every function finishes its work before it returns. So streams and events can be created
+ *      and destroyed, but there is never anything to wait for.
  *   3. A module is PTX text. cuModuleLoadData refuses machine code with CU_NO_BINARY_FOR_GPU.
  *   4. A launch that faults, or that the sanitizer objects to, fails with CU_LAUNCH_FAILED. The
  *      driver's text for this error then says what happened, and every later call fails too.

@@ -1,3 +1,4 @@
+/* baseline_states.c - judges the baselines of a job. See baseline_states.h. */
 #include "eval/baseline_states.h"
 
 #include <string.h>
@@ -10,13 +11,14 @@ static void add(struct verdict *v, const char *who, const char *state, const cha
         .who = arena_strdup(&v->arena, who), .state = state, .text = arena_strdup(&v->arena, text)};
 }
 
-/* A library may exceed the allowed error of a candidate by this factor. The tolerance of a float32
- * sum is made for chains of 1024 terms (docs/tolerance.md), and cuBLAS adds 8192 terms in one
- * chain. With a product rounded to TF32, the error is at least 30 times as large as cuBLAS's. */
+/* Errors of a library may be this many times as large as a candidate's may be. The tolerance of a
+ * float32 sum is made for chains of 1024 terms (docs/tolerance.md), and cuBLAS adds 8192 terms in
+ * one chain. The factor does not let TF32 pass for float32: with products rounded to TF32, errors
+ * are at least 30 times as large as cuBLAS's. */
 static const double LIBRARY_SLACK = 4;
 
-/* Whether all that is wrong with program p is that errors are up to LIBRARY_SLACK times as large as
- * a candidate's may be. */
+/* Returns whether program p wrote all its outputs, and its errors are at most LIBRARY_SLACK times
+ * as large as a candidate's may be. */
 static bool is_imprecise(const struct check_input *in, uint32_t p)
 {
     for (uint32_t c = 0; c < in->result->ncases; c++) {

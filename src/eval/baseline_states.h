@@ -1,6 +1,6 @@
 /*
- * baseline_states.h - decides for each baseline of an evaluation whether its result was right. A
- * baseline that was wrong or failed has no times.
+ * baseline_states.h - decides for each baseline of an evaluation whether its result was right. The
+ * verdict shows no times of a baseline that was wrong or failed.
  */
 #ifndef EVAL_BASELINE_STATES_H
 #define EVAL_BASELINE_STATES_H
@@ -9,15 +9,17 @@
 #include "eval/bundle_files.h"
 
 /*
- * Fills v->baselines. First come the baselines that were rejected before the run. If the candidate
- * passes, the baselines of the job follow, judged by the calls that the worker verified. (A
- * baseline that is a kernel was also judged before, in an evaluation of its own.) Sets left_out[p]
- * for each program of the job that is wrong or failed; left_out has JOB_MAX_PROGRAMS entries.
+ * Fills v->baselines. First come the baselines that were rejected before the job ran. If the
+ * candidate passes, the baselines of the job follow, judged by the calls that the worker verified.
+ * (A baseline that is a kernel was also judged before, in an evaluation of its own.) Sets
+ * left_out[p] for each program of the job that is wrong or failed; left_out has JOB_MAX_PROGRAMS
+ * entries.
  */
 void baseline_states(struct verdict *v, const struct check_input *in,
                      const struct rejected_baseline_vec *rejected, bool *left_out);
 
-/* If a fault or a hang of a baseline ended the job, returns the number of its module, else 0. */
+/* If a fault or a hang of a baseline ended the job, returns the number of the baseline's module,
+ * else 0. */
 uint32_t baseline_that_broke_the_job(const struct result *r, const struct job *j);
 
 #endif

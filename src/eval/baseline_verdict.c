@@ -1,3 +1,5 @@
+/* baseline_verdict.c - a list of verdicts in memory, over the compile cache. See
+ * baseline_verdict.h. */
 #include "eval/baseline_verdict.h"
 
 #include <stdlib.h>

@@ -1,11 +1,12 @@
 /*
- * baseline_verdict.h - the verdicts of baseline kernels, kept from one evaluation to the next.
+ * baseline_verdict.h - keeps the verdicts of baseline kernels from one evaluation to the next.
  *
  * A baseline gives a ratio only if it is right. So the evaluator first evaluates naive.cu and every
- * file of --against, as it does a candidate. Such a verdict depends on the task, the baseline's
- * source, the device, the compiler and Hone itself; its key is the hash of all of them. The seed of
- * such an evaluation is computed from the task and the source, so the verdict does not depend on
- * which candidate came first. Verdicts are entries of the compile cache (compile/cache.h).
+ * file of --against, as it does a candidate. The verdict's key is the hash of all that the verdict
+ * depends on: the task, the baseline's source, the build of Hone, and `struct baseline_place`. The
+ * seed of such an evaluation is computed from the task and the source, so the verdict does not
+ * depend on which candidate came first. Verdicts are entries of the compile cache
+ * (compile/cache.h).
  *
  *     struct baseline_verdicts b;
  *     baseline_verdicts_open(&b, NULL);
@@ -42,22 +43,23 @@ struct baseline_verdicts {
     char build[HASH_HEX];               /* tells builds of hone and hone-worker apart */
 };
 
-/* Without a usable cache directory, verdicts are kept for this process only. */
+/* Opens the cache. Without a usable cache directory, verdicts are kept for this process only. */
 void baseline_verdicts_open(struct baseline_verdicts *b, const char *cache_dir);
 void baseline_verdicts_close(struct baseline_verdicts *b);
 
 void baseline_key(const struct baseline_verdicts *b, const struct baseline_place *p,
                   const struct task *t, const char *source, char key[HASH_HEX]);
-/* The seed of the evaluation that judges this baseline. Never 0. */
+/* Returns the seed of the evaluation that judges this baseline. It is never 0. */
 uint64_t baseline_seed(const struct task *t, const char *source);
 
-/* The verdict, borrowed until close; NULL if it is not known yet. */
+/* Returns the verdict, borrowed until close; NULL if it is not known yet. */
 const struct verdict *baseline_verdict_get(struct baseline_verdicts *b, const char *key);
 /* Takes ownership of the contents of *v, and drops its counters. A verdict `unjudged` is kept for
  * this process only. */
 void baseline_verdict_put(struct baseline_verdicts *b, const char *key, struct verdict *v);
 
-/* The line of the source that a verdict names first: a compile error, a finding. 0 = none. */
+/* Returns the first line of the source that a verdict names, in a compile error, a plan error or a
+ * finding; 0 if it names none. */
 uint32_t baseline_verdict_line(const struct verdict *v);
 
 #endif

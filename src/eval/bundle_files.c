@@ -1,3 +1,5 @@
+/* bundle_files.c - chooses and compiles the baselines, the oracle (the compiled reference) and the
+ * service code (Hone's own device code). See bundle_files.h. */
 #include "eval/bundle_files.h"
 
 #include <stdlib.h>
@@ -74,8 +76,8 @@ static const char *compile_part(struct baseline *x, const struct bundle_files_re
     struct compile_request c = {.source = x->source,
                                 .len = strlen(x->source),
                                 .name =
-                                    /* The same name as a candidate's, so that both share a cache
-                                     * entry. */
+                                    /* A candidate's file has this name too. So a candidate and a
+                                     * baseline with the same text share a cache entry. */
                                 "kernel.cu",
                                 .arch = rq->arch,
                                 .kernels = kernels,
@@ -160,7 +162,6 @@ static int add_files(struct bundle_files *p, const struct bundle_files_request *
     return 0;
 }
 
-/* PyTorch and vendor libraries run on a GPU only. */
 static void add_torch(struct bundle_files *p, const struct bundle_files_request *rq,
                       const char *name)
 {

@@ -1,11 +1,14 @@
 /*
- * bundle_files.h - collects the files of a bundle other than the candidate: baselines, oracle,
- * service code.
+ * bundle_files.h - collects the files of a bundle other than the candidate: baselines, the oracle
+ * (the compiled reference of the task), Hone's own service code.
  *
- * Each device file is compiled once; later evaluations find it in the compile cache. A baseline
- * that Hone cannot make for the task (no PyTorch form, not a plain matrix product) is left out with
- * a note. A kernel baseline that is wrong, does not compile or failed before is left out and listed
- * in `rejected`. On the emulator there are only kernel baselines.
+ * Each file of device code is compiled once; later evaluations find it in the compile cache. These
+ * baselines are left out:
+ *   - those that Hone cannot make for the task (no PyTorch form, not a plain matrix product); they
+ *     get a note;
+ *   - kernels that are wrong or do not compile, and baselines that failed in an earlier job of this
+ *     evaluation; they are listed in `rejected`;
+ *   - on the emulator, baselines that are not kernels.
  */
 #ifndef EVAL_BUNDLE_FILES_H
 #define EVAL_BUNDLE_FILES_H
@@ -21,10 +24,12 @@
 struct baseline {
     char *name;
     enum job_module_kind kind;
+    /* kernels only */
     char *source;
     struct plan *plan;
     struct compiled code;
     bool have_code;
+    /* PyTorch and libraries only: see pack_module.spec; `gemm` is for libraries */
     char *spec;
     struct library_gemm gemm;
 };
@@ -65,7 +70,7 @@ struct bundle_files_request {
     bool emu, baselines;
 };
 
-/* The names of the plan's kernels, without repetition. */
+/* Returns the names of the plan's kernels, without repetition, and sets *n to their number. */
 const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a);
 /* Lists the kernel baselines that the request wants, with their sources, in `a`. A file of
  * --against that cannot be read is left out here; bundle_files_gather reports it. */
@@ -76,11 +81,13 @@ size_t bundle_files_kernels(const struct bundle_files_request *rq, struct kernel
                             struct arena *a);
 /* Compiles Hone's service code for rq->arch into dir/service.cubin. */
 int bundle_files_service(const struct bundle_files_request *rq, const char *dir, struct err *err);
-/* Adds only the baselines to p. */
+/* Adds the baselines to p, without oracle and service code. */
 int bundle_files_baselines(struct bundle_files *p, const struct bundle_files_request *rq,
                            struct err *err);
+/* Fills p, and writes the oracle and the service code to bundle_dir. */
 int bundle_files_gather(struct bundle_files *p, const struct bundle_files_request *rq,
                         const char *bundle_dir, struct err *err);
+/* Describes baseline i as a contender and as a module of the bundle. */
 void bundle_files_contender(const struct bundle_files *p, size_t i, struct contender *who,
                             struct pack_module *file);
 void bundle_files_release(struct bundle_files *p);

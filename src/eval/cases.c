@@ -1,3 +1,4 @@
+/* cases.c - makes the cases of a job from the workloads of a task. See cases.h. */
 #include "eval/cases.h"
 
 #include <stdlib.h>
@@ -22,8 +23,8 @@ static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b)
     return z ^ z >> 31;
 }
 
-/* The shape as text, with the workload's regime, or else with the offsets and the alignment that
- * the workload sets. */
+/* Returns the shape as text. If Hone added the workload, the text ends with its regime: why Hone
+ * added it. Otherwise it ends with the offsets and the alignment that the workload sets. */
 static const char *describe(const struct shape *s, struct arena *a)
 {
     const char *text = shape_text(s, a);
@@ -55,7 +56,8 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* Picks, by the seed, a floating-point input that the perturbed call changes. */
+/* Picks, by the seed, the floating-point input of which call 4 (cases.h) changes an element.
+ * Returns -1 if there is none. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;
@@ -68,9 +70,8 @@ static int pick_input(const struct job_case *c, uint64_t seed)
     return picked;
 }
 
-/* The second call comes after a call with other data. The third call repeats the second in a fresh
- * module. If both are wrong, the data causes the error, not something that an earlier call left
- * behind. */
+/* Adds the four calls of cases.h. Call 3 repeats call 2 in a fresh module. If both are wrong, the
+ * data causes the error, not something that an earlier call left behind. */
 static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
 {
     uint64_t s0 = mix(seed, 1, 0), s1 = mix(seed, 2, 0);
@@ -85,17 +86,16 @@ static void add_check_calls(struct job_case *c, bool count, uint64_t seed)
     }
 }
 
-/* A workload that Hone adds by rule (task/regimes.h) makes one call, because it only tests whether
- * the result is right at this shape. All such workloads share one loaded module, which saves most
- * of their time. */
+/* Adds the call of a workload that Hone adds by a rule (task/regimes.h). One call is enough,
+ * because it only tests whether the result is right at this shape. All such workloads share one
+ * loaded module, which saves most of their time. */
 static void add_regime_call(struct job_case *c, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | JOB_CALL_KEEP_STATE | JOB_CALL_EDGES, mix(seed, 1, 0),
              mix(seed, 3, 0));
 }
 
-/* Adds a call on precision data. If the shape is a timed one, the emulator runs a sample of
- * blocks. */
+/* Adds a call on precision data. With `sample`, only a sample of the blocks runs. */
 static void add_precision_call(struct job_case *c, bool sample, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | (sample ? JOB_CALL_BLOCK_SAMPLE : 0), mix(seed, 14, 0),
@@ -146,7 +146,7 @@ static void add_rehearsal(struct job_case *c, uint64_t seed)
     }
 }
 
-/* Is `name` one of the names in `list`, which are separated by commas? */
+/* Returns whether `name` is one of the names in `list`, which are separated by commas. */
 static bool lists(const char *list, const char *name)
 {
     for (const char *p = list; *p; p += p[strcspn(p, ",")] ? strcspn(p, ",") + 1 : strlen(p))
@@ -210,7 +210,8 @@ static void note_registers(struct job_program *p, const struct compiled *code)
             }
 }
 
-/* If `data` is set, the case has the shape of w, but precision data, and is not timed. */
+/* Adds the case of workload w. If `data` is set, the case has the shape of w, but precision data,
+ * and is not timed. */
 static int add_case(struct case_set *out, const struct task *t, const struct task_workload *w,
                     unsigned index, const struct precision_data *data, const struct contender *who,
                     size_t n, const struct case_options *o, struct arena *a, struct err *err)
@@ -284,7 +285,8 @@ static unsigned count_role(const struct task *t, enum workload_role role)
     return n;
 }
 
-/* How many workloads with precision data follow those of the role, if the kernel needs them. */
+/* Returns how many workloads with precision data can follow those of the role. How many do follow
+ * depends on the kernel. */
 static unsigned most_added(const struct task *t, enum workload_role role)
 {
     return role == ROLE_SMOKE ? 2 : role == ROLE_CHECK ? count_role(t, ROLE_TIME) : 0;
@@ -397,7 +399,9 @@ int cases_build(struct case_set *out, const struct task *t, const struct contend
             return rc;
     }
     if (o->only && !out->cases.n)
-        return err_set(err, ERR_INPUT, "task '%s' has no workload '%s' (hone task show %s)",
+        return err_set(err, ERR_INPUT,
+                       "task '%s' has no workload '%s' that this evaluation can run (hone task "
+                       "show %s)",
                        t->name, o->only, t->name);
     return 0;
 }

@@ -1,16 +1,17 @@
 /*
  * cases.h - chooses the workloads that a candidate runs, and the calls it makes on each.
  *
- * Smoke and check workloads are run as written; held-out shapes are drawn afresh from the
- * evaluation's seed; time workloads are timed. A checked case makes one call if Hone added its
- * workload (task/regimes.h), or if it has precision data (precision.h). Any other checked case
- * makes four calls, and the worker verifies each:
+ * Smoke and check workloads run as the task writes them. Held-out shapes are drawn afresh from the
+ * evaluation's seed. Time workloads are timed. A case of another role than time has one call if
+ * Hone added its workload by a rule (task/regimes.h), or if its inputs are precision data
+ * (precision.h). Otherwise it has these four calls, and the worker verifies each:
  *   1. some data;
  *   2. other data, without reloading the module, since no data may be carried from call to call;
  *   3. the data of call 2 in a fresh module; the result must be bit-identical;
  *   4. the data of call 1 with one element of a float input changed; the output must follow. This
  *      call is left out if no input is float.
- * On the emulator the first smoke workload also gets four short timed calls.
+ * On the emulator the first smoke workload also gets four timed calls, and an untimed repeat of one
+ * of them.
  */
 #ifndef EVAL_CASES_H
 #define EVAL_CASES_H
@@ -33,9 +34,10 @@ struct contender {
 
 struct case_options {
     bool emu;
-    bool smoke, check, heldout, time; /* which roles */
+    bool smoke, check, heldout, time; /* run the workloads of these roles */
     bool profile; /* make one call of the candidate at each workload, for a profiler */
-    /* Run only these workloads: "smoke:0,check:1", or their numbers in the task; NULL = all. */
+    /* Run only these workloads: "smoke:0,check:1", or their numbers in the task, or those of a
+     * role: "time". NULL = all of the roles above. */
     const char *only;
     uint64_t seed;
     uint64_t measure_ns;
@@ -43,9 +45,9 @@ struct case_options {
 
 struct case_set {
     VEC(struct job_case) cases;
-    VEC(struct check_case) info;
-    VEC(const char *) shapes;
-    VEC(const char *) notes; /* workloads left out, and why */
+    VEC(struct check_case) info; /* one for each case */
+    VEC(const char *) shapes;    /* the shape of each case, in words */
+    VEC(const char *) notes;     /* workloads left out, and why */
 };
 
 /*

@@ -1,3 +1,4 @@
+/* ceilings.c - asks the worker for the ceilings, or reads them from the cache directory. */
 #include "eval/ceilings.h"
 
 #include <ctype.h>
@@ -14,7 +15,8 @@
 #include "sys/json.h"
 #include "sys/proc.h"
 
-/* How long to wait for the GPU. After that, Hone uses the data sheet this time. */
+/* How long to wait while another evaluation uses the GPU. After that, Hone uses the data sheet this
+ * time. */
 #define LOCK_WAIT_NS 60000000000u
 enum { MAX_JSON = 1 << 16 };
 
@@ -43,10 +45,11 @@ int ceilings_parse(struct ceilings *out, const char *json, size_t len, struct er
     if (ok && out->dram_gbps > 1 && out->f32_tflops > 0.01)
         return 0;
     *out = (struct ceilings){0};
-    return err_set(err, ERR_INPUT, "this is not a list of measured ceilings");
+    return err_set(err, ERR_INPUT,
+                   "measured ceilings must be a JSON object of possible rates and times");
 }
 
-/* The path DIR/ceilings/nvidia-h200-580.159.04-sm_90a.json; the caller frees it. */
+/* Returns the path DIR/ceilings/nvidia-h200-580.159.04-sm_90a.json; the caller frees it. */
 static char *kept_path(const struct ceilings_query *q, struct err *err)
 {
     struct strbuf dir = STRBUF_INIT(4096), name = STRBUF_INIT(512);

@@ -1,13 +1,13 @@
 /*
- * ceilings.h - the highest rates that this machine's GPU reached, measured once and kept.
+ * ceilings.h - measures the highest rates that this machine's GPU reaches, once, and keeps them.
  *
  *     struct ceilings c;
  *     ceilings_get(&c, &(struct ceilings_query){...});     zeros where a rate is unknown
  *
  * `hone-worker --ceilings` measures copy and read bandwidth, multiply-add and tensor rates, and the
- * time of an empty launch. The cache directory keeps the answer under ceilings/, one file per GPU,
- * driver and architecture. A roofline is a share of these rates. If a time is better than these
- * rates allow, the verdict warns about it.
+ * time of an empty launch. The cache directory keeps the answer under ceilings/, one file for each
+ * model of GPU, driver and architecture. A roofline is a share of these rates. If a time is better
+ * than these rates allow, the verdict warns about it.
  */
 #ifndef EVAL_CEILINGS_H
 #define EVAL_CEILINGS_H

@@ -1,5 +1,5 @@
 /*
- * config.h - how far to evaluate one candidate, and against which baselines.
+ * config.h - says how far to evaluate one candidate, and against which baselines.
  */
 #ifndef EVAL_CONFIG_H
 #define EVAL_CONFIG_H
@@ -8,14 +8,14 @@
 #include <stdint.h>
 
 /* Which of the task's own baselines are timed with a candidate. BASELINES_HERE leaves out the
- * PyTorch baselines, because each of them needs a process of its own. This process imports and
- * compiles for many seconds before its first call. */
+ * PyTorch baselines, because each of them runs in a process of its own, which imports and compiles
+ * for many seconds before its first call. */
 enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
 
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
 
 struct eval_config {
-    enum eval_depth depth; /* the last stage of a candidate that passes */
+    enum eval_depth depth; /* the last part of the evaluation of a candidate that passes */
     uint64_t seed;         /* 0 = drawn at random and recorded in the verdict */
     bool sanitize;
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */

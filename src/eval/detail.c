@@ -1,3 +1,4 @@
+/* detail.c - see detail.h. */
 #include "eval/detail.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * detail.h - the text that an author needs to repair a candidate: at most about 60 lines, the most
- * important first.
+ * detail.h - writes the text that an author needs to repair a candidate: at most about 60 lines,
+ * the most important first.
  *
- * People (`hone eval`) and prompts get the same text. It never names a held-out shape.
+ * People (`hone eval`) and prompts get the same text. The text never names a held-out shape.
  */
 #ifndef EVAL_DETAIL_H
 #define EVAL_DETAIL_H
@@ -11,13 +11,13 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* The errors among the diagnostics, each with the line of the candidate's source that it names.
- * Takes about three lines for each, and stops when there are about `max_lines`. */
+/* Returns the errors among the diagnostics, each with the line of the candidate's source that it
+ * names. Stops when the text has about `max_lines` lines. */
 char *detail_diags(struct arena *a, const struct compiled *c, const char *source,
                    unsigned max_lines);
-/* Problems of the plan or the task, one per line. */
+/* Returns the problems of a plan or a task, one per line. */
 char *detail_problems(struct arena *a, const struct problem_vec *p);
-/* Findings with their source lines, and workloads that are not right. */
+/* Returns the findings with their source lines, and the workloads that are not right. */
 char *detail_findings(struct verdict *v, const char *source);
 
 #endif

@@ -7,8 +7,7 @@
  *        └──emu────────> RUNNING (all workloads, on the device) ──> PROFILING ──> DONE
  *
  * Any stage may end the evaluation with a verdict. Several evaluations go on at once: while one
- * runs, the next compiles. All memory of an evaluation is freed with it; the evaluator owns the
- * compiler and the schedulers.
+ * runs, the next compiles. The evaluator owns the compiler and the schedulers.
  *
  * A kernel baseline (naive.cu, a file of --against) is judged as a candidate is, in an evaluation
  * of its own that no caller sees (`of_baseline`). A candidate's stage RUNNING waits for the
@@ -111,7 +110,7 @@ static bool is_blank(const char *s, size_t n)
     return true;
 }
 
-/* The compile request for a source with this plan. */
+/* Returns the compile request for a source with this plan. */
 static struct compile_request request_of(const struct evaluator *e, const struct plan *p,
                                          const char *source, size_t len, struct arena *mem)
 {
@@ -125,7 +124,7 @@ static struct compile_request request_of(const struct evaluator *e, const struct
                                     .nkernels = nk};
 }
 
-/* The key under which a source was compiled; false if its plan cannot be parsed. */
+/* Writes the key under which a source was compiled. Returns false if its plan cannot be parsed. */
 static bool key_of(struct evaluator *e, const struct task *t, const char *source, size_t len,
                    char key[65])
 {

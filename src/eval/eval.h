@@ -24,9 +24,9 @@ struct evaluator; /* owns the compiler and the scheduler */
 
 struct eval_options {
     const char *device;   /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
-    const char *on;       /* "local", "local:all", "spool:DIR"; NULL = local */
+    const char *on;       /* "local", "local:all", "spool:DIR", ... (--on); NULL = local */
     const char *gpu;      /* the GPU the emulator models; NULL = "h200" */
-    const char *arch;     /* NULL = the architecture of the device if it is known, else sm_90a */
+    const char *arch;     /* NULL = that of the local GPU, else that of `gpu` */
     const char *compiler; /* "nvrtc", "nvcc"; NULL = best */
     const char *cache_dir;
 };
@@ -36,23 +36,24 @@ void evaluator_close(struct evaluator *e);
 /* Writes the architecture for which an evaluator with these options compiles: o->arch, else that of
  * the local GPU, else that of o->gpu. */
 int evaluator_arch(const struct eval_options *o, char arch[16], struct err *err);
-/* The chosen device: "emu" or "cuda". */
+/* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
 
-/* Starts background work that makes the compiles of this source's children faster. Call it before
- * you submit the children. Returns the result of compile_prepare(); -1 = nothing to gain. */
+/* Starts background work that makes the compiles of this source's children (candidates derived from
+ * it) faster. Call it before you submit the children. Returns the result of compile_prepare();
+ * -1 = there is nothing to gain. */
 int eval_prepare(struct evaluator *e, const struct task *t, const char *source, size_t len);
 
 /* Appends in a few words what a submitted evaluation is doing; nothing if it is done or unknown. */
 void eval_progress(struct evaluator *e, uint64_t ticket, struct strbuf *out);
 
-/* You can submit several evaluations and then wait for any of them. One compiles while another
- * runs. */
+/* Starts an evaluation and sets *ticket to its number. You can submit several evaluations and then
+ * wait for any of them. One compiles while another runs. */
 int eval_submit(struct evaluator *e, const struct task *t, const char *source, size_t len,
                 const struct eval_config *cfg, uint64_t *ticket, struct err *err);
-/* Judges a baseline's kernel as a candidate is judged, and waits for its verdict, which is borrowed
- * from the evaluator. The verdict may come from an earlier evaluation (baseline_verdict.h). Returns
- * NULL if Hone could not begin. */
+/* Evaluates a baseline's kernel like a candidate, waits for the verdict and returns it. The
+ * evaluator owns the verdict, which may come from an earlier evaluation (baseline_verdict.h).
+ * Returns NULL if Hone could not begin. */
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,
                                     struct err *err);
 /* Waits for the next finished evaluation; with timeout_ns 0 it does not wait. Returns 1 with a

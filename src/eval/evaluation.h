@@ -1,7 +1,6 @@
 /*
- * evaluation.h - the state of the evaluator and of one evaluation. Only the files of the evaluator
- * include it: eval.c (the stages), evaluator.c (opening and closing), judge_job.c (facts to
- * verdict).
+ * evaluation.h - the state of the evaluator and of one evaluation. Only these files include it:
+ * eval.c (the stages), evaluator.c (opening and closing), judge_job.c (facts to verdict).
  */
 #ifndef EVAL_EVALUATION_H
 #define EVAL_EVALUATION_H
@@ -18,7 +17,7 @@
 /* FILTERING: before a GPU runs the candidate, the emulator runs it on the smoke workloads. */
 enum eval_stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
 
-/* A kernel baseline of a candidate. */
+/* A kernel baseline whose verdict a candidate needs. */
 struct needed_baseline {
     const char *name, *source; /* in the evaluation's arena */
     char key[HASH_HEX];
@@ -29,8 +28,9 @@ struct evaluation {
     /* If this evaluates a baseline, the key of its verdict; "" = a candidate. */
     char of_baseline[HASH_HEX];
     VEC(struct needed_baseline) needs;
-    struct rejected_baseline_vec broken; /* baselines that broke a job of this evaluation */
-    bool waiting;                        /* RUNNING: waits for the verdicts of its baselines */
+    struct rejected_baseline_vec
+        broken;   /* baselines whose failure ended a job of this evaluation */
+    bool waiting; /* RUNNING: waits for the verdicts of its baselines */
     uint64_t ticket;
     const struct task *task;
     char *source;
@@ -48,7 +48,7 @@ struct evaluation {
     struct job job;
     struct case_set cases;
     uint64_t sched_ticket;
-    struct sched *sched; /* the ticket belongs to it */
+    struct sched *sched; /* the scheduler that gave sched_ticket */
     bool under_ncu;      /* PROFILING: ncu runs the worker */
     bool no_ncu;         /* ncu was tried, or is not available */
     double launch_ns;    /* time of an empty launch, measured in this evaluation */
@@ -75,13 +75,12 @@ struct evaluator {
     uint64_t next_ticket;
 };
 
-/* evaluator.c */
+/* evaluator.c: frees the evaluation and all that it owns. */
 void evaluation_free(struct evaluation *a);
 
-/* judge_job.c */
-/* Fills the verdict from the facts of a job. */
+/* judge_job.c: fills the verdict from the facts of a job. */
 void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r);
-/* Copies the counters into the verdict, except those of held-out shapes. */
+/* judge_job.c: copies the counters into the verdict, except those of held-out shapes. */
 void copy_counters(struct verdict *v, const struct case_set *cases, const struct result *r);
 
 #endif

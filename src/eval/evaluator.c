@@ -18,14 +18,14 @@ const char *evaluator_device(const struct evaluator *e)
 
 /* ---- opening ---- */
 
-/* Whether bundles run on machines that this process knows nothing of. */
+/* Returns whether bundles run somewhere else than on this machine's devices. */
 static bool is_elsewhere(const char *on)
 {
     return on && !str_eq(on, "local") && !str_starts(on, "local:");
 }
 
-/* Whether there are several GPUs, all of one model. Times of different models are not comparable,
- * and a kernel is compiled for one of them. */
+/* Returns whether there are several GPUs, all of one model. Different models are not used together:
+ * their times cannot be compared, and a kernel is compiled for only one of them. */
 static bool are_alike(const struct gpu_probe *p)
 {
     for (unsigned i = 1; i < p->n; i++)
@@ -34,8 +34,8 @@ static bool are_alike(const struct gpu_probe *p)
     return p->n > 1;
 }
 
-/* Chooses the device. For a local GPU it also finds the architecture and the data sheet. Without a
- * wish, a machine with several GPUs uses them all. */
+/* Chooses the device. For a local GPU it also finds the architecture and the data sheet. If the
+ * user named no GPU and the machine has several of one model, uses them all. */
 static int choose_device(struct evaluator *e, const struct eval_options *o, const char **gpu,
                          struct err *err)
 {

@@ -1,3 +1,4 @@
+/* gpu_difference.c - compares the times of baselines on different GPUs. See gpu_difference.h. */
 #include "eval/gpu_difference.h"
 
 #include <math.h>
@@ -40,7 +41,8 @@ static char *what_of(const struct verdict *v, const struct verdict_time *t)
                      t->workload, t->shape, t->who);
 }
 
-/* Warns if this verdict's GPU and `other` need different times for the same baselines. */
+/* Adds a warning if this verdict's GPU and the GPU `other` need different times for the same
+ * baselines. */
 static void compare(struct gpu_times *seen, struct verdict *v, const char *other)
 {
     double *pct = xcalloc(v->times.n + 1, sizeof *pct);

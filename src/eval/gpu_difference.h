@@ -1,12 +1,13 @@
 /*
- * gpu_difference.h - notices that one GPU is slower than another of the same place.
+ * gpu_difference.h - notices that one GPU is slower than another on which the same evaluator runs
+ * jobs.
  *
  *     gpu_difference_note(&e->gpu_times, v);         for each verdict with times
  *
- * Every job times the baselines beside the candidate, on the same GPU. So a baseline is a reference
- * kernel that runs on every GPU. If its time on this verdict's GPU differs by more than 2% from its
- * time on another one, the verdict gets a warning: times of the two GPUs cannot be compared, while
- * ratios to baselines can.
+ * Every job times the baselines beside the candidate, on the same GPU. So the baselines are kernels
+ * that run on every GPU. If their times on this verdict's GPU and on another GPU differ by more
+ * than 2% (the median over baselines and shapes), the verdict gets a warning: times of the two GPUs
+ * cannot be compared, while ratios to baselines can.
  */
 #ifndef EVAL_GPU_DIFFERENCE_H
 #define EVAL_GPU_DIFFERENCE_H
@@ -17,6 +18,7 @@
 struct gpu_time;
 VEC_DECL(gpu_times, struct gpu_time);
 
+/* Adds the warning to v if need be, and the verdict's times of baselines to `seen`. */
 void gpu_difference_note(struct gpu_times *seen, struct verdict *v);
 void gpu_times_release(struct gpu_times *seen);
 

@@ -27,7 +27,7 @@ void copy_counters(struct verdict *v, const struct case_set *cases, const struct
     }
 }
 
-/* If all baselines were asked for, warns if no library gave a ratio. */
+/* Warns if the evaluation asked for all baselines and no library gave a ratio. */
 static void note_libraries(struct verdict *v, const struct evaluation *a, const bool *left_out)
 {
     bool library = false, timed = false;
@@ -50,7 +50,7 @@ static bool takes_float32(const struct task *t)
     return any && t->compute == DT_F32;
 }
 
-/* The precision that the task declares, and how the kernel's tensor cores reach it. */
+/* Returns the precision that the task declares, and how the kernel's tensor cores reach it. */
 static const char *precision_text(struct verdict *v, const struct task *t,
                                   const struct tensor_use *use)
 {
@@ -65,7 +65,7 @@ static const char *precision_text(struct verdict *v, const struct task *t,
                         declared, use->tf32, use->narrow);
 }
 
-/* The least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
+/* Returns the least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
  * algorithm saves an eighth of a matrix product and Winograd's more than half of a convolution.
  * The share here is lower still, because the counts may come from a sample of blocks. For other
  * classes of tasks there is no limit, because their flops are only a guess. */

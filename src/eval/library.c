@@ -1,3 +1,4 @@
+/* library.c - see library.h. */
 #include "eval/library.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * library.h - vendor libraries as baselines: recognises a task that is a plain matrix product, and
- * describes the call of cuBLASLt that computes it (src/device/cuda_lib.c makes this call).
+ * library.h - makes baselines of cuBLASLt and PyTorch. For cuBLASLt it recognises a task that is a
+ * plain matrix product, and describes the call that computes it (src/device/cuda_lib.c makes this
+ * call).
  *
  * The task must be of class gemm, without scalars, with two inputs of one dtype and one output. All
  * three must be matrices whose extents are axes: out[m,n] from a[m,k] or a[k,m] and b[k,n] or
@@ -20,17 +21,20 @@ struct library_gemm {
     bool relu_bias; /* tensor 2 is the bias */
 };
 
+/* Returns whether the task is such a product, and describes it in *g. */
 bool library_gemm_of(const struct task *t, struct library_gemm *g);
-/* The module's spec: "gemm n t float16 float16 f32 none". */
+/* Returns the spec of the module (the text that tells the worker what to call): "gemm n t float16
+ * float16 f32 none". */
 const char *library_spec(const struct task *t, const struct library_gemm *g, struct arena *a);
 /* Fills in the program's only launch at this shape. The case's buffers are the task's tensors. */
 void library_program(const struct library_gemm *g, const struct shape *s, struct job_program *out,
                      struct arena *a);
 
-/* The spec for the PyTorch sidecar: names of axes and scalars, mode, precision, program (see
- * docs/worker.md). The task must have the key `torch`. The caller frees the text. */
+/* Returns the spec for the PyTorch sidecar (the Python process that runs PyTorch baselines): names
+ * of axes and scalars, mode, precision, program; see docs/worker.md. The task must have the key
+ * `torch`. The caller frees the text. */
 char *library_torch_spec(const struct task *t, bool compile);
-/* The same for a task whose truth only its Python reference can compute. */
+/* Returns such a spec for a task whose truth only its Python reference can compute. */
 char *library_reference_spec(const struct task *t);
 
 #endif

@@ -1,3 +1,4 @@
+/* pack.c - writes the files of a bundle. See pack.h. */
 #include "eval/pack.h"
 
 #include <string.h>

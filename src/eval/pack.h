@@ -4,9 +4,10 @@
  *
  *     cand.cubin cand.ptx cand.cu     the candidate (module 0)
  *     base.N.cubin, .ptx, .cu         kernel baselines (module N)
- *     oracle.so | oracle.cubin        the compiled reference; on a GPU loaded after the candidate
- *     ran
- *     service.cubin                   cuda only
+ *     oracle.so                       emulator: the compiled reference
+ *     oracle.cubin                    GPU: the same; loaded after the candidate ran
+ *     oracle.torch                    in place of both if the task's reference is in Python
+ *     service.cubin                   GPU: Hone's own device code
  *     job.bin                         written last, so a bundle that has it is complete
  */
 #ifndef EVAL_PACK_H

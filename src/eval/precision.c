@@ -1,3 +1,4 @@
+/* precision.c - finds the inputs that precision data changes, and how. See precision.h. */
 #include "eval/precision.h"
 
 #include <math.h>
@@ -24,8 +25,8 @@ struct precision_data {
     const char *text;
 };
 
-/* Whether the kernels could compute less precisely than float32: they have matrix or dot-product
- * instructions, or types narrower than float32. */
+/* Returns whether the kernels could compute less precisely than float32: they have matrix or
+ * dot-product instructions, or types narrower than float32. */
 static bool may_be_narrow(const struct compiled *code)
 {
     static const char *const words[] = {"mma",   ".f16",  ".bf16", "f16x2", "tf32",
@@ -43,7 +44,7 @@ static unsigned ranges_in(uint32_t dims)
     return (unsigned)__builtin_popcount(dims & ~(dims << 1));
 }
 
-/* Whether multiplying the data by a power of two changes nothing but their exponents. */
+/* Returns whether multiplying the data by a power of two changes nothing but the exponents. */
 static bool can_scale(const struct task_tensor *x)
 {
     return x->init.dist == GEN_NORMAL || x->init.dist == GEN_UNIFORM || x->init.dist == GEN_CONST;
@@ -57,7 +58,7 @@ static const struct task_tensor *tensor_named(const struct task *t, const char *
     return NULL;
 }
 
-/* "TEXT, a * 2^20, b / 2^20" */
+/* Appends the factors of the inputs to the text: "TEXT, a * 2^20, b / 2^20". */
 static const char *add_scales(const struct precision_data *d, const char *text, struct arena *a)
 {
     for (size_t i = 0; i < d->n; i++)

@@ -1,5 +1,5 @@
 /*
- * precision.h - data that shows how precisely a kernel computes.
+ * precision.h - makes precision data: inputs that show how precisely a kernel computes.
  *
  * A sum of many terms hides rounding errors of its terms. So on ordinary data, a product in TF32
  * can be as close to the truth as one in float32. On the data made here, each element of a product
@@ -31,7 +31,7 @@ const struct precision_data *
 precision_data_near_epsilon(const struct task *t, const struct task_workload *w, struct arena *a);
 /* Changes the generators of the case's inputs. */
 void precision_data_apply(const struct precision_data *d, struct job_case *c);
-/* "at most 4 terms in each product, a * 2^20, b / 2^20" */
+/* Returns a text such as "at most 4 terms in each product, a * 2^20, b / 2^20". */
 const char *precision_data_text(const struct precision_data *d);
 
 #endif

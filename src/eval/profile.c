@@ -1,3 +1,4 @@
+/* profile.c - runs ncu and reads what it counted. See profile.h. */
 #include "eval/profile.h"
 
 #include <string.h>
@@ -54,8 +55,8 @@ int profile_read_ncu(struct verdict *v, const struct job *job, const char *dir, 
     for (uint32_t c = 0; c < job->ncases; c++)
         want += job->cases[c].programs[0].nlaunches;
     if (rc == 0 && ncu_launches(t) != want)
-        rc =
-            err_set(err, ERR_INPUT, "ncu saw %zu launches, the job has %zu", ncu_launches(t), want);
+        rc = err_set(err, ERR_INPUT, "ncu saw %zu launches, and the job has %zu", ncu_launches(t),
+                     want);
     for (uint32_t c = 0; c < job->ncases && rc == 0; c++) {
         size_t n = job->cases[c].programs[0].nlaunches;
         ncu_counters(t, at, n, job->cases[c].name, v);

@@ -1,6 +1,6 @@
 /*
- * profile.h - the optional last part of an evaluation: counters of a candidate that passed, and
- * facts about its code.
+ * profile.h - the optional last part of an evaluation: adds counters of a candidate that passed,
+ * and facts about its code, to the verdict.
  *
  * On a GPU, Nsight Compute (ncu) runs the worker on a bundle of its own (one call per timed
  * workload), and the worker tells ncu which launches to count. Without ncu, the emulator counts a
@@ -14,13 +14,13 @@
 #include "job/job.h"
 #include "verdict/verdict.h"
 
-/* The path of this machine's ncu and the options with which it writes DIR/ncu.csv, NULL-terminated.
- * They go before the worker's own command. Returns NULL if there is no ncu. */
+/* Returns the path of this machine's ncu and the options with which it writes ncu.csv in `dir`,
+ * NULL-terminated. They go before the worker's own command. Returns NULL if there is no ncu. */
 const char *const *profile_ncu(const char *dir, struct arena *a);
 
-/* Adds the counters in DIR/ncu.csv to the verdict. The file must have as many rows as the job's
- * cases have launches of the candidate. The rows are taken in the order of the cases; their kernel
- * names are not compared. */
+/* Adds the counters in dir/ncu.csv to the verdict. The file must list as many launches as the job's
+ * cases have launches of the candidate. The launches are taken in the order of the cases; their
+ * kernel names are not compared. */
 int profile_read_ncu(struct verdict *v, const struct job *job, const char *dir, struct err *err);
 
 /* Adds registers, stack, spills, shared memory and counts of machine instructions by kind. These

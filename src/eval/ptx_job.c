@@ -1,3 +1,5 @@
+/* ptx_job.c - packs a PTX file as a bundle, runs the worker and makes the verdict. See ptx_job.h.
+ */
 #include "eval/ptx_job.h"
 
 #include <string.h>

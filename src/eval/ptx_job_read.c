@@ -1,3 +1,4 @@
+/* ptx_job_read.c - reads the buffers, tensor maps and launches of a PTX job. */
 #include "eval/ptx_job_read.h"
 
 #include <string.h>
@@ -54,7 +55,7 @@ static void read_buffer(const struct json_node *n, const char *name, struct job_
     if (json_node_need(n, "dtype", &c) && json_node_str(&c, 32, &type)) {
         b->dtype = dtype_from_name(type);
         if (b->dtype == DT_NONE)
-            json_node_bad(&c, "'%s' is not a type; use float32, float16, int32, ...", type);
+            json_node_bad(&c, "'%s' must be a type: float32, float16, int32, ...", type);
     }
     if (json_node_need(n, "count", &c))
         json_node_int(&c, 1, INT64_C(1) << MAX_BYTES_LOG, &count);
@@ -62,7 +63,7 @@ static void read_buffer(const struct json_node *n, const char *name, struct job_
         json_node_word(&c, roles, ARRAY_LEN(roles), &role);
     if (json_node_get(n, "align", &c) && json_node_int(&c, 1, 65536, &align) &&
         (align & (align - 1)))
-        json_node_bad(&c, "an alignment is a power of two");
+        json_node_bad(&c, "the alignment must be a power of two");
     if (json_node_get(n, "offset", &c))
         json_node_int(&c, 0, 1 << 20, &offset);
     b->role = (enum job_buffer_role)role;
@@ -81,14 +82,15 @@ static void read_buffer(const struct json_node *n, const char *name, struct job_
         read_init(&c, b);
         b->zero_init = b->role == JOB_WORKSPACE && b->gen.dist == GEN_ZERO;
         if (*f->from)
-            json_node_bad_key(&c, "the buffer already has a \"from\"");
+            json_node_bad_key(&c, "a buffer must not have both \"init\" and \"from\"");
         else if (!filled && !b->zero_init)
-            json_node_bad_key(&c, "an output cannot be initialised; a workspace only with zeros");
+            json_node_bad_key(&c, "an output must have no \"init\"; that of a workspace must be "
+                                  "zeros");
     }
     if (*f->from && !filled && json_node_get(n, "from", &c))
-        json_node_bad_key(&c, "only an input or inout has contents");
+        json_node_bad_key(&c, "only a buffer of role input or inout can have \"from\"");
     if (*f->to && b->role != JOB_OUTPUT && b->role != JOB_INOUT && json_node_get(n, "to", &c))
-        json_node_bad_key(&c, "only an output or inout is written");
+        json_node_bad_key(&c, "only a buffer of role output or inout can have \"to\"");
 }
 
 static uint32_t find_buffer(const struct job_case *c, const char *name)
@@ -144,13 +146,13 @@ static void read_map(const struct json_node *n, const struct job_case *c, struct
     for (uint32_t i = 0; i < k && i < 4; i++)
         m->strides[i + 1] = (uint64_t)v[i];
     if (m->rank && k + 1 != m->rank && json_node_get(n, "strides", &x))
-        json_node_bad(&x, "give %u strides in bytes: one for every dimension but the first",
+        json_node_bad(&x, "there must be %u strides in bytes: one for each dimension but the first",
                       m->rank - 1);
     k = read_list(n, "box", true, 1, 256, v);
     for (uint32_t i = 0; i < k; i++)
         m->box[i] = (uint32_t)v[i];
     if (k != m->rank && json_node_get(n, "box", &x))
-        json_node_bad(&x, "give %u numbers, as many as dims has", m->rank);
+        json_node_bad(&x, "there must be %u numbers, as many as dims has", m->rank);
     k = read_list(n, "elem_strides", false, 1, 8, v);
     for (uint32_t i = 0; i < k && i < m->rank; i++)
         m->elem_strides[i] = (uint32_t)v[i];
@@ -194,7 +196,7 @@ static void read_typed(const struct json_node *n, struct job_arg *a)
             put_bytes(a, &d, 8);
         return;
     }
-    json_node_bad(n, "a value is {\"i32\": 7}, {\"f32\": 0.5}, ...");
+    json_node_bad(n, "a value must have the form {\"i32\": 7}, {\"f32\": 0.5}, ...");
 }
 
 static void read_arg(const struct json_node *n, const struct job_case *c, const char *const *maps,
@@ -231,7 +233,7 @@ static void read_dims(const struct json_node *n, const char *key, bool need, int
     struct json_node c;
     uint32_t k = read_list(n, key, need, 1, hi, v);
     if (k > 3 && json_node_get(n, key, &c))
-        json_node_bad(&c, "give at most three dimensions");
+        json_node_bad(&c, "there must be at most three dimensions");
     for (int i = 0; i < 3; i++)
         out[i] = (uint32_t)v[i];
 }
@@ -292,7 +294,7 @@ bool ptx_job_read(const struct json_node *root, struct job_case *c, struct ptx_j
             struct json_node m = json_node_member(&n, key, v);
             maps[p->ntensormaps] = key;
             if (find_buffer(c, key) != UINT32_MAX)
-                json_node_bad_key(&m, "a buffer has this name already");
+                json_node_bad_key(&m, "a tensor map must not have the name of a buffer");
             read_map(&m, c, &p->tensormaps[p->ntensormaps++]);
         }
     }
@@ -300,7 +302,7 @@ bool ptx_job_read(const struct json_node *root, struct job_case *c, struct ptx_j
         p->nlaunches = (uint32_t)json_array_size(n.j);
         p->launches = arena_alloc(root->arena, sizeof *p->launches * (p->nlaunches + 1));
         if (!p->nlaunches)
-            json_node_bad(&n, "there is nothing to launch");
+            json_node_bad(&n, "there must be at least one launch");
         for (uint32_t i = 0; i < p->nlaunches; i++) {
             struct json_node l = json_node_item(&n, i);
             read_launch(&l, c, maps, p->ntensormaps, &p->launches[i]);

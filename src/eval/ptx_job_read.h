@@ -7,14 +7,14 @@
 #include "job/job.h"
 #include "task/reader.h"
 
-/* The files that the user named for a buffer, "" if none. */
+/* The files that the user named for a buffer; "" = none. */
 struct ptx_job_files {
     const char *from; /* the buffer's contents */
     const char *to;   /* receives the result */
 };
 
-/* Allocates everything in the root's arena. Adds problems to the root's list; returns true if there
- * are none. */
+/* Fills *c, and one entry of `files` for each buffer. Allocates everything in the root's arena.
+ * Adds problems to the root's list; returns true if there are none. */
 bool ptx_job_read(const struct json_node *root, struct job_case *c, struct ptx_job_files *files);
 
 #endif

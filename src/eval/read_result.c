@@ -1,3 +1,4 @@
+/* read_result.c - see read_result.h. */
 #include "eval/read_result.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* author_view.c - see author_view.h. */
 #include "mcp/author_view.h"
 
 #include "base/util.h"

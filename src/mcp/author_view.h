@@ -1,6 +1,7 @@
 /*
- * author_view.h - tasks and verdicts as a client may see them. A client writes kernels, so it
- * learns no more than an author does (prompt/say.h): nothing of held-out shapes.
+ * author_view.h - shows tasks and verdicts as a client of the MCP server may see them. A client
+ * writes kernels, so it learns no more than an author does (prompt/say.h): nothing about held-out
+ * shapes.
  */
 #ifndef MCP_AUTHOR_VIEW_H
 #define MCP_AUTHOR_VIEW_H
@@ -10,9 +11,9 @@
 
 /* Removes the held-out workloads from the output of `hone task show --json`. */
 void task_hide_held_out(json_t *task);
-/* The facts of a verdict, for structuredContent. */
+/* Returns what a client may know of a verdict, as JSON for the key structuredContent. */
 json_t *verdict_facts(const struct verdict *v);
-/* Adds the verdict in words, and its facts. */
+/* Adds the verdict to the reply, in words and as JSON. */
 void reply_verdict(struct reply *r, const struct verdict *v);
 
 #endif

@@ -1,3 +1,4 @@
+/* call.c - the functions with which tools read arguments, build command lines and read output. */
 #include "mcp/call.h"
 
 #include <stdlib.h>
@@ -32,7 +33,8 @@ int call_task(struct call *c, const char **out, struct err *err)
     return host_task(&c->desk->host, call_str(c, "task"), &c->mem, out, err);
 }
 
-/* Returns the last part of a path, for the compiler's messages. */
+/* Returns the file name that the compiler's messages show: the last part of the path if that ends
+ * in .cu, else "kernel.cu". */
 static const char *name_of(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -66,7 +68,7 @@ int call_check_run(const char *run, struct err *err)
 {
     size_t n = strspn(run, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-");
     if (!*run || run[n] || *run == '-')
-        return err_set(err, ERR_INPUT, "'%.100s' is not the name of a run; list_runs names them",
+        return err_set(err, ERR_INPUT, "'%.100s' must be the name of a run; list_runs names them",
                        run);
     return 0;
 }
@@ -75,7 +77,7 @@ int call_check_candidate(const char *candidate, struct err *err)
 {
     size_t n = strspn(candidate, "0123456789");
     if (!str_eq(candidate, "best") && (!n || candidate[n]))
-        return err_set(err, ERR_INPUT, "'%.20s' is not a candidate: give its number, or best",
+        return err_set(err, ERR_INPUT, "'%.20s' must be the number of a candidate, or best",
                        candidate);
     return 0;
 }
@@ -106,7 +108,7 @@ void call_option(struct call *c, const char *name, const char *value)
 
 /* ---- the outcome ----------------------------------------------------------------------------- */
 
-/* The child's own words: the end of what it printed on stderr, without "hone: ". */
+/* Sets the error to the end of what the child printed on stderr, without "hone: ". */
 static int child_error(struct call *c, struct err *err)
 {
     struct child_process *p = &c->child;

@@ -72,7 +72,7 @@ struct call {
 
 /* ---- for tools ------------------------------------------------------------------------------- */
 
-/* Arguments. The schema has checked their types. */
+/* These return an argument of the call. The schema has checked its type. */
 const char *call_str(const struct call *c, const char *name); /* NULL = not given */
 json_int_t call_int(const struct call *c, const char *name, json_int_t otherwise);
 bool call_bool(const struct call *c, const char *name, bool otherwise);
@@ -85,7 +85,7 @@ void call_show_task(struct call *c, const char *task);
 /* Adds --name=VALUE, so that no value can pass for an option. NULL adds nothing. */
 void call_option(struct call *c, const char *name, const char *value);
 
-/* The argument `task`, as an operand for hone. */
+/* Sets *out to the argument `task`, as an operand for `hone`. */
 int call_task(struct call *c, const char **out, struct err *err);
 /* Writes the kernel of the arguments `source` or `file` to a file in a private folder. Sets *out to
  * the path of that file, and c->text to the kernel's text. */
@@ -95,12 +95,13 @@ int call_check_run(const char *run, struct err *err);
 /* Checks that the argument is the number of a candidate, or "best". */
 int call_check_candidate(const char *candidate, struct err *err);
 
-/* The JSON that the child printed. If it printed none, the error is the child's own message. */
+/* Returns the JSON that the child printed. If it printed none, returns NULL, and the error is the
+ * child's own message. */
 json_t *call_output(struct call *c, struct err *err);
-/* Adds foreign text. If it is long, adds its beginning and a link to the whole text. */
+/* Adds foreign text (reply.h). If it is long, adds its beginning and a link to the whole text. */
 void call_foreign(struct call *c, const char *what, const char *name, const char *mime,
                   const char *text, size_t len);
-/* Adds a link to a long text. */
+/* Keeps a long text as a resource and adds a link to it. */
 void call_shelve(struct call *c, const char *name, const char *mime, const char *text, size_t len);
 
 void call_release(struct call *c);

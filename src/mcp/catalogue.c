@@ -1,3 +1,4 @@
+/* catalogue.c - a small checker for the part of JSON Schema that schema/mcp.json uses. */
 #include "mcp/catalogue.h"
 
 #include <string.h>
@@ -83,15 +84,17 @@ static int check_keyword(const char *name, const json_t *v, const char *key, con
     if (str_eq(key, "items"))
         return check_items(name, v, want, err);
     if (str_eq(key, "minLength") && (double)len < limit)
-        return err_set(err, ERR_INPUT, "argument '%s' is empty", name);
+        return err_set(err, ERR_INPUT, "argument '%s' must not be empty", name);
     if ((str_eq(key, "maxLength") && (double)len > limit) ||
         (str_eq(key, "maxItems") && (double)json_array_size(v) > limit))
-        return err_set(err, ERR_INPUT, "argument '%s' is longer than %.0f", name, limit);
+        return err_set(err, ERR_INPUT, "argument '%s' must have at most %.0f %s", name, limit,
+                       str_eq(key, "maxItems") ? "items" : "bytes");
     if ((str_eq(key, "minimum") && number < limit) ||
         (str_eq(key, "exclusiveMinimum") && !(number > limit)))
-        return err_set(err, ERR_INPUT, "argument '%s' is too small", name);
+        return err_set(err, ERR_INPUT, "argument '%s' must be %s %.0f", name,
+                       str_eq(key, "minimum") ? "at least" : "larger than", limit);
     if (str_eq(key, "maximum") && !(number <= limit))
-        return err_set(err, ERR_INPUT, "argument '%s' is larger than %.0f", name, limit);
+        return err_set(err, ERR_INPUT, "argument '%s' must be at most %.0f", name, limit);
     if (!json_is_number(want))
         BUG("schema/mcp.json has the keyword '%s', which this check does not know", key);
     return 0;

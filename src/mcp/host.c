@@ -1,3 +1,4 @@
+/* host.c - builds the jails and the environments of child processes. See host.h. */
 #include "mcp/host.h"
 
 #include <fcntl.h>
@@ -19,7 +20,8 @@ VEC_DECL(path_vec, const char *);
 
 /* ---- what children may read ------------------------------------------------------------------ */
 
-/* The system's programs and libraries. Nothing of /home, /root or /tmp, and little of /etc. */
+/* Where the system's programs and libraries are. A child can read nothing of /home, /root and /tmp,
+ * and little of /etc. */
 static const char *const system_roots[] = {"/usr",
                                            "/bin",
                                            "/sbin",
@@ -91,8 +93,8 @@ static void add_folder_above(struct path_vec *v, struct arena *mem, const char *
     add_path(v, mem, path);
 }
 
-/* A Python environment is the folder above the folder of its program. The program is often a link
- * into another such folder. */
+/* Adds the Python environment, which is the folder above the folder of the program. The program is
+ * often a link into another such folder, so adds that folder too. */
 static void add_python(struct path_vec *v, struct arena *mem)
 {
     struct strbuf program = STRBUF_INIT(4096);
@@ -251,7 +253,7 @@ int host_open(struct host *h, const struct mcp_config *c, struct err *err)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     *h = (struct host){.config = *c, .dir = {.fd = -1}};
     if (n < 0)
-        return err_errno(err, "the path of this program");
+        return err_errno(err, "cannot find the path of this program");
     self[n] = '\0';
     if (workdir_open(&h->dir, c->dir, err) < 0 || make_dirs(h, err) < 0)
         return -1;
@@ -307,7 +309,7 @@ static int no_such_task(const char *task, struct err *err)
                    task);
 }
 
-/* The files beside task.json that Hone reads. */
+/* Checks the files beside task.json that Hone reads. */
 static int check_files(const struct host *h, const char *dir, struct err *err)
 {
     static const char *const names[] = {"task.json", "reference.c", "naive.cu"};

@@ -1,11 +1,11 @@
 /*
- * host.h - where and how the server runs `hone` as a child process.
+ * host.h - says where and how the server runs `hone` as a child process.
  *
  * A child works in the server's directory. It may change files there and nowhere else. It may read
  * only this directory, the system's programs and libraries, the CUDA toolkit and, if the user
  * allows Python, the Python environment. It has no network, and none of the server's environment
- * variables that could hold a key. Only the authors that the user named on the command line get
- * more (host_prepare).
+ * variables that could hold a key. A child with an author that the user named on the command line
+ * may do more: see enum host_author.
  */
 #ifndef MCP_HOST_H
 #define MCP_HOST_H
@@ -24,7 +24,7 @@ struct host {
     const char *hone;       /* the running program */
     struct jail jail;       /* of most children */
     struct jail paid_jail;  /* of authors that talk to a model's server */
-    bool confined;          /* the kernel can limit the files of children */
+    bool confined;          /* Linux can limit which files children open (Landlock) */
     const char *const *env; /* changes to the environment of most children */
     const char *const *paid_env;
     uint64_t memory_bytes; /* limit for a child and its descendants */

@@ -1,3 +1,4 @@
+/* message.c - splits input into lines, and lines into messages. See message.h. */
 #include "mcp/message.h"
 
 #include <string.h>
@@ -95,8 +96,8 @@ static void read_object(struct message *m)
         m->method = json_string_value(method);
 }
 
-/* A notification is an object with a method and without an id. JSON-RPC allows no answer to a
- * notification, not even to a bad one. */
+/* Returns whether a message is a notification: an object with a method and without an id. JSON-RPC
+ * allows no answer to a notification, not even to a bad one. */
 static bool is_notification(const struct message *m)
 {
     return *m->method && !json_object_get(m->root, "id");

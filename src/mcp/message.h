@@ -67,7 +67,7 @@ enum rpc_code {
 struct message {
     enum message_kind kind;
     json_t *root;       /* owns the values below; may be NULL */
-    json_t *id;         /* a string or an integer; NULL if there is none that can be used */
+    json_t *id;         /* a string or an integer; NULL if there is no valid id */
     const char *method; /* "" if there is none */
     json_t *params;     /* an object, or NULL */
     enum rpc_code code; /* of a bad message: the error code of the answer */

@@ -1,3 +1,4 @@
+/* optimize.c - see optimize.h. */
 #include "mcp/optimize.h"
 
 #include <stdlib.h>
@@ -80,7 +81,8 @@ void optimization_stop(struct optimization *o)
     o->stopping = true;
 }
 
-/* The first line is "NAME: STRATEGY on TASK, written by ...". */
+/* Keeps the line as the last one. The first line is "NAME: STRATEGY on TASK, written by ...", and
+ * gives the run its name. */
 static void read_line(struct optimization *o, const char *line, size_t n)
 {
     const char *colon = memchr(line, ':', n);

@@ -1,5 +1,5 @@
 /*
- * optimize.h - the optimisations that this server started. Each is a child `hone optimize`.
+ * optimize.h - starts, follows and stops optimisations. Each is a run of a child `hone optimize`.
  *
  * A run's name is its handle. The child prints the name in its first line on stderr, and records
  * everything in the store, so a later server can show a run too. A run ends with the server that
@@ -17,12 +17,12 @@ struct optimization {
     struct child_process child;
     struct str_vec argv;
     struct arena mem;
-    char *name; /* NULL until the child has said it */
-    bool ended, stopping, settled;
-    size_t read;        /* how much of stderr has been read */
-    uint64_t lines;     /* how many lines it said */
-    char last[400];     /* the last of them */
-    double granted_usd; /* its part of the user's cap */
+    char *name;                    /* NULL until the child has printed it */
+    bool ended, stopping, settled; /* settled: ended, and its unspent money was given back */
+    size_t read;                   /* how much of the child's stderr has been read */
+    uint64_t lines;                /* how many lines the child has printed there */
+    char last[400];                /* the last of them */
+    double granted_usd;            /* the run's part of the user's cap */
 };
 
 /* Starts the command line in call->argv. Returns NULL and an error if it does not start. */
@@ -31,11 +31,11 @@ struct optimization *optimization_start(struct call *c, enum host_author author,
 /* Finds a run by its name. Returns NULL if this server started no such run. */
 struct optimization *optimization_find(const struct desk *d, const char *name);
 unsigned optimizations_running(const struct desk *d);
-/* Asks the run to end. It ends a little later. */
+/* Asks the run to end, and does not wait for that. */
 void optimization_stop(struct optimization *o);
-/* Reads what the runs have said. Call it after each step of the loop. */
+/* Reads what the runs have printed. Call it after each step of the loop. */
 void optimizations_read(struct desk *d);
-/* The error of a run that ended before it had a name. */
+/* Sets the error of a run that ended before it had a name. Returns -1. */
 int optimization_error(const struct optimization *o, struct err *err);
 /* Stops all runs, waits a while for their ends, and frees them. */
 void optimizations_end(struct desk *d);

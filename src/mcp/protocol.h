@@ -1,5 +1,5 @@
 /*
- * protocol.h - the revisions of the protocol, and the shape that each gives to answers.
+ * protocol.h - the revisions of MCP that the server knows, and the form of answers in each.
  *
  * There are two eras. Up to 2025-11-25 a client begins with `initialize`, and the server remembers
  * the revision. Since 2026-07-28 there is no handshake: each request names its revision and the
@@ -24,10 +24,10 @@ const struct revision *protocol_choose(const struct message *m, const struct rev
 /* Returns the revision with which the server answers `initialize`. It is the revision `asked`, if
  * the server knows it and it has a handshake. Else it is the newest revision with a handshake. */
 const struct revision *protocol_agree(const char *asked);
-/* The names of all revisions, the newest first. The caller owns the reference. */
+/* Returns the names of all revisions, the newest first. The caller owns the reference. */
 json_t *protocol_versions(void);
 
-/* `_meta.progressToken`: a string or an integer, else NULL. Borrowed. */
+/* Returns `_meta.progressToken`, borrowed; NULL if it is neither a string nor an integer. */
 json_t *protocol_progress_token(const json_t *params);
 
 /* These functions make messages. They take ownership of `result`, `data` and `params`.

@@ -1,3 +1,4 @@
+/* reply.c - builds the results of tools, and keeps long texts. See reply.h. */
 #include "mcp/reply.h"
 
 #include <stdarg.h>

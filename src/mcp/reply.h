@@ -30,7 +30,7 @@ struct reply {
     }
 
 void reply_text(struct reply *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* `what` names the text: "the kernel's source". */
+/* Adds foreign text. `what` says what it is: "the kernel's source". */
 void reply_foreign(struct reply *r, const char *what, const char *text, size_t len);
 void reply_link(struct reply *r, const char *uri, const char *name, const char *mime,
                 const char *description);
@@ -38,7 +38,7 @@ void reply_link(struct reply *r, const char *uri, const char *name, const char *
 void reply_fail(struct reply *r, const struct err *err);
 /* Sets the structured form. Takes ownership. */
 void reply_structured(struct reply *r, json_t *j);
-/* The result of tools/call. Empties r. */
+/* Returns the result of tools/call, and empties r. */
 json_t *reply_finish(struct reply *r);
 void reply_release(struct reply *r);
 
@@ -62,7 +62,7 @@ const char *shelf_put(struct shelf *s, const char *mime, const char *text, size_
 const struct shelf_text *shelf_find(const struct shelf *s, const char *id);
 void shelf_release(struct shelf *s);
 
-/* 32 random hexadecimal digits. */
+/* Writes 32 random hexadecimal digits. */
 void random_word(char out[33]);
 
 #endif

@@ -1,3 +1,4 @@
+/* resource.c - finds and reads the resource that a URI names. */
 #include "mcp/resource.h"
 
 #include <stdio.h>
@@ -78,7 +79,7 @@ none:
     return CALL_FAILED;
 }
 
-/* An author's view of the verdict in {"verdict": ...}. */
+/* Replaces the verdict in {"verdict": ...} by what an author may see of it. */
 static json_t *hide(json_t *candidate)
 {
     struct verdict v;

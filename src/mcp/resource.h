@@ -1,5 +1,5 @@
 /*
- * resource.h - what clients can read: hone://task/NAME, hone://run/RUN,
+ * resource.h - lets clients read resources: hone://task/NAME, hone://run/RUN,
  * hone://run/RUN/candidate/N/source, .../verdict, and hone://result/ID (a long result of a tool).
  *
  * The server handles the reading of a resource like the call of a tool (call.h). But the reply
@@ -13,7 +13,7 @@
 /* call->args is {"uri": ...}. An unknown resource is CALL_FAILED with ERR_USAGE. */
 extern const struct tool resource_reader;
 
-/* The resources that always exist: the built-in tasks. */
+/* Returns the resources that always exist: the built-in tasks. */
 json_t *resource_list(void);
 
 #endif

@@ -1,3 +1,4 @@
+/* secrets.c - see secrets.h. */
 #include "mcp/secrets.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 extern char **environ;
 
-enum { SHORTEST = 8 };
+enum { SHORTEST = 8 }; /* shorter values are not taken for keys */
 
 static bool names_a_secret(const char *name, size_t n)
 {

@@ -1,8 +1,8 @@
 /*
- * secrets.h - removes keys from what the server says.
+ * secrets.h - removes keys from the messages of the server.
  *
- * Children and kernels should never see a key. This is the second line of defence: every message is
- * searched for the keys that the server's user has, and a key that is found becomes asterisks.
+ * Children and kernels should never see a key (host.h). This is the second line of defence: the
+ * server searches every message for the user's keys, and replaces each by asterisks.
  */
 #ifndef MCP_SECRETS_H
 #define MCP_SECRETS_H
@@ -16,6 +16,7 @@ VEC_DECL(secret_vec, char *);
 /* Collects the keys of the providers, and the values of environment variables whose names end in
  * KEY, TOKEN, SECRET or PASSWORD. */
 void secrets_find(struct secret_vec *v);
+/* Replaces the keys in a text by asterisks. */
 void secrets_scrub(const struct secret_vec *v, char *text, size_t len);
 void secrets_release(struct secret_vec *v);
 

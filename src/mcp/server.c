@@ -70,7 +70,7 @@ static void on_writable(struct loop *l, int fd, short revents, void *ctx)
     s->written = 0;
 }
 
-/* Takes ownership. */
+/* Appends the message to the output, as one line. Takes ownership of it. */
 static void send_message(struct server *s, json_t *m)
 {
     if (!m)
@@ -322,7 +322,7 @@ static void on_ping(const struct request *r)
     result_of(r, json_object());
 }
 
-/* Lists fit one page, so no cursor is valid. */
+/* Refuses a request with a cursor: all lists fit one page, so no cursor is valid. */
 static bool has_cursor(const struct request *r)
 {
     if (!json_object_get(r->message->params, "cursor"))
@@ -357,7 +357,7 @@ static void on_list_templates(const struct request *r)
         list(r, "resourceTemplates", json_incref(templates));
 }
 
-/* A call that never ends by itself. */
+/* Starts a call that ends only when the client cancels it or the server ends. */
 static enum call_step listen_start(struct call *c, struct err *err)
 {
     (void)c;
@@ -435,8 +435,8 @@ static void on_read_resource(const struct request *r)
         c->is_resource = true;
 }
 
-/* A client may listen to changes of lists. These lists never change, so the server agrees to no
- * kind of notification, and the stream stays silent until the client cancels it. */
+/* Answers a client that wants to listen to changes of lists. The lists never change, so the server
+ * agrees to no kind of notification, and the stream stays silent until the client cancels it. */
 static void on_listen(const struct request *r)
 {
     struct server *s = r->server;
@@ -498,8 +498,8 @@ static void on_request(struct server *s, const struct message *m)
     send_error(s, m->id, RPC_NO_METHOD, err.msg, NULL);
 }
 
-/* Cancelling a request that is unknown or done does nothing. An optimisation that the request
- * started before it was cancelled stops too, because the client never learns its name. */
+/* Cancels a request, unless it is unknown or done. If the request has started an optimisation,
+ * stops the optimisation too, because the client never learns its name. */
 static void on_cancelled(struct server *s, const struct message *m)
 {
     const json_t *id = json_object_get(m->params, "requestId");
@@ -568,7 +568,7 @@ static void on_readable(struct loop *l, int fd, short revents, void *ctx)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* How long the loop may sleep: until a wait ends or progress is due. */
+/* Returns how long the loop may sleep: until a wait ends or progress is due. */
 static uint64_t sleep_ns(const struct server *s)
 {
     uint64_t now = now_ns(), sleep = LOOP_FOREVER;

@@ -1,5 +1,5 @@
 /*
- * tool_kernel.c - compile_kernel, emulate_kernel, evaluate_kernel and profile_kernel.
+ * tool_kernel.c - the tools compile_kernel, emulate_kernel, evaluate_kernel and profile_kernel.
  */
 #include "base/util.h"
 #include "mcp/author_view.h"
@@ -27,7 +27,7 @@ static enum call_step compile_start(struct call *c, struct err *err)
     return CALL_CHILD;
 }
 
-/* The compiler's messages for people: "line 12: error: ..." */
+/* Appends the compiler's messages for people: "line 12: error: ..." */
 static void say_diagnostics(const json_t *list, struct strbuf *out)
 {
     size_t i;

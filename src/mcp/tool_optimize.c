@@ -1,5 +1,5 @@
 /*
- * tool_optimize.c - start_optimization, poll_optimization and stop_optimization.
+ * tool_optimize.c - the tools start_optimization, poll_optimization and stop_optimization.
  */
 #include <string.h>
 
@@ -69,7 +69,7 @@ static int command_line(struct call *c, const char *author, double usd, struct e
         (from && workdir_kind(&c->desk->host.dir, from, &kind, err) < 0))
         return -1;
     if (kind != WORKDIR_FILE)
-        return err_set(err, ERR_INPUT, "'%.200s' is not a file", from);
+        return err_set(err, ERR_INPUT, "`from` must be a file, and '%.200s' is not one", from);
     call_word(c, "optimize");
     call_word(c, "--json");
     call_option(c, "author", author);
@@ -155,8 +155,9 @@ static enum call_step poll_start(struct call *c, struct err *err)
     return ask_store(c, run);
 }
 
-/* The store says "running" until the run's process writes another state. A process that was killed
- * never does. So if this server saw the process end, the state is "stopped". */
+/* Returns the state of a run. The store says "running" until the run's process writes another
+ * state. A process that was killed never does. So if this server saw the process end, the state is
+ * "stopped". */
 static const char *true_state(const struct call *c, const json_t *summary)
 {
     const char *state = json_string_value(json_object_get(summary, "state"));

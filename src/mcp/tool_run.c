@@ -1,5 +1,5 @@
 /*
- * tool_run.c - list_runs, show_run, show_candidate and export_kernel.
+ * tool_run.c - the tools list_runs, show_run, show_candidate and export_kernel.
  */
 #include <string.h>
 
@@ -56,7 +56,7 @@ static enum call_step list_finish(struct call *c, struct err *err)
 
 const struct tool tool_list_runs = {"list_runs", list_start, list_finish};
 
-/* A longer list of candidates is cut to the newest ones; the resource has all. */
+/* show_run shows at most this many candidates, the newest; the run's resource has all. */
 enum { MAX_NODES = 200 };
 
 /* ---- show_run -------------------------------------------------------------------------------- */
@@ -110,7 +110,8 @@ static enum call_step candidate_start(struct call *c, struct err *err)
     return CALL_CHILD;
 }
 
-/* `hone show --json RUN CANDIDATE` prints {"run", "candidate", "source", "verdict"}. */
+/* Reads the output of `hone show --json RUN CANDIDATE`: {"run", "candidate", "source",
+ * "verdict"}. */
 static enum call_step candidate_finish(struct call *c, struct err *err)
 {
     struct verdict v;

@@ -1,5 +1,5 @@
 /*
- * tool_task.c - list_tasks, show_task, check_task and import_task.
+ * tool_task.c - the tools list_tasks, show_task, check_task and import_task.
  */
 #include <string.h>
 

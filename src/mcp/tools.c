@@ -1,3 +1,4 @@
+/* tools.c - the table of all tools. */
 #include "mcp/tools.h"
 
 #include "base/util.h"

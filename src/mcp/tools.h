@@ -1,5 +1,5 @@
 /*
- * tools.h - the code of every tool. schema/mcp.json describes them to clients; t/unit/mcp.c checks
+ * tools.h - the table of all tools. schema/mcp.json describes them to clients; t/unit/mcp.c checks
  * that both name the same tools.
  *
  * To add a tool: describe it in schema/mcp.json, write its functions in a tool_*.c, declare its

@@ -1,3 +1,4 @@
+/* workdir.c - opens files of the server's directory with openat2. See workdir.h. */
 #include "mcp/workdir.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ static int check_text(const char *path, struct err *err)
 {
     size_t n = strlen(path);
     if (!n || n > MAX_PATH_BYTES)
-        return err_set(err, ERR_INPUT, "a path has 1 to %d bytes, not %zu", MAX_PATH_BYTES, n);
+        return err_set(err, ERR_INPUT, "a path must have 1 to %d bytes, not %zu", MAX_PATH_BYTES,
+                       n);
     for (const char *p = path; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             return err_set(err, ERR_INPUT, "a path must not hold control characters");
@@ -84,7 +86,7 @@ int workdir_kind(const struct workdir *w, const char *path, enum workdir_kind *o
     if (rc < 0)
         return err_errno(err, "'%s'", path);
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return err_set(err, ERR_INPUT, "'%s' is neither a file nor a folder", path);
+        return err_set(err, ERR_INPUT, "'%s' must be a file or a folder", path);
     *out = S_ISDIR(st.st_mode) ? WORKDIR_DIR : WORKDIR_FILE;
     return 0;
 }
@@ -101,7 +103,7 @@ static int read_all(int fd, const char *path, size_t max, struct strbuf *out, st
             return err_errno(err, "'%s'", path);
         total += (size_t)n;
         if (total > max)
-            return err_set(err, ERR_INPUT, "'%s' has more than %zu bytes", path, max);
+            return err_set(err, ERR_INPUT, "'%s' must have at most %zu bytes", path, max);
         strbuf_add(out, buf, (size_t)n);
     }
     return 0;
@@ -117,19 +119,19 @@ int workdir_read(const struct workdir *w, const char *path, size_t max, struct s
     if (fstat(fd, &st) < 0)
         err_errno(err, "'%s'", path);
     else if (!S_ISREG(st.st_mode))
-        err_set(err, ERR_INPUT, "'%s' is not a regular file", path);
+        err_set(err, ERR_INPUT, "'%s' must be a regular file", path);
     else
         rc = read_all(fd, path, max, out, err);
     close(fd);
     return rc;
 }
 
-/* Checks that the last part of a path is a name. */
+/* Checks that the last part of a path is a name, not "", "." or "..". */
 static int check_name(const char *path, size_t dir_len, struct err *err)
 {
     const char *name = path + dir_len;
     if (!*name || str_eq(name, ".") || str_eq(name, ".."))
-        return err_set(err, ERR_INPUT, "'%s' does not end in a name", path);
+        return err_set(err, ERR_INPUT, "'%s' must end in a name", path);
     return 0;
 }
 
@@ -148,6 +150,6 @@ int workdir_check_new(const struct workdir *w, const char *path, struct err *err
     int rc = fstatat(fd, path + dir_len, &st, AT_SYMLINK_NOFOLLOW);
     close(fd);
     if (rc == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return err_set(err, ERR_INPUT, "'%s' exists and is neither a file nor a folder", path);
+        return err_set(err, ERR_INPUT, "'%s' exists, so it must be a file or a folder", path);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
  * case.c - fills the parts of a case that depend only on the task and the shape, not on the
- * program: buffers, oracle, flops and bytes.
+ * program: buffers, the oracle (the compiled reference), flops and bytes.
  */
 #include <math.h>
 
@@ -14,8 +14,9 @@ static double unit_roundoff(const struct task *t)
     return ldexp(1, -1 - dtype_mantissa_bits(t->compute));
 }
 
-/* The dimensions along which a kernel may skip the last element without an obvious error. They are
- * the innermost one and those whose axes no output has, because the task reduces them. */
+/* Returns the dimensions of x along which a kernel may skip the last element without an obvious
+ * error, as a mask. They are the innermost one and those whose axes no output has, because the task
+ * reduces them. */
 static uint32_t edge_dims(const struct task *t, const struct task_tensor *x)
 {
     uint32_t mask = x->rank ? 1u << (x->rank - 1) : 0;

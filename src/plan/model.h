@@ -90,9 +90,9 @@ struct plan {
      * right place. */
     char *text;
     size_t len;
-    const json_t *doc; /* valid while parsing */
-    /* The names that expressions may use: the task's, then the file's settings with their values.
-     */
+    const json_t *doc; /* the plan's JSON; valid while parsing */
+    /* The names that expressions may use: the task's axes and integer scalars, then the file's
+     * settings, whose values are in setting_values. */
     const char **names;
     size_t nnames;
     int64_t *setting_values;
@@ -107,25 +107,26 @@ struct plan {
 
 #define PLAN_FILE "kernel.cu" /* the name of a candidate in places of problems */
 
-/* In parse_tensormap.c: parses "tensormaps" into p->maps. Does nothing if the plan has no task. */
+/* parse_tensormap.c: parses "tensormaps" into p->maps. Does nothing if the plan has no task. */
 void plan_parse_maps(struct plan *p, const struct json_node *root);
-/* In parse.c: parses an integer expression into *out. Returns false after it reported a problem. If
- * the plan has no task, it returns true and leaves *out alone. */
+/* parse.c: parses an integer expression into *out. Returns false after it reported a problem. If
+ * the plan has no task, returns true and leaves *out alone. */
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out);
 
-/* In resolve_tensormap.c: resolves map `m` for the shape into *out. `buffer_index` is the index of
+/* resolve_tensormap.c: resolves map `m` for the shape into *out. `buffer_index` is the index of
  * `buffer`, the memory that the map describes. */
 int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
                      const struct job_buffer *buffer, uint32_t buffer_index,
                      struct job_tensormap *out, struct err *err);
-/* A number as text for an error message. For a held-out shape the text is "out of bounds". */
+/* resolve.c: writes a number as text for an error message. For a held-out shape, whose numbers are
+ * secret, the text is "out of bounds". */
 struct shown {
     char text[24];
 };
 struct shown plan_shown(const struct shape *s, int64_t v);
 #define SHOWN(s, v) (plan_shown((s), (int64_t)(v)).text)
 
-/* Evaluates an expression that may contain alignof. */
+/* resolve.c: evaluates an expression that may contain alignof. */
 int plan_eval(const struct shape *s, const struct expr *e, int64_t *out, struct err *err);
 
 #endif

@@ -33,7 +33,7 @@ static size_t skip_quoted(const char *s, size_t n, size_t i)
     return MIN(i + 1, n);
 }
 
-/* The offset of the first comment, or n. */
+/* Returns the offset of the first comment, or n if there is none. */
 static size_t first_comment(const char *s, size_t n)
 {
     for (size_t i = 0; i + 1 < n;) {
@@ -143,7 +143,8 @@ static bool lookup(const struct plan *p, const char *name, struct plan_arg *arg)
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-/* Expressions may name the task's axes and integer scalars, and the settings of the file. */
+/* Collects the names that expressions may use: the task's axes and integer scalars, and the
+ * settings of the file. */
 static void collect_names(struct plan *p, const char *source, size_t len)
 {
     struct source_setting s[SETTING_MAX];
@@ -401,8 +402,8 @@ static void parse_copy(struct plan *p, const struct json_node *n)
 
 static const char word_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
 
-/* Whether the name is a C++ name with template arguments or namespaces: scale<float, 4>, a::b<-1>.
- * Its characters cannot end the expression in which the trailer puts it. */
+/* Returns whether the name is a C++ name with template arguments or namespaces: scale<float, 4>,
+ * a::b<-1>. Its characters cannot end the expression in which the trailer puts it. */
 static bool is_cpp_name(const char *s)
 {
     size_t n = strlen(s);
@@ -540,8 +541,8 @@ static void check_outputs(const struct plan *p, const struct json_node *root)
             json_node_bad(&n, "no launch gets the output \"%s\"", p->task->tensors.items[i].name);
 }
 
-/* A constant whose list of values cannot be read is not known to the plan. This is the first
- * problem, because it causes others. */
+/* If the list of values of a constant cannot be read, the plan does not know the constant's name.
+ * Reports this as the first problem, because it causes others. */
 static void tell_broken_setting(const char *source, size_t len, struct problem_vec *problems)
 {
     char name[SETTING_MAX_NAME];

@@ -5,9 +5,9 @@
  *     plan_check_signature(p, sigs, &problems);         when the candidate is compiled
  *     plan_resolve(p, sigs, &shape, &c, &program, &arena, err);   per workload, for job.bin
  *
- * plan_parse reports ALL problems with line and column in the candidate's file. docs/plan.md
- * describes the language. If a plan cannot be resolved, the candidate gets the verdict
- * `plan_error`.
+ * plan_parse() does not stop at the first problem, and gives each problem its line and column in
+ * the candidate's file. docs/plan.md describes the language. If a plan cannot be resolved, the
+ * candidate gets the verdict `plan_error`.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -35,15 +35,16 @@ int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems);
 
 /* Fills the parts of a case that depend only on the task and the shape, not on the program: the
- * tensors' buffers (in task order, with room for JOB_MAX_BUFFERS), the oracle's phases, axes and
- * scalars, flops and bytes. The caller sets name, programs, calls and timing. */
+ * tensors' buffers (in task order, with room for JOB_MAX_BUFFERS), the phases of the oracle (the
+ * functions of the compiled reference), axes and scalars, flops and bytes. The caller sets name,
+ * programs, calls and timing. */
 int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
 
-/* Resolves this plan to a program of case `c`. It calls plan_fill_case() if the case has no buffers
- * yet. It leaves out launches whose `when` is 0. It appends to the case's buffers each workspace
- * that one of the other launches uses. The kernel's signature decides the size of an argument that
- * is a number. An error names the launch, the argument and the expected value. It does not name the
- * axes of a held-out shape. */
+/* Resolves this plan to a program of case `c`. Calls plan_fill_case() if the case has no buffers
+ * yet. Leaves out launches whose `when` is 0, and appends to the case's buffers each workspace that
+ * one of the other launches uses. The kernel's signature decides the size of an argument that is a
+ * number. An error names the launch, the argument and the expected value, but not the axes of a
+ * held-out shape. */
 int plan_resolve(const struct plan *p, const struct sig_vec *sigs, const struct shape *shape,
                  struct job_case *c, struct job_program *out, struct arena *a, struct err *err);
 

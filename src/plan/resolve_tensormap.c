@@ -70,7 +70,7 @@ static int resolve_strides(const struct plan_map *m, const struct shape *s,
     return 0;
 }
 
-/* The last byte that the map can reach must be inside the buffer. */
+/* Checks that the last byte that the map can reach is inside the buffer. */
 static int check_extent(const struct plan_map *m, const struct shape *s, const struct job_buffer *b,
                         const struct job_tensormap *t, struct err *err)
 {

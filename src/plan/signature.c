@@ -194,7 +194,7 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
 }
 
-/* False if every launch passes the output as a pointer to const. */
+/* Returns false if every launch passes the output as a pointer to const. */
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {

@@ -1,3 +1,4 @@
+/* fold.c - see fold.h. */
 #include "prompt/fold.h"
 
 #include <ctype.h>

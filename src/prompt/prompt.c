@@ -1,3 +1,4 @@
+/* prompt.c - finds templates and fills their slots. See prompt.h. */
 #include "prompt/prompt.h"
 
 #include <stdlib.h>
@@ -45,7 +46,7 @@ char *prompt_file(const char *name, struct err *err)
 {
     char path[128];
     if (!safe_name(name)) {
-        err_set(err, ERR_INPUT, "'%s' is not the name of a prompt", name);
+        err_set(err, ERR_INPUT, "'%s' cannot be the name of a prompt", name);
         return NULL;
     }
     char *given = override_path(name);

@@ -1,6 +1,6 @@
 /*
- * prompt.h - makes prompts from template files. It checks that every slot is filled, and counts the
- * tokens of each slot.
+ * prompt.h - makes prompts from template files, by filling the slots of the template. Checks that
+ * every slot is filled, and counts the tokens of each slot.
  *
  *     struct prompt p;
  *     const struct prompt_slot slots[] = {{"task", text, 3000}, {"feedback", fb, 2000}};
@@ -12,7 +12,8 @@
  *     {{slot}}                  is replaced by the slot's text
  *     {{>part}}                 includes prompts/part.md
  *     {{#slot}} ... {{/slot}}   stays only if the slot is not empty
- *     <!-- turn -->             on a line of its own: the end of the stable part
+ *     <!-- turn -->             on a line of its own, ends the stable part: the beginning of the
+ *                               prompt that stays the same from call to call
  * Other one-line comments are for readers and are dropped. A slot without a value is an error, and
  * so is a value without a slot. So no author gets a half-filled prompt. Files in the directory
  * $HONE_PROMPTS replace the built-in ones.

@@ -3,7 +3,7 @@
  *
  * Invariants. No author is ever told:
  *  1. a held-out shape, or anything measured at one, except that the candidate failed there;
- *  2. the oracle's source;
+ *  2. the source of the task's reference;
  *  3. a counter or a bottleneck while `profile` is false.
  * Authors learn about tasks and verdicts only from these functions, so only these functions must
  * keep the invariants.
@@ -18,8 +18,8 @@
 #include "task/task.h"
 #include "verdict/verdict.h"
 
-/* With `timed_only`, leaves out what matters only for the results: the ranges of the inputs, how
- * the tolerance is applied, and the shapes that are checked and not timed. */
+/* Appends the task in words. With `timed_only`, leaves out what a fast kernel does not need: the
+ * ranges of the inputs, how the tolerance is applied, and the shapes that are only checked. */
 void say_task(const struct task *t, bool timed_only, struct strbuf *out);
 json_t *say_task_json(const struct task *t);
 
@@ -27,20 +27,20 @@ struct say_verdict {
     bool profile;                     /* whether the author may learn counters and the bottleneck */
     const struct verdict *best;       /* v's time is compared with best's time; NULL = none */
     const struct verdict *parent;     /* v's time is compared with parent's too; NULL = none */
-    const struct verdict *with_torch; /* the verdict that holds PyTorch's times; NULL = none */
-    uint64_t with_torch_index;
+    const struct verdict *with_torch; /* the verdict that has PyTorch's times; NULL = none */
+    uint64_t with_torch_index;        /* the number of its candidate */
 };
 
 /* Appends the whole verdict: the failure and its place, or the times and the bottleneck. */
 void say_verdict(const struct verdict *v, const struct say_verdict *o, struct strbuf *out);
 /* Appends "pass, 12.3 us, 1.42x naive, 71% of the roofline" or "mismatch: ...". */
 void say_verdict_short(const struct verdict *v, struct strbuf *out);
-/* "12.3 us" */
+/* Appends a time such as "12.3 us". */
 void say_time(double ns, struct strbuf *out);
 json_t *say_verdict_json(const struct verdict *v, const struct say_verdict *o);
 
-/* The candidate's percentage of the roofline: the geometric mean over the timed shapes. *lowest
- * (may be NULL) gets the percentage of the worst shape. 0 = unknown. */
+/* Returns the candidate's percentage of the roofline: the geometric mean over the timed shapes; 0 =
+ * unknown. *lowest (may be NULL) gets the percentage of the worst shape. */
 double verdict_roofline(const struct verdict *v, double *lowest);
 
 #endif

@@ -1,3 +1,4 @@
+/* say_task.c - describes a task to authors. See say.h. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static void say_special(const struct task_tensor *x, struct strbuf *out)
     strbuf_adds(out, any ? " in some places" : "");
 }
 
-/* The largest or the least value of a parameter over the workloads. */
+/* Returns the largest or the least value of a parameter over the workloads. */
 static double extreme(const struct task_choice *pick, double value, bool largest)
 {
     for (uint32_t i = 0; i < pick->n; i++)
@@ -112,8 +113,9 @@ static void say_tensor(const struct task_tensor *x, bool timed_only, struct strb
 /* A longer graph is folded, and one with more JSON than this is not read at all. */
 enum { MAX_GRAPH_TOKENS = 1500, MAX_GRAPH_JSON = 1 << 20 };
 
-/* Adds a line of a printed graph. An input has no " = ": the list of tensors has it. The type of a
- * value is left out unless the type alone says what the operation does. */
+/* Adds a line of a printed graph. Leaves out lines of inputs (they have no " = "), because the list
+ * of tensors has the inputs. Leaves out the type of a value, unless the type alone says what the
+ * operation does. */
 static void add_graph_line(const char *p, size_t n, struct strbuf *out)
 {
     const char *is = memmem(p, n, " = ", 3),
@@ -169,7 +171,7 @@ static void say_addresses(const struct task *t, const struct task_workload *w, s
     strbuf_adds(out, out->len > from ? "]" : "");
 }
 
-/* "(R, C)", the axes that vary. */
+/* Adds the axes that vary: "(R, C)". */
 static void say_axes(const struct task *t, struct strbuf *out)
 {
     bool any = false;
@@ -181,7 +183,7 @@ static void say_axes(const struct task *t, struct strbuf *out)
     strbuf_adds(out, any ? ")" : "()");
 }
 
-/* "(4096, 1024)", the values of the axes that vary. */
+/* Adds the values of the axes that vary: "(4096, 1024)". */
 static void say_sizes(const struct task *t, const struct task_workload *w, struct strbuf *out)
 {
     bool any = false;

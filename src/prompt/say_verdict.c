@@ -1,3 +1,4 @@
+/* say_verdict.c - describes a verdict to authors. See say.h. */
 #include <math.h>
 #include <string.h>
 
@@ -105,7 +106,8 @@ static bool has_number(const char *s)
     return false;
 }
 
-/* Shapes whose failures are told in full. The author gets only the names of further ones. */
+/* The failures at this many shapes are told in full. The author gets only the names of further
+ * shapes. */
 enum { FAILURES_TOLD = 3 };
 
 static void say_workload(const struct verdict_workload *w, struct strbuf *out)
@@ -113,7 +115,8 @@ static void say_workload(const struct verdict_workload *w, struct strbuf *out)
     strbuf_addf(out, "%s%s%s", w->name, *w->shape ? " " : "", w->shape);
 }
 
-/* Whether the failure at `w` is told in full: it is one of the first few, and its note is new. */
+/* Returns whether the failure at `w` is told in full: it is one of the first few, and its note is
+ * new. */
 static bool told_in_full(const struct verdict *v, const struct verdict_workload *w)
 {
     unsigned before = 0;
@@ -174,7 +177,7 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
     say_hidden_failures(v, out);
 }
 
-/* Whether two findings are the same fault, maybe at different lines and workloads. */
+/* Returns whether two findings are the same fault, maybe at different lines and workloads. */
 static bool same_fault(const struct verdict_finding *a, const struct verdict_finding *b)
 {
     bool hidden = verdict_hidden(a->role);
@@ -183,7 +186,7 @@ static bool same_fault(const struct verdict_finding *a, const struct verdict_fin
     return hidden ? a->line == b->line : str_eq(a->text, b->text);
 }
 
-/* Whether an earlier finding is the same fault. `by_line`: at the same line. */
+/* Returns whether an earlier finding is the same fault. `by_line`: at the same line. */
 static bool told_before(const struct verdict *v, const struct verdict_finding *f, bool by_line)
 {
     for (const struct verdict_finding *e = v->findings.items; e < f; e++)
@@ -256,8 +259,8 @@ static void say_findings(const struct verdict *v, struct strbuf *out)
     }
 }
 
-/* Whether the findings and the workloads that failed say everything that the verdict's summary
- * and detail say. */
+/* Returns whether the findings and the workloads that failed say everything that the verdict's
+ * summary and detail say. */
 static bool told_by_findings(const struct verdict *v)
 {
     if (v->findings.n)
@@ -329,7 +332,8 @@ static void say_times(const struct verdict *v, const struct say_verdict *o, stru
     }
 }
 
-/* The two times were measured in different jobs, so we give both and no ratio. */
+/* Compares v's time with the time of verdict `o`. The two times come from different jobs, so we
+ * give both and no ratio. */
 static void say_against(const struct verdict *v, const struct verdict *o, const char *name,
                         struct strbuf *out)
 {
@@ -363,8 +367,8 @@ static bool is_superseded(const struct verdict *v, const struct verdict_counter 
     return false;
 }
 
-/* The timed shape at which the kernel is furthest from the roofline, among those with counters;
- * NULL if no timed shape has any. */
+/* Returns the timed shape at which the kernel is furthest from the roofline, among those with
+ * counters; NULL if no timed shape has any. */
 static const struct verdict_time *counted_shape(const struct verdict *v)
 {
     const struct verdict_time *worst = NULL;
@@ -388,7 +392,7 @@ static const struct verdict_counter *find_counter(const struct verdict *v, const
     return NULL;
 }
 
-/* The kernel that takes most of the time at the workload. */
+/* Returns the kernel that takes most of the time at the workload. */
 static const char *slowest_kernel(const struct verdict *v, const char *workload)
 {
     const struct verdict_counter *most = NULL;

@@ -1,5 +1,5 @@
-/* against_baselines.c - compares the best kernel with its baselines, using the verdict that holds
- * PyTorch's times. */
+/* against_baselines.c - compares the best kernel with its baselines: finds the verdict that has
+ * PyTorch's times, and writes it as text, Markdown or JSON. */
 #include <string.h>
 
 #include "base/log.h"
@@ -13,8 +13,8 @@ static bool is_kernel(const struct verdict_time *t)
     return str_eq(t->who, "candidate");
 }
 
-/* Returns false if another version of Hone wrote the verdict and this one cannot read it. The rest
- * of the run can still be shown. */
+/* Reads a verdict of the store. Returns false if this Hone cannot read it, for example because
+ * another version wrote it. The rest of the run can still be shown. */
 static bool load_verdict(struct store *s, const char *json_sha, struct verdict *out)
 {
     struct strbuf sb = STRBUF_INIT(16u << 20);
@@ -44,8 +44,8 @@ static void add_unconfirmed(struct run_summary *m, struct store *s, const struct
         (struct unconfirmed){&m->nodes.items[r->index - STORE_CONFIRM], r->kind, summary};
 }
 
-/* Uses the verdict `r` for the comparison if PyTorch is one of its baselines, and if no earlier
- * verdict is used already. */
+/* Uses the verdict `r` for the comparison if PyTorch is one of its baselines, unless an earlier
+ * call of take() found a verdict. */
 static void take(struct run_summary *m, struct store *s, const struct verdict_rec *r)
 {
     if (m->has_with_torch || !load_verdict(s, r->json_sha, &m->with_torch))
@@ -138,7 +138,7 @@ void against_baselines_print(const struct run_summary *m, struct strbuf *out)
             strbuf_addf(out, "      %-14s %s: %.300s\n", b->who, b->state, b->text);
 }
 
-/* The times of `who` at a workload, or NULL. */
+/* Returns the time of `who` at a workload, or NULL if there is none. */
 static const struct verdict_time *row_of(const struct verdict *v, const char *workload,
                                          const char *who)
 {
@@ -148,7 +148,7 @@ static const struct verdict_time *row_of(const struct verdict *v, const char *wo
     return NULL;
 }
 
-/* True if t is the first time of a baseline in the verdict. The table has one column for each
+/* True if t is the first time of its baseline in the verdict. Then the table gets a column for this
  * baseline. */
 static bool is_column(const struct verdict *v, const struct verdict_time *t)
 {

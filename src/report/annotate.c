@@ -1,3 +1,4 @@
+/* annotate.c - prints counters of kernels and of source lines. See annotate.h. */
 #include "report/annotate.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 
 #include "base/util.h"
 
-/* 1234567 -> "1.23M". */
+/* Writes a number with a unit prefix: 1234567 becomes "1.23M". */
 static void short_number(char out[16], double v)
 {
     static const char units[] = " kMGTP";

@@ -1,3 +1,4 @@
+/* compare_text.c - writes the comparison of two kernels as text or JSON. See compare_text.h. */
 #include "report/compare_text.h"
 
 #include <math.h>
@@ -24,7 +25,8 @@ static const struct verdict_baseline *baseline_of(const struct compare_side *s)
     return NULL;
 }
 
-/* A baseline has a state in place of a kind: "right" is what "pass" is for a candidate. */
+/* Returns the kind of the side's verdict. A baseline has a state instead; we show the state "right"
+ * as "pass". */
 static const char *kind_of(const struct compare_side *s)
 {
     const struct verdict_baseline *x = is_baseline(s) ? baseline_of(s) : NULL;
@@ -44,8 +46,8 @@ bool compare_side_passes(const struct compare_side *s)
     return str_eq(kind_of(s), "pass");
 }
 
-/* The side's time at a workload; NULL if it has none. Workloads of two tasks, or of two versions of
- * one task, are the same only if their shapes are. */
+/* Returns the side's time at the workload and shape of `like`; NULL if it has none. We compare the
+ * shapes too, because the two sides may come from two tasks, or from two versions of one task. */
 static const struct verdict_time *time_at(const struct compare_side *s,
                                           const struct verdict_time *like)
 {
@@ -56,7 +58,8 @@ static const struct verdict_time *time_at(const struct compare_side *s,
     return NULL;
 }
 
-/* The geometric mean over the shapes that both sides have; 0 if there is none. */
+/* Returns the geometric mean of the side's times over the shapes that both sides have; 0 if there
+ * are none. */
 static double mean_time(const struct compare_side *s, const struct compare_side *other)
 {
     double sum = 0;
@@ -101,7 +104,8 @@ static void add_time(const struct verdict_time *t, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% roofline", t->roofline_pct);
 }
 
-/* `r` is B's time / A's time, with its interval if hi > lo. */
+/* Adds the factor between the times in words. `r` is B's time / A's time; lo and hi are its
+ * interval if hi > lo. */
 static void add_factor(double r, double lo, double hi, struct strbuf *out)
 {
     bool faster = r >= 1;

@@ -9,17 +9,18 @@
 #include "base/strbuf.h"
 #include "verdict/verdict.h"
 
-/* One of the two kernels. If `who` is not "candidate", the kernel is that baseline of `verdict`:
- * then both kernels ran in one job, and the verdict has their ratio. */
+/* One of the two kernels: the candidate of `verdict`, or the baseline of `verdict` that `who`
+ * names. If both sides have the same verdict, the kernels ran in one job, and the verdict has their
+ * ratio. */
 struct compare_side {
     const char *name; /* "softmax-refine-3f2a:4", "fast.cu" */
     const struct verdict *verdict;
-    const char *who;
+    const char *who; /* "candidate", or a baseline's name */
 };
 
 void compare_text(const struct compare_side *a, const struct compare_side *b, struct strbuf *out);
 json_t *compare_json(const struct compare_side *a, const struct compare_side *b);
-/* Whether the kernel passes. */
+/* Returns whether the kernel passes: a candidate with the kind pass, a baseline that is right. */
 bool compare_side_passes(const struct compare_side *s);
 
 #endif

@@ -1,3 +1,4 @@
+/* page.c - writes report.md and best.cu. See page.h. */
 #include "report/page.h"
 
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 #include "source/dialect.h"
 #include "sys/file.h"
 
-/* Adds an author's words as one line of plain text, in which nothing can make columns, tags or
- * code. */
+/* Adds an author's words as one line of plain text. Replaces the characters that Markdown would
+ * read as columns, tags or code. */
 static void cell(const char *t, struct strbuf *out)
 {
     for (; *t; t++) {

@@ -8,11 +8,12 @@
 #include "base/strbuf.h"
 #include "report/run_summary.h"
 
-/* Makes DIR if necessary. Writes DIR/report.md, DIR/time.svg and, if a kernel passes,
- * DIR/best.cu. */
+/* Creates the directory `dir` if necessary. Writes report.md, time.svg and, if a kernel passes,
+ * best.cu into it. */
 int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err);
-/* Appends an SVG plot: the time of each candidate that passes, and the best so far as a line. The
- * time axis is logarithmic if the times differ much. */
+/* plot.c: appends an SVG plot, with a dot for each candidate and a line for the best time so far.
+ * Candidates without a time are below the axis. The time axis is logarithmic if the longest time is
+ * more than 6 times the shortest. */
 void report_plot(const struct run_summary *m, struct strbuf *out);
 
 #endif

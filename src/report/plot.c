@@ -1,3 +1,4 @@
+/* plot.c - draws the time of each candidate of a run as SVG. */
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* run_summary.c - loads and prints the numbers of a run. See run_summary.h. */
 #include "report/run_summary.h"
 
 #include <ctype.h>
@@ -19,8 +20,8 @@ static bool is_repair(const struct node_rec *n)
     return str_eq(n->role, "repair") || str_eq(n->role, "debug");
 }
 
-/* The position of the candidate with this number in `nodes`, which is sorted by number; nodes.n if
- * there is none. */
+/* Returns the position in `nodes` of the candidate with this number; nodes.n if there is none.
+ * `nodes` is sorted by number. */
 static size_t position(const struct run_summary *m, int64_t index)
 {
     size_t lo = 0, hi = m->nodes.n;
@@ -45,7 +46,7 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
     if (at < m->nodes.n)
         return &m->nodes.items[at];
     if (end && (end == which || *end))
-        err_set(err, ERR_USAGE, "'%s' is not a candidate: write a number, or best", which);
+        err_set(err, ERR_USAGE, "a candidate must be a number, or best, and not '%s'", which);
     else
         err_set(err, ERR_INPUT, "run %s has no candidate '%s' (it has %u, of which %u pass)",
                 m->run.name, which, m->judged, m->passes);

@@ -1,6 +1,6 @@
 /*
- * run_summary.h - the numbers of one run, computed only from the store. The end of `hone optimize`,
- * `hone show`, the report and comparisons of strategies use them.
+ * run_summary.h - computes the numbers of one run from the store. `hone optimize` prints them at
+ * its end; `hone show`, the report and comparisons of strategies use them too.
  */
 #ifndef REPORT_RUN_SUMMARY_H
 #define REPORT_RUN_SUMMARY_H
@@ -12,6 +12,7 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
+/* What the moves of one kind achieved in this run. */
 struct move_gain {
     char kind[24];
     unsigned tried, gained, failed;
@@ -32,9 +33,14 @@ struct run_summary {
     struct idea_rec_vec ideas;
     struct call_rec_vec calls;
     struct event_rec_vec events;
-    unsigned judged, passes, failures, failures_entered, failures_repaired, regressions, refused;
-    unsigned drift;
-    bool estimated, usd_unknown;
+    unsigned judged, passes, failures; /* candidates: all, those that pass, those that do not */
+    /* failures that are not repairs themselves; how many of these a chain of repairs made pass */
+    unsigned failures_entered, failures_repaired;
+    unsigned regressions; /* candidates that pass but are no improvement */
+    unsigned refused;     /* the failures whose kind is no_code or rejected */
+    unsigned drift;       /* prompts that differ from the recording's */
+    bool estimated;       /* some token counts are estimates */
+    bool usd_unknown;     /* some calls have no known price */
     double usd;
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL = none */
@@ -43,7 +49,7 @@ struct run_summary {
     unsigned timed_shapes;
     /* The baseline of the best kernel's speed-up; "" = unknown. */
     const char *speedup_over;
-    /* The best kernel's baselines that are wrong or failed. */
+    /* The baselines in the best kernel's verdict that are wrong or failed. */
     VEC(struct verdict_baseline) no_ratio;
     VEC(struct move_gain) moves;
     VEC(struct unconfirmed) unconfirmed;
@@ -52,21 +58,24 @@ struct run_summary {
     struct verdict with_torch;
 };
 
-/* `which` is as for store_run_find(). After an error there is nothing to release. */
+/* Loads the run that `which` names, as for store_run_find(). After an error there is nothing to
+ * release. */
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
 void run_summary_release(struct run_summary *m);
 /* Finds a candidate by its number, or "best"; NULL and an error if there is none. The numbers of a
  * run that was killed may have gaps until it is resumed. */
 const struct node_rec *run_summary_candidate(const struct run_summary *m, const char *which,
                                              struct err *err);
-/* Reads the verdict of a candidate, or of its confirmation. Returns 1, 0 if it has none, or -1. */
+/* Reads the verdict of a candidate, or of its confirmation. Returns 1 if there is one, 0 if there
+ * is none, -1 on an error. */
 int run_summary_verdict(const struct run_summary *m, struct store *s, const struct node_rec *n,
                         bool confirmation, struct verdict *out, struct err *err);
 void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 
-/* These compare the best kernel with every baseline, shape by shape (against_baselines.c). If
- * PyTorch did not run, the text and the page get nothing. */
+/* against_baselines.c: these compare the best kernel with its baselines, shape by shape.
+ * run_summary_load() calls the first one. If PyTorch was no baseline, the print and the Markdown
+ * are empty. */
 int against_baselines_load(struct run_summary *m, struct store *s, struct err *err);
 void against_baselines_print(const struct run_summary *m, struct strbuf *out);
 void against_baselines_markdown(const struct run_summary *m, struct strbuf *out);

@@ -1,3 +1,4 @@
+/* verdict_text.c - see verdict_text.h. */
 #include "report/verdict_text.h"
 
 #include <string.h>
@@ -94,7 +95,7 @@ static void add_workloads(struct strbuf *sb, const struct verdict *v)
                     worst, rms);
 }
 
-/* Adds the baselines that give no ratio, and those whose result differs in precision. */
+/* Adds a line for each baseline that is not right, and says whether it gives a ratio. */
 static void add_baselines(struct strbuf *sb, const struct verdict *v)
 {
     vec_each (struct verdict_baseline, b, &v->baselines) {
@@ -106,7 +107,7 @@ static void add_baselines(struct strbuf *sb, const struct verdict *v)
     }
 }
 
-/* The detail without its first line, if that line is the summary. */
+/* Returns the detail. If its first line repeats the summary, leaves out that line. */
 static const char *detail_after_summary(const struct verdict *v)
 {
     const char *detail = v->detail ? v->detail : "";

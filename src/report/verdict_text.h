@@ -1,5 +1,5 @@
 /*
- * verdict_text.h - prints a verdict for people: its kind, the evidence, ratios with intervals.
+ * verdict_text.h - writes a verdict for people: its kind, the evidence, ratios with intervals.
  */
 #ifndef REPORT_VERDICT_TEXT_H
 #define REPORT_VERDICT_TEXT_H

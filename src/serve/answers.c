@@ -1,3 +1,4 @@
+/* answers.c - a small table of answers, which replaces them in turn. See answers.h. */
 #include "serve/answers.h"
 
 #include <stdlib.h>

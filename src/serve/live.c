@@ -1,3 +1,4 @@
+/* live.c - the listeners, the table of runs, and the events made from it. See live.h. */
 #include "serve/live.h"
 
 #include <pthread.h>
@@ -81,7 +82,7 @@ static void add_event(struct live *l, struct listener *x)
     x->seen = l->version;
 }
 
-/* Puts the next text into x->out. Returns false if there is nothing to say. */
+/* Puts the next event or comment into x->out. Returns false if none is due. */
 static bool next_text(struct live *l, struct listener *x)
 {
     strbuf_clear(&x->out);

@@ -1,3 +1,4 @@
+/* mhd.c - finds the functions of libmicrohttpd in the shared library. */
 #include "serve/mhd.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * mhd.h - libmicrohttpd, loaded at run time like libcurl. Only `hone serve` needs it.
+ * mhd.h - loads libmicrohttpd at run time, because only `hone serve` needs it.
  */
 #ifndef SERVE_MHD_H
 #define SERVE_MHD_H

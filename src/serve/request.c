@@ -1,3 +1,4 @@
+/* request.c - parses the target of a request, and checks token, cookie, Host and Origin. */
 #include "serve/request.h"
 
 #include <arpa/inet.h>

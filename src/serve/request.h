@@ -1,11 +1,11 @@
 /*
- * request.h - decides what a request asks for and whether its sender may ask. It only looks at
- * texts, so that a fuzzer can test it (t/fuzz/serve.c).
+ * request.h - decides what an HTTP request asks for and whether its sender may ask. The functions
+ * only look at texts, so that a fuzzer can test them (t/fuzz/serve.c).
  *
  * Invariants:
  *  1. No part of a request becomes a path of a file. An asset is found by its whole name in the
  *     table of embedded files.
- *  2. Names in a request consist of letters, digits, '_', '-' and '.'. There are no escapes.
+ *  2. Names in a query (view.h) consist of letters, digits, '_', '-' and '.'. There are no escapes.
  *  3. Only the route ROUTE_LOGIN works without the cookie.
  */
 #ifndef SERVE_REQUEST_H
@@ -28,11 +28,12 @@ struct request {
     struct view_query query;
 };
 
-/* `target` is the request's target as the client sent it: "/api/run?run=x". */
+/* Fills *r from the request's target, as the client sent it: "/api/run?run=x". */
 void request_parse(struct request *r, const char *target);
 
-/* The secrets of those who may ask. The link that the user gets contains the token. The server
- * exchanges the token for the cookie. */
+/* The two secrets of a server, and the addresses at which it may be asked. The link that `hone
+ * serve` prints contains the token. A browser that opens the link gets the cookie, and sends the
+ * cookie with every later request. */
 struct access {
     char token[ACCESS_SECRET], cookie[ACCESS_SECRET];
     char cookie_name[32]; /* contains the port: browsers send a cookie to all ports of a host */
@@ -41,20 +42,20 @@ struct access {
     bool loopback;
 };
 
-/* Draws the secrets. The port is set when the server listens. */
+/* Draws the secrets. access_set_port() sets the port, when the server listens. */
 int access_init(struct access *a, const char *address, struct err *err);
 void access_set_port(struct access *a, unsigned port);
 bool access_token_ok(const struct access *a, const char *token);
-/* Whether a Cookie header holds the cookie. NULL = there is no such header. */
+/* Returns whether a Cookie header holds the cookie. NULL = there is no such header. */
 bool access_cookie_ok(const struct access *a, const char *header);
 /*
- * Whether a Host header names this server. Another site can make its own host name resolve to
- * 127.0.0.1, so that its pages reach this server. But then the browser sends that name as the Host.
- * If the server listens on an address other than loopback, Hone also accepts this machine's name
- * and all numeric addresses.
+ * Returns whether a Host header names this server. Another site can make its own host name resolve
+ * to 127.0.0.1, so that pages of that site reach this server. But then the browser sends the name
+ * of that site as the Host, and we refuse the request. If the server listens on an address other
+ * than loopback, Hone also accepts this machine's name and all numeric addresses.
  */
 bool access_host_ok(const struct access *a, const char *host);
-/* Whether an Origin header is absent or is this server itself. */
+/* Returns whether the Origin header is absent (NULL) or names this server. */
 bool access_origin_ok(const struct access *a, const char *origin);
 
 #endif

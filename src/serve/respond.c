@@ -1,3 +1,4 @@
+/* respond.c - see respond.h. */
 #include "serve/respond.h"
 
 #include <string.h>
@@ -5,7 +6,8 @@
 #include "base/util.h"
 #include "sys/json.h"
 
-/* Pages may load their own scripts, styles and data, and nothing else. No script is inline. */
+/* The security headers. A page may load scripts, styles, images and data of this server, and
+ * nothing else. Scripts in the page itself do not run. */
 static const struct {
     const char *name, *value;
 } headers[] = {

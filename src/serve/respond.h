@@ -1,12 +1,12 @@
 /*
- * respond.h - responses with the headers that every answer of the server carries.
+ * respond.h - makes HTTP responses with the security headers that every response of the server has.
  */
 #ifndef SERVE_RESPOND_H
 #define SERVE_RESPOND_H
 
 #include "serve/mhd.h"
 
-/* Copies the body. The response has the type and all security headers. */
+/* Makes a response with this content type and body, and all security headers. Copies the body. */
 struct MHD_Response *respond_make(const struct mhd *m, const char *type, const void *body,
                                   size_t len);
 /* Adds the security headers to a response. */

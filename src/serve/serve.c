@@ -1,3 +1,4 @@
+/* serve.c - the HTTP server: refuses or answers each request, and starts and stops. See serve.h. */
 #include "serve/serve.h"
 
 #include <arpa/inet.h>
@@ -29,7 +30,7 @@ enum {
 struct server {
     struct mhd mhd;
     struct MHD_Daemon *daemon;
-    struct store *store, *watch; /* one for each thread */
+    struct store *store, *watch; /* two handles, one for each thread: see serve.h */
     struct answers *answers;
     struct live *live;
     struct access access;
@@ -73,14 +74,15 @@ static enum MHD_Result send_api(struct server *v, struct MHD_Connection *c,
      * client. */
     log_warn("serve", "%s", err.msg);
     return respond_error(&v->mhd, c, MHD_HTTP_INTERNAL_SERVER_ERROR,
-                         "Hone cannot answer this; its terminal says why");
+                         "Hone cannot answer this; the terminal of `hone serve` says why");
 }
 
 static enum MHD_Result send_events(struct server *v, struct MHD_Connection *c)
 {
     struct MHD_Response *r = live_listen(v->live, c);
     if (!r)
-        return respond_error(&v->mhd, c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many open pages");
+        return respond_error(&v->mhd, c, MHD_HTTP_SERVICE_UNAVAILABLE,
+                             "too many pages are open: close some");
     v->mhd.add_header(r, "Content-Type", "text/event-stream");
     respond_secure(&v->mhd, r);
     enum MHD_Result rc = v->mhd.queue_response(c, MHD_HTTP_OK, r);
@@ -88,9 +90,9 @@ static enum MHD_Result send_events(struct server *v, struct MHD_Connection *c)
     return rc;
 }
 
-/* If a link on another site led here, the browser would not send our strict cookie with the request
- * that follows a redirection. So the answer is not a redirection but a page, which then loads "/"
- * itself. With that request the browser sends the cookie. */
+/* Sets the cookie and sends a page that loads "/". We cannot redirect to "/" instead: if a link on
+ * another site led here, the browser would not send a cookie with SameSite=Strict after the
+ * redirection. */
 static enum MHD_Result send_login(struct server *v, struct MHD_Connection *c)
 {
     const struct asset *a = asset_find("web/login.html");
@@ -126,17 +128,18 @@ static unsigned refuse(struct server *v, struct MHD_Connection *c, const char *m
     unsigned twice = 0;
     v->mhd.get_values(c, MHD_HEADER_KIND, count_host, &twice);
     if (!str_eq(method, "GET") && !str_eq(method, "HEAD")) {
-        *why = "this server only answers GET and HEAD\n";
+        *why = "the method must be GET or HEAD\n";
         return MHD_HTTP_METHOD_NOT_ALLOWED;
     }
     if (twice > 2 || !access_host_ok(&v->access, header(v, c, "Host"))) {
-        *why = "the Host header does not name this server\n";
+        *why = "a request must have one Host header, which must name this server, and at most one "
+               "Cookie header\n";
         return MHD_HTTP_MISDIRECTED_REQUEST;
     }
     if (!access_origin_ok(&v->access, header(v, c, "Origin")) ||
         (site && r->route != ROUTE_LOGIN && r->route != ROUTE_PAGE &&
          !str_eq(site, "same-origin") && !str_eq(site, "none"))) {
-        *why = "another site may not use this server\n";
+        *why = "the request must come from a page of this server, not of another site\n";
         return MHD_HTTP_FORBIDDEN;
     }
     if (r->route == ROUTE_LOGIN ? !access_token_ok(&v->access, r->token)
@@ -153,7 +156,8 @@ struct asked {
     bool headers_read;
 };
 
-/* libmicrohttpd calls this with the first line, before it takes the target apart. */
+/* libmicrohttpd calls this with the target of the request's first line, before it decodes escapes
+ * in the target. */
 static void *begin_request(void *cls, const char *target, struct MHD_Connection *c)
 {
     struct asked *q = xcalloc(1, sizeof *q);
@@ -204,8 +208,8 @@ static enum MHD_Result answer_request(struct server *v, struct MHD_Connection *c
 /*
  * libmicrohttpd calls this twice for a request: after its headers, and at its end. If we answer in
  * the first call, libmicrohttpd closes the connection. If we answer in the second call, the
- * connection stays open. A request with a body, or with another method than GET and HEAD, is
- * refused in the first call, so that nobody reads the rest of it.
+ * connection stays open. We refuse a request with a body, or with another method than GET and HEAD,
+ * in the first call, so that the server does not read the rest of it.
  */
 static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *body,
@@ -236,7 +240,9 @@ static int resolve(const char *address, uint16_t port, struct sockaddr_storage *
     snprintf(service, sizeof service, "%u", port);
     int rc = getaddrinfo(address, service, &hints, &found);
     if (rc != 0)
-        return err_set(err, ERR_USAGE, "'%s' is not a numeric address", address);
+        return err_set(err, ERR_USAGE,
+                       "the address must be numeric, such as 127.0.0.1 or ::1, and not '%s'",
+                       address);
     memcpy(out, found->ai_addr, found->ai_addrlen);
     freeaddrinfo(found);
     return 0;

@@ -1,5 +1,5 @@
 /*
- * serve.h - the web server of `hone serve`: shows a store in a browser, read-only.
+ * serve.h - the web server of `hone serve`, which shows a store in a browser and never changes it.
  *
  *     struct server *v;
  *     if (server_start(&v, &(struct server_config){.store = "hone-out/hone.db", ...}, err) < 0) ...
@@ -30,9 +30,10 @@ struct server_config {
 };
 
 int server_start(struct server **out, const struct server_config *c, struct err *err);
-/* The address with the token: for the user's eyes, not for a command line. */
+/* Returns the address with the token. It is for the user's eyes: other users of the machine could
+ * read it on a command line. */
 const char *server_link(const struct server *v);
-/* The address without the token. */
+/* Returns the address without the token. */
 const char *server_address(const struct server *v);
 unsigned server_port(const struct server *v);
 bool server_is_loopback(const struct server *v);

@@ -1,3 +1,4 @@
+/* counters.c - the table of counters: names of the emulator and of ncu, with their meanings. */
 #include "verdict/counters.h"
 
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /*
- * counters.h - what a counter means, in words. A counter is a number that the emulator or ncu
- * counted while a kernel ran, or that the compiler gave.
+ * counters.h - says in words what the counters of a verdict mean. A counter is a number that the
+ * emulator or ncu (NVIDIA's profiler) counted while a kernel ran, or that the compiler gave.
  */
 #ifndef VERDICT_COUNTERS_H
 #define VERDICT_COUNTERS_H

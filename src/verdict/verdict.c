@@ -1,3 +1,4 @@
+/* verdict.c - scores, compares and edits verdicts. verdict_json.c reads and writes them. */
 #include "verdict/verdict.h"
 
 #include <math.h>
@@ -104,7 +105,7 @@ void verdict_set_score(struct verdict *v)
         v->score = -1;
         return;
     }
-    /* Within a kind, a smaller error or a smaller time is worth more. Both map into (0, 1). */
+    /* Within a kind, a smaller error or a smaller time gives a larger part. */
     double part = 0.5;
     if (v->kind == V_PASS && v->time_ns > 0)
         part = 1 / (1 + log1p(v->time_ns));

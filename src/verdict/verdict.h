@@ -1,9 +1,9 @@
 /*
  * verdict.h - the graded judgement of one candidate, and its JSON (schema/verdict.json).
  *
- * Kinds are ordered from worst to best: the further a candidate got, the more its verdict is worth.
- * `unjudged` is outside the order. It means that Hone or the machine failed, so it never counts
- * against a candidate.
+ * Kinds are ordered from worst to best: the later the stage at which a candidate failed, the better
+ * its kind. `unjudged` is outside the order. It means that Hone or the machine failed, so it never
+ * counts against a candidate.
  */
 #ifndef VERDICT_VERDICT_H
 #define VERDICT_VERDICT_H
@@ -39,13 +39,16 @@ enum verdict_kind {
 #define VERDICT_DID_NOT_RUN "did not run"
 
 struct verdict_workload {
-    const char *name; /* "smoke:0"; held-out shapes are recorded, but no author sees them */
-    const char *role;
+    const char *name;     /* "smoke:0"; the verdict has held-out workloads too, but no author sees
+                             them */
+    const char *role;     /* the workload's role: "smoke", "check", "time", "heldout" */
     const char *shape;    /* "M=256 N=512"; "" if an author must not see it */
     bool ok;              /* Hone saw nothing wrong; `verified` says how much it compared */
     const char *verified; /* "whole": every output element of some call was compared with the truth;
                              "sample": `verified_pct` percent were; "none"; "" = an older verdict */
     double verified_pct;  /* share of the output elements that were compared, in percent */
+    /* the largest error as a multiple of the tolerance; the rms error as a multiple of an ideal
+     * implementation's */
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
     const char *note;   /* the mismatch in words */
@@ -66,7 +69,7 @@ struct verdict_time {
     double median_ns, mad_ns;
     double lo_ns, hi_ns; /* 95% interval of the median. If is_model: the interval in which the
                             measured times of 80% of kernels of this kind lay */
-    uint32_t n;
+    uint32_t n;          /* number of timed calls */
     double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
     /* Percent of the measured or data-sheet ceiling; 0 = unknown. */
     double roofline_pct;
@@ -151,7 +154,7 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
 /* Writes how much of the candidate's results was compared with the truth: "9 workloads verified
  * whole, 2 by sample, 1 only timed". */
 void verdict_verified_text(const struct verdict *v, struct strbuf *out);
-/* Returns the number of shapes whose times make up time_ns. */
+/* Returns the number of shapes over which time_ns is the geometric mean. */
 unsigned verdict_timed_shapes(const struct verdict *v);
 /* Sets *lo and *hi to the interval in which a measured time is to be expected, as factors of the
  * modelled time. Returns false if the verdict has no such interval. */
@@ -169,8 +172,8 @@ void verdict_set_score(struct verdict *v);
 /* Replaces control characters in texts that a candidate can influence (names, source lines, its
  * output). Otherwise a candidate could make a terminal show another verdict. */
 void verdict_plain_text(struct verdict *v);
-/* Puts the user's own file name in place of "kernel.cu", the name that candidates have in Hone, in
- * front of the lines of problems. */
+/* Inside Hone a candidate's file is called "kernel.cu". Replaces this name by the user's own file
+ * name in the messages of the verdict. */
 void verdict_name_file(struct verdict *v, const char *name);
 /* Compares two verdicts. Returns a negative number if a is worse than b. */
 int verdict_cmp(const struct verdict *a, const struct verdict *b);

@@ -1,5 +1,5 @@
 /*
- * verdict_json.c - the verdict's JSON. One table per struct serves both writing and reading, so
+ * verdict_json.c - writes a verdict as JSON and reads it back. One table per struct serves both, so
  * that they cannot differ. schema/verdict.json describes the JSON for people and other programs.
  */
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include "sys/json.h"
 #include "verdict/verdict.h"
 
-/* F_LATER and F_LATER_F64 are a string and a number that older verdicts lack. They are then "" and
- * 0. */
+/* F_LATER is a string and F_LATER_F64 a number that may be missing in verdicts of an older Hone. If
+ * it is missing, it is read as "" or 0. */
 enum field_type { F_STR, F_LATER, F_F64, F_LATER_F64, F_U64, F_U32, F_BOOL, F_U32X3, F_I64 };
 
 struct field {
@@ -226,7 +226,7 @@ static int read_fields(const struct field *f, size_t n, const json_t *j, void *b
                        struct arena *a, const char *what, struct err *err)
 {
     if (!json_is_object(j))
-        return err_set(err, ERR_INPUT, "verdict: %s is not an object", what);
+        return err_set(err, ERR_INPUT, "verdict: %s must be a JSON object", what);
     for (size_t i = 0; i < n; i++) {
         const json_t *x = json_object_get(j, f[i].key);
         if (!x && f[i].type == F_LATER)
@@ -236,9 +236,11 @@ static int read_fields(const struct field *f, size_t n, const json_t *j, void *b
         if (!x && (f[i].type == F_LATER || f[i].type == F_LATER_F64))
             continue;
         if (!x)
-            return err_set(err, ERR_INPUT, "verdict: %s lacks '%s'", what, f[i].key);
+            return err_set(err, ERR_INPUT, "verdict: %s must have a key '%s'", what, f[i].key);
         if (read_value(&f[i], x, base, a) < 0)
-            return err_set(err, ERR_INPUT, "verdict: %s has a bad '%s'", what, f[i].key);
+            return err_set(err, ERR_INPUT,
+                           "verdict: %s: '%s' must have the type that schema/verdict.json gives",
+                           what, f[i].key);
     }
     return 0;
 }
@@ -262,7 +264,7 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err)
     static const char *const arrays[] = {"workloads", "times", "counters", "findings", "warnings"};
     memset(v, 0, sizeof *v);
     if (json_integer_value(json_object_get(j, "version")) != VERDICT_VERSION)
-        return err_set(err, ERR_INPUT, "verdict: not a version %d verdict", VERDICT_VERSION);
+        return err_set(err, ERR_INPUT, "verdict: 'version' must be %d", VERDICT_VERSION);
     const char *kind = json_string_value(json_object_get(j, "kind"));
     bool ok = false;
     v->kind = verdict_kind_from(kind ? kind : "", &ok);
@@ -270,10 +272,10 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err)
         return err_set(err, ERR_INPUT, "verdict: unknown kind '%.40s'", kind ? kind : "(none)");
     for (size_t i = 0; i < ARRAY_LEN(arrays); i++)
         if (!json_is_array(json_object_get(j, arrays[i])))
-            return err_set(err, ERR_INPUT, "verdict: '%s' is not an array", arrays[i]);
+            return err_set(err, ERR_INPUT, "verdict: '%s' must be an array", arrays[i]);
     const json_t *baselines = json_object_get(j, "baselines"); /* older verdicts have none */
     if (baselines && !json_is_array(baselines))
-        return err_set(err, ERR_INPUT, "verdict: 'baselines' is not an array");
+        return err_set(err, ERR_INPUT, "verdict: 'baselines' must be an array");
     if (read_fields(verdict_fields, ARRAY_LEN(verdict_fields), j, v, &v->arena, "the verdict",
                     err) < 0)
         goto fail;
@@ -286,7 +288,7 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err)
         const json_t *f = json_array_get(json_object_get(j, "findings"), i);
         int k = finding_kind_from(json_string_value(json_object_get(f, "kind")));
         if (k < 0) {
-            err_set(err, ERR_INPUT, "verdict: finding %zu has no known kind", i);
+            err_set(err, ERR_INPUT, "verdict: finding %zu has an unknown 'kind', or none", i);
             goto fail;
         }
         v->findings.items[i].kind = (enum finding_kind)k;

@@ -1,9 +1,9 @@
 /*
- * call.c - author calls, and which of them wrote a candidate.
+ * call.c - shows one author call, and finds the call that wrote a candidate.
  *
- * The store does not say which call a candidate came from. But Hone made the candidate's source
- * from a reply and the parent's source, in the same way each time. So we take the call whose reply
- * gives exactly this source.
+ * The store does not say which call a candidate came from. But Hone always makes a candidate's
+ * source from a reply and the parent's source in the same way. So we take the first call whose
+ * reply gives exactly this source.
  */
 #include <string.h>
 
@@ -31,7 +31,7 @@ static bool reply_gives(struct store *s, const char *reply_sha, const char *pare
     return str_eq(sha, source_sha);
 }
 
-/* Appends the source of the parent; returns NULL if there is none. */
+/* Appends the source of the parent to `out` and returns its text; NULL if there is no parent. */
 static const char *parent_source(struct store *s, int64_t run, const struct node_rec *n,
                                  struct strbuf *out)
 {
@@ -47,9 +47,9 @@ static const char *parent_source(struct store *s, int64_t run, const struct node
 }
 
 /*
- * The calls of a role and its candidates are numbered in the same order, but some calls give no
- * candidate. So candidate number k of a role comes from call number k or from a later one. Tries
- * the calls from number k on, at most MAX_TRIES of them.
+ * The calls of a role and the candidates of that role are numbered in the same order, but some
+ * calls give no candidate. So candidate number k of a role comes from call number k or from a later
+ * one. This function tries the calls from number k on, at most MAX_TRIES of them.
  */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n)
 {

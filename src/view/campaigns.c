@@ -1,10 +1,11 @@
-/* campaigns.c - the list of campaigns, and the table of one. */
+/* campaigns.c - answers two queries: for the list of campaigns, and for the table of one. */
 #include "base/util.h"
 #include "campaign/table.h"
 #include "sys/json.h"
 #include "view/parts.h"
 
-/* A page shows this many rows at most. Each row reads a run and a verdict. */
+/* The table of a campaign has at most this many rows, because we read a run and a verdict for each
+ * row. */
 enum { MAX_ROWS = 500 };
 
 json_t *view_campaigns(struct store *s, int64_t before, struct err *err)
@@ -28,7 +29,7 @@ json_t *view_campaigns(struct store *s, int64_t before, struct err *err)
     return out;
 }
 
-/* Finds a campaign by its whole name. */
+/* Checks that there is a campaign with this whole name and that its table is not too long. */
 static int find_campaign(struct store *s, const char *name, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -38,9 +39,9 @@ static int find_campaign(struct store *s, const char *name, struct err *err)
         rc = err_set(err, ERR_INPUT, "the store has no campaign '%s'", name);
     else if (rc == 1 && c.entries > MAX_ROWS)
         rc = err_set(err, ERR_INPUT,
-                     "campaign %s has %llu tasks, too many for a page: `hone report %s` prints "
-                     "its table",
-                     name, (unsigned long long)c.entries, name);
+                     "campaign %s has %llu tasks, and a page shows at most %d: `hone report %s` "
+                     "prints the table",
+                     name, (unsigned long long)c.entries, MAX_ROWS, name);
     arena_release(&mem);
     return rc < 0 ? -1 : 0;
 }

@@ -1,4 +1,5 @@
-/* candidate.c - one candidate: its source, its verdict and the call that wrote it. */
+/* candidate.c - answers the query for one candidate: its source, its verdict, and the call that
+ * wrote it. */
 #include <math.h>
 #include <string.h>
 
@@ -23,8 +24,8 @@ static json_t *note(const char *text)
     return j;
 }
 
-/* One row for each workload: name, role, shape, ok, verified, percent, worst error, rms error,
- * output, note. */
+/* Returns one row for each workload: name, role, shape, ok, verified, percent, worst error, rms
+ * error, output, note. */
 static json_t *workloads(const struct verdict *v)
 {
     json_t *rows = json_array();
@@ -69,7 +70,7 @@ static json_t *findings(const struct verdict *v)
     return rows;
 }
 
-/* One row for each counter of a whole kernel: workload, kernel, name, unit, value. */
+/* Returns one row for each counter of a whole kernel: workload, kernel, name, unit, value. */
 static json_t *counters(const struct verdict *v)
 {
     json_t *rows = json_array();
@@ -81,8 +82,8 @@ static json_t *counters(const struct verdict *v)
     return rows;
 }
 
-/* {"12": {"warp_instructions": 640}}: the counters of each source line, added up over kernels and
- * workloads. */
+/* Returns the counters of each source line, added up over kernels and workloads:
+ * {"12": {"warp_instructions": 640}}. */
 static json_t *line_counters(const struct verdict *v)
 {
     json_t *lines = json_object();

@@ -1,3 +1,5 @@
+/* html.c - collects the JSON answers about a run or a campaign and puts them into a copy of the
+ * server's page. See html.h. */
 #include "view/html.h"
 
 #include <stdlib.h>
@@ -19,12 +21,13 @@ static const char *name_of(const struct html_options *o)
 
 /* ---- the answers ---------------------------------------------------------------------------- */
 
+/* The answers (view.h) that the file will hold. */
 struct collection {
     struct store *s;
     const struct html_options *o;
     struct pack *pack;
     json_t *answers, *runs;
-    size_t max; /* candidates of one run */
+    size_t max; /* how many candidates of one run to take; see choose() */
 };
 
 /* Answers a query and adds the answer to the collection. Returns the answer, which the caller
@@ -92,8 +95,8 @@ static int add_candidate(struct collection *c, const char *run, uint64_t index, 
     return j ? 0 : -1;
 }
 
-/* Marks the best candidate and its ancestors, then the newest candidates, until `max` are marked.
- */
+/* Marks the best candidate and all its ancestors. Then marks the newest candidates, as long as
+ * fewer than `max` are marked. */
 static void choose(const struct node_rec_vec *nodes, int64_t best, size_t max, bool *chosen)
 {
     size_t n = 0;
@@ -159,7 +162,7 @@ static int add_campaign(struct collection *c, struct err *err)
     return rc;
 }
 
-/* Appends all answers: JSON, compressed, in base64. */
+/* Appends all answers as JSON, compressed and in base64. */
 static int add_data(struct collection *c, struct strbuf *out, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(512u << 20);
@@ -291,7 +294,9 @@ int html_report(struct store *s, const struct html_options *o, struct strbuf *ou
     char *check = xasprintf("run?run=%s", name_of(o));
     int rc = view_query_parse(&q, check);
     if (rc < 0)
-        err_set(err, ERR_INPUT, "the name '%s' cannot be part of an address", name_of(o));
+        err_set(err, ERR_INPUT,
+                "the name '%s' must have at most 127 characters: letters, digits, '_', '-', '.'",
+                name_of(o));
     free(check);
     if (rc == 0)
         rc = collect(s, o, &data, err);

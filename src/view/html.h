@@ -1,10 +1,11 @@
 /*
- * html.h - a run or a campaign as one HTML file that opens from disk, with no server and no
+ * html.h - writes a run or a campaign as one HTML file that opens from disk, with no server and no
  * network.
  *
- * The file holds the pages of `hone serve` and the answers that they ask for. It has one script and
- * one style. Its policy allows exactly these two, by their hashes, and forbids every request. The
- * file names no absolute path of the machine that wrote it.
+ * The file holds the pages of `hone serve` and the data that these pages would request from the
+ * server. It has one script and one style. The file's Content-Security-Policy allows exactly these
+ * two, by their hashes, and forbids every request. Absolute paths of the machine are shortened
+ * (view_without_paths() in parts.h).
  */
 #ifndef VIEW_HTML_H
 #define VIEW_HTML_H
@@ -15,17 +16,19 @@
 #include "base/strbuf.h"
 #include "store/store.h"
 
-/* If there are more candidates, the file holds the sources and verdicts of only this many: of each
- * run the best candidate with its ancestors, and then the newest. The runs of a campaign have equal
- * shares. Plots and lineage show all candidates. */
+/* The file holds the sources and verdicts of about this many candidates. If a run has more, the
+ * file has those of its best candidate, of the ancestors of this candidate, and of the newest
+ * candidates. The runs of a campaign get equal shares of the number. Plots and lineage always show
+ * all candidates. */
 #define HTML_MAX_CANDIDATES 500
 
 struct html_options {
-    const char *run;      /* the run's whole name, or NULL ... */
-    const char *campaign; /* ... and the campaign's */
-    bool without_prompts;
+    const char *run;      /* whole name of the run to write; ignored if `campaign` is set */
+    const char *campaign; /* whole name of the campaign to write, or NULL to write `run` */
+    bool without_prompts; /* leave out prompts and replies */
 };
 
+/* Appends the file's text to `out`. */
 int html_report(struct store *s, const struct html_options *o, struct strbuf *out, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* pack.c - replaces texts in JSON by ranges of a table of lines. See pack.h. */
 #include "view/pack.h"
 
 #include <stdint.h>

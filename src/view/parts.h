@@ -1,9 +1,10 @@
 /*
- * parts.h - the answers behind view.h, one function each, and what they share.
+ * parts.h - the functions that answer the queries of view.h, one for each kind of query, and the
+ * helpers that they share.
  *
  * A function reads in a transaction only if the rows that it reads must agree with each other. The
  * other functions may mix two states of the store. The page shows such a mix only for a moment,
- * because it is drawn again when the store changes.
+ * because the browser draws the page again when the store changes.
  */
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
@@ -18,10 +19,10 @@
 #include "verdict/verdict.h"
 
 enum {
-    VIEW_RUNS_PAGE = 100,
-    VIEW_POINTS_PAGE = 2000,
+    VIEW_RUNS_PAGE = 100,      /* runs or campaigns in one answer */
+    VIEW_POINTS_PAGE = 2000,   /* candidates in one answer */
     VIEW_MAX_TEXT = 240 << 10, /* bytes of one text in JSON, with its escapes */
-    VIEW_MAX_MOVE = 120,
+    VIEW_MAX_MOVE = 120,       /* bytes of a move in a row of candidates */
 };
 
 json_t *view_campaigns(struct store *s, int64_t before, struct err *err);
@@ -38,31 +39,34 @@ int view_find_run(struct store *s, const char *name, struct run_rec *r, struct a
 /* Reads the verdict with this index. Returns 1 if found, 0 if there is none or if this Hone cannot
  * read it. */
 int view_verdict(struct store *s, int64_t run, int64_t index, struct verdict *out);
-/* The row of a run in the list of runs. */
+/* Returns the row of a run in the list of runs. */
 json_t *view_run_row(struct store *s, const struct run_rec *r);
-/* The facts for a roofline plot: flops, bytes and ceilings of the timed shapes. null if unknown. */
+/* Returns the data of a roofline plot: flops, bytes and ceilings of the timed shapes; JSON null if
+ * they are unknown. */
 json_t *view_roofline(struct store *s, const struct run_summary *m);
-/* The author call that wrote the candidate: "role" and "index". null if none did. */
+/* Returns the "role" and "index" of the author call that wrote the candidate; JSON null if no call
+ * is found. */
 json_t *view_author_call(struct store *s, const struct run_rec *r, const struct node_rec *n);
 
-/* Sets KEY to the text. If the text is larger than `max` bytes of JSON, keeps its beginning and
- * sets KEY_bytes to its whole length. */
+/* Sets the key `key` to the text. If the text is larger than `max` bytes of JSON, keeps its
+ * beginning and sets the key `key`_bytes to its whole length. */
 void view_set_text(json_t *j, const char *key, const char *text, size_t len, size_t max);
-/* Sets KEY to the blob's text; "" if the store has no such blob. */
+/* Sets the key `key` to the blob's text; to "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
 /*
  * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
- * directory becomes "~". In code, "a /b/c" may be a division. So with `code`, this function takes a
- * text for a path only if it begins with a usual top directory (/home, /usr, /tmp, ...) or with one
- * of this process's own directories.
+ * directory becomes "~". In code, "a /b/c" may be a division. So if `code` is true, this function
+ * takes a text for a path only if its first directory is a usual one (/home, /usr, /tmp, ...), or
+ * the first directory of $HOME or of the working directory.
  */
 void view_short_paths(const char *text, bool code, struct strbuf *out);
+/* Returns the shortened text as a JSON string. The text is not code. */
 json_t *view_short_text(const char *text);
-/* A JSON value with the paths in all its strings shortened. */
+/* Returns a copy of the JSON value with the paths in all its strings shortened. */
 json_t *view_short_json(const json_t *j);
-/* The same for an answer that will leave this machine; its strings may be code. */
+/* Does the same for an answer that will leave this machine, whose strings may be code. */
 json_t *view_without_paths(const json_t *j);
-/* Appends compact JSON; numbers with six digits. */
+/* Appends compact JSON. Real numbers get six digits. */
 void view_dump(const json_t *j, struct strbuf *out);
 
 #endif

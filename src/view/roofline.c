@@ -1,9 +1,10 @@
 /*
- * roofline.c - flops, bytes and ceilings of a run's timed shapes.
+ * roofline.c - finds the flops, bytes and ceilings of a run's timed shapes, for a plot.
  *
- * The store keeps no ceilings. But a verdict keeps a time and its roofline share: the percentage of
- * the ceiling that this time reached. From the time and the share we compute the ceiling that Hone
- * used. It was measured on the GPU, or it is from the GPU's data sheet.
+ * A ceiling is the highest rate that the GPU can reach. The store keeps no ceilings. But a verdict
+ * keeps a time, and the percentage of the ceiling that this time reached. From these two we compute
+ * the ceiling that Hone used. Hone had measured it on the GPU, or taken it from the GPU's data
+ * sheet.
  */
 #include <math.h>
 #include <string.h>

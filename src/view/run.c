@@ -1,4 +1,5 @@
-/* run.c - the summary of one run: counts, best, baselines, ideas, calls, notes, configuration. */
+/* run.c - answers the query for the summary of one run: counts, best candidate, baselines, ideas,
+ * calls, events, configuration. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ static json_t *words(const char *text)
     return j;
 }
 
-/* The geometric mean, over the shapes, of the times of `who` in one verdict. */
+/* Returns the geometric mean, over the shapes, of the times of `who` in one verdict; 0 if there are
+ * none. */
 static double mean_time(const struct verdict *v, const char *who, bool *is_model)
 {
     double sum = 0;
@@ -40,7 +42,7 @@ static bool listed(const json_t *rows, const char *who)
     return false;
 }
 
-/* Adds a line for each baseline of the verdict: the time that a candidate has to beat. */
+/* Adds a row for each baseline of the verdict, with its mean time. */
 static void add_baselines(json_t *rows, const struct verdict *v)
 {
     vec_each (struct verdict_time, t, &v->times) {
@@ -80,8 +82,8 @@ static json_t *ideas(const struct run_summary *m)
     return rows;
 }
 
-/* One row for each of the newest MAX_CALLS calls: role, index, ok, tokens in, tokens out, $,
- * seconds, time. */
+/* Returns one row for each of the newest MAX_CALLS calls: role, index, ok, tokens in, tokens out,
+ * dollars, seconds that it took, Unix time in milliseconds. */
 static json_t *calls(const struct run_summary *m)
 {
     json_t *rows = json_array();

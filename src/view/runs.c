@@ -1,4 +1,4 @@
-/* runs.c - the list of runs, and the rows of a run's candidates. */
+/* runs.c - answers two queries: for the list of runs, and for the rows of a run's candidates. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,8 @@ static void set(json_t *j, const char *key, json_t *value)
     json_object_set_new(j, key, value);
 }
 
-/* Adds the device and the ratio of the run's best candidate, which only its verdict knows. */
+/* Adds the device and the ratio of the run's best candidate. Only the candidate's verdict has
+ * them. */
 static void add_best(json_t *j, struct store *s, const struct run_rec *r)
 {
     struct node_rec_vec nodes = VEC_INIT;
@@ -103,8 +104,8 @@ static json_t *short_move(const char *move)
     return view_short_text(cut);
 }
 
-/* A row is an array without keys, because a run can have thousands of rows. `columns` of the answer
- * names the columns. */
+/* Returns the row of a candidate. It is an array without keys, because a run can have thousands of
+ * rows. `columns` of the answer names the columns. */
 static json_t *point(const struct node_rec *n)
 {
     return json_pack("[I, I, o, o, o, o, o, f, f, f, b]", (json_int_t)n->index,

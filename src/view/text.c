@@ -1,4 +1,5 @@
-/* text.c - texts from outside as JSON: valid UTF-8, capped, without the paths of this machine. */
+/* text.c - turns texts from outside into JSON: makes them valid UTF-8, cuts long ones, and shortens
+ * the paths of this machine. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "sys/json.h"
 #include "view/parts.h"
 
-/* A character has `n` bytes, and `c` is the first. Returns how many bytes it takes in JSON. */
+/* Returns how many bytes a character takes in JSON. It has `n` bytes in UTF-8; `c` is the first. */
 static size_t escaped(unsigned char c, size_t n)
 {
     if (c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r')
@@ -68,7 +69,7 @@ static size_t path_length(const char *text, const char *p)
     return parts >= 2 ? n : 0;
 }
 
-/* Whether two paths begin with the same directory. */
+/* Returns whether two absolute paths begin with the same directory. */
 static bool same_root(const char *path, const char *other)
 {
     size_t n = strcspn(path + 1, "/");
@@ -91,7 +92,7 @@ static bool is_machine_path(const char *path)
            same_root(path, getcwd(here, sizeof here) ? here : NULL);
 }
 
-/* "/home/NAME" and "/Users/NAME" name a user and nothing else. */
+/* Returns whether a path is a home directory, "/home/NAME" or "/Users/NAME". */
 static bool is_home(const char *path, size_t n)
 {
     size_t root = str_starts(path, "/home/") ? 6 : str_starts(path, "/Users/") ? 7 : 0;

@@ -1,3 +1,4 @@
+/* view.c - reads and writes queries as text, and calls the function that answers a query. */
 #include "view/view.h"
 
 #include <ctype.h>
@@ -10,9 +11,9 @@
 /* The parameters of each kind of query, in their order. */
 static const struct {
     const char *name;
-    const char *key; /* of the name of a run or campaign; NULL = the query has none */
+    const char *key; /* parameter that names a run or a campaign; NULL = the query has none */
     bool role;
-    const char *number; /* NULL = the query has no number */
+    const char *number; /* parameter that is a number; NULL = the query has none */
 } kinds[] = {
     [VIEW_RUNS] = {"runs", NULL, false, "before"},
     [VIEW_RUN] = {"run", "run", false, NULL},
@@ -25,7 +26,7 @@ static const struct {
 
 /* ---- queries -------------------------------------------------------------------------------- */
 
-/* If *p begins with the word, moves *p behind it. */
+/* If *p begins with the word, moves *p behind the word and returns true. */
 static bool skip(const char **p, const char *word)
 {
     if (!str_starts(*p, word))

@@ -2,13 +2,15 @@
  * view.h - turns rows of the store into the JSON that the web page shows.
  *
  * `hone serve` and the file of `hone report --html` show the same pages from the same JSON. The
- * server answers /api/QUERY with it. The report file holds the answers to all queries of one run.
+ * server answers /api/QUERY with it. The report file holds the answers that html.h chooses.
  *
  *     struct view_query q;
  *     if (view_query_parse(&q, "candidate?run=softmax-refine-b879&n=3") < 0) ...
- *     json_t *j = view_json(s, &q, err);          NULL and ERR_INPUT if there is no such thing
+ *     json_t *j = view_json(s, &q, err);     NULL and ERR_INPUT if there is no such run, ...
  *
- *     runs?before=N               runs, the newest first; with N > 0 those whose number is below N
+ * The queries and their answers:
+ *
+ *     runs?before=N               runs, the newest first: those with a number below N; 0 = all
  *     run?run=NAME                a run's summary
  *     points?run=NAME&from=N      a row for each candidate from number N on
  *     candidate?run=NAME&n=N      a candidate's source and verdict
@@ -45,8 +47,8 @@ enum view_kind {
 
 struct view_query {
     enum view_kind kind;
-    char run[128], role[32]; /* run: also the name of a campaign */
-    uint64_t n;              /* before, from or n */
+    char run[128], role[32]; /* VIEW_CAMPAIGN has the name of its campaign in `run` */
+    uint64_t n;              /* the number after before=, from= or n= */
 };
 
 /* Accepts exactly the forms above: names of letters, digits, '_', '-' and '.', and decimal numbers.

@@ -188,7 +188,7 @@ static void test_gap(void **state)
         err_clear(&err);
         assert_null(run_summary_candidate(&m, none[i], &err));
         bool word = str_eq(none[i], "") || str_eq(none[i], "2x");
-        must_have(err.msg, word ? "write a number, or best" : "it has 3, of which 1 pass");
+        must_have(err.msg, word ? "must be a number, or best" : "it has 3, of which 1 pass");
     }
     run_summary_release(&m);
 }

@@ -112,8 +112,8 @@ struct block_async {
 struct warp_async *warp_async(struct warp *w); /* allocates it on first use */
 struct block_async *block_async(struct block *b);
 
-/* Whether an operation should complete at once. Never true if the sanitizer is on or the launch has
- * no seed. */
+/* Returns whether an operation should complete at once. Never true if the sanitizer is on or the
+ * launch has no seed. */
 bool async_eager(struct warp *w);
 
 /* ---- engine (async.c) ----------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * bulk.c - cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk: decoding and issue.
+ * bulk.c - decodes and issues cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk.
  *
  * When a thread issues a copy, we resolve every address at once, so that faults and findings name
  * the issuing thread. The result is a list of runs that async.c moves later.
@@ -419,7 +419,7 @@ static int take_offsets(struct decoder *d, const struct ptx_insn *p, const struc
     return 0;
 }
 
-/* Modifiers: the first space is the destination's, the second the source's. */
+/* Reads the modifiers. The first space is the destination's, the second the source's. */
 static int read_mods(struct bulk_insn *b, const struct ptx_insn *p, bool *group, bool *prefetch)
 {
     unsigned spaces = 0;

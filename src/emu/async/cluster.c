@@ -1,6 +1,6 @@
 /*
- * cluster.c - addresses in a cluster (mapa, getctarank), remote asynchronous stores (st.async,
- * red.async), proxy fences, and edits of tensor maps.
+ * cluster.c - executes instructions on addresses in a cluster (mapa, getctarank), remote
+ * asynchronous stores (st.async, red.async), proxy fences, and edits of tensor maps.
  */
 #include <string.h>
 

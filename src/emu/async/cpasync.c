@@ -1,5 +1,5 @@
 /*
- * cpasync.c - cp.async: copies of 4, 8 or 16 bytes per thread, global to shared.
+ * cpasync.c - executes cp.async: copies of 4, 8 or 16 bytes per thread, global to shared.
  *
  * Each thread has its own sequence of groups. A record holds the copies of one warp instruction,
  * and the group of each lane's copy. We do a copy when the issuing thread waits for its group, or
@@ -129,8 +129,9 @@ static int exec_cp_wait(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* The arrival happens when the copies that the thread has issued so far are complete. Without
- * .noinc, the instruction also raises the number of arrivals that the phase expects by one. */
+/* Executes cp.async.mbarrier.arrive. The arrival happens when the copies that the thread has issued
+ * so far are complete. Without .noinc, the instruction also raises the number of arrivals that the
+ * phase expects by one. */
 static int exec_cp_arrive(struct warp *w, const struct insn *in)
 {
     struct warp_async *a = warp_async(w);

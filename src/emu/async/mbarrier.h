@@ -1,5 +1,6 @@
 /*
- * mbarrier.h - the mbarrier object: one 64-bit word in shared memory.
+ * mbarrier.h - does the arithmetic of an mbarrier object, which is one 64-bit word in shared
+ * memory.
  *
  * Invariants of a valid word:
  *   1. pending and expected are below 2^20. A phase is over when pending and tx are both zero; the
@@ -39,7 +40,7 @@ void mbar_init(struct mbar *b, uint32_t count);
 enum mbar_rc mbar_arrive(struct mbar *b, uint32_t count, bool drop);
 enum mbar_rc mbar_expect_tx(struct mbar *b, int32_t bytes);
 enum mbar_rc mbar_complete_tx(struct mbar *b, int32_t bytes);
-/* Whether the phase of this parity has completed. */
+/* Returns whether the phase of this parity has completed. */
 static inline bool mbar_done(const struct mbar *b, bool parity)
 {
     return b->phase != parity;

@@ -1,8 +1,8 @@
 /*
- * mbarrier_insn.c - the mbarrier instructions. A try_wait whose phase is not over first completes
- * the copies in flight that complete on this mbarrier. If the phase is still not over, the warp
- * waits. A test_wait never waits. Only every fourth test_wait of a warp that would fail completes
- * such copies.
+ * mbarrier_insn.c - executes the mbarrier instructions. A try_wait whose phase is not over first
+ * completes the copies in flight that complete on this mbarrier. If the phase is still not over,
+ * the warp waits. A test_wait never waits. It completes such copies only every fourth time that it
+ * would fail in this warp.
  */
 #include <string.h>
 

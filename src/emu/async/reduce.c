@@ -1,6 +1,6 @@
 /*
- * reduce.c - element-wise reductions of bulk operations. Host threads share global memory, so we
- * update each element in a compare-and-swap loop on its 2, 4 or 8 bytes.
+ * reduce.c - does the element-wise reductions of bulk operations. Host threads share global memory,
+ * so we update each element in a compare-and-swap loop on its 2, 4 or 8 bytes.
  */
 #include <math.h>
 #include <string.h>

@@ -97,7 +97,7 @@ static int check_dims(const struct tensormap *t, struct err *err)
     for (unsigned i = 0; i < t->rank; i++) {
         if (t->elem_strides[i] < 1 || t->elem_strides[i] > 8)
             return err_set(err, ERR_INPUT,
-                           "tensor map: element stride %u of dimension %u is not 1..8",
+                           "tensor map: element stride %u of dimension %u must be 1 to 8",
                            t->elem_strides[i], i);
         if (t->mode == TMAP_TILE && (t->box[i] < 1 || t->box[i] > 256))
             return err_set(err, ERR_INPUT,
@@ -121,13 +121,13 @@ static int check_dims(const struct tensormap *t, struct err *err)
 static int check(const struct tensormap *t, struct err *err)
 {
     if (t->rank < 1 || t->rank > TMAP_MAX_RANK)
-        return err_set(err, ERR_INPUT, "tensor map: rank %u is not 1..5", t->rank);
+        return err_set(err, ERR_INPUT, "tensor map: the rank is %u; it must be 1 to 5", t->rank);
     if (t->elem >= TMAP_ELEM_COUNT || t->swizzle > 3 || t->fill_nan > 1 || t->mode > TMAP_IM2COL)
         return err_set(err, ERR_INPUT, "tensor map: type, swizzle, fill or mode is out of range");
     if (t->interleave)
         return err_set(err, ERR_INPUT, "tensor map: interleaved layouts are not supported");
     if (t->addr % 16)
-        return err_set(err, ERR_INPUT, "tensor map: the tensor's address is not a multiple of 16");
+        return err_set(err, ERR_INPUT, "tensor map: the tensor's address must be a multiple of 16");
     if (t->mode == TMAP_IM2COL &&
         (t->rank < 3 || t->channels < 1 || t->channels > 256 || t->pixels < 1 || t->pixels > 1024))
         return err_set(err, ERR_INPUT,
@@ -138,8 +138,7 @@ static int check(const struct tensormap *t, struct err *err)
     uint32_t inner = inner_bytes(t), span = 16u << t->swizzle;
     if (inner % 16)
         return err_set(err, ERR_INPUT,
-                       "tensor map: the inner box is %u bytes, which is not a multiple of 16",
-                       inner);
+                       "tensor map: the inner box is %u bytes; it must be a multiple of 16", inner);
     if (t->swizzle && inner > span)
         return err_set(err, ERR_INPUT,
                        "tensor map: the inner box is %u bytes, more than the %u-byte swizzle",
@@ -154,7 +153,7 @@ int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_
 {
     memset(t, 0, sizeof *t);
     if (j->rank < 1 || j->rank > TMAP_MAX_RANK)
-        return err_set(err, ERR_INPUT, "tensor map: rank %u is not 1..5", j->rank);
+        return err_set(err, ERR_INPUT, "tensor map: the rank is %u; it must be 1 to 5", j->rank);
     t->magic = TMAP_MAGIC;
     t->addr = addr;
     t->elem = (uint8_t)elem_of(j->dtype);

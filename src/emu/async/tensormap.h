@@ -1,5 +1,6 @@
 /*
- * tensormap.h - the emulator's tensor maps, and the boxes that TMA copies out of tensors.
+ * tensormap.h - encodes and checks the emulator's tensor maps, and walks the boxes that TMA copies
+ * into and out of tensors.
  *
  * A map has 128 bytes, like the driver's CUtensorMap. The layout is our own, because kernels treat
  * a map as opaque: they pass it by value, copy it, and edit it only with tensormap.replace. We read

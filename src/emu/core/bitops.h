@@ -8,8 +8,9 @@
 
 #include "base/util.h"
 
-/* 32-bit forms use the low 8 bits of position and length, 64-bit forms use all bits. Bits beyond
- * the end of the operand are copies of the sign, or zero. */
+/* These extract and insert bit fields. 32-bit forms use the low 8 bits of position and length,
+ * 64-bit forms use all bits. If a field to extract reaches beyond the end of the operand, its upper
+ * bits are copies of the sign, or zero. */
 static inline uint64_t bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t width, bool sg)
 {
     pos = width == 64 ? MIN(pos, 64u) : pos & 0xff;

@@ -42,7 +42,7 @@ static int place_data(struct code *c, struct err *err)
         v->addr = *o;
         *o += v->bytes;
         if (*o > 1ull << 32)
-            return err_set(err, ERR_LIMIT, "the module's variables are too big");
+            return err_set(err, ERR_LIMIT, "the variables of the module take too many bytes");
         v->placed = true;
     }
     if (co > 65536 + 16)
@@ -108,9 +108,9 @@ static int place_all_shared(struct code *c, struct err *err)
     return common ? 0 : -1;
 }
 
-/* Whether v is dynamic shared memory: `extern .shared x[]`. Each kernel could have its own address
- * for x. But the decoder decodes each device function (.func) once for all kernels. So if such a
- * function uses x, all kernels get the same address for x. */
+/* Returns whether v is dynamic shared memory: `extern .shared x[]`. Each kernel could have its own
+ * address for x. But the decoder decodes each device function (.func) once for all kernels. So if
+ * such a function uses x, all kernels get the same address for x. */
 static bool is_dynamic(const struct ptx_var *v)
 {
     return v->space == SP_SHARED && (v->is_extern || !v->bytes);

@@ -1,5 +1,6 @@
 /*
- * core.h - the inside of the emulator: decoded instructions, warps, blocks, memory, scheduling.
+ * core.h - the data and functions that all parts of the emulator share: decoded instructions,
+ * warps, blocks, memory, scheduling.
  *
  * From PTX to execution. At load, decode.c gives each ptx_insn to the decode function registered
  * for its opcode. This function checks the form, translates operands to *operand codes* and puts an
@@ -203,7 +204,7 @@ void dec_set_v(struct decoder *d, struct insn *in, const uint32_t *codes, uint32
 
 /* ---- execution state ------------------------------------------------------------------------ */
 
-/* One activation of a function, shared by the lanes that called together. */
+/* One activation of a function, shared by the lanes that called the function together. */
 struct frame {
     char *regs;
     struct code_func *func;
@@ -216,8 +217,9 @@ struct frame {
     const struct insn *call;        /* the call instruction; says where results go */
 };
 
+/* Lanes of a warp that are at the same instruction in the same frame. */
 struct fragment {
-    uint32_t mask;
+    uint32_t mask; /* the lanes */
     const struct insn *pc;
     struct frame *frame;
     uint32_t phase;  /* phase of the barrier at which the fragment arrived */
@@ -327,7 +329,8 @@ struct cluster {
     bool stuck;         /* see emu_stuck() */
     struct cluster_async *async;
     struct worker_state *ws;     /* state of its host thread */
-    struct cluster_trace *trace; /* sampled calls: notes what the cluster stores; else NULL */
+    struct cluster_trace *trace; /* in sampled calls: what the cluster stores (machine.h); else
+                                  * NULL */
     uint64_t trace_rng;
     uint32_t trace_stores; /* stores of warps to outputs so far */
     uint32_t nrunning;     /* warps that have not ended */
@@ -431,9 +434,9 @@ bool emu_sanitizing(const struct warp *w);
 
 /* ---- sanitizer hooks for asynchronous operations -------------------------------------------- */
 
-/* Happens-before. A release publishes, under a key, everything that the warp did before it. The key
- * is the host address of an mbarrier, for example. After an acquire, the warp's accesses are
- * ordered after everything that was released under that key. */
+/* These order accesses (happens-before). A release publishes, under a key, everything that the warp
+ * did before it. The key is the host address of an mbarrier, for example. After an acquire, the
+ * warp's accesses are ordered after everything that was released under that key. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
 /* Says that an asynchronous operation reads (write = false) or writes these bytes of shared memory
@@ -464,7 +467,7 @@ void async_warp_exit(struct warp *w);
 /* Call it when every warp of the cluster waits. For each block it completes the oldest operation in
  * flight that completes on an mbarrier. Returns how many it completed. */
 int async_idle(struct cluster *c);
-/* Called before each instruction while warp->watch is set. */
+/* Call it before each instruction while warp->watch is set. */
 void async_touch(struct warp *w, const struct insn *in);
 /* Encodes a tensor map of 128 bytes. This is the emulator's version of the `tensormap` operation in
  * device.h. */
@@ -473,8 +476,8 @@ enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, u
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-/* Counts the bytes that a bulk copy or st.async moves. So far it counts only bytes of global
- * memory. */
+/* Counts the bytes that a bulk copy or st.async moves. It ignores kinds other than CB_GLOBAL_LD and
+ * CB_GLOBAL_ST. */
 enum count_bytes { CB_GLOBAL_LD, CB_GLOBAL_ST, CB_SHARED_LD, CB_SHARED_ST, CB_DSMEM, CB_COUNT };
 void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, uint64_t bytes);
 

@@ -434,7 +434,8 @@ static const struct decode_entry *const tables[] = {
     decode_warp_ops, decode_call_ops, decode_tensor_ops, decode_async_ops,
 };
 
-/* Whether an operand selects a part of a register (a.b1, a.h0): only video instructions can. */
+/* Returns whether an operand selects a part of a register (a.b1, a.h0): only video instructions
+ * can. */
 static bool has_part(const struct ptx_opnd *o, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)

@@ -327,8 +327,8 @@ static void reach(const struct flow *g, uint32_t from, bool forward, uint32_t av
     free(work);
 }
 
-/* Whether the block's part of [from, end) has an instruction other than branches, returns and
- * moves. */
+/* Returns whether the block's part of [from, end) has an instruction other than branches, returns
+ * and moves. */
 static bool does_work(const struct flow_block *b, const struct ptx_func *f, uint32_t from,
                       uint32_t end)
 {

@@ -19,22 +19,22 @@ struct flow {
     uint32_t *block_of; /* the block of each instruction */
 };
 
-/* Finds blocks, edges and ranks. Ranks order the blocks: a block has a higher rank than the blocks
- * that lead to it (back edges aside), and the blocks after a loop have higher ranks than the loop's
- * blocks. If the fragment of least rank runs first, diverged lanes meet again as early as they
- * can. */
+/* Finds basic blocks, edges and ranks. Ranks order the blocks: a block has a higher rank than the
+ * blocks that lead to it (back edges aside), and the blocks after a loop have higher ranks than the
+ * loop's blocks. If the fragment (core.h) of least rank always runs first, diverged lanes meet
+ * again as early as they can. */
 int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, struct err *err);
 
-/* Whether a thread that exited at instruction `exit` went past instruction `at` without executing
- * it. `since` is the last instruction of the same kind (enum exits_kind) that the thread executed,
- * or FLOW_START. The answer is true in two cases: `at` comes after `since`, and every path to
- * `exit` does work that comes after `at`; or `since` comes after `at`, and no loop leads back. So a
- * thread that returns early did not go past `at`, nor did a thread that executed `at` in a loop and
- * then left the loop. */
+/* Returns whether a thread that exited at instruction `exit` went past instruction `at` without
+ * executing it. `since` is the last instruction of the same kind (enum exits_kind) that the thread
+ * executed, or FLOW_START. The answer is true in two cases: `at` comes after `since`, and every
+ * path to `exit` does work that comes after `at`; or `since` comes after `at`, and no loop leads
+ * back. So a thread that returns early did not go past `at`, nor did a thread that executed `at` in
+ * a loop and then left the loop. */
 #define FLOW_START UINT32_MAX
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit);
-/* Whether instruction `since` comes after `at`, and no loop leads back from it to `at`. */
+/* Returns whether instruction `since` comes after `at`, and no loop leads back from it to `at`. */
 bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at);
 
 #endif

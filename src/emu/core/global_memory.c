@@ -1,6 +1,6 @@
 /*
- * global_memory.c - global memory: one reserved range of host memory, allocations inside it with
- * guard zones, and their shadow.
+ * global_memory.c - manages global memory: reserves one range of host memory, and makes allocations
+ * inside it, with guard zones and a shadow (the sanitizer's notes about each byte).
  *
  * A device address is GLOBAL_BASE + offset into the range. So addresses are the same in every run,
  * and translating an address that is known to be in an allocation takes one addition.

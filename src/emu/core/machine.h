@@ -1,10 +1,15 @@
 /*
  * machine.h - the state of the emulated machine: the device, loaded code, a launch, host threads.
  *
- * While a launch runs, all host threads may write three parts of `struct emu`: global memory, its
- * shadow, and the findings and printf text, which emu->lock guards. The rest of `struct emu` and
- * the loaded code are read-only then, apart from flags and sums that host threads change
- * atomically. Each `struct worker_state` belongs to one host thread.
+ * While a launch runs, all host threads may write three parts of `struct emu`:
+ *   - global memory;
+ *   - the shadow of global memory: the sanitizer's notes about each byte (sanitizer/state.h);
+ *   - the findings and the printf text, which emu->lock guards.
+ * The rest of `struct emu` and the loaded code are read-only then, apart from flags and sums that
+ * host threads change atomically. Each `struct worker_state` belongs to one host thread.
+ *
+ * In a sampled call only a random part of the blocks, the sample, runs (block_sample.h). In such a
+ * call, buffers are filled piece by piece (1024 bytes) when a kernel first touches a piece.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -14,16 +19,18 @@
 
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
-#define SAMPLE_CLUSTERS 48u
-#define SAMPLE_LEAST 8u /* at least this many clusters of a sample run, however long they take */
-/* A sample of more than SAMPLE_LEAST clusters ends when it has cost this much host work, in the
- * units of count_cost(). If the call has a time limit, the sample also ends when its cost reaches
- * SAMPLE_COST_PER_NS times the limit in nanoseconds. Even a slow or busy host does that much work
- * within the limit. If the launch has a limit of instructions, a quarter of it limits the cost
- * too. */
+#define SAMPLE_CLUSTERS 48u /* clusters in the sample of a launch for the cost model */
+#define SAMPLE_LEAST 8u     /* at least this many of them run, however long they take */
+/* If blocks do not depend on each other, a sample gets fewer clusters, but not fewer than
+ * SAMPLE_LEAST, if it would cost more host work than the least of these three limits, in the units
+ * of count_cost():
+ *   - SAMPLE_COST;
+ *   - if the call has a time limit: SAMPLE_COST_PER_NS for each nanosecond of it, because even a
+ *     slow or busy host does that much work in a nanosecond;
+ *   - if the launch has a limit of instructions: a quarter of it. */
 #define SAMPLE_COST 2e8
 #define SAMPLE_COST_PER_NS 0.01
-#define REUSE_BUCKETS 28u
+#define REUSE_BUCKETS 28u /* see struct reuse */
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
 #define GUARD_BYTES 16384u
@@ -56,14 +63,14 @@ struct alloc {
     uint32_t elem_bytes;
     enum job_buffer_role role;
     bool is_global_var;       /* a module's variable, or the heap */
-    bool dirty;               /* the race shadow was changed since it was cleared */
+    bool dirty;               /* the shadow for races was changed since it was cleared */
     bool shadowed;            /* this buffer may hold bytes that were never written */
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
     struct alloc_reads reads; /* how much the counted launch read */
     bool atomics, loaded;     /* in a sampled call: atomics touched it; plain loads touched it */
     bool stored;              /* in a sampled call: stores or atomics touched it */
     bool copied; /* in a sampled call: a copy from a buffer that kernels may write went to it */
-    struct written_share share; /* block_sample.c estimates it */
+    struct written_share share; /* block_sample.c estimates this */
     /* sanitizer: the store of this launch that comes last in the code (not in time) */
     const struct insn *store;
     const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
@@ -99,8 +106,8 @@ struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
 /* Marks each byte as written if the byte that was copied to it was. */
 void mem_copy_init(struct emu_mem *m, uint64_t to, uint64_t from, uint64_t n);
-/* From now on each piece of the allocation is filled when a launch first touches it. b, kind and
- * seed are the parameters of lazy_init(). */
+/* Makes each piece of the allocation be filled when a launch first touches it, from now on. b, kind
+ * and seed are the parameters of lazy_init(). */
 void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
                    enum lazy_kind kind, uint64_t seed);
 static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
@@ -187,18 +194,19 @@ const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
 void merge_shared(struct code_func *cf);
 /* schedule.c: fills cf->schedule. */
 void schedule_code(struct code_func *cf);
-/* regs.c: gives every register of f a place in the frame, and every instruction a rank. */
+/* The result of regs_plan(). */
 struct reg_plan {
     uint32_t *offset; /* place of each register in the frame */
     uint32_t frame_bytes;
-    uint32_t *rank; /* rank of each instruction */
-    uint8_t *leader;
-    uint32_t regs_live;
+    uint32_t *rank;     /* rank of each instruction (flow.h) */
+    uint8_t *leader;    /* whether each instruction starts a basic block */
+    uint32_t regs_live; /* as in struct code_func */
 };
-/* Whether another instruction of f may read p's destination (p's first operand). */
+/* Returns whether another instruction of f may read p's destination (p's first operand). */
 bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p);
+/* regs.c: gives every register of f a place in the frame, and every instruction a rank. */
 int regs_plan(struct reg_plan *out, const struct ptx_func *f, struct arena *a, struct err *err);
-#define SINK_OFF 0u /* the first 512 bytes of the frame are for `_` */
+#define SINK_OFF 0u /* the first 512 bytes of the frame are for `_`, the sink of PTX */
 #define SINK_PRED_OFF 512u
 #define CC_OFF 516u /* the carry flags */
 #define FRAME_HEAD 576u
@@ -305,9 +313,11 @@ struct launch {
         uint32_t epoch;     /* changes with `held` and `cycling` */
     } spin;
     int stop;       /* atomic: the launch must end, because of a fault, a limit or `redo` */
-    bool parallel;  /* several host threads run it, and the sanitizer watches for conflicts */
-    bool serial;    /* only one host thread may run it: the order of blocks matters */
-    int over_limit; /* atomic: it used up its time or instructions; clusters may be missing */
+    bool parallel;  /* several host threads run it, and the sanitizer looks for conflicts between
+                     * blocks */
+    bool serial;    /* only one host thread may run it, because the order of blocks matters */
+    int over_limit; /* atomic: the launch used up its time or instructions; clusters may be
+                     * missing */
     bool extra;     /* the clusters that run now are only for verification: running past a limit is
                      * not an error */
     int redo;       /* atomic: the run in parallel was not clean (see settle.c) */
@@ -325,7 +335,8 @@ struct launch {
     struct gsync *gsync;       /* the sanitizer's order between blocks */
     int gsync_used;            /* atomic */
     struct suspects *suspects; /* cells that are part of a race; see suspects.h */
-    bool turned;               /* a repeated call: clusters run in another order */
+    bool turned;               /* a repeated call: clusters run in another order than in the first
+                                * call (reverse_in_wave() in warp_sched.c) */
     uint8_t blank; /* the value of each byte of registers and local memory before a write */
     /* 0: the counters cover all clusters; else only the first nsample of `order` */
     uint32_t nsample;
@@ -346,8 +357,9 @@ struct launch {
     uint64_t waits_again;              /* atomic; see reuse.c */
 };
 
-/* Describes what a cluster of a sampled call stored: how many bytes, and the addresses of a few
- * elements of outputs. Each store to an output is equally likely to be among them. */
+/* Describes what a cluster of a sampled call stored: how many bytes to all buffers together, and
+ * the addresses of up to TRACE_PLACES elements of outputs that it wrote. Each store of a warp to an
+ * output is equally likely to be among them. */
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
     uint64_t bytes;
@@ -370,9 +382,9 @@ struct worker_state {
     uint64_t diverged;
 };
 
-/* Runs the launch and turns its counts into counters. If `order` is set, only the first nsample
- * clusters of `order` run. If l->alone and these clusters take long, launch_run() lowers
- * nsample. */
+/* Runs the launch and turns its counts into counters. If l->order is set, only the first l->nsample
+ * clusters of it run. If l->alone is set and these clusters take long, launch_run() lowers
+ * l->nsample. */
 enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *err);
 /* settle.c: runs the launch so that its outcome does not depend on the order of host threads. Uses
  * at most `nthreads` of them. */
@@ -410,7 +422,8 @@ struct emu {
                      * 1000 for each launch */
     char last_kernel[256];
     uint32_t nthreads;
-    bool sanitize, counting, sampling, timing, turned;
+    bool sanitize, counting, sampling, timing; /* what this call does */
+    bool turned;                               /* as in struct launch */
     bool verifying; /* the worker will verify the call's outputs: run more blocks than the counted
                        sample */
     double verify_left;   /* host work that this call may still spend on these further blocks */
@@ -418,7 +431,8 @@ struct emu {
     bool in_part_alone;   /* true if no block of the last launch that ran in part depends on
                            * another */
     bool stored_after;    /* true if one launch ran in part and a later launch stored something */
-    /* all blocks would store at most this many times the bytes that the sample stored */
+    /* all blocks of that launch would store at most this many times the bytes that its sample
+     * stored */
     double in_part_scale;
     uint64_t blocks, blocks_ran;      /* of all launches of this call */
     VEC(struct cluster_trace) traces; /* of the clusters that ran in this call */
@@ -438,6 +452,7 @@ void emu_add_finding(struct emu *e, const struct result_finding *f);
 enum slice_rc { SLICE_RAN, SLICE_WAITS, SLICE_DONE, SLICE_FAULT };
 /* Runs a warp for at most `budget` instructions. */
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
+/* Fills the registers of a new frame with launch->blank. */
 void frame_poison(struct frame *fr, const struct launch *l);
 /* Fills local memory of a new frame with launch->blank. */
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);
@@ -451,9 +466,9 @@ void call_return_values(struct warp *w, struct frame *callee, uint32_t lanes);
 /* barrier.c: call it when these lanes have exited. Barriers that waited for them may be complete
  * now. */
 void barrier_exited(struct warp *w, uint32_t lanes);
-/* register_pool.c: setmaxnreg. register_pool_at_start() computes launch->pool_regs. If a warp of
- * the block waits for registers, register_pool_waits() returns the warp and says in `why` how many
- * registers there are; else it returns NULL. */
+/* register_pool.c executes setmaxnreg. register_pool_at_start() computes launch->pool_regs. If a
+ * warp of the block waits for registers, register_pool_waits() returns the warp and says in `why`
+ * how many registers there are; else it returns NULL. */
 int decode_setmaxnreg(struct decoder *d, const struct ptx_insn *p, struct insn *in);
 uint32_t register_pool_at_start(const struct launch *l);
 struct warp *register_pool_waits(const struct block *b, char *why, size_t n);
@@ -476,8 +491,8 @@ void exits_left(struct warp *w, uint32_t lanes, const struct insn *pc);
  * though they did work that comes after it. `place` is exits_place() of the instruction. */
 uint32_t exits_past(struct warp *w, uint32_t lanes, enum exits_kind kind, uint32_t place);
 uint32_t exits_place(const struct warp *w, const struct insn *pc);
-/* Whether the instruction at place `since` comes after the one at place `at`, and no loop leads
- * back. */
+/* Returns whether the instruction at place `since` comes after the one at place `at`, and no loop
+ * leads back. */
 bool exits_beyond(struct launch *l, uint32_t since, uint32_t at);
 /* Returns the lanes with which the warp started. The last warp of a block may have fewer than
  * 32. */
@@ -506,11 +521,11 @@ struct matrix_access {
         uint32_t origins; /* bit i: undef.read[i] (undefined.c) made some of them */
     } at[64];
 };
-/* undefined.c, for a warp with marked registers. undef_bits() returns the undefined bits of a
- * lane's register and adds their origins to *origins. undef_mark() replaces the undefined bits of a
- * lane's register. Both ignore operands that are not registers. undef_store_segment() takes the
- * undefined bytes of the segment that warp.matrix names. It notes them, or reports them if this
- * memory must not hold undefined bytes. */
+/* undefined.c: call these for a warp with marked registers. undef_bits() returns the undefined bits
+ * of a lane's register and adds their origins (the loads and shuffles that made them) to *origins.
+ * undef_mark() replaces the undefined bits of a lane's register. Both ignore operands that are not
+ * registers. undef_store_segment() takes the undefined bytes of the segment that warp.matrix names.
+ * It notes them, or reports them if this memory must not hold undefined bytes. */
 uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
                     uint32_t *origins);
 void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
@@ -537,7 +552,7 @@ void san_exits_release(struct block *b, const void *key);
 void san_launch_begin(struct launch *l);
 void san_launch_end(struct launch *l);
 void san_unwritten(struct emu *e); /* records a finding for each output left unwritten */
-/* suspects.c; suspects.h explains the two runs. suspects_follow() begins the second run, and
+/* suspects.c (suspects.h explains the two runs): suspects_follow() begins the second run, and
  * returns false if there is no suspect. suspects_settle() adds the findings and notes that the
  * second run left open. */
 void suspects_open(struct launch *l);
@@ -659,9 +674,9 @@ struct work {
     double issued;        /* instructions of machine code */
     double clocks;        /* clocks summed over warps, as if each ran alone */
     double float_atomics; /* the part of `atomics` that adds floats */
-    /* Atomics on global memory. same_word: how many atomics change the word that an average atomic
-     * changes. same_piece: how many change the piece of 512 bytes around it. pieces: how many such
-     * pieces there are. */
+    /* Atomics on global memory (hot.c). same_word: how many atomics change the word that an average
+     * atomic changes. same_piece: how many change the 512 bytes around that word, called a piece
+     * here. pieces: how many pieces of 512 bytes atomics change. */
     double same_word, same_piece, pieces;
 };
 enum { TENSOR_F16, TENSOR_TF32, TENSOR_8BIT, TENSOR_F64 };
@@ -685,7 +700,7 @@ struct model {
 };
 void model_time(const struct launch *l, const struct work *w, const struct occupancy *o,
                 struct model *out);
-/* The time of a memset or a copy that moves this many bytes to and from DRAM. */
+/* Computes the time of a memset or a copy that moves this many bytes to and from DRAM. */
 void model_transfer(const struct job_gpu *g, double bytes, struct model *out);
 
 /* record.c: writes the inputs of model_time() as one line of text, without a newline. */

@@ -125,8 +125,9 @@ static void set_flag(bool *flag)
         __atomic_store_n(flag, true, __ATOMIC_RELAXED);
 }
 
-/* Notes an access of some active lanes in a sampled call. The cluster's trace keeps the addresses
- * of TRACE_PLACES stores to outputs; each store is equally likely to be among them. */
+/* Notes an access of some active lanes in a sampled call. The cluster's trace (struct
+ * cluster_trace) keeps the addresses of TRACE_PLACES stores to outputs; each store is equally
+ * likely to be among them. */
 static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *addr,
                          uint32_t lanes, uint64_t bytes, uint32_t access)
 {
@@ -194,8 +195,9 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
-/* Another block's shared memory exists only from the block's start to its end. Only a barrier of
- * the cluster guarantees that the block has started, and that it has not ended. */
+/* Reports an access to the shared memory of block b if b may not exist then. Another block's shared
+ * memory exists only from the block's start to its end. Only a barrier of the cluster guarantees
+ * that the block has started, and that it has not ended. */
 static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
                             const struct block *b, const char *what)
 {
@@ -362,8 +364,8 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Whether all of [lo, hi + n) lies in one object of this space. If so, *out says where it is in
- * host memory. */
+/* Returns whether all of [lo, hi + n) lies in one object of this space. If so, *out says where it
+ * is in host memory. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)

@@ -1,5 +1,5 @@
 /*
- * mem.h - how loads, stores and atomics reach memory; for the emulator's own files.
+ * mem.h - finds and checks the memory that loads, stores and atomics access.
  */
 #ifndef EMU_CORE_MEM_H
 #define EMU_CORE_MEM_H
@@ -19,11 +19,11 @@ struct lanes {
  * atomics). */
 extern pthread_mutex_t mem_wide_lock;
 
-/* The value of o[4] in ld.nc. No store changes the data of ld.nc, so this load may move before
- * stores. */
+/* The value of insn.o[4] in ld.nc. No store may change the data that ld.nc reads, so this load may
+ * move before stores. */
 #define LD_CONST OPND_NUMBER(1)
-/* The value of o[4] in a shared access that merge_shared.c merged with others: the bytes of the
- * merged access, and whether this access is its first part. */
+/* The value of insn.o[4] in a shared access that merge_shared.c merged with others: the bytes of
+ * the merged access, and whether this access is its first part. */
 #define MERGED(bytes, first) OPND_NUMBER((bytes) | ((first) ? 0x100u : 0))
 #define MERGED_BYTES(code) ((code)&0xff)
 #define MERGED_FIRST(code) ((code) >> 8 & 1)
@@ -40,7 +40,8 @@ enum ptx_space mem_space(const struct ptx_insn *p); /* from the modifiers; SP_GE
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 
-/* Describes an address: text, name of the nearest allocation, index of the element in it. */
+/* Describes an address: writes a text to buf, sets *object to the name of the nearest allocation
+ * and *index to the index of the element in it. */
 void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, const char **object,
                   int64_t *index);
 
@@ -49,8 +50,9 @@ int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_st
                  enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
 
-/* The sanitizer checks an access. The warp-wide functions return false when there may be something
- * to report. The caller then checks lane by lane, and san_lane reports. */
+/* With these functions the sanitizer checks an access. san_global() and san_shared() check a whole
+ * warp and return false when there may be something to report. The caller then calls san_lane() for
+ * each lane, which reports. */
 bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const uint64_t *addr,
                 uint64_t lo, uint64_t hi, uint32_t n, uint32_t access);
 bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uint32_t n,

@@ -37,7 +37,7 @@ static inline double float64(uint64_t u)
     return f;
 }
 
-/* NaN results of single precision are 0x7fffffff. */
+/* Replaces every NaN by the one that single-precision results have, 0x7fffffff. */
 static inline float canon32(float f)
 {
     return f != f ? float32(0x7fffffffu) : f;
@@ -48,14 +48,15 @@ static inline float ftz32(float f)
     uint32_t u = bits32(f);
     return (u & 0x7f800000u) == 0 ? float32(u & 0x80000000u) : f;
 }
-/* These choose the NaN that a double-precision operation returns: the first NaN among its operands,
- * made quiet. If no operand is a NaN, the operation returns a NaN with the sign set. Callers pass
- * the operands in the order in which the hardware looks at them: sums and products b, a; fma b, c,
- * a; quotients a, b. */
+/* Makes a NaN quiet. */
 static inline double quiet64(double f)
 {
     return float64(bits64(f) | 0x0008000000000000ull);
 }
+/* Returns the result r of a double-precision operation. If r is a NaN, returns instead the NaN that
+ * the hardware gives: the first NaN among the operands, made quiet, or a NaN with the sign set if
+ * no operand is a NaN. Callers pass the operands in the order in which the hardware looks at them:
+ * sums and products b, a; fma b, c, a; quotients a, b. */
 static inline double nan64(double r, double first, double second, double third)
 {
     if (r == r)
@@ -65,7 +66,8 @@ static inline double nan64(double r, double first, double second, double third)
            : third != third   ? quiet64(third)
                               : float64(0xfff8000000000000ull);
 }
-/* Flushes a result that is only normal because it was rounded up: `exact` is denormal. */
+/* Flushes r to zero if the exact result is denormal and r is normal only because it was rounded
+ * up. */
 static inline float ftz_tiny32(float r, double exact)
 {
     return fabsf(r) == 0x1p-126f && fabs(exact) < 0x1p-126 ? copysignf(0.0f, r) : r;
@@ -80,7 +82,8 @@ static inline double sat64(double f)
     return f > 0.0 ? (f < 1.0 ? f : 1.0) : 0.0;
 }
 
-/* min: -0 is less than +0; a NaN loses against a number. */
+/* In the minimum and the maximum, -0 is less than +0. If one operand is a NaN, the result is the
+ * other operand. */
 static inline float min32(float a, float b)
 {
     if (a != a)
@@ -122,7 +125,8 @@ static inline double max64(double a, double b)
     return a > b ? a : b;
 }
 
-/* Half precision, branch-free so that loops vectorise. NaNs become canonical. */
+/* These convert between float and half precision (half) or bfloat16 (brain). They are branch-free
+ * so that loops vectorise. NaNs become canonical. */
 static inline float half32(uint16_t h)
 {
     uint32_t m = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;

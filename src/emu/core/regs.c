@@ -13,7 +13,7 @@
 
 #define MAX_BITSET_BYTES (96ull << 20)
 
-/* Whether the instruction writes its first operand and reads the others. */
+/* Returns whether the instruction writes its first operand and reads the others. */
 static bool defines_first(const struct ptx_insn *in)
 {
     static const char *const ops[] = {
@@ -32,11 +32,13 @@ static bool defines_first(const struct ptx_insn *in)
     return false;
 }
 
+/* When a register is live. */
 struct live {
     uint32_t start, end; /* closed interval of instruction numbers */
     uint32_t gid;        /* number among registers alive in several blocks, or UINT32_MAX */
-    uint32_t block;      /* the only block that uses it so far, NO_BLOCK or MANY_BLOCKS */
-    bool pinned;         /* it shares its place with no other register */
+    uint32_t block;      /* the only basic block that uses the register so far, NO_BLOCK or
+                          * MANY_BLOCKS */
+    bool pinned;         /* the register shares its place with no other register */
 };
 #define NO_BLOCK UINT32_MAX
 #define MANY_BLOCKS (UINT32_MAX - 1)

@@ -137,8 +137,8 @@ static void snapshot_release(struct snapshot *s)
 
 /* ---- whether the order of blocks matters ---------------------------------------------------- */
 
-/* Whether p is an atomic without a result, and such atomics leave the same value in memory in any
- * order. */
+/* Returns whether p is an atomic without a result, and such atomics leave the same value in memory
+ * in any order. */
 static bool commutes(const struct ptx_insn *p)
 {
     enum ptx_type t = ptx_last_type(p);
@@ -169,8 +169,8 @@ static bool insn_depends_on_order(const struct code_func *f, const struct insn *
     }
 }
 
-/* Whether a block's results may depend on when other blocks run, even if it has no race with them:
- * through atomics and strong accesses, the heap, or the order of printed lines. */
+/* Returns whether a block's results may depend on when other blocks run, even if it has no race
+ * with them: through atomics and strong accesses, the heap, or the order of printed lines. */
 static bool order_matters(const struct launch *l)
 {
     const struct code *c = l->code;

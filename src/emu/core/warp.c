@@ -1,5 +1,5 @@
 /*
- * warp.c - one warp's fragments and the interpreter loop.
+ * warp.c - runs one warp: its fragments (core.h), its frames, and the interpreter loop.
  *
  * Invariants:
  *  1. The masks of a warp's fragments are disjoint and their union is w->live.
@@ -249,7 +249,7 @@ void warp_release(struct warp *w)
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
-/* Called when only some of the warp's lanes have reached an aligned instruction. Returns the lanes
+/* Call it when only some of the warp's lanes have reached an aligned instruction. Returns the lanes
  * that execute it, or 0 to wait for the others. */
 static uint32_t converge(struct warp *w, const struct insn *pc)
 {

@@ -405,7 +405,7 @@ static void probe_result(struct cluster *c, bool cycles)
     pthread_mutex_unlock(&l->emu->lock);
 }
 
-/* Called when a host thread takes a cluster (by = 1) or gives one up (by = -1). c is the cluster,
+/* Call it when a host thread takes a cluster (by = 1) or gives one up (by = -1). c is the cluster,
  * or NULL if it has not started. */
 static void held_changed(struct launch *l, int by, const struct cluster *c)
 {
@@ -428,7 +428,7 @@ static bool all_clusters_cycle(struct cluster *c)
     return r;
 }
 
-/* Called after a round of all warps. True if the cluster will never end. */
+/* Call it after a round of all warps. Returns true if the cluster will never end. */
 static bool cycles_for_ever(struct cluster *c, uint64_t steps)
 {
     c->probe.steps += steps;
@@ -460,8 +460,8 @@ static bool cycles_for_ever(struct cluster *c, uint64_t steps)
     return false;
 }
 
-/* We limit the CPU time of the host threads, not the wall time, because a verdict must not depend
- * on what else the machine does. */
+/* Returns the CPU time of this host thread. We limit the CPU time of the host threads, not the wall
+ * time, because a verdict must not depend on what else the machine does. */
 static uint64_t thread_cpu_ns(void)
 {
     struct timespec t;
@@ -558,8 +558,9 @@ static int cluster_run(struct cluster *c, uint64_t turn)
 
 /* ---- host threads --------------------------------------------------------------------------- */
 
-/* A repeated call reverses the order within each 64 consecutive clusters; a GPU might use such an
- * order too. Results that depend on the order of blocks then differ. */
+/* Returns the cluster to run at place i of a repeated call, which reverses the order within each 64
+ * consecutive clusters. A GPU might use such an order too. Results that depend on the order of
+ * blocks then differ from those of the first call. */
 static uint32_t reverse_in_wave(uint32_t i, uint32_t n)
 {
     enum { WAVE = 64 };

@@ -54,8 +54,8 @@ void count_begin(struct launch *l)
 double count_cost(const struct launch *l)
 {
     /* Measured on the host: a tensor operation takes about 1/80 of the time of a plain warp
-     * instruction. To fill a piece of memory and later look at it takes as long as about 150 plain
-     * warp instructions. */
+     * instruction. To fill a piece (1024 bytes of a buffer) and later look at it takes as long as
+     * about 150 plain warp instructions. */
     const double per_tensor_op = 1.0 / 80, per_piece = 150;
     double cost = per_piece * (double)(pieces_made(&l->emu->mem) - l->pieces_before);
     for (uint32_t f = 0; l->total && f < l->code->nfuncs; f++) {
@@ -136,8 +136,8 @@ static uint32_t ideal_wavefronts(const struct warp *w, uint32_t n)
     return total;
 }
 
-/* Whether this access is part of a merged access (merge_shared.c) whose addresses are aligned. If
- * so, merged[] gets the addresses at which the merged access begins. */
+/* Returns whether this access is part of a merged access (merge_shared.c) whose addresses are
+ * aligned. If so, merged[] gets the addresses at which the merged access begins. */
 static bool is_merged(const struct warp *w, const struct insn *pc, const uint64_t *addr,
                       uint64_t *merged)
 {
@@ -207,7 +207,7 @@ static void set_pending(struct pending *p, int k, uint32_t code)
     p->any[k] = true;
 }
 
-/* Called when a warp begins, with no loads under way. */
+/* Call it when a warp begins, with no loads under way. */
 void count_start(struct warp *w)
 {
     uint32_t words = w->frame0->func->frame_bytes / 64 / 64 + 1;

@@ -17,14 +17,14 @@
  * those that have no slot, so for these we count only the total (hot_table.all). */
 struct place {
     uint64_t at, n;   /* the place; how many atomics changed it */
-    double own;       /* the atomics come in runs of one block each; the sum of the squared lengths
-                       * of the runs */
+    double own;       /* Consecutive atomics of one block form a run: the sum of the squared lengths
+                       * of all runs. */
     uint32_t block;   /* the block whose atomic came last */
-    uint32_t of_last; /* the length of the run so far */
+    uint32_t of_last; /* the length of its run so far */
 };
 struct hot_table {
     struct place slots[SLOTS]; /* a hash table with open addressing */
-    uint64_t all;
+    uint64_t all;              /* how many atomics there were */
 };
 /* The L2 changes at once all words of a 32-byte sector that belong to one access. So for a piece we
  * count the sectors of each access, for a word the lanes. */

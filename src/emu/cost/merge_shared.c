@@ -75,7 +75,8 @@ static void add(struct window *w, struct insn *in)
     w->at[w->n++] = in;
 }
 
-/* Whether the instruction writes a register that an access in the window uses as address or guard.
+/* Returns whether the instruction writes a register that an access in the window uses as address or
+ * guard.
  */
 static bool changes_address(const struct insn *in, const struct window *w)
 {

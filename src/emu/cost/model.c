@@ -93,7 +93,7 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
                                    : "blocks";
 }
 
-/* SM clocks needed to issue the work, summed over all SMs. */
+/* Returns the SM clocks needed to issue the work, summed over all SMs. */
 static double issue_clocks(const struct work *w)
 {
     double lsu = w->warps[CK_LD_GLOBAL] + w->warps[CK_ST_GLOBAL] + w->warps[CK_LD_SHARED] +

@@ -65,7 +65,7 @@ static void define_opnd(struct pass *p, const struct ptx_opnd *o, uint8_t level,
         define_opnd(p, o->pair, level, ready);
 }
 
-/* Whether the instruction has no result, so that it reads all its operands. */
+/* Returns whether the instruction has no result, so that it reads all its operands. */
 static bool only_reads(const struct insn *in, const struct ptx_insn *p)
 {
     switch (in->kind) {

@@ -1,5 +1,5 @@
 /*
- * atom.c - atom and red in every operation, type, space and vector width.
+ * atom.c - executes atom and red in every operation, type, space and vector width.
  *
  * On global memory the update is a host compare-and-swap loop, because other host threads run other
  * blocks. Shared memory belongs to one host thread, but the same code works there too. An exchange
@@ -115,9 +115,9 @@ static void store_reg(struct warp *w, uint32_t code, uint32_t bits, uint32_t lan
     memcpy((char *)opnd(w, code) + lane * (bits / 8), &v, bits / 8);
 }
 
-/* v holds the destinations (atom only), then the values, then the new values of cas. sub[0] = op,
- * sub[1] = type, sub[2] = space, sub[3] = address bits. o[2] = vector width | has destination << 8
- * | order << 16. */
+/* Executes an atomic. In struct insn, v holds the destinations (atom only), then the values, then
+ * the new values of cas; sub[0] = op, sub[1] = type, sub[2] = space, sub[3] = address bits; o[2] =
+ * vector width | has destination << 8 | order << 16. */
 static int exec_atom(struct warp *w, const struct insn *in)
 {
     uint32_t n = in->o[2] & 0xff, bits = ptx_type_bits((enum ptx_type)in->sub[1]);

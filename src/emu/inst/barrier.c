@@ -1,5 +1,5 @@
 /*
- * barrier.c - barriers of the block and the cluster, fences.
+ * barrier.c - executes barriers of the block and the cluster, and fences.
  *
  * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
  * barrier's phase has changed. A barrier without a count is complete when all threads of the block
@@ -138,7 +138,7 @@ void barrier_exited(struct warp *w, uint32_t lanes)
     cluster_try(c);
 }
 
-/* Whether the operand has the same value in all active lanes. If so, *out is the value. */
+/* Returns whether the operand has the same value in all active lanes. If so, *out is the value. */
 static bool uniform(const struct warp *w, uint32_t code, uint32_t *out)
 {
     const uint32_t *v = opnd(w, code);

@@ -1,5 +1,6 @@
 /*
- * bits.c - bit fields, permutes, population counts, dot products of bytes.
+ * bits.c - executes instructions on bit fields, permutes, population counts and dot products of
+ * bytes.
  */
 #include "base/util.h"
 #include "emu/core/bitops.h"
@@ -140,7 +141,7 @@ static int exec_lop3(struct warp *w, const struct insn *in)
     LANES(w, i, d[i] = lut3(a[i], b[i], c[i], lut));
 }
 
-/* lop3.or.b32 d|p, a, b, c, lut, q: p = (d != 0) or/and q */
+/* Executes lop3.or.b32 (or .and) d|p, a, b, c, lut, q, which sets p = (d != 0) or/and q. */
 static int exec_lop3_pred(struct warp *w, const struct insn *in)
 {
     uint32_t *d = opnd(w, in->o[0]), lut = (uint32_t)in->imm, bits = 0;

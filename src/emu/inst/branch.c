@@ -1,5 +1,5 @@
 /*
- * branch.c - control flow: bra, brx, ret, exit, trap. (call.c has the calls.)
+ * branch.c - executes control flow: bra, brx, ret, exit, trap. (call.c has the calls.)
  */
 #include "base/util.h"
 #include "emu/core/machine.h"

@@ -1,5 +1,6 @@
 /*
- * call.c - calls, direct and through pointers, and the functions that the emulator itself provides.
+ * call.c - executes calls, direct and through pointers, and the functions that the emulator itself
+ * provides.
  *
  * Arguments and results are .param variables. The caller's frame holds a copy of them for each
  * lane. A call copies the arguments to the callee's frame, and the results back. Lanes that call

@@ -1,5 +1,5 @@
 /*
- * cvt.c - conversions between all types.
+ * cvt.c - executes conversions between types (cvt).
  *
  * The frequent conversions have loops of their own. All others convert each lane to an exact
  * intermediate value (sign, 64-bit magnitude, exponent) and round it once.
@@ -302,7 +302,7 @@ static int cvt_from_fp8(struct warp *w, const struct insn *in)
     return EX_NEXT;
 }
 
-/* cvt.f16x2.f32, cvt.bf16x2.f32: the first source goes to the upper half. */
+/* Executes cvt.f16x2.f32 and cvt.bf16x2.f32. The first source goes to the upper half. */
 static int cvt_pair(struct warp *w, const struct insn *in)
 {
     uint32_t *d = opnd(w, in->o[0]);
@@ -570,7 +570,7 @@ static int decode_cvt(struct decoder *d, const struct ptx_insn *p, struct insn *
     return 0;
 }
 
-/* cvt.pack.sat.u16.s32 d, a, b;  cvt.pack.sat.u8.s32.b32 d, a, b, c; */
+/* Executes cvt.pack.sat.u16.s32 d, a, b and cvt.pack.sat.u8.s32.b32 d, a, b, c. */
 static int exec_cvt_pack(struct warp *w, const struct insn *in)
 {
     uint32_t *d = opnd(w, in->o[0]), bits = ptx_type_bits((enum ptx_type)in->sub[0]);

@@ -1,5 +1,5 @@
 /*
- * fp.c - single and double precision arithmetic.
+ * fp.c - executes single and double precision arithmetic.
  *
  * The rounding mode .rn is the host's default. For the others we call fesetround() around the loop.
  * Operands and results in the loop are volatile variables, so the compiler cannot move the
@@ -108,7 +108,8 @@ static inline double op64(enum op op, double a, double b, double c)
     }
 }
 
-/* x, y, z and v are volatile, so that the operation stays between the calls of fesetround(). */
+/* Executes an operation with any rounding and flags. x, y, z and v are volatile, so that the
+ * operation stays between the calls of fesetround(). */
 static __attribute__((noinline)) int general_f32(struct warp *w, const struct insn *in)
 {
     float *d = opnd(w, in->o[0]);
@@ -225,8 +226,8 @@ APPROX(sin, sin((double)a))
 APPROX(cos, cos((double)a))
 APPROX(lg2, log2((double)a))
 APPROX(ex2, exp2((double)a))
-/* The hardware's result has 11 correct bits. We round to 14 bits, so that a kernel which needs many
- * more fails here too. Denormals are returned unchanged. */
+/* Computes tanh.approx. The hardware's result has 11 correct bits. We round to 14 bits, so that a
+ * kernel which needs many more fails here too. Denormals are returned unchanged. */
 static inline float approx_tanh(float a)
 {
     float t = (float)tanh((double)a);
@@ -240,7 +241,7 @@ static inline float approx_tanh(float a)
 }
 UNARY(tanh_f32, float, float, canon32(approx_tanh(a)))
 
-/* div.approx: |b| in (2^126, 2^128) gives 0, or NaN if a is infinite. */
+/* Computes div.approx. If |b| is in (2^126, 2^128), the result is 0, or NaN if a is infinite. */
 static inline float div_approx(float a, float b, bool ftz)
 {
     if (ftz) {
@@ -258,9 +259,8 @@ BINARY(div_approx_f32, float, float, float, div_approx(a, b, false))
 BINARY(div_approx_f32_ftz, float, float, float, div_approx(a, b, true))
 BINARY(div_full_f32_ftz, float, float, float, ftz32(canon32(ftz32(a) / ftz32(b))))
 
-/* rcp.approx.ftz.f64 and rsqrt use only the upper 32 bits of operand and result, and flush
- * denormals.
- */
+/* Flushes a denormal. rcp.approx.ftz.f64 and rsqrt flush denormals, and use only the upper 32 bits
+ * of operand and result. */
 static inline double ftz64(double a)
 {
     uint64_t u = bits64(a);

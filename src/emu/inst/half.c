@@ -1,5 +1,5 @@
 /*
- * half.c - f16, bf16 and their packed forms.
+ * half.c - executes arithmetic on f16, bf16 and their packed forms.
  *
  * add, sub and mul compute in double (in float for plain forms, see PLAIN) and then round to the
  * half type. The wider type has so many bits that rounding twice gives the same result as rounding
@@ -14,7 +14,7 @@
 enum { H_ADD, H_SUB, H_MUL, H_FMA, H_MIN, H_MAX, H_ABS, H_NEG, H_EX2, H_TANH };
 enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_NAN = 8, F_XORSIGN = 16, F_OOB = 32, F_ABS = 64 };
 
-/* a*b + c, rounded to odd in double, so that the second rounding to fewer bits is right. */
+/* Returns a*b + c, rounded to odd in double, so that the second rounding to fewer bits is right. */
 static double fma_odd(double a, double b, double c)
 {
     double p = a * b; /* exact: at most 22 bits */

@@ -1,5 +1,6 @@
 /*
- * int.c - integer arithmetic: add, sub, mul, mad, div, min, max, shifts and the carry chain.
+ * int.c - executes integer arithmetic: add, sub, mul, mad, div, min, max, shifts and the carry
+ * chain.
  *
  * Arithmetic wraps, except in .sat forms, because it uses unsigned types. Quotient and remainder of
  * a division by zero are all ones, as on the hardware.

@@ -1,9 +1,9 @@
 /*
- * loadstore.c - ld and st in every space, width and vector size.
+ * loadstore.c - executes ld and st in every space, width and vector size.
  *
- * There is one exec function for each (memory type, register type); a vector access loops over the
- * registers in in->v. sub[0] = space, sub[1] = bytes of an element, sub[2] = access flags,
- * sub[3] = address bits (0: a .local or .param variable of the frame).
+ * There is one exec function for each pair of memory type and register type; a vector access loops
+ * over the registers in in->v. In struct insn, sub[0] = space, sub[1] = bytes of an element,
+ * sub[2] = access flags, sub[3] = address bits (0: a .local or .param variable of the frame).
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -355,8 +355,8 @@ enum ptx_space mem_space(const struct ptx_insn *p)
     return sp;
 }
 
-/* Modifiers that change no result: cache operators, eviction priorities, prefetch sizes.
- * (decode_ldst() notes .nc for the sanitizer and the counters.) */
+/* Returns whether a modifier changes no result: cache operators, eviction priorities, prefetch
+ * sizes. (decode_ldst() notes .nc for the sanitizer and the counters.) */
 static bool is_hint(const char *m)
 {
     static const char *const t[] = {"ca",
@@ -477,8 +477,8 @@ static bool is_pure(const struct ptx_insn *p)
     return str_eq(p->op, "ld") && ptx_has(p, "param");
 }
 
-/* Whether two operands always hold the same address or number. Ignores copies, and conversions
- * between generic and global addresses, which are the same numbers here. */
+/* Returns whether two operands always hold the same address or number. Ignores copies, and
+ * conversions between generic and global addresses, which are the same numbers here. */
 static bool same_operand(const struct ptx_func *f, const struct ptx_opnd *a,
                          const struct ptx_opnd *b, uint32_t depth)
 {
@@ -525,9 +525,9 @@ static bool same_address(const struct ptx_func *f, const struct ptx_opnd *a,
     return same_operand(f, &ra, &rb, 8);
 }
 
-/* Whether the function also does a compare-and-swap at the address of this load. Then the load is
- * the `old = *p` before a compare-and-swap loop, as in the programming guide. If the loaded value
- * is stale, the loop only runs once more, so the load counts as relaxed. */
+/* Returns whether the function also does a compare-and-swap at the address of this load. Then the
+ * load is the `old = *p` before a compare-and-swap loop, as in the programming guide. If the loaded
+ * value is stale, the loop only runs once more, so the load counts as relaxed. */
 static bool seeds_cas(const struct ptx_func *f, const struct ptx_opnd *addr)
 {
     for (size_t i = 0; i < f->insns.n; i++) {

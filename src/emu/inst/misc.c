@@ -1,5 +1,5 @@
 /*
- * misc.c - address conversion, cache hints, and other small instructions.
+ * misc.c - executes address conversions, cache hints, and other small instructions.
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -116,7 +116,7 @@ static int decode_nanosleep(struct decoder *d, const struct ptx_insn *p, struct 
     return dec_src(d, p, &p->ops[0], PT_U32, &in->o[1]);
 }
 
-/* A cache policy is an opaque number. We use the same number for all policies. */
+/* Makes a cache policy, which is an opaque number. We use the same number for all policies. */
 static int exec_policy(struct warp *w, const struct insn *in)
 {
     uint64_t *d = opnd(w, in->o[0]);

@@ -1,10 +1,10 @@
 /*
- * setp.c - comparisons: setp and set.
+ * setp.c - executes the comparisons setp and set.
  *
- * o[0] is the destination, o[1] and o[2] are the operands. o[3] is a predicate to combine with the
- * result, o[4] the second destination (it gets the opposite comparison, combined in the same way).
- * sub[0] is an enum combine; sub[1] says whether the predicate is negated, sub[2] whether there is
- * a second destination; sub[3] is the kind of value that `set` writes (SET_...).
+ * In struct insn, o[0] is the destination, o[1] and o[2] are the operands. o[3] is a predicate to
+ * combine with the result, o[4] the second destination (it gets the opposite comparison, combined
+ * in the same way). sub[0] is an enum combine; sub[1] says whether the predicate is negated, sub[2]
+ * whether there is a second destination; sub[3] is the kind of value that `set` writes (SET_...).
  */
 #include "base/util.h"
 #include "emu/core/lanes.h"
@@ -174,8 +174,8 @@ FLOAT_COMPARE(cmp_f16, uint16_t, half)
 FLOAT_COMPARE(cmp_f16_ftz, uint16_t, halfz)
 FLOAT_COMPARE(cmp_bf16, uint16_t, brain)
 
-/* Packed forms compare twice in each lane: o[0] gets the result of the low half, o[4] that of the
- * high half. */
+/* Returns one half of a packed operand. Packed forms compare twice in each lane: o[0] gets the
+ * result of the low half, o[4] that of the high half. */
 static float half_of(const struct insn *in, uint32_t v, int hi)
 {
     uint16_t h = (uint16_t)(hi ? v >> 16 : v);
@@ -218,8 +218,8 @@ static bool compare1(enum cmp c, float a, float b)
     }
 }
 
-/* v[0] is the predicate to combine with the result. o[3] holds flags instead of an operand code:
- * 0x80000000 for bf16, 0x40000000 for ftz. */
+/* Executes a packed comparison. v[0] is the predicate to combine with the result. o[3] holds flags
+ * instead of an operand code: 0x80000000 for bf16, 0x40000000 for ftz. */
 static int cmp_packed(struct warp *w, const struct insn *in)
 {
     const uint32_t *pa = opnd(w, in->o[1]), *pb = opnd(w, in->o[2]);

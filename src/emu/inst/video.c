@@ -1,5 +1,6 @@
 /*
- * video.c - the video instructions: scalar (vadd, vabsdiff, vmad, ...) and on 2 or 4 packed parts.
+ * video.c - executes the video instructions: scalar ones (vadd, vabsdiff, vmad, ...), and those on
+ * 2 or 4 packed parts.
  *
  * Operands have selectors. Scalar instructions select a part of an operand (a.b1, a.h0), and their
  * result may replace a part of c (d.h1). In packed instructions a selector has one digit for each

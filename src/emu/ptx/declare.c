@@ -1,5 +1,5 @@
 /*
- * declare.c - declarations: registers, variables and their initialisers.
+ * declare.c - parses declarations: registers, variables and their initialisers.
  */
 #include "emu/ptx/parser.h"
 

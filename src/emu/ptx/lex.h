@@ -1,5 +1,5 @@
 /*
- * lex.h - tokens of PTX text; for the parser only.
+ * lex.h - splits PTX text into tokens; for the parser only.
  */
 #ifndef EMU_PTX_LEX_H
 #define EMU_PTX_LEX_H

@@ -1,5 +1,5 @@
 /*
- * names.c - names, scopes and tokens of the PTX parser. See parser.h.
+ * names.c - binds names in scopes and reads tokens, for the PTX parser. See parser.h.
  */
 #include "emu/ptx/parser.h"
 

@@ -1,5 +1,5 @@
 /*
- * operand.c - operands and constant expressions of PTX.
+ * operand.c - parses operands and constant expressions of PTX.
  */
 #include "emu/ptx/parser.h"
 

@@ -1,5 +1,5 @@
 /*
- * ptx.c - lookups in parsed PTX: types, modifiers, names.
+ * ptx.c - looks up types, modifiers and names in parsed PTX.
  */
 #include "emu/ptx/ptx.h"
 

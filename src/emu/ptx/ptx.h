@@ -1,5 +1,5 @@
 /*
- * ptx.h - parsed PTX text: functions, variables, instructions with their modifiers as tokens.
+ * ptx.h - parses PTX text into functions, variables, and instructions with their modifiers.
  *
  * ptx_parse() checks the grammar and resolves names and scopes. It makes nothing executable: the
  * decoder (core.h) turns each ptx_insn into an executable struct insn. The text is hostile, so
@@ -172,10 +172,10 @@ struct ptx_insn {
     struct ptx_var *guard; /* @%p, or NULL */
     struct ptx_opnd *ops;
     uint32_t file, line; /* place in the CUDA source, from .loc; 0 = unknown */
-    uint32_t
-        inlined; /* in ptx_module.inlined: the inlined call that made the instruction; 0 = none */
-    uint32_t ptx_line; /* line of the PTX text */
-    const char *text;  /* for messages: as written, with each run of whitespace made one space */
+    uint32_t inlined;    /* index in ptx_module.inlined of the call that made this instruction; 0 =
+                            none */
+    uint32_t ptx_line;   /* line of the PTX text */
+    const char *text;    /* for messages: as written, with each run of whitespace made one space */
 };
 
 struct ptx_func {

@@ -187,9 +187,9 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
     d->objs[d->n++] = obj;
 }
 
-/* Whether `from` depends on an entry of `block` with at least this clock, directly or through at
- * most `depth` other blocks. Each look at an object takes 1 from *budget. Returns true if *budget
- * is used up. */
+/* Returns whether `from` depends on an entry of `block` with at least this clock, directly or
+ * through at most `depth` other blocks. Each look at an object takes 1 from *budget. Returns true
+ * if *budget is used up. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)
 {

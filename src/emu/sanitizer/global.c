@@ -1,6 +1,6 @@
 /*
- * global.c - global memory: reads of unwritten bytes, races, writes to inputs, outputs left
- * unwritten.
+ * global.c - checks accesses to global memory: reads of unwritten bytes, races, writes to inputs,
+ * outputs left unwritten.
  *
  * The shadow has two words for each cell of 1, 2 or 4 bytes. One says who wrote the cell last
  * (block + 1, that block's clock, strong or not). The other says which block has read it (block +
@@ -54,7 +54,7 @@ static uint16_t tick_of(const struct warp *w, uint32_t access)
     uint32_t t = in_block(w, w->san->vc.t[w->id]);
     return (uint16_t)(access & MEM_ASYNC || t > TICK_CLOCK ? 0 : w->id << TICK_WARP | t);
 }
-/* Whether the access with this tick is ordered before an access of this warp. */
+/* Returns whether the access with this tick is ordered before an access of this warp. */
 static bool tick_before(const struct warp *w, uint32_t tick)
 {
     return tick == 0 || tick >> TICK_WARP == w->id ||
@@ -66,8 +66,8 @@ static uint32_t cell_clock(uint32_t v)
     return v >> 23 & 0xff;
 }
 
-/* Whether the accesses that a cell notes are ordered before an access of this block. If several
- * blocks made these accesses, we answer yes as soon as this block depends on any object of
+/* Returns whether the accesses that a cell notes are ordered before an access of this block. If
+ * several blocks made these accesses, we answer yes as soon as this block depends on any object of
  * block_order.c: a missed race is better than a false one. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
@@ -117,8 +117,8 @@ static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uin
     }
 }
 
-/* Whether to check reads. Reads of an input are not checked: inputs are complete before the launch,
- * and a write to an input is a finding in any case. */
+/* Returns whether to check reads. Reads of an input are not checked: inputs are complete before the
+ * launch, and a write to an input is a finding in any case. */
 static bool watched(const struct alloc *a)
 {
     return a->role != JOB_INPUT;
@@ -267,15 +267,15 @@ static void note_store(struct alloc *a, const struct insn *pc)
         ;
 }
 
-/* Whether the instruction is ld.global.nc. The cache that serves this load does not see stores of
- * this launch, not even those of the same thread. */
+/* Returns whether the instruction is ld.global.nc. The cache that serves this load does not see
+ * stores of this launch, not even those of the same thread. */
 static bool is_read_only(const struct insn *pc)
 {
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
 }
 
-/* Whether the lanes access n bytes each (a power of two), and together every byte from `lo` on for
- * as many bytes as all of them access. */
+/* Returns whether the lanes access n bytes each (a power of two), and together every byte from `lo`
+ * on for as many bytes as all of them access. */
 static bool side_by_side(const struct warp *w, const uint64_t *addr, uint64_t lo, uint32_t n)
 {
     uint32_t shift = (uint32_t)__builtin_ctz(n), seen = 0;

@@ -1,7 +1,7 @@
 /*
- * order.c - happens-before between warps of a block: changes the vector clocks of warps at fences,
- * barriers and strong accesses (state.h explains the clocks). It also creates and frees a block's
- * shadow, and describes accesses for findings.
+ * order.c - follows the happens-before order between warps of a block: changes the vector clocks of
+ * warps at fences, barriers and strong accesses (state.h explains the clocks). It also creates and
+ * frees a block's shadow, and describes accesses for findings.
  *
  * Fences: a strong write publishes the clock that the warp had at its last fence, under a key that
  * stands for the address. If the warp has executed no fence, the write publishes nothing. A warp
@@ -121,11 +121,11 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* Some lanes of the warp have exited. A release advances the warp's clock, so that it does not
- * cover later accesses of the warp. Here the clock stays. Only barriers of the whole block or
- * cluster release `exited` (san_exits_release), and such a barrier completes only when the warp's
- * remaining lanes have arrived at it or have exited. So their accesses until then are ordered
- * before the barrier too. */
+/* Adds the accesses of lanes that have exited to block_san.exited. A release advances the warp's
+ * clock, so that the release does not cover later accesses of the warp. Here the clock stays. Only
+ * barriers of the whole block or cluster release `exited` (san_exits_release), and such a barrier
+ * completes only when the warp's remaining lanes have arrived at it or have exited. So the accesses
+ * of these lanes until then are ordered before the barrier too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)

@@ -1,5 +1,6 @@
 /*
- * shared.c - shared memory: reads of unwritten bytes, races, asynchronous operations.
+ * shared.c - checks accesses to shared memory: reads of unwritten bytes, races, asynchronous
+ * operations.
  *
  * A cell is as large as the narrowest shared access of the kernel, at most 4 bytes. san_shared()
  * checks the access of a whole warp. For each lane, a quick test passes if the warp has
@@ -65,7 +66,7 @@ static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, ui
                               .other = other});
 }
 
-/* Whether the store writes the value that the memory already holds. */
+/* Returns whether the store writes the value that the memory already holds. */
 static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t off, uint32_t n)
 {
@@ -121,7 +122,7 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Whether the last write to cell c is ordered before this access by `lane` of warp w. */
+/* Returns whether the last write to cell c is ordered before this access by `lane` of warp w. */
 static inline bool after_write(const struct warp *w, const struct block_san *s, uint32_t c,
                                uint32_t lane, uint32_t access, uint32_t insn)
 {
@@ -138,10 +139,10 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
-/* Whether warp r's read of a cell, at clock t, ended before w's present access. A plain read has
- * ended if w's clock for r says so. The read of a wgmma has ended if w's VC_WGMMA clock for r says
- * so: then some warp has waited for the wgmma. `who` is the last reader of the cell. If it is not
- * r, we do not know which kind r's read was, and either clock is enough. */
+/* Returns whether warp r's read of a cell, at clock t, ended before w's present access. A plain
+ * read has ended if w's clock for r says so. The read of a wgmma has ended if w's VC_WGMMA clock
+ * for r says so: then some warp has waited for the wgmma. `who` is the last reader of the cell. If
+ * it is not r, we do not know which kind r's read was, and either clock is enough. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -188,7 +189,7 @@ static inline uint32_t unordered_reader(const struct warp *w, const struct block
                        : find_reader(w, s, c, lane, insn, false);
 }
 
-/* Called when another block reads a cell that the owning block has not written yet. If the owning
+/* Call it when another block reads a cell that the owning block has not written yet. If the owning
  * block writes the cell before the next barrier of the cluster, read and write race. */
 static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
@@ -226,7 +227,7 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
     }
 }
 
-/* Called when a thread of the owning block reads an unwritten cell. If the same thread writes the
+/* Call it when a thread of the owning block reads an unwritten cell. If the same thread writes the
  * cell later, it read too early, no matter what other threads do. Then check_blank() notes that the
  * read is a finding of its own, even if there is a race too. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
@@ -361,7 +362,7 @@ static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, co
         b->id[0], b->id[1], b->id[2]);
 }
 
-/* Called when a block accesses the shared memory of block b of its cluster. The access is an error
+/* Call it when a block accesses the shared memory of block b of its cluster. The access is an error
  * if b has ended, and also if b may end before the access. We remember the last plain access, and
  * san_block_end() reports it, except in two cases. If a barrier of the cluster completes after the
  * access, the access is safe. If the accessing block makes a strong access to b's memory later (for
@@ -428,8 +429,8 @@ void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struc
 
 /* ---- a warp at once ------------------------------------------------------------------------- */
 
-/* Whether all cells in [c, c + n) are written, and the warp has synchronised with all other warps
- * since these writes. */
+/* Returns whether all cells in [c, c + n) are written, and the warp has synchronised with all other
+ * warps since these writes. */
 static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t lo = UINT32_MAX, hi = 0;
@@ -441,8 +442,8 @@ static bool quiet_read(const struct warp *w, const struct block_san *s, uint32_t
     return lo >= s->base && hi <= MIN(w->san->min, w->san->vc.t[w->id] - 1);
 }
 
-/* Whether the warp has synchronised with all other warps since the last reads and writes of the
- * cells [c, c + n). */
+/* Returns whether the warp has synchronised with all other warps since the last reads and writes of
+ * the cells [c, c + n). */
 static bool quiet_write(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n)
 {
     uint32_t hi = 0;
@@ -474,7 +475,7 @@ static void note_write(struct warp *w, struct block_san *s, uint32_t c, uint32_t
     }
 }
 
-/* Whether this lane's access reads no unwritten cell and has no race. Reports nothing. */
+/* Returns whether this lane's access reads no unwritten cell and has no race. Reports nothing. */
 static bool lane_is_clean(const struct warp *w, const struct block_san *s, uint32_t c, uint32_t n,
                           uint32_t lane, uint32_t access, uint32_t insn)
 {

@@ -48,8 +48,9 @@ struct inflight { /* an asynchronous operation on shared memory that has not end
     uint32_t next_free;
 };
 
-/* The smallest copy, cp.async of 4 bytes. With larger pieces, copies to neighbouring words would
- * seem to overlap, and each would look through all operations in flight. */
+/* block_san.pend has one entry for this many bytes, the size of the smallest copy (cp.async of 4
+ * bytes). With more bytes per entry, copies to neighbouring words would seem to overlap, and each
+ * would look through all operations in flight. */
 #define PEND_BYTES 4u
 
 struct block_san {
@@ -160,11 +161,11 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
 /* The shadow and the objects of block_order.c hold clocks of blocks up to this number. A higher
  * clock counts as this number. */
 #define MAX_BLOCK_CLOCK 255u
-/* Whether all accesses that a block made with stamps up to this clock are ordered before the
- * present access of this warp. `block` is the number of the block + 1. */
+/* Returns whether all accesses that a block made with stamps up to this clock are ordered before
+ * the present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Whether this warp's block depends on any object of block_order.c. Usually another block has
- * written such an object. */
+/* Returns whether this warp's block depends on any object of block_order.c. Usually another block
+ * has written such an object. */
 bool block_depends(struct warp *w);
 
 /* global.c */

@@ -1,4 +1,5 @@
-/* suspects.c - see suspects.h. */
+/* suspects.c - keeps the cells that are part of races, and reports races with all that the second
+ * run found out. See suspects.h. */
 #include "emu/sanitizer/suspects.h"
 
 #include "base/util.h"
@@ -317,7 +318,7 @@ static void tell_fences(const struct warp *w, const struct race *r, char *buf, s
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Whether the noted read q is not ordered before this write. */
+/* Returns whether the noted read q is not ordered before this write. */
 static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_read *q, bool shared)
 {
     if (q->block != w->block->linear + 1)
@@ -370,10 +371,10 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* The race being reported is at this instruction, and its flags are in `found`. Returns the pending
- * race that gets these flags, or NULL if the new race becomes a pending race of its own. Lanes of
- * one load share a pending race. If there are too many pending races, all further races at an
- * instruction go to the last pending race there. */
+/* Returns the pending race that gets the flags in `found`, which belong to the race being reported
+ * at this instruction; NULL if this race becomes a pending race of its own. Lanes of one load share
+ * a pending race. If there are too many pending races, all further races at an instruction go to
+ * the last pending race there. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {
@@ -479,7 +480,7 @@ void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const stru
     emu_make_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, text, &p->finding);
 }
 
-/* Whether there is already a finding of a race on the line of f. */
+/* Returns whether there is already a finding of a race on the line of f. */
 static bool is_reported(const struct emu *e, const struct result_finding *f)
 {
     vec_each (const struct result_finding, o, &e->findings)

@@ -32,7 +32,7 @@ static inline uint64_t suspect_shared(const struct block *b, uint32_t cell)
     return UINT64_C(1) << 63 | (uint64_t)b->linear << 24 | cell;
 }
 
-/* Whether this is the second run. */
+/* Returns whether this is the second run. */
 bool suspects_followed(const struct launch *l);
 bool is_suspect(const struct launch *l, uint64_t key);
 

@@ -476,8 +476,8 @@ static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const st
     return bytes;
 }
 
-/* Whether undefined bytes may be copied to this memory without a report. For shared memory, also
- * makes the tables that hold the copies ready. */
+/* Returns whether undefined bytes may be copied to this memory without a report. For shared memory,
+ * also makes the tables that hold the copies ready. */
 static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
 {
     if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
@@ -602,8 +602,8 @@ static void step_load(struct warp *w, struct undef *u, const struct ptx_insn *p,
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* Whether this is plain arithmetic of one lane, for which undef_result() knows the undefined bits
- * of the result. */
+/* Returns whether this is plain arithmetic of one lane, for which undef_result() knows the
+ * undefined bits of the result. */
 static bool is_plain(const struct ptx_insn *p)
 {
     static const char *const ops[] = {
@@ -617,16 +617,16 @@ static bool is_plain(const struct ptx_insn *p)
     return false;
 }
 
-/* Whether lanes exchange values in this instruction. undef_exchange() passes the marks on when all
- * lanes have arrived. */
+/* Returns whether lanes exchange values in this instruction. undef_exchange() passes the marks on
+ * when all lanes have arrived. */
 static bool is_exchange(const struct ptx_insn *p)
 {
     return str_eq(p->op, "shfl") || str_eq(p->op, "vote") || str_eq(p->op, "match") ||
            str_eq(p->op, "redux");
 }
 
-/* Whether the first operand is registers that the instruction writes and does not read. Stores,
- * red, barriers, nanosleep and brx only read their first operand, and wgmma also reads its
+/* Returns whether the first operand is registers that the instruction writes and does not read.
+ * Stores, red, barriers, nanosleep and brx only read their first operand, and wgmma also reads its
  * accumulators. */
 static bool has_destination(const struct ptx_insn *p)
 {
@@ -753,7 +753,7 @@ void undef_store_segment(struct warp *w, enum ptx_space sp, uint64_t addr, uint6
         add_undefined(w->matrix, bytes, origins);
 }
 
-/* Whether operand i is a matrix fragment: a part of a matrix in registers, whose marks
+/* Returns whether operand i is a matrix fragment: a part of a matrix in registers, whose marks
  * tensor/fragments.c passes on. */
 static bool is_fragment(const struct ptx_insn *p, uint32_t i)
 {
@@ -766,8 +766,8 @@ static bool is_fragment(const struct ptx_insn *p, uint32_t i)
     return str_eq(p->op, "movmatrix");
 }
 
-/* Whether undef_step() must ignore this operand, because undef_exchange() or tensor/fragments.c
- * handles its marks when the instruction executes. */
+/* Returns whether undef_step() must ignore this operand, because undef_exchange() or
+ * tensor/fragments.c handles its marks when the instruction executes. */
 static bool handled_later(const struct ptx_insn *p, uint32_t i)
 {
     return (i == 1 && is_exchange(p)) || is_fragment(p, i);

@@ -1,6 +1,7 @@
 /*
- * undefined.h - undefined values in registers: what undefined.c needs from undefined_bits.c, and
- * suspects.c from undefined.c. state.h and core/machine.h declare the rest of undefined.c.
+ * undefined.h - declares the functions about undefined values that undefined.c needs from
+ * undefined_bits.c, and suspects.c from undefined.c. state.h and core/machine.h declare the rest of
+ * undefined.c.
  */
 #ifndef EMU_SANITIZER_UNDEFINED_H
 #define EMU_SANITIZER_UNDEFINED_H

@@ -134,8 +134,8 @@ static uint64_t convert(const struct undef_operands *x)
     return ptx_is_signed(d) ? sign_extend(u, ptx_type_bits(d)) : u;
 }
 
-/* Whether a comparison for equality has a defined result because a bit that is defined in both
- * operands differs. */
+/* Returns whether a comparison for equality has a defined result because a bit that is defined in
+ * both operands differs. */
 static bool differ(const struct undef_operands *x, enum ptx_type t)
 {
     uint32_t bits = ptx_type_bits(t);

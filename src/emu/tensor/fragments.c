@@ -1,3 +1,4 @@
+/* fragments.c - see fragments.h. */
 #include "emu/tensor/fragments.h"
 
 #include "base/util.h"
@@ -102,7 +103,8 @@ static enum tc_type type_of(const struct mma_op *op, enum mma_operand which)
     return which == MMA_A ? op->a : which == MMA_B ? op->b : which == MMA_C ? op->c : op->d;
 }
 
-/* The lanes of a warp compute one product, or (m8n8k4) four, one in each pair of quads. */
+/* Returns the number of the product that this lane takes part in. The lanes of a warp compute one
+ * product, or (m8n8k4) four, one in each pair of quads. */
 static unsigned product_of(const struct mma_op *op, unsigned lane)
 {
     return op->quad4 ? lane / 4 % QUADS : 0;
@@ -131,8 +133,9 @@ static void collect(struct warp *w, const struct ptx_opnd *o, const struct mma_o
         }
 }
 
-/* An element of D is undefined if an element of its row of A, of its column of B, or its element of
- * C is: even 0 times an undefined value may be NaN. */
+/* Marks the undefined elements of D. An element is undefined if an element of its row of A, an
+ * element of its column of B, or its element of C is: even 0 times an undefined value may be
+ * NaN. */
 void fragment_product(struct warp *w, const struct insn *in, const struct mma_op *op)
 {
     static const enum mma_operand order[] = {MMA_A, MMA_B, MMA_C};

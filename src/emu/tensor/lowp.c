@@ -1,5 +1,5 @@
 /*
- * lowp.c - converts tensor operand types. See lowp.h.
+ * lowp.c - converts elements of matrix operands. See lowp.h.
  */
 #include "emu/tensor/lowp.h"
 
@@ -46,7 +46,7 @@ enum tc_type tc_from_name(const char *s)
     return TC_NONE;
 }
 
-/* The multiplication corrects the exponent's bias. It also normalises denormals. */
+/* Converts one f16. The multiplication corrects the exponent's bias, and normalises denormals. */
 static inline float f16_one(uint16_t h)
 {
     uint32_t u = (uint32_t)(h & 0x7fff) << 13;

@@ -1,10 +1,11 @@
 /*
- * lowp.h - tensor operand types: converts packed bits to floats or integers, and back.
+ * lowp.h - converts elements of the low-precision types of matrix instructions to float or int32,
+ * and a float to f16.
  *
  * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
- * bits. Decoding is exact: every float type here but f64 is a subset of float, and every integer
- * type of int32. Encoding rounds once to nearest even. Loops are branch-free so that they
- * vectorise.
+ * bits. The conversions to float and int32 are exact: a float has all values of the float types
+ * here (except f64, which is not converted), and an int32 those of the integer types. Loops are
+ * branch-free so that they vectorise.
  */
 #ifndef EMU_TENSOR_LOWP_H
 #define EMU_TENSOR_LOWP_H
@@ -33,7 +34,7 @@ enum tc_type {
 #define TC_NAN32 0x7fffffffu /* tensor cores write this for NaN */
 #define TC_NAN16 0x7fffu
 
-unsigned tc_bits(enum tc_type t);         /* 1, 4, 8, 16, 32, 64 */
+unsigned tc_bits(enum tc_type t);         /* bits of an element: 1, 4, 8, 16, 32 or 64 */
 const char *tc_name(enum tc_type t);      /* PTX spelling: "f16", "e4m3", ... */
 enum tc_type tc_from_name(const char *s); /* TC_NONE if unknown */
 bool tc_is_int(enum tc_type t);           /* s8 u8 s4 u4 b1 s32 */
@@ -43,7 +44,7 @@ void tc_to_f32(enum tc_type t, const void *src, float *dst, size_t n);
 /* Converts n packed elements to int32; a b1 becomes 0 or 1. */
 void tc_to_i32(enum tc_type t, const void *src, int32_t *dst, size_t n);
 
-/* Rounds a float to the 16 bits of an f16, with canonical NaN. */
+/* Rounds a float to the nearest f16 (ties to even) and returns its bits. A NaN becomes TC_NAN16. */
 uint16_t tc_f16_round(float f);
 
 #endif

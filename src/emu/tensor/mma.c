@@ -537,7 +537,8 @@ static void exec_quad4(const struct mma_op *op, uint32_t *const *a, uint32_t *co
     }
 }
 
-/* noinline, so that the products stay between the two changes of the rounding mode. */
+/* Computes a product of doubles. The function is not inlined, so that the arithmetic stays between
+ * the two changes of the rounding mode. */
 static __attribute__((noinline)) void f64_product(const struct mma_op *op, const double *a,
                                                   const double *b, double *acc)
 {

@@ -46,8 +46,8 @@ enum mma_operand { MMA_A, MMA_B, MMA_C, MMA_D };
  * sm_90. */
 int mma_decode(struct mma_op *op, const char *opcode, struct err *err);
 
-/* Return the number of registers of one fragment, and the bytes of one lane's register (4, or 8 for
- * f64). */
+/* mma_regs() returns the number of registers of one fragment, mma_reg_bytes() the bytes of one
+ * lane's register (4, or 8 for f64). */
 unsigned mma_regs(const struct mma_op *op, enum mma_operand which);
 unsigned mma_reg_bytes(const struct mma_op *op);
 

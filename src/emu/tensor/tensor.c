@@ -26,7 +26,8 @@ struct mma_insn {
     uint32_t sel;
 };
 
-/* A matrix instruction needs the whole warp. Lanes that have exited count as missing. */
+/* Reports a warp that is not whole: a matrix instruction needs all lanes. Lanes that have exited
+ * count as missing. */
 static void check_whole_warp(struct warp *w, const struct insn *in)
 {
     uint32_t left = w->launch->nthreads - w->id * WARP;
@@ -95,7 +96,7 @@ static int decode_mma(struct decoder *d, const struct ptx_insn *p, struct insn *
 /* ---- wmma.load, wmma.store ------------------------------------------------------------------ */
 
 struct wmma_insn {
-    struct mma_op op; /* any operation that has this fragment */
+    struct mma_op op; /* some operation that has this fragment */
     enum mma_operand which;
     enum tc_type type;
     bool col; /* memory is column-major */

@@ -1,5 +1,5 @@
 /*
- * tile.c - the dense inner loops of matrix instructions. See tile.h.
+ * tile.c - the inner loops of matrix instructions. See tile.h.
  */
 #include "emu/tensor/tile.h"
 
@@ -54,7 +54,7 @@ CLONES void tile_f32(float *restrict c, size_t ldc, const float *restrict a, siz
     }
 }
 
-/* Unsigned arithmetic, so that accumulators wrap as on the hardware. */
+/* Computes in unsigned arithmetic, so that accumulators wrap as on the hardware. */
 CLONES static void tile_u32(uint32_t *restrict c, size_t ldc, const uint32_t *restrict a,
                             size_t lda, const uint32_t *restrict b, size_t ldb, size_t m, size_t n,
                             size_t k)

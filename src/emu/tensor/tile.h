@@ -1,9 +1,9 @@
 /*
- * tile.h - the dense inner loops of every matrix instruction.
+ * tile.h - the inner loops of matrix instructions: dense products, sparse products, a transpose.
  *
- * Tiles are row-major, with leading dimensions in elements. n must be a multiple of 8; m is any
- * number. The loops compute c += a * b in wrapping int32 or in float. In float each step rounds
- * once (twice if the host has no FMA).
+ * Tiles are row-major, with leading dimensions (ldc, lda, ...) in elements. The products compute
+ * c[m][n] += a[m][k] * b[k][n] in wrapping int32 or in float. n must be a multiple of 8; m and k
+ * can be any numbers. In float, a multiply-add rounds once (twice if the host has no FMA).
  */
 #ifndef EMU_TENSOR_TILE_H
 #define EMU_TENSOR_TILE_H
@@ -20,8 +20,9 @@ void tile_i32(int32_t *c, size_t ldc, const int32_t *a, size_t lda, const int32_
  * are multiples of 4. */
 void tile_transpose(const uint32_t *in, size_t ldi, size_t n, size_t k, uint32_t *out, size_t ldo);
 
-/* Computes c[i] += a[i][p] * b[idx[i * k + p]] for all i and p. a[m][k] holds the stored elements
- * of a sparse matrix; its leading dimension is k. */
+/* These multiply a sparse matrix by b. a[m][k] holds the k stored elements of each row of the
+ * sparse matrix, without gaps between rows. idx[i * k + p] is the row of b that belongs to a[i][p].
+ * For all i < m, j < n and p < k, they compute c[i][j] += a[i][p] * b[idx[i * k + p]][j]. */
 void tile_f32_sparse(float *c, size_t ldc, const float *a, const uint16_t *idx, const float *b,
                      size_t ldb, size_t m, size_t n, size_t k);
 void tile_i32_sparse(int32_t *c, size_t ldc, const int32_t *a, const uint16_t *idx,

@@ -67,7 +67,8 @@ static int take_part(struct wgmma_op *op, const char *s, unsigned *m, unsigned *
     return 0;
 }
 
-/* Whether n is valid. Integer products have fewer widths: multiples of 8 up to 32, then of 16. */
+/* Returns whether n is valid. Integer products have fewer widths: multiples of 8 up to 32, then of
+ * 16. */
 static bool n_fits(const struct wgmma_op *op)
 {
     if (op->n < 8 || op->n > WGMMA_MAX_N || op->n % 8)
@@ -216,8 +217,8 @@ void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_
         negate(x, 16u * ld);
 }
 
-/* The lines of a K-major B run along k, one for each n, and must become columns. We gather the
- * packed lines, decode them and transpose them. */
+/* Decodes a K-major B. Its lines run along k, one for each n, and must become columns. So we gather
+ * the packed lines, decode them and transpose them. */
 static void load_b_kmajor(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                           const struct wgmma_desc *d, uint32_t *x)
 {
@@ -301,8 +302,8 @@ void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t 
 
 /* ---- accumulators --------------------------------------------------------------------------- */
 
-/* Four registers (two if they hold pairs of f16) hold eight columns of D: lane 4g+t has rows g and
- * g+8 of columns 2t and 2t+1. */
+/* Copies the accumulator from registers to its dense form. Four registers (two if they hold pairs
+ * of f16) hold eight columns of D: lane 4g+t has rows g and g+8 of columns 2t and 2t+1. */
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc)
 {
     for (unsigned nb = 0; nb < op->n / 8u; nb++)

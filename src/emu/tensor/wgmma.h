@@ -1,5 +1,6 @@
 /*
- * wgmma.h - warpgroup matrix products: operands through shared-memory descriptors.
+ * wgmma.h - computes the matrix products of warpgroups (wgmma), whose operands are in shared memory
+ * behind descriptors.
  *
  * Each of the four warps computes its own 16 rows of D; warpgroup.c decides when. The caller
  * decodes B once (wgmma_load_b), decodes A's 16 rows from shared memory or registers, and adds the
@@ -60,8 +61,8 @@ struct wgmma_span {
 struct wgmma_span wgmma_span_a(const struct wgmma_op *op, unsigned warp);
 struct wgmma_span wgmma_span_b(const struct wgmma_op *op);
 
-/* Decode an operand to dense cells: A to [16][k] (sparse: [16][k/2]), B to [k][n]. Chunks outside
- * `smem` read as zero. */
+/* These decode an operand to dense cells: A to [16][k] (sparse: [16][k/2]), B to [k][n]. Chunks
+ * outside `smem` read as zero. */
 void wgmma_load_a(const struct wgmma_op *op, const uint8_t *smem, uint32_t smem_bytes,
                   uint64_t desc, unsigned warp, uint32_t *x);
 void wgmma_load_a_regs(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *x);
@@ -75,8 +76,8 @@ void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t 
 
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc);
 void wgmma_acc_store(const struct wgmma_op *op, const uint32_t *acc, uint32_t *const *regs);
-/* Rounds a dense accumulator as storing it to registers would (f16, NaN), between chained products.
- */
+/* Rounds a dense accumulator as storing it to registers would (f16, NaN). Call it between chained
+ * products. */
 void wgmma_acc_round(const struct wgmma_op *op, uint32_t *acc);
 
 #endif
