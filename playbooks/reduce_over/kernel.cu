@@ -12,10 +12,11 @@
 */
 // y[a, c] = the reduction over r of x[a, r, c], after an elementwise expression.
 //
-// A block owns one a, a strip of columns and, where columns are few, a part of the rows: 32 lanes
-// across, a vector of columns each, kWarps warps down. A thread walks down its rows with kUnroll
-// loads in flight and keeps a state for each of its columns. At the end the warps meet in shared
-// memory. Where rows are split the states are partial, and a second launch joins them.
+// A block reduces a strip of columns of x[a], for one index a (for several if there are over 65535).
+// If that gives too few blocks, a block takes only a part of the rows, and a second launch joins the
+// parts. A block has 32 lanes across, each with a vector of columns, and kWarps warps down. A thread
+// walks down its rows with kUnroll loads in flight and keeps a state for each of its columns. At the
+// end the warps join their states in shared memory.
 #include <cute/tensor.hpp>
 
 using namespace cute;

@@ -36,7 +36,7 @@ struct writing {
     struct ask ask;
     struct node *parent; /* the parent of the new node; edits apply to its source */
     const struct anchor_vec *anchors;
-    bool any_dialect; /* accept a file that is not CuTe, even if CuTe is strict */
+    bool any_dialect; /* accept a file that is not CuTe, even if the run demands CuTe */
     bool propose;     /* ask for several proposals and keep the one with the least modelled time */
     /* out */
     char *source; /* NULL if the reply was refused */

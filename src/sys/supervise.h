@@ -6,7 +6,7 @@
  * over a SOCK_SEQPACKET socket:
  *
  *     supervisor -> Hone   SUPER_STARTED | SUPER_FAILED, then (after STARTED) SUPER_ENDED, once
- *     Hone -> supervisor   a byte = end the program after its grace time, closed = end it now
+ *     Hone -> supervisor   a byte = SIGTERM now, SIGKILL after the grace time; closed = SIGKILL now
  *
  * Private to proc.c.
  */

@@ -228,7 +228,7 @@ static enum result_status load_module(struct job_run *r, struct call_ctx *x, str
     return st;
 }
 
-/* Runs a launch that is not a kernel. */
+/* Runs a memset or a copy of the plan. */
 static enum result_status transfer(struct job_run *r, struct call_ctx *x,
                                    const struct job_launch *l, struct err *err)
 {
@@ -411,7 +411,7 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
     uint64_t total = 0;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         total += is_output(&x->jc->buffers[i]) ? x->jc->buffers[i].bytes : 0;
-    /* Baselines get only a part of the memory, so that there is always enough to verify the
+    /* Baselines get only a part of the memory, so that they leave enough to verify the
      * candidate. */
     uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
     if (r->kept_bytes + total > most) {
@@ -477,7 +477,9 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
             continue;
         }
         n += w->pieces.n;
-        /* verify.c computes how much of the tensor the kernels have to change. */
+        /* `most` bounds the share that all blocks together write. A tensor that is updated in
+         * place, or that a memset or copy fills first, need not be written everywhere. verify.c
+         * finds out how much of it must change. */
         bool filled = job_fills(x->prog, i);
         if (role == JOB_INOUT || filled)
             r->kept.items[r->kept.n - 1].most_changed[i] = w->most;

@@ -1,8 +1,9 @@
 #include "base/util.h"
 #include "gnn/model/network_state.h"
 
-/* Makes room for the gradient of a value. It is a sum: each step that reads the value gives one
- * summand, which covers the first rows. The first `filled` rows have a summand. */
+/* Makes room for the gradient of a value. The gradient is a sum with one summand for each step that
+ * reads the value. A step may read only the first rows, and then its summand covers only these. The
+ * first `filled` rows hold a sum or 0. The rows after them are not written yet. */
 static struct value_buffers *grad_of(struct gnn_network *n, int value)
 {
     const struct gnn_value *v = &n->p->value.items[value];
