@@ -81,7 +81,7 @@ LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/gnn/cmd/main.o $(B)/worker/main.o $
 $(B)/libhone.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
--include kernels/gnn/rules.mk
+-include kernels/gnn/rules.mk src/gnn/api/rules.mk
 LIBS := -Wl,--start-group $(B)/libhone.a $(B)/libgnn.a -Wl,--end-group
 
 FAST := $(B)/emu/%.o $(B)/job/gen.o $(B)/gnn/sample/%.o $(B)/gnn/load/%.o $(B)/gnn/data/%.o \
@@ -175,7 +175,7 @@ TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH)) \
           $(patsubst t/unit/%.c,$(B)/t/%,$(shell grep -lE "TIER|graph_run.h" t/unit/*.c))
 TORTURE := $(sort $(wildcard t/torture/*.sh))
 PROVE := prove $(PROVE_FLAGS) --exec ''
-TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity
+TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity $(B)/libhone_gnn.so
 SOAK_SECONDS ?= 600
 .PHONY: test test-all extras soak build-tests check check-all check-rest check-unit check-shell asan torture bench
 test: setup ## install what is missing, build, test every area: 3 minutes once built
