@@ -245,9 +245,12 @@ ARCH ?= $(shell uname -m)
 dist: ## self-contained programs for ARCH=x86_64 or aarch64, in dist/
 	@VERSION=$(VERSION) tools/dist $(ARCH)
 
-install: all ## copy programs, manual pages and completions under PREFIX (/usr/local)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/hone
+install: all gnn-library ## copy programs, libraries, manual pages and completions under PREFIX (/usr/local)
+	install -d $(patsubst %,$(DESTDIR)$(PREFIX)/%,bin lib include share/hone/python/hone_gnn)
 	install -m 755 $(PROGRAMS:%=bin/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(B)/libhone_gnn.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 src/gnn/api/hone_gnn.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 src/gnn/python/hone_gnn/*.py $(DESTDIR)$(PREFIX)/share/hone/python/hone_gnn
 	for d in $(wildcard $(DEPS)/cutlass $(DEPS)/cuda $(DEPS)/bin); do \
 	    cp -r $$d $(DESTDIR)$(PREFIX)/share/hone/; done
 	for p in hone hone-gnn; do tools/man bin/$$p $(DESTDIR)$(PREFIX)/share; done
