@@ -38,7 +38,7 @@ report "$python" "$ROOT/t/cases/gnn/python_tensors.py" data
 
 # A GraphSAGE of the user's own, against hone-gnn's with the same sizes.
 "$gnn" make debian debian >/dev/null 2>&1 || fail "Debian's graph can be made"
-epochs=3
+epochs=4
 runs 0 "hone-gnn trains" "$gnn" train -m sage --hidden 64 -f 10,10 -b 512 --lr 0.01 -e $epochs --json debian
 ours=$(perl -MJSON::PP -0777 -e 'printf "%.2f", 100 * decode_json(<STDIN>)->{epochs}[-1]{eval_accuracy}' <"$T/out")
 runs 0 "a model in PyTorch trains" "$python" "$ROOT/t/cases/gnn/python_train.py" debian $epochs
