@@ -211,7 +211,7 @@ BENCH := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 $(B)/bench/%: bench/%.c $(B)/libhone.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) $(HONE_LIBS)
-bench: all $(BENCH) ## speed of compiling, emulating and searching: prints tables
+bench: all gnn-library $(BENCH) ## speed of compiling, emulating and searching: prints tables
 	@for b in $(filter-out bench/gnn_accuracy.sh,$(sort $(wildcard bench/*.sh))); do echo "== $$b"; $$b || exit 1; done
 
 # t/fuzz/NAME.c is a libFuzzer target; t/fuzz/corpus/NAME its seeds; findings stay in build/fuzz/.
