@@ -81,7 +81,7 @@ LIB_OBJ := $(filter-out $(B)/cmd/main.o $(B)/gnn/cmd/main.o $(B)/worker/main.o $
 $(B)/libhone.a: $(LIB_OBJ)
 	@rm -f $@ && ar rcs $@ $^
 
--include kernels/gnn/rules.mk
+-include kernels/gnn/rules.mk src/gnn/api/rules.mk
 LIBS := -Wl,--start-group $(B)/libhone.a $(B)/libgnn.a -Wl,--end-group
 
 FAST := $(B)/emu/%.o $(B)/job/gen.o $(B)/gnn/sample/%.o $(B)/gnn/load/%.o $(B)/gnn/data/%.o \
@@ -175,7 +175,7 @@ TIERED := $(shell grep -lwE 'in_tier|TIER' $(SH)) \
           $(patsubst t/unit/%.c,$(B)/t/%,$(shell grep -lE "TIER|graph_run.h" t/unit/*.c))
 TORTURE := $(sort $(wildcard t/torture/*.sh))
 PROVE := prove $(PROVE_FLAGS) --exec ''
-TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity
+TESTED := $(PROGRAMS:%=$(B)/%) $(B)/hone-test $(B)/fidelity $(B)/libhone_gnn.so
 SOAK_SECONDS ?= 600
 .PHONY: test test-all extras soak build-tests check check-all check-rest check-unit check-shell asan torture bench
 test: setup ## install what is missing, build, test every area: 3 minutes once built
@@ -211,7 +211,7 @@ BENCH := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 $(B)/bench/%: bench/%.c $(B)/libhone.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libhone.a $(LDFLAGS_ALL) $(HONE_LIBS)
-bench: all $(BENCH) ## speed of compiling, emulating and searching: prints tables
+bench: all gnn-library $(BENCH) ## speed of compiling, emulating and searching: prints tables
 	@for b in $(filter-out bench/gnn_accuracy.sh,$(sort $(wildcard bench/*.sh))); do echo "== $$b"; $$b || exit 1; done
 
 # t/fuzz/NAME.c is a libFuzzer target; t/fuzz/corpus/NAME its seeds; findings stay in build/fuzz/.
@@ -245,9 +245,12 @@ ARCH ?= $(shell uname -m)
 dist: ## self-contained programs for ARCH=x86_64 or aarch64, in dist/
 	@VERSION=$(VERSION) tools/dist $(ARCH)
 
-install: all ## copy programs, manual pages and completions under PREFIX (/usr/local)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/hone
+install: all gnn-library ## copy programs, libraries, manual pages and completions under PREFIX (/usr/local)
+	install -d $(patsubst %,$(DESTDIR)$(PREFIX)/%,bin lib include share/hone/python/hone_gnn)
 	install -m 755 $(PROGRAMS:%=bin/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(B)/libhone_gnn.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 src/gnn/api/hone_gnn.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 src/gnn/python/hone_gnn/*.py $(DESTDIR)$(PREFIX)/share/hone/python/hone_gnn
 	for d in $(wildcard $(DEPS)/cutlass $(DEPS)/cuda $(DEPS)/bin); do \
 	    cp -r $$d $(DESTDIR)$(PREFIX)/share/hone/; done
 	for p in hone hone-gnn; do tools/man bin/$$p $(DESTDIR)$(PREFIX)/share; done

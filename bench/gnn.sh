@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Speed of hone-gnn's sampler and slicing, beside this machine's memory and beside DGL.
-#   bench/gnn.sh               a graph of 2 M nodes: rates, and DGL's sampler in turns with ours
+#   bench/gnn.sh               a graph of 2 M nodes: rates, and DGL's sampler and loader in turns with ours
 #   LARGE=1 bench/gnn.sh       also 64 M nodes (7 GB of disk and memory): the cost of an edge, against 2 M
 # DGL runs if PYTHON (default python3) has it: python3.11 -m venv V && V/bin/pip install torch==2.9.1
 # dgl==1.1.3 numpy==1.26.4 torchdata pandas pyyaml pydantic packaging; PYTHON=V/bin/python bench/gnn.sh
@@ -25,6 +25,10 @@ if "$python" -c 'import dgl' 2>/dev/null; then
                                     : (their[1] < their[3] ? their[1] : (their[2] < their[3] ? their[3] : their[2]))
             printf "%-10s %14.2f %14.2f %8.2f\n", f, ours / 1e6, t / 1e6, ours / t}'
     done
+    echo
+    echo "loaders in Python, with features and labels, batches of 1024, fanouts 15,10,5:"
+    HONE_GNN_LIBRARY=${gnn%/*}/libhone_gnn.so PYTHONPATH=src/gnn/python \
+        "$python" bench/gnn_loader.py "$data/2m" 1024 15,10,5 2 3 2>/dev/null
 else
     echo "(no DGL in $python: see the top of bench/gnn.sh)"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `hone-gnn train` and `hone-gnn infer` on a small block model: accuracy, the same result with any
-# number of threads and after kills, refusals. TIER=rest kills at many more points.
+# number of threads, an interruption, refusals. t/kill_gnn.sh kills it.
 . "$(dirname "$0")/lib.sh"
 
 gnn=$(dirname "$HONE")/hone-gnn
@@ -64,28 +64,7 @@ runs 0 "two epochs" "$gnn" train -m gin $small -e 2 -c parts.ckpt --eval none da
 runs 0 "and three more" "$gnn" train -m gin $small -e 5 -c parts.ckpt --resume --eval none data
 is "make five" "$(result parts.ckpt)" "$(result gin.ckpt)"
 
-# ---- kill -9 and resume ----
-# Kills training after a random time, again and again, until it finishes.
-killed_run() { # killed_run FILE KILLS
-    local file=$1 kills=$2 pid
-    for ((i = 0; i < kills; i++)); do
-        # shellcheck disable=SC2086
-        "$gnn" train -m sage $small -e 5 --save-every 2 -c "$file" --resume --eval none data \
-            >/dev/null 2>&1 &
-        pid=$!
-        sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
-        kill -9 $pid 2>/dev/null
-        wait $pid 2>/dev/null
-        rm -f "$file".?????? # what a killed write leaves
-    done
-    # shellcheck disable=SC2086
-    "$gnn" train -m sage $small -e 5 --save-every 2 -c "$file" --resume --eval none data
-}
-kills=3
-in_tier rest && kills=50
-runs 0 "training goes on after $kills kills" killed_run killed.ckpt $kills
-is "and ends with the same bits" "$(result killed.ckpt)" "$(result sage.ckpt)"
-
+# ---- an interruption ----
 # A signal saves what was trained since the last save.
 # shellcheck disable=SC2086
 "$gnn" train -m sage $small -e 100000 -c stopped.ckpt --eval none data >"$T/epochs" 2>/dev/null &

@@ -87,6 +87,11 @@ if [ "${MODE:-release}" = release ]; then
     ok "and its manual" grep -q "hone\\\\-eval" "$T/dest/opt/hone/share/man/man1/hone-eval.1"
     ok "with subcommands" test -s "$T/dest/opt/hone/share/man/man1/hone-task-check.1"
     ok "and completions" grep -q "^complete -F _hone_gnn hone-gnn" "$T/dest/opt/hone/share/bash-completion/completions/hone-gnn"
+    ok "and the Python package" env -u HONE_GNN_LIBRARY "PYTHONPATH=$T/dest/opt/hone/share/hone/python" \
+        python3 -B -c 'import hone_gnn'
+    ok "and the header of its library" sh -c 'printf "#include <hone_gnn.h>\nint main(void) { return hone_gnn_api() != HONE_GNN_API; }" |
+        cc -x c - -o "$1/api" -I"$1/dest/opt/hone/include" -L"$1/dest/opt/hone/lib" -lhone_gnn &&
+        LD_LIBRARY_PATH=$1/dest/opt/hone/lib "$1/api"' _ "$T"
     runs 0 "and its own tasks" "$T/dest/opt/hone/bin/hone" task show softmax
 fi
 done_testing

@@ -79,33 +79,86 @@ static int write_all(int fd, const void *data, size_t len)
     return 0;
 }
 
+/* Writes the data to the temporary file `fd`, whose name is tmp, and renames it. Closes fd. */
+static int write_and_rename(int fd, const char *tmp, const char *path, const void *data, size_t len,
+                            unsigned mode, struct err *err)
+{
+    int r = 0;
+    if (write_all(fd, data, len) < 0 || fchmod(fd, (mode_t)mode) < 0 || fsync(fd) < 0 ||
+        rename(tmp, path) < 0) {
+        r = err_errno(err, "cannot write '%s'", path);
+        unlink(tmp);
+    }
+    close(fd);
+    return r;
+}
+
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err)
 {
     char *tmp = xasprintf("%s.XXXXXX", path);
     int fd = mkostemp(tmp, O_CLOEXEC);
-    int r = 0;
-    if (fd < 0) {
-        r = err_errno(err, "cannot write '%s'", path);
-        goto out;
-    }
-    if (write_all(fd, data, len) < 0 || fchmod(fd, (mode_t)mode) < 0 || fsync(fd) < 0)
-        r = err_errno(err, "cannot write '%s'", path);
-    if (close(fd) < 0 && r == 0)
-        r = err_errno(err, "cannot write '%s'", path);
-    if (r == 0 && rename(tmp, path) < 0)
-        r = err_errno(err, "cannot write '%s'", path);
-    if (r < 0)
-        unlink(tmp);
-out:
+    int r = fd < 0 ? err_errno(err, "cannot write '%s'", path)
+                   : write_and_rename(fd, tmp, path, data, len, mode, err);
     free(tmp);
     return r;
 }
 
-int file_write(const char *path, const void *data, size_t len, struct err *err)
+static unsigned usual_mode(void)
 {
     mode_t mask = umask(0);
     umask(mask);
-    return file_write_mode(path, data, len, 0666 & ~mask, err);
+    return 0666 & ~mask;
+}
+
+int file_write(const char *path, const void *data, size_t len, struct err *err)
+{
+    return file_write_mode(path, data, len, usual_mode(), err);
+}
+
+/* Locks an open file. The lock of a killed process ends with the process. File systems without
+ * locks are used without. */
+static bool locked_by_others(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+static bool has_name(int fd, const char *path)
+{
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
+/* Opens the temporary file, empty and locked. */
+static int open_locked(const char *tmp, struct err *err)
+{
+    for (;;) {
+        int fd = open(tmp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+            return err_errno(err, "cannot write '%s'", tmp);
+        if (locked_by_others(fd)) {
+            close(fd);
+            return err_set(err, ERR_ENV, "another process is writing '%s'; let it end first", tmp);
+        }
+        if (!has_name(fd, tmp)) { /* another process renamed it before we had the lock */
+            close(fd);
+            continue;
+        }
+        if (ftruncate(fd, 0) == 0)
+            return fd;
+        err_errno(err, "cannot write '%s'", tmp);
+        close(fd);
+        return -1;
+    }
+}
+
+int file_replace(const char *path, const void *data, size_t len, struct err *err)
+{
+    char *tmp = xasprintf("%s.partial", path);
+    int fd = open_locked(tmp, err);
+    int r = fd < 0 ? -1 : write_and_rename(fd, tmp, path, data, len, usual_mode(), err);
+    free(tmp);
+    return r;
 }
 
 int file_copy(const char *from, const char *to, struct err *err)

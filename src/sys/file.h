@@ -25,6 +25,10 @@ int file_read(const char *path, size_t max, struct strbuf *out, struct err *err)
 int file_write(const char *path, const void *data, size_t len, struct err *err);
 /* Like file_write, with a mode (0755, 0600). */
 int file_write_mode(const char *path, const void *data, size_t len, unsigned mode, struct err *err);
+/* Like file_write, but the temporary file is always PATH.partial. The next call overwrites what a
+ * killed process left of it, so such files do not pile up. Fails if another process is writing it.
+ */
+int file_replace(const char *path, const void *data, size_t len, struct err *err);
 int file_copy(const char *from, const char *to, struct err *err);
 
 bool file_exists(const char *path);

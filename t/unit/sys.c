@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -199,6 +200,28 @@ static void test_hash(void **state)
     hash_str(g, "a"), hash_str(g, "bc");
     hash_finish(h, hex), hash_finish(g, other);
     assert_string_not_equal(hex, other);
+}
+
+static void test_file_replace(void **state)
+{
+    struct err err = ERR_INIT;
+    struct strbuf sb = STRBUF_INIT(100);
+    assert_int_equal(dir_make(in_tmp("replace"), &err), 0);
+    /* A killed process left a part of a file that was longer. */
+    assert_int_equal(file_write(in_tmp("replace/f.partial"), "a long rest", 11, &err), 0);
+    assert_int_equal(file_replace(in_tmp("replace/f"), "one", 3, &err), 0);
+    assert_int_equal(file_read(in_tmp("replace/f"), 100, &sb, &err), 0);
+    assert_string_equal(sb.buf, "one");
+    assert_false(file_exists(in_tmp("replace/f.partial")));
+    /* Another process is writing. */
+    int fd = open(in_tmp("replace/f.partial"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(file_replace(in_tmp("replace/f"), "two", 3, &err), -1);
+    assert_non_null(strstr(err.msg, "another process is writing"));
+    close(fd);
+    assert_int_equal(file_replace(in_tmp("replace/f"), "two", 3, &err), 0);
+    assert_int_equal(file_replace(in_tmp("replace/no/f"), "x", 1, &err), -1);
+    strbuf_release(&sb);
 }
 
 static void test_file_round_trip(void **state)
@@ -639,6 +662,7 @@ int main(void)
         cmocka_unit_test(test_json_places),
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_file_round_trip),
+        cmocka_unit_test(test_file_replace),
         cmocka_unit_test(test_file_strange),
         cmocka_unit_test(test_dir_remove_keeps_link_targets),
         cmocka_unit_test(test_temp_dir_sweep),

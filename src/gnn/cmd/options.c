@@ -31,7 +31,7 @@ int load_args_open(const struct load_args *a, const char *dir, bool on_device, s
     if (a->make)
         return papers_open(d, a->make, on_device ? PAPERS_ON_DEVICE : PAPERS_ON_HOST, err);
     if (dataset_memory_parse(a->data, &memory, err) < 0)
-        return -1;
+        return err_prefix(err, "--data");
     return dataset_open(d, dir, memory, err);
 }
 

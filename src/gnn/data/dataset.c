@@ -256,6 +256,6 @@ int dataset_memory_parse(const char *s, enum dataset_memory *out, struct err *er
     else if (str_eq(s, "map"))
         *out = DATASET_MAP;
     else
-        return err_set(err, ERR_USAGE, "--data is auto, read or map, not '%.40s'", s);
+        return err_set(err, ERR_USAGE, "data is opened with auto, read or map, not '%.40s'", s);
     return 0;
 }

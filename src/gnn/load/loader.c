@@ -312,31 +312,25 @@ int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
                     struct err *err)
 {
-    int rc = 0;
     if (epoch < 0 || epoch > UINT32_MAX)
         return err_set(err, ERR_USAGE, "epoch %" PRId64 ": out of range", epoch);
     pthread_mutex_lock(&l->lock);
     end_epoch(l, IDLE);
     while (l->filling)
         pthread_cond_wait(&l->ready, &l->lock);
-    for (int i = 0; i < l->o.slots; i++) {
-        if (l->slots[i].state == TAKEN)
-            rc = err_set(err, ERR_INTERNAL, "an epoch starts while a batch is in use");
-        else
+    for (int i = 0; i < l->o.slots; i++)
+        if (l->slots[i].state != TAKEN)
             l->slots[i].state = FREE;
-    }
-    if (rc == 0) {
-        l->ids = ids;
-        l->epoch = epoch;
-        l->n_batches = (ids.n + l->o.batch_size - 1) / l->o.batch_size;
-        skip = MIN(skip, loader_batches(l));
-        l->next = l->deliver = l->delivered = skip;
-        l->state = RUNNING;
-        atomic_store(&l->cancel, false);
-        pthread_cond_broadcast(&l->work);
-    }
+    l->ids = ids;
+    l->epoch = epoch;
+    l->n_batches = (ids.n + l->o.batch_size - 1) / l->o.batch_size;
+    skip = MIN(skip, loader_batches(l));
+    l->next = l->deliver = l->delivered = skip;
+    l->state = RUNNING;
+    atomic_store(&l->cancel, false);
+    pthread_cond_broadcast(&l->work);
     pthread_mutex_unlock(&l->lock);
-    return rc;
+    return 0;
 }
 
 int64_t loader_batches(const struct loader *l)
@@ -354,22 +348,30 @@ static struct slot *next_ready(struct loader *l)
     return NULL;
 }
 
-/* Sleeps until a batch is ready, but at most 0.2 s, so that the caller notices Ctrl-C: a signal
- * handler cannot signal a condition variable. */
-static void wait_ready(struct loader *l)
+static bool all_taken(const struct loader *l)
+{
+    for (int i = 0; i < l->o.slots; i++)
+        if (l->slots[i].state != TAKEN)
+            return false;
+    return true;
+}
+
+/* Sleeps until a batch is ready, but at most this long. */
+static void wait_ready(struct loader *l, uint64_t ns)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += 200000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_nsec -= 1000000000;
-        t.tv_sec++;
-    }
+    ns += (uint64_t)t.tv_nsec;
+    t.tv_sec += (time_t)(ns / 1000000000u);
+    t.tv_nsec = (long)(ns % 1000000000u);
     pthread_cond_timedwait(&l->ready, &l->lock, &t);
 }
 
-static int next_locked(struct loader *l, const struct gnn_batch **out, struct err *err)
+static int next_locked(struct loader *l, uint64_t until_ns, const struct gnn_batch **out,
+                       struct err *err)
 {
+    /* A signal handler cannot signal a condition variable, so we look for Ctrl-C now and then. */
+    const uint64_t nap_ns = 200000000;
     for (;;) {
         struct slot *s = NULL;
         if (l->state == FAILED) {
@@ -388,20 +390,39 @@ static int next_locked(struct loader *l, const struct gnn_batch **out, struct er
             *out = &s->batch;
             return 1;
         }
+        if (all_taken(l))
+            return err_set(err, ERR_USAGE,
+                           "all %d slots hold batches that are in use; give one back, or open the "
+                           "loader with more slots",
+                           l->o.slots);
         if (interrupt_check(err) < 0)
             return -1;
-        wait_ready(l);
+        uint64_t now = now_ns();
+        if (now >= until_ns)
+            return LOADER_NOT_YET;
+        wait_ready(l, MIN(nap_ns, until_ns - now));
     }
+}
+
+static int next_until(struct loader *l, uint64_t until_ns, const struct gnn_batch **out,
+                      struct err *err)
+{
+    uint64_t start = now_ns();
+    pthread_mutex_lock(&l->lock);
+    int rc = next_locked(l, until_ns, out, err);
+    l->times.wait_ns += now_ns() - start;
+    pthread_mutex_unlock(&l->lock);
+    return rc;
 }
 
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err)
 {
-    uint64_t start = now_ns();
-    pthread_mutex_lock(&l->lock);
-    int rc = next_locked(l, out, err);
-    l->times.wait_ns += now_ns() - start;
-    pthread_mutex_unlock(&l->lock);
-    return rc;
+    return next_until(l, UINT64_MAX, out, err);
+}
+
+int loader_next_within(struct loader *l, int64_t ms, const struct gnn_batch **out, struct err *err)
+{
+    return next_until(l, now_ns() + (uint64_t)MIN(MAX(ms, 0), INT32_MAX) * 1000000u, out, err);
 }
 
 void loader_give_back(struct loader *l, const struct gnn_batch *b)

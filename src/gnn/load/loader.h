@@ -57,8 +57,9 @@ struct loader;
 int loader_open(struct loader **out, const struct dataset *d, const struct loader_options *o,
                 struct err *err);
 
-/* Begins an epoch over these nodes. An epoch that still runs is cancelled first; the consumer must
- * have given its batches back. `ids` is borrowed until the epoch ends. */
+/* Begins an epoch over these nodes. An epoch that still runs is cancelled first. Batches that the
+ * consumer still has stay as they are, and their slots stay in use until it gives them back. `ids`
+ * is borrowed until the epoch ends. */
 int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err *err);
 /* Like loader_start, without the first `skip` batches: continues an epoch. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
@@ -67,8 +68,12 @@ int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t
 int64_t loader_batches(const struct loader *l);
 
 /* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, -1 on an error,
- * after loader_cancel, and after Ctrl-C. Only one thread may call it. */
+ * after loader_cancel, and after Ctrl-C. It is an error if the consumer has all slots. Only one
+ * thread may call it. */
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
+/* Like loader_next, but returns LOADER_NOT_YET if no batch is ready after this time. */
+enum { LOADER_NOT_YET = 2 };
+int loader_next_within(struct loader *l, int64_t ms, const struct gnn_batch **out, struct err *err);
 void loader_give_back(struct loader *l, const struct gnn_batch *b);
 
 /* Ends the epoch at once. Any thread may call it, at any time. */

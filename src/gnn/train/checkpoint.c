@@ -135,7 +135,7 @@ int checkpoint_save(const char *path, const struct train_setting *s, const struc
     if (out.truncated)
         rc = err_set(err, ERR_LIMIT, "a checkpoint of more than %zu bytes", max_bytes);
     else
-        rc = file_write(path, out.buf, out.len, err);
+        rc = file_replace(path, out.buf, out.len, err);
     strbuf_release(&out);
     return rc;
 }

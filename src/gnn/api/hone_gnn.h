@@ -1,0 +1,154 @@
+/*
+ * hone_gnn.h - batches of hone-gnn for other programs: the interface of libhone_gnn.so.
+ *
+ *     struct hone_gnn_data *data = hone_gnn_data_open("data/debian", "auto");
+ *     struct hone_gnn_options o = {.size = sizeof o, .hops = 2, .fanout = {15, 10}, ...};
+ *     struct hone_gnn_loader *loader = data ? hone_gnn_open(data, &o) : NULL;
+ *     if (!loader)
+ *         puts(hone_gnn_error());
+ *     hone_gnn_start(loader, 0, 0);
+ *     struct hone_gnn_batch *b;
+ *     while (hone_gnn_next(loader, -1, &b) == 1) {
+ *         struct hone_gnn_tensor *x = hone_gnn_batch_tensor(b, HONE_GNN_FEATURES, 0);
+ *         use(x->data, x->shape[0], x->shape[1]);
+ *         hone_gnn_tensor_drop(x);
+ *         hone_gnn_batch_drop(b);
+ *     }
+ *     hone_gnn_close(loader);
+ *     hone_gnn_data_close(data);
+ *
+ * Arrays are tensors of DLPack, so Python hands them on without a copy (src/gnn/python/).
+ *
+ * Lifetime. A batch lies in one of the loader's slots. Its memory stays as it is until the caller
+ * has dropped the batch and all tensors of it; then the threads fill the slot again. This also
+ * holds if the caller closes the loader or begins another epoch in between. A loader keeps its
+ * data, and so do tensors of the data.
+ *
+ * Threads. Any thread may drop batches and tensors and call hone_gnn_cancel. All else on one loader
+ * is for one thread at a time.
+ *
+ * Processes. A forked child does not have the loader's threads. In a child, functions on a handle
+ * of its parent fail, and dropping or closing does nothing. Data and batches remain readable.
+ *
+ * Functions that return a pointer return NULL on an error, functions that return int return -1.
+ * hone_gnn_error() then says what, where and what to do.
+ */
+#ifndef HONE_GNN_H
+#define HONE_GNN_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HONE_GNN_EXPORT __attribute__((visibility("default")))
+
+/* Grows with each change that old callers cannot bear. */
+enum { HONE_GNN_API = 1, HONE_GNN_HOPS = 8 };
+HONE_GNN_EXPORT int hone_gnn_api(void);
+
+/* The last error of the calling thread. */
+HONE_GNN_EXPORT const char *hone_gnn_error(void);
+
+/* A DLManagedTensor of DLPack. */
+struct hone_gnn_tensor {
+    void *data;
+    int32_t device_type, device_id; /* 1, 0: the memory of the CPU */
+    int32_t ndim;
+    uint8_t code, bits; /* code 0: integer, 2: float */
+    uint16_t lanes;     /* 1 */
+    int64_t *shape;
+    int64_t *strides; /* NULL: row-major */
+    uint64_t byte_offset;
+    void *context;
+    void (*deleter)(struct hone_gnn_tensor *);
+};
+
+/* Each consumer of a tensor needs a reference of its own. The first belongs to who got the tensor;
+ * hone_gnn_tensor_keep adds one. The deleter does the same as hone_gnn_tensor_drop. */
+HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_tensor_keep(struct hone_gnn_tensor *t);
+HONE_GNN_EXPORT void hone_gnn_tensor_drop(struct hone_gnn_tensor *t);
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+struct hone_gnn_data;
+struct hone_gnn_data_info {
+    int64_t nodes, edges, classes;
+    int64_t feature_dim;  /* 0 = no features */
+    int32_t feature_bits; /* 16 or 32 */
+    int32_t labelled;     /* 1 = there are labels */
+};
+
+/* `how` is "auto", "read" or "map"; see docs/gnn.md. */
+HONE_GNN_EXPORT struct hone_gnn_data *hone_gnn_data_open(const char *dir, const char *how);
+HONE_GNN_EXPORT struct hone_gnn_data_info hone_gnn_data_info(const struct hone_gnn_data *d);
+/* An array of the data by the name of its file: "offsets", "neighbours", "features", "labels",
+ * "train", "valid", "test". It must not be written to. */
+HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_data_tensor(struct hone_gnn_data *d,
+                                                             const char *name);
+HONE_GNN_EXPORT void hone_gnn_data_close(struct hone_gnn_data *d);
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+struct hone_gnn_loader;
+struct hone_gnn_batch;
+
+struct hone_gnn_options {
+    int64_t size;                  /* sizeof(struct hone_gnn_options) */
+    const char *split;             /* seed nodes: "train", "valid" or "test"; NULL = `ids` */
+    const int32_t *ids;            /* different nodes; copied */
+    int64_t n_ids, batch_size;     /* batch_size counts the seeds of all ranks */
+    const char *sampler;           /* "uniform", "replace" or "labor" */
+    int32_t fanout[HONE_GNN_HOPS]; /* -1 = all neighbours */
+    int32_t hops;                  /* 1 to HONE_GNN_HOPS */
+    uint64_t seed;                 /* of the shuffle and the sampler */
+    int32_t threads, slots;        /* slots: how many batches fit in memory */
+    int32_t rank, ranks;           /* 0 of 1, or this process's share of every batch */
+    int32_t shuffle, as_ready;     /* as_ready: in any order */
+    int32_t no_features;           /* leave features and labels out */
+};
+
+HONE_GNN_EXPORT struct hone_gnn_loader *hone_gnn_open(struct hone_gnn_data *d,
+                                                      const struct hone_gnn_options *o);
+/* How many batches an epoch has. */
+HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
+/* Begins an epoch, without its first `skip` batches. Ends the epoch before. */
+HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
+/* Returns 1 with the next batch, 0 at the end of the epoch, 2 if there is none after timeout_ms.
+ * Waits without limit if timeout_ms is negative. */
+HONE_GNN_EXPORT int hone_gnn_next(struct hone_gnn_loader *l, int64_t timeout_ms,
+                                  struct hone_gnn_batch **out);
+/* Ends the epoch: hone_gnn_next then fails. */
+HONE_GNN_EXPORT void hone_gnn_cancel(struct hone_gnn_loader *l);
+HONE_GNN_EXPORT void hone_gnn_close(struct hone_gnn_loader *l);
+
+/* src/gnn/batch.h says how a batch is built. */
+struct hone_gnn_batch_info {
+    int64_t hops;
+    int64_t n_nodes[HONE_GNN_HOPS + 1]; /* known before hop h; [0] = seeds, [hops] = all */
+    int64_t n_edges[HONE_GNN_HOPS];     /* sampled in hop h */
+    int64_t epoch, index;
+};
+HONE_GNN_EXPORT struct hone_gnn_batch_info hone_gnn_batch_info(const struct hone_gnn_batch *b);
+
+enum hone_gnn_array {
+    HONE_GNN_NODES,     /* int32 [nodes]: global ids, the seeds first */
+    HONE_GNN_FEATURES,  /* float16 or float32 [nodes][feature_dim] */
+    HONE_GNN_LABELS,    /* int32 [seeds]; -1 = unlabelled */
+    HONE_GNN_ROW,       /* int32 [targets + 1]: offsets of a hop */
+    HONE_GNN_COL,       /* int32 [edges]: local ids of a hop's sampled neighbours */
+    HONE_GNN_EDGES,     /* int64 [2][edges]: sources and targets of a hop; a copy */
+    HONE_GNN_LABELS_64, /* int64 [seeds]; a copy */
+};
+/* NULL with an error if the batch does not have the array. `hop` counts for those of a hop. */
+HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_batch_tensor(struct hone_gnn_batch *b,
+                                                              enum hone_gnn_array what, int hop);
+/* One number for the contents; `hone-gnn sample --digest` prints the sum over all batches. */
+HONE_GNN_EXPORT uint64_t hone_gnn_batch_digest(const struct hone_gnn_batch *b);
+HONE_GNN_EXPORT void hone_gnn_batch_drop(struct hone_gnn_batch *b);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
