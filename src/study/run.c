@@ -116,14 +116,13 @@ static int open_run(struct worker *w, const struct task *t, const struct run_con
 /* Puts the lessons of a file into the store, as if its runs had left them there. */
 static int add_lessons(struct store *store, const char *path, struct err *err)
 {
-    struct arena mem = ARENA_INIT;
     json_t *j = json_read_file(path, NULL, err);
     const json_t *list = json_object_get(j, "lessons");
     int rc = j ? store_begin(store, err) : -1;
     bool begun = rc == 0;
     for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
         struct lesson_rec l;
-        rc = lesson_from_json(&l, json_array_get(list, i), &mem, err);
+        rc = lesson_from_json(&l, json_array_get(list, i), err);
         l.imported = false;
         if (rc == 0)
             rc = store_lesson_put(store, &l, err);
@@ -131,7 +130,6 @@ static int add_lessons(struct store *store, const char *path, struct err *err)
     if (begun)
         rc = store_end(store, rc == 0, err);
     json_decref(j);
-    arena_release(&mem);
     return rc;
 }
 
