@@ -13,6 +13,9 @@ ok "is well formed" python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("d
 printf 'sample\tsoftmax\t1' >>d/study.tsv # a killed study
 runs 0 "a line that was cut off" "$HONE" study softmax --table -o d --seeds 2 --budget 2
 out_lacks "does not count" "| sample |"
+runs 0 "another budget" "$HONE" study softmax --table -o d --seeds 2 --budget 3
+out_lacks "has no rows yet" "| refine |"
+out_has "and says so" "it has 0 of"
 runs 2 "too large a budget" "$HONE" study softmax --budget 100
 runs 1 "an unknown task" "$HONE" study no_such_task
 runs 2 "an unknown arm" "$HONE" study softmax --arms 'refine;no such arm' -o e
@@ -28,5 +31,10 @@ if in_tier rest && "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1
         --arms 'refine;playbook;playbook, with memory'
     is "judges nothing twice" "$(ls s/verdicts | wc -l)" "$n"
     is "and runs nothing twice" "$(wc -l <s/study.tsv)" 3
+    head -c -5 s/study.tsv >cut && cp cut s/study.tsv # a killed study
+    runs 0 "goes on" "$HONE" study vector_add --seeds 1 --budget 2 -j 1 -o s \
+        --arms 'refine;playbook;playbook, with memory'
+    is "with the row that was cut off" "$(wc -l <s/study.tsv)" 3
+    out_lacks "and is complete" "not complete"
 fi
 done_testing

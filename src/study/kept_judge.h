@@ -9,7 +9,5 @@
 
 /* The evaluator is borrowed. */
 struct judge *judge_kept(const char *dir, struct evaluator *e);
-/* How many verdicts came from the evaluator. */
-uint64_t judge_kept_evaluated(const struct judge *j);
 
 #endif

@@ -135,13 +135,7 @@ static int add_lessons(struct store *store, const char *path, struct err *err)
 
 static char *lessons_path(const struct study *s, const char *task)
 {
-    return xasprintf("%s/lessons/%s.json", s->dir, task);
-}
-
-/* Is `from` a sibling task of t? */
-static bool is_sibling(const struct task *from, const struct task *t)
-{
-    return from && from->class == t->class && !str_eq(from->name, t->name);
+    return xasprintf("%s/lessons/%u/%s.json", s->dir, s->budget, task);
 }
 
 /* Recalls the lessons of runs on sibling tasks. The seed chooses about half of them, at least one.
@@ -150,14 +144,9 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
                              struct store *store, struct err *err)
 {
     struct rng r = rng_seeded(seed, STREAM_SIBLINGS);
-    VEC(const struct task *) all = VEC_INIT;
+    struct study_sibling_vec all = VEC_INIT;
     int rc = 0;
-    vec_each (struct study_task, x, &w->s->tasks) {
-        const struct task *const some[] = {x->task, x->sibling[0], x->sibling[1]};
-        for (size_t k = 0; k < ARRAY_LEN(some); k++)
-            if (is_sibling(some[k], t))
-                *vec_push(&all) = some[k];
-    }
+    study_siblings(w->s, t, &all);
     uint64_t sure = all.n ? rng_below(&r, all.n) : 0;
     for (size_t i = 0; i < all.n && rc == 0; i++) {
         char *path = lessons_path(w->s, all.items[i]->name);
@@ -227,8 +216,14 @@ static int learn_from(struct worker *w, const struct task *t, struct err *err)
     int rc = 0;
     if (!file_exists(path)) {
         FILE *f = open_memstream(&text, &n);
-        rc = one_run(w, &learner, t, 1, NULL, f, err);
+        struct study_row row = {.n = 0};
+        rc = one_run(w, &learner, t, 1, &row, f, err);
         fclose(f);
+        if (rc == 0 && row.best_ns[row.n - 1] <= 0)
+            rc = err_set(err, ERR_ENV,
+                         "no kernel of the built-in author passes on '%s': try `hone optimize %s`; "
+                         "if something was missing, remove '%s/verdicts'",
+                         t->name, t->name, w->s->dir);
         if (rc == 0)
             rc = file_write(path, text, n, err);
         free(text);
@@ -245,11 +240,15 @@ static int learn(struct worker *w, const struct study_task *t, struct err *err)
     return rc;
 }
 
-static int write_row(const struct study *s, const struct study_row *row, struct err *err)
+/* Adds a row with one write, because other processes of the study add rows too. */
+static int write_row(const struct study *s, const struct study_arm *arm, const struct task *t,
+                     const struct study_row *row, struct err *err)
 {
     struct strbuf line = STRBUF_INIT(4096);
     char *path = xasprintf("%s/study.tsv", s->dir);
-    strbuf_addf(&line, "%s\t%s\t%u\t", row->arm, row->task, row->seed);
+    strbuf_addf(&line, "%s\t%s\t%u\t", arm->name, row->task, row->seed);
+    study_setup(s, arm, t, &line);
+    strbuf_addc(&line, '\t');
     for (uint32_t i = 0; i < row->n; i++)
         strbuf_addf(&line, "%s%.1f", i ? "," : "", row->best_ns[i]);
     strbuf_addc(&line, '\n');
@@ -273,25 +272,61 @@ static bool has_row(const struct study_row_vec *rows, const char *arm, const cha
     return false;
 }
 
-/* The second phase: all arms on a task, one seed after the other, so that a study that is stopped
- * has as many seeds of each arm. */
-static int compare(struct worker *w, const struct study_task *t, const struct study_row_vec *rows,
-                   struct err *err)
+/* The second phase: all arms on a task with one seed. */
+static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
+                   const struct study_row_vec *rows, struct err *err)
 {
     int rc = 0;
-    for (uint32_t seed = 1; seed <= w->s->seeds && rc == 0; seed++)
-        for (const struct study_arm *arm = study_arms; arm->name && rc == 0; arm++) {
-            struct study_row row = {.arm = arm->name, .task = t->name, .seed = seed};
-            if (seed > study_seeds(w->s, arm) || has_row(rows, arm->name, t->name, seed))
-                continue;
-            rc = one_run(w, arm, t->task, seed, &row, NULL, err);
-            if (rc == 0)
-                rc = write_row(w->s, &row, err);
-        }
+    for (const struct study_arm *arm = study_arms; arm->name && rc == 0; arm++) {
+        struct study_row row = {.arm = arm->name, .task = t->name, .seed = seed};
+        if (seed > study_seeds(w->s, arm) || has_row(rows, arm->name, t->name, seed))
+            continue;
+        rc = one_run(w, arm, t->task, seed, &row, NULL, err);
+        if (rc == 0)
+            rc = write_row(w->s, arm, t->task, &row, err);
+    }
+    return rc;
+}
+
+/* A study that was killed may have left half a row, to which the next row must not be added. */
+static int drop_half_row(const struct study *s, struct err *err)
+{
+    char *path = xasprintf("%s/study.tsv", s->dir);
+    struct strbuf text = STRBUF_INIT(64u << 20);
+    int rc = file_exists(path) ? file_read(path, 64u << 20, &text, err) : 0;
+    size_t whole = text.len;
+    while (whole && text.buf[whole - 1] != '\n')
+        whole--;
+    if (rc == 0 && whole < text.len && truncate(path, (off_t)whole) < 0)
+        rc = err_errno(err, "cannot shorten '%s'", path);
+    strbuf_release(&text);
+    free(path);
     return rc;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
+
+/* The work of a phase in pieces: for the first, each task; for the second, each task with each
+ * seed. All tasks of a seed come before the next seed, so that a study that is stopped has whole
+ * seeds, and so that processes seldom judge the same kernel at the same time. */
+static uint32_t pieces_of(const struct study *s, int phase)
+{
+    return (uint32_t)s->tasks.n * (phase ? s->seeds : 1);
+}
+
+static int do_piece(struct worker *w, int phase, uint32_t i, const struct study_row_vec *rows,
+                    struct err *err)
+{
+    const struct study_task *t = &w->s->tasks.items[i % w->s->tasks.n];
+    uint32_t seed = i / (uint32_t)w->s->tasks.n + 1;
+    int rc = phase == 0 ? learn(w, t, err) : compare(w, t, seed, rows, err);
+    if (phase == 0)
+        fprintf(stderr, "hone: study: %s: %s\n", rc == 0 ? "learnt from" : "stopped at", t->name);
+    else if (rc < 0 || i % w->s->tasks.n == 0)
+        fprintf(stderr, "hone: study: %s seed %u (%s)\n", rc == 0 ? "compared with" : "stopped at",
+                seed, t->name);
+    return rc;
+}
 
 static int work(const struct study *s, int phase, uint32_t *next, const struct study_row_vec *rows)
 {
@@ -306,13 +341,8 @@ static int work(const struct study *s, int phase, uint32_t *next, const struct s
     if (rc == 0) {
         w.judge = judge_kept(verdicts, w.e);
         for (uint32_t i;
-             rc == 0 && (i = __atomic_fetch_add(next, 1, __ATOMIC_SEQ_CST)) < s->tasks.n;) {
-            const struct study_task *t = &s->tasks.items[i];
-            rc = phase == 0 ? learn(&w, t, &err) : compare(&w, t, rows, &err);
-            fprintf(stderr, "hone: study: %s: %s, %llu candidates judged\n",
-                    rc == 0 ? (phase ? "compared" : "learnt from") : "stopped at", t->name,
-                    (unsigned long long)judge_kept_evaluated(w.judge));
-        }
+             rc == 0 && (i = __atomic_fetch_add(next, 1, __ATOMIC_SEQ_CST)) < pieces_of(s, phase);)
+            rc = do_piece(&w, phase, i, rows, &err);
         judge_close(w.judge);
         evaluator_close(w.e);
     }
@@ -347,10 +377,13 @@ int study_run(struct study *s, struct err *err)
 {
     struct arena mem = ARENA_INIT;
     struct study_row_vec rows = VEC_INIT;
-    char *verdicts = xasprintf("%s/verdicts", s->dir), *lessons = xasprintf("%s/lessons", s->dir);
+    char *verdicts = xasprintf("%s/verdicts", s->dir),
+         *lessons = xasprintf("%s/lessons/%u", s->dir, s->budget);
     int rc = dir_make(verdicts, err);
     if (rc == 0)
         rc = dir_make(lessons, err);
+    if (rc == 0)
+        rc = drop_half_row(s, err);
     if (rc == 0)
         rc = study_read_rows(s, &rows, &mem, err);
     fflush(stdout);
