@@ -801,6 +801,10 @@ bool goal_reached(struct agent *a)
         agent_stop(a, "candidate %llu is right (--smoke)", (unsigned long long)a->best->index);
         return true;
     }
+    if (a->best && a->best->verdict.time_ns <= a->cfg->stop_ns) {
+        agent_stop(a, "the best kernel is as fast as was asked for");
+        return true;
+    }
     if (a->best)
         verdict_roofline(&a->best->verdict, &pct); /* pct is the percentage of the worst shape */
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)

@@ -158,8 +158,10 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
     return rc == 0 ? memory_recall(store, t, "h200", false, NULL, err) : NULL;
 }
 
+/* Runs an arm on a task. `stop_ns` is a time at which the run may end early; 0 = none. */
 static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
-                   uint32_t seed, struct study_row *row, FILE *lessons, struct err *err)
+                   uint32_t seed, double stop_ns, struct study_row *row, FILE *lessons,
+                   struct err *err)
 {
     const char *spec = arm->author ? arm->author : w->s->author;
     struct run_config c;
@@ -176,6 +178,7 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
     c.seed = seed;
     c.steps = 1000;
     c.stop_pct = 0;
+    c.stop_ns = stop_ns;
     c.budget.steps = w->s->budget;
     c.use_memory = lessons != NULL;
     if (str_eq(arm->strategy, "team")) /* as `hone optimize` does */
@@ -204,41 +207,6 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
-
-static const struct study_arm learner = {"playbook", "refine", NULL, false, false, "playbook"};
-
-/* The first phase: the built-in author works on a task, and its lessons go into a file. */
-static int learn_from(struct worker *w, const struct task *t, struct err *err)
-{
-    char *path = lessons_path(w->s, t->name);
-    char *text = NULL;
-    size_t n = 0;
-    int rc = 0;
-    if (!file_exists(path)) {
-        FILE *f = open_memstream(&text, &n);
-        struct study_row row = {.n = 0};
-        rc = one_run(w, &learner, t, 1, &row, f, err);
-        fclose(f);
-        if (rc == 0 && row.best_ns[row.n - 1] <= 0)
-            rc = err_set(err, ERR_ENV,
-                         "no kernel of the built-in author passes on '%s': try `hone optimize %s`; "
-                         "if something was missing, remove '%s/verdicts'",
-                         t->name, t->name, w->s->dir);
-        if (rc == 0)
-            rc = file_write(path, text, n, err);
-        free(text);
-    }
-    free(path);
-    return rc;
-}
-
-static int learn(struct worker *w, const struct study_task *t, struct err *err)
-{
-    int rc = learn_from(w, t->task, err);
-    for (int k = 0; k < 2 && rc == 0; k++)
-        rc = t->sibling[k] ? learn_from(w, t->sibling[k], err) : 0;
-    return rc;
-}
 
 /* Adds a row with one write, because other processes of the study add rows too. */
 static int write_row(const struct study *s, const struct study_arm *arm, const struct task *t,
@@ -272,6 +240,71 @@ static bool has_row(const struct study_row_vec *rows, const char *arm, const cha
     return false;
 }
 
+static const struct study_arm *arm_named(const char *name)
+{
+    const struct study_arm *arm = study_arms;
+    while (!str_eq(arm->name, name))
+        arm++;
+    return arm;
+}
+
+/* Writes the lessons of a run on a task into a file. */
+static int keep_lessons(struct worker *w, const struct task *t, const char *path,
+                        struct study_row *row, struct err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    int rc = one_run(w, arm_named("playbook"), t, 1, 0, row, f, err);
+    fclose(f);
+    if (rc == 0 && row->best_ns[row->n - 1] <= 0)
+        rc = err_set(err, ERR_ENV,
+                     "no kernel of the built-in author passes on '%s': try `hone optimize %s`; if "
+                     "something was missing, remove '%s/verdicts'",
+                     t->name, t->name, w->s->dir);
+    if (rc == 0)
+        rc = file_write(path, text, n, err);
+    free(text);
+    return rc;
+}
+
+/* The first phase: the built-in author works on a task. Its run on a task of the study is also that
+ * of the arm `playbook`. */
+static int learn_from(struct worker *w, const struct task *t, bool sibling,
+                      const struct study_row_vec *rows, struct err *err)
+{
+    const struct study_arm *arm = arm_named("playbook");
+    char *path = lessons_path(w->s, t->name);
+    struct study_row row = {.arm = arm->name, .task = t->name, .seed = 1};
+    int rc = 0;
+    if (!file_exists(path)) {
+        rc = keep_lessons(w, t, path, &row, err);
+        if (rc == 0 && !sibling && !has_row(rows, arm->name, t->name, 1))
+            rc = write_row(w->s, arm, t, &row, err);
+    }
+    free(path);
+    return rc;
+}
+
+static int learn(struct worker *w, const struct study_task *t, const struct study_row_vec *rows,
+                 struct err *err)
+{
+    int rc = learn_from(w, t->task, false, rows, err);
+    for (int k = 0; k < 2 && rc == 0; k++)
+        rc = t->sibling[k] ? learn_from(w, t->sibling[k], true, rows, err) : 0;
+    return rc;
+}
+
+/* The time at which a run of the built-in author with memory has nothing left to show. */
+static double goal_of(const struct study_arm *arm, const char *task,
+                      const struct study_row_vec *rows)
+{
+    vec_each (struct study_row, r, rows)
+        if (arm->author && arm->memory && str_eq(r->arm, "playbook") && str_eq(r->task, task))
+            return r->best_ns[r->n - 1] * STUDY_REACHED;
+    return 0;
+}
+
 /* The second phase: all arms on a task with one seed. */
 static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
                    const struct study_row_vec *rows, struct err *err)
@@ -281,7 +314,7 @@ static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
         struct study_row row = {.arm = arm->name, .task = t->name, .seed = seed};
         if (seed > study_seeds(w->s, arm) || has_row(rows, arm->name, t->name, seed))
             continue;
-        rc = one_run(w, arm, t->task, seed, &row, NULL, err);
+        rc = one_run(w, arm, t->task, seed, goal_of(arm, t->name, rows), &row, NULL, err);
         if (rc == 0)
             rc = write_row(w->s, arm, t->task, &row, err);
     }
@@ -319,7 +352,7 @@ static int do_piece(struct worker *w, int phase, uint32_t i, const struct study_
 {
     const struct study_task *t = &w->s->tasks.items[i % w->s->tasks.n];
     uint32_t seed = i / (uint32_t)w->s->tasks.n + 1;
-    int rc = phase == 0 ? learn(w, t, err) : compare(w, t, seed, rows, err);
+    int rc = phase == 0 ? learn(w, t, rows, err) : compare(w, t, seed, rows, err);
     if (phase == 0)
         fprintf(stderr, "hone: study: %s: %s\n", rc == 0 ? "learnt from" : "stopped at", t->name);
     else if (rc < 0 || i % w->s->tasks.n == 0)
@@ -375,8 +408,6 @@ static int run_phase(const struct study *s, int phase, const struct study_row_ve
 
 int study_run(struct study *s, struct err *err)
 {
-    struct arena mem = ARENA_INIT;
-    struct study_row_vec rows = VEC_INIT;
     char *verdicts = xasprintf("%s/verdicts", s->dir),
          *lessons = xasprintf("%s/lessons/%u", s->dir, s->budget);
     int rc = dir_make(verdicts, err);
@@ -384,14 +415,17 @@ int study_run(struct study *s, struct err *err)
         rc = dir_make(lessons, err);
     if (rc == 0)
         rc = drop_half_row(s, err);
-    if (rc == 0)
-        rc = study_read_rows(s, &rows, &mem, err);
     fflush(stdout);
-    for (int phase = 0; phase < 2 && rc == 0; phase++)
-        rc = run_phase(s, phase, &rows, err);
+    for (int phase = 0; phase < 2 && rc == 0; phase++) {
+        struct arena mem = ARENA_INIT;
+        struct study_row_vec rows = VEC_INIT;
+        rc = study_read_rows(s, &rows, &mem, err);
+        if (rc == 0)
+            rc = run_phase(s, phase, &rows, err);
+        vec_release(&rows);
+        arena_release(&mem);
+    }
     free(verdicts);
     free(lessons);
-    vec_release(&rows);
-    arena_release(&mem);
     return rc;
 }

@@ -9,7 +9,8 @@
  *
  * An arm is a strategy with at most one idea switched off. Each arm runs on each task with each
  * seed; the author is `noisy`, the judge is the emulator with its cost model. A run ends when it
- * has judged `budget` candidates.
+ * has judged `budget` candidates. A run of the built-in author with memory ends before that if it
+ * is as fast as without memory: only the number of candidates until then is asked for.
  *
  * A verdict depends only on the task and the source, so the study keeps verdicts in DIR/verdicts by
  * their hash, and judges no source twice, whichever arm or seed comes upon it. Rows that
@@ -34,6 +35,7 @@
 #include "task/task.h"
 
 #define STUDY_MAX_BUDGET 64
+#define STUDY_REACHED 1.005 /* a time within 0.5% of another has reached it */
 
 struct study_arm {
     const char *name, *strategy;

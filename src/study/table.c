@@ -10,7 +10,6 @@
 
 #define STREAM_BOOTSTRAP 7501
 #define RESAMPLES 2000
-#define REACHED 1.005 /* a time within 0.5% of another has reached it */
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -263,7 +262,7 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
 static uint32_t candidates_to(const struct study_row *r, double goal)
 {
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->best_ns[i] > 0 && r->best_ns[i] <= goal * REACHED)
+        if (r->best_ns[i] > 0 && r->best_ns[i] <= goal * STUDY_REACHED)
             return i + 1;
     return r->n + 1;
 }
