@@ -8,6 +8,7 @@ runs 0 "the tables of known rows" "$HONE" study softmax --table -o d --seeds 2 -
 out_has "refine is at 75 of 100" "| refine | 2 | 75.0 [50.0, 100.0] | 62.5"
 out_has "search is 25 better" "| search | 2 | 100.0 [100.0, 100.0] | 75.0 [50.0, 100.0] | +25.0"
 out_has "memory needs 1.5 of 2 candidates" "| softmax | 2 | 1.5 | 75%"
+out_has "which is too many" "0 of 1 tasks need at most 60%. 0 reach the time with their first kernel"
 ok "a plot" grep -q "</svg>" d/study.svg
 ok "is well formed" python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("d/study.svg")'
 printf 'sample\tsoftmax\t1' >>d/study.tsv # a killed study
@@ -36,5 +37,8 @@ if in_tier rest && "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1
         --arms 'refine;playbook;playbook, with memory'
     is "with the row that was cut off" "$(wc -l <s/study.tsv)" 3
     out_lacks "and is complete" "not complete"
+    runs 0 "an idle author" "$HONE" study vector_add --seeds 1 --budget 2 -j 1 -o s --arms refine \
+        --author noisy:compile=0,wrong=0,slower=0,idle=1
+    is "adds only comments, which nobody judges again" "$(ls s/verdicts | wc -l)" "$n"
 fi
 done_testing

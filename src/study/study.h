@@ -35,6 +35,7 @@
 #include "task/task.h"
 
 #define STUDY_MAX_BUDGET 64
+#define STUDY_SHARE 0.6     /* memory should need at most this share of the candidates */
 #define STUDY_REACHED 1.005 /* a time within 0.5% of another has reached it */
 
 struct study_arm {

@@ -267,49 +267,70 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
     return r->n + 1;
 }
 
+/* How many candidates the built-in author needs for one task, without and with memory. */
+struct memory_row {
+    uint32_t without, seeds, never; /* never: seeds that did not reach the time */
+    double with;                    /* the mean over seeds */
+    struct study_interval share;
+};
+
+/* Returns false if the study has no runs for it yet. */
+static bool memory_row(const struct study_scores *x, const char *task, struct memory_row *out)
+{
+    const struct study_row *base = study_find_row(x, "playbook", task, 1);
+    *out = (struct memory_row){.without = 0};
+    if (!base || base->best_ns[base->n - 1] <= 0)
+        return false;
+    double goal = base->best_ns[base->n - 1], *share = xcalloc(x->s->seeds + 1, sizeof *share);
+    out->without = candidates_to(base, goal);
+    for (uint32_t seed = 1; seed <= x->s->seeds; seed++) {
+        const struct study_row *r = study_find_row(x, "playbook, with memory", task, seed);
+        if (!r)
+            continue;
+        uint32_t c = candidates_to(r, goal);
+        out->with += c;
+        out->never += c > r->n;
+        share[out->seeds++] = (double)c / out->without;
+    }
+    if (out->seeds) {
+        out->with /= out->seeds;
+        out->share = study_mean(share, out->seeds);
+    }
+    free(share);
+    return out->seeds > 0;
+}
+
 int study_memory_table(const struct study *s, struct strbuf *out, struct err *err)
 {
     struct study_scores x;
-    double *share = xcalloc(s->seeds + 1, sizeof *share), all_with = 0, all_without = 0;
-    if (study_scores_load(&x, s, err) < 0) {
-        free(share);
+    double with = 0;
+    uint32_t without = 0, rows = 0, good = 0, first = 0;
+    if (study_scores_load(&x, s, err) < 0)
         return -1;
-    }
     strbuf_addf(out,
                 "Candidates that the built-in author needs for the best time that it reaches "
                 "without memory (within 0.5%%).\n\n| task | without memory | with memory, mean of "
                 "%u seeds | share | never, of the seeds |\n| --- | --- | --- | --- | --- |\n",
                 s->seeds);
-    for (size_t t = 0; t < s->tasks.n; t++) {
-        const char *name = s->tasks.items[t].name;
-        const struct study_row *base = study_find_row(&x, "playbook", name, 1);
-        uint32_t n = 0, never = 0;
-        double with = 0;
-        if (!base || base->best_ns[base->n - 1] <= 0)
+    vec_each (const struct study_task, t, &s->tasks) {
+        struct memory_row r;
+        if (!memory_row(&x, t->name, &r))
             continue;
-        double goal = base->best_ns[base->n - 1];
-        uint32_t without = candidates_to(base, goal);
-        for (uint32_t seed = 1; seed <= s->seeds; seed++) {
-            const struct study_row *r = study_find_row(&x, "playbook, with memory", name, seed);
-            if (!r)
-                continue;
-            uint32_t c = candidates_to(r, goal);
-            with += c;
-            never += c > r->n;
-            share[n++] = (double)c / without;
-        }
-        if (!n)
-            continue;
-        struct study_interval i = study_mean(share, n);
-        strbuf_addf(out, "| %s | %u | %.1f | %.0f%% [%.0f, %.0f] | %u of %u |\n", name, without,
-                    with / n, 100 * i.mean, 100 * i.lo, 100 * i.hi, never, n);
-        all_with += with / n;
-        all_without += without;
+        strbuf_addf(out, "| %s | %u | %.1f | %.0f%% [%.0f, %.0f] | %u of %u |\n", t->name,
+                    r.without, r.with, 100 * r.share.mean, 100 * r.share.lo, 100 * r.share.hi,
+                    r.never, r.seeds);
+        rows++;
+        first += r.without == 1;
+        good += r.without > 1 && r.share.mean <= STUDY_SHARE;
+        with += r.with;
+        without += r.without;
     }
-    if (all_without > 0)
-        strbuf_addf(out, "| all | %.0f | %.1f | %.0f%% | |\n", all_without, all_with,
-                    100 * all_with / all_without);
+    if (rows)
+        strbuf_addf(
+            out,
+            "| all | %u | %.1f | %.0f%% | |\n\n%u of %u tasks need at most %.0f%%. %u reach "
+            "the time with their first kernel, so that memory cannot save any.\n",
+            without, with, 100 * with / without, good, rows, 100 * STUDY_SHARE, first);
     study_scores_release(&x);
-    free(share);
     return 0;
 }
