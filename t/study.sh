@@ -10,6 +10,7 @@ out_has "search is 25 better" "| search | 2 | 100.0 [100.0, 100.0] | 75.0 [50.0,
 out_has "memory needs 1.5 of 2 candidates" "| softmax | 2 | 1.5 | 75%"
 out_has "which is too many" "0 of 1 tasks need at most 60%. 0 reach the time with their first kernel"
 ok "a plot" grep -q "</svg>" d/study.svg
+ok "that says how many seeds it has" grep -q "tasks: 1, seeds: at most 2" d/study.svg
 ok "is well formed" python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("d/study.svg")'
 printf 'sample\tsoftmax\t1' >>d/study.tsv # a killed study
 runs 0 "a line that was cut off" "$HONE" study softmax --table -o d --seeds 2 --budget 2
