@@ -23,6 +23,18 @@ out_has "nothing" "nothing: no earlier run on a task like 'softmax'"
 runs 0 "as JSON" "$HONE" memory show layernorm --json
 is "has the settings" "$(python3 -c 'import json,sys
 print(json.load(sys.stdin)["points"][0]["settings"]["threads"])' <"$T/out")" 256
+"$HONE" memory import "$file" --store many.db >/dev/null
+python3 - <<'EOF'
+import sqlite3
+db = sqlite3.connect("many.db")
+row = "INSERT INTO lesson(run, imported, task, task_sha, class, ops, sizes, marks, gpu, measured, kind, playbook, text, gain, at_ms) " \
+      "VALUES(?, 1, 'evil\x1b]0;x\x07', '', 'norm', '', '', '', 'h\x1b[2J', 0, 'point', 'rowwise', 'vec=4', 1, 1)"
+db.executemany(row, [("r\x1b[31m%d" % i,) for i in range(19000)])
+db.commit()
+EOF
+runs 0 "show 19000 runs of a store that others wrote" timeout 10 "$HONE" memory show --store many.db
+is "lists all" "$(grep -c "1 lessons" "$T/out")" 19000
+ok "without control characters" test -z "$(tr -d '\n\40-\176' <"$T/out")"
 runs 0 "export" "$HONE" memory export
 cp "$T/out" copy.json
 runs 0 "comes back" "$HONE" memory import copy.json --store other.db

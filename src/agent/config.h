@@ -77,10 +77,11 @@ struct run_config {
     uint32_t tries;        /* how often to ask for a first kernel */
     int32_t profile_delay; /* the first step that may see counters; -1 = the default of the class */
     double regress_allow;  /* by which factor a kernel after a structural step may be slower ... */
-    uint32_t regress_steps;   /* ... and still be the parent, for this many steps */
-    double stop_pct;          /* stop at this share of the roofline; 0 = never */
-    double eps;               /* search: the probability with which it selects a random leaf */
-    uint32_t proposals;       /* refine: how many moves a step asks for; the cost model picks one */
+    uint32_t regress_steps; /* ... and still be the parent, for this many steps */
+    double stop_pct;        /* stop at this share of the roofline; 0 = never */
+    double stop_ns;     /* for studies: stop at this time; 0 = never. The store does not keep it */
+    double eps;         /* search: the probability with which it selects a random leaf */
+    uint32_t proposals; /* refine: how many moves a step asks for; the cost model picks one */
     uint32_t n_root, n_child; /* search: limits on children (search.c) */
     uint32_t leaders;         /* search: how many of the fastest candidates a plan prompt lists */
     uint32_t wave;            /* search, sample: how many candidates are asked for at once */

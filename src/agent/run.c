@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/util.h"
+#include "measure/gpu.h"
 #include "memory/memory.h"
 #include "prompt/say.h"
 #include "source/dialect.h"
@@ -800,12 +801,25 @@ bool goal_reached(struct agent *a)
         agent_stop(a, "candidate %llu is right (--smoke)", (unsigned long long)a->best->index);
         return true;
     }
+    if (a->best && a->best->verdict.time_ns <= a->cfg->stop_ns) {
+        agent_stop(a, "the best kernel is as fast as was asked for");
+        return true;
+    }
     if (a->best)
         verdict_roofline(&a->best->verdict, &pct); /* pct is the percentage of the worst shape */
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
         return false;
     agent_stop(a, "the best kernel is at %.0f%% of the roofline", pct);
     return true;
+}
+
+/* The GPU that measured the best kernel, or whose times the model gave. */
+static const char *judging_gpu(const struct agent *a, struct arena *mem)
+{
+    const struct verdict *v = &a->best->verdict;
+    if (!v->time_is_model && v->device && *v->device)
+        return gpu_name_of(v->device, mem);
+    return v->gpu && *v->gpu ? v->gpu : a->cfg->gpu;
 }
 
 /* Keeps the lessons of this run for later runs. If that fails, warns; the run does not fail. */
@@ -815,12 +829,13 @@ static void learn(struct agent *a)
     VEC(struct memory_outcome) all = VEC_INIT;
     struct memory_run run = {.name = a->in.run_name ? a->in.run_name : "run",
                              .task = a->in.task,
-                             .gpu = a->cfg->gpu,
                              .books = str_starts(author, "playbook:") ? author + 9 : NULL};
     struct err err = ERR_INIT;
     if (!a->cfg->use_memory || str_starts(author, "replay:") || !a->best)
         return;
     run.measured = !a->best->verdict.time_is_model;
+    struct arena mem = ARENA_INIT;
+    run.gpu = judging_gpu(a, &mem);
     vec_each (struct node *, n, &a->nodes)
         if ((*n)->judged)
             *vec_push(&all) =
@@ -835,6 +850,7 @@ static void learn(struct agent *a)
     if (memory_learn(a->in.store, &run, all.items, all.n, &err) < 0)
         log_warn("agent", "nothing is kept for later runs: %s", err.msg);
     vec_release(&all);
+    arena_release(&mem);
 }
 
 int agent_run(struct agent *a, struct err *err)

@@ -99,7 +99,9 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
         snprintf(x->kind, sizeof x->kind, "%s", s->kind);
     }
     size_t room = sizeof x->move - 2 - code.len;
-    snprintf(x->move, sizeof x->move, "%.*s %s", (int)MIN(sb.len, room), sb.buf, code.buf);
+    bool cut = sb.len > room; /* without the dots, half a number would look like a number */
+    snprintf(x->move, sizeof x->move, "%.*s%s %s", (int)(cut ? room - 3 : sb.len), sb.buf,
+             cut ? "..." : "", code.buf);
     strbuf_release(&sb);
     strbuf_release(&code);
 }

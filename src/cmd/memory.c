@@ -1,6 +1,7 @@
 /*
  * memory.c - `hone memory`: shows, removes, exports and imports what runs have learnt.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,51 +64,48 @@ static int show_task(struct store *s, const char *task, const char *gpu, bool js
     return HONE_OK;
 }
 
-/* One row for each task and run: how much was learnt there. */
-static void print_runs(const struct lesson_rec_vec *all, bool json)
+/* One row for each run: how much was learnt there. */
+static json_t *run_json(const struct lesson_run_rec *r)
 {
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "run", json_text(r->run), "task",
+                     json_text(r->task), "class", json_text(r->class), "gpu", json_text(r->gpu),
+                     "measured", (int)r->measured, "imported", (int)r->imported, "lessons",
+                     (json_int_t)r->lessons);
+}
+
+static void print_run(const struct lesson_run_rec *r)
+{
+    char *line = xasprintf("%-28s %-12s %-8s %-8s %4lld lessons  %s%s", r->task, r->class, r->gpu,
+                           r->measured ? "measured" : "modelled", (long long)r->lessons,
+                           r->imported ? "imported, " : "", r->run);
+    term_clean(line, UINT_MAX);
+    puts(line);
+    free(line);
+}
+
+static int show_runs(struct store *s, bool json, struct err *err)
+{
+    struct arena mem = ARENA_INIT;
+    struct lesson_run_vec runs = VEC_INIT;
     json_t *rows = json_array();
-    vec_each (struct lesson_rec, l, all) {
-        json_t *row = NULL;
-        for (size_t i = 0; i < json_array_size(rows) && !row; i++) {
-            json_t *r = json_array_get(rows, i);
-            if (str_eq(json_string_value(json_object_get(r, "run")), l->run) &&
-                json_is_true(json_object_get(r, "imported")) == l->imported)
-                row = r;
-        }
-        if (!row) {
-            row = json_pack("{s:o, s:o, s:s, s:s, s:b, s:b, s:i}", "run", json_text(l->run), "task",
-                            json_text(l->task), "class", l->class, "gpu", l->gpu, "measured",
-                            (int)l->measured, "imported", (int)l->imported, "lessons", 0);
-            json_array_append_new(rows, row);
-        }
-        json_integer_set(json_object_get(row, "lessons"),
-                         json_integer_value(json_object_get(row, "lessons")) + 1);
-    }
-    if (json)
+    int rc = store_lesson_runs(s, &runs, &mem, err);
+    vec_each (struct lesson_run_rec, r, &runs)
+        if (json)
+            json_array_append_new(rows, run_json(r));
+        else
+            print_run(r);
+    if (rc == 0 && json)
         json_print(stdout, rows);
-    for (size_t i = 0; !json && i < json_array_size(rows); i++) {
-        const json_t *r = json_array_get(rows, i);
-        char name[200];
-        snprintf(name, sizeof name, "%s", json_string_value(json_object_get(r, "task")));
-        term_clean(name, 28);
-        printf("%-28s %-12s %-8s %-8s %4lld lessons  %s%s\n", name,
-               json_string_value(json_object_get(r, "class")),
-               json_string_value(json_object_get(r, "gpu")),
-               json_is_true(json_object_get(r, "measured")) ? "measured" : "modelled",
-               (long long)json_integer_value(json_object_get(r, "lessons")),
-               json_is_true(json_object_get(r, "imported")) ? "imported, " : "",
-               json_string_value(json_object_get(r, "run")));
-    }
     json_decref(rows);
+    vec_release(&runs);
+    arena_release(&mem);
+    return rc < 0 ? cmd_fail(err) : HONE_OK;
 }
 
 static int run_show(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct store *s;
-    struct arena mem = ARENA_INIT;
-    struct lesson_rec_vec all = VEC_INIT;
     const char *path = NULL, *gpu = "h200";
     bool json = false;
     const struct option opts[] = {
@@ -129,15 +127,7 @@ static int run_show(int argc, const char **argv)
         return cmd_usage(&spec, "give at most one TASK");
     if (cmd_open_store(&s, path, true, &err) < 0)
         return cmd_fail(&err);
-    int rc = HONE_OK;
-    if (argc)
-        rc = show_task(s, argv[0], gpu, json, &err);
-    else if (store_lesson_list(s, NULL, MEMORY_MAX, &all, &mem, &err) < 0)
-        rc = cmd_fail(&err);
-    else
-        print_runs(&all, json);
-    vec_release(&all);
-    arena_release(&mem);
+    int rc = argc ? show_task(s, argv[0], gpu, json, &err) : show_runs(s, json, &err);
     store_close(s);
     return rc;
 }

@@ -409,15 +409,16 @@ static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *er
 }
 
 /* Looks for lessons of earlier runs on similar tasks. A replay has those of its recording. */
-static int recall(struct optimize_run *s, const struct task *t, bool measured, struct arena *mem,
-                  struct err *err)
+static int recall(struct optimize_run *s, const struct task *t, const struct evaluator *e,
+                  struct arena *mem, struct err *err)
 {
     struct run_config *c = s->config;
     const char *author = c->authors[AUTHOR_CODE];
     if (!c->use_memory || str_starts(author, "replay:"))
         return 0;
-    char *text = memory_recall(s->store, t, c->gpu, measured,
-                               str_starts(author, "playbook:") ? author + 9 : NULL, err);
+    char *text =
+        memory_recall(s->store, t, evaluator_gpu(e, mem), !str_eq(evaluator_device(e), "emu"),
+                      str_starts(author, "playbook:") ? author + 9 : NULL, err);
     if (!text)
         return -1;
     c->memory = arena_strdup(mem, text);
@@ -428,13 +429,13 @@ static int recall(struct optimize_run *s, const struct task *t, bool measured, s
     return 0;
 }
 
-static int begin_run(struct optimize_run *s, const struct task *t, bool measured, struct arena *mem,
-                     struct err *err)
+static int begin_run(struct optimize_run *s, const struct task *t, const struct evaluator *e,
+                     struct arena *mem, struct err *err)
 {
     struct run_rec r;
     const char *given = s->config->task;
     keep_full_paths(s->config, t, mem);
-    if (keep_task(s, t, mem, err) < 0 || recall(s, t, measured, mem, err) < 0)
+    if (keep_task(s, t, mem, err) < 0 || recall(s, t, e, mem, err) < 0)
         return -1;
     char number[32], *text = run_config_text(s->config, err);
     if (!text)
@@ -550,12 +551,6 @@ static struct task *load_run_task(struct optimize_run *s, struct strbuf *note)
     return t;
 }
 
-/* Times are measured, and not modelled, if candidates run on a GPU. */
-static bool is_measured(const struct run_resources *p)
-{
-    return p->eval && !str_eq(evaluator_device(p->eval), "emu");
-}
-
 int optimize_run_finish(struct optimize_run *s)
 {
     struct err err = ERR_INIT;
@@ -575,7 +570,7 @@ int optimize_run_finish(struct optimize_run *s)
     if (prices_load(&p.prices, &err) < 0 || open_authors(&p, s, &err) < 0 ||
         open_judge(&p, s, &err) < 0 || prepare_out(s, &mem, &err) < 0 ||
         (!s->store && cmd_open_store(&s->store, s->store_path, false, &err) < 0) ||
-        (!s->resumed && begin_run(s, p.task, is_measured(&p), &mem, &err) < 0) ||
+        (!s->resumed && begin_run(s, p.task, p.eval, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 ||
         (s->resumed && keep_config(s, p.task, &mem, &err) < 0) ||
         store_run_end(s->store, s->run, "running", "", &err) < 0 ||

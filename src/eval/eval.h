@@ -38,6 +38,9 @@ void evaluator_close(struct evaluator *e);
 int evaluator_arch(const struct eval_options *o, char arch[16], struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
+/* The GPU that judges: its data sheet, or its own name if there is none. With the emulator, or a GPU
+ * of another machine, this is the data sheet of the options. */
+const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
 /* Starts background work that makes the compiles of this source's children (candidates derived from
  * it) faster. Call it before you submit the children. Returns the result of compile_prepare();

@@ -16,6 +16,11 @@ const char *evaluator_device(const struct evaluator *e)
     return e->cuda ? "cuda" : "emu";
 }
 
+const char *evaluator_gpu(const struct evaluator *e, struct arena *a)
+{
+    return e->cuda && *e->device_name ? gpu_name_of(e->device_name, a) : e->gpu.name;
+}
+
 /* ---- opening ---- */
 
 /* Returns whether bundles run somewhere else than on this machine's devices. */

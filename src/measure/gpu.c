@@ -126,6 +126,12 @@ const char *gpu_for_device(const char *device_name, struct arena *a)
     return found;
 }
 
+const char *gpu_name_of(const char *device_name, struct arena *a)
+{
+    const char *sheet = gpu_for_device(device_name, a);
+    return sheet ? sheet : device_name;
+}
+
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand)
 {

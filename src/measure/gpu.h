@@ -18,6 +18,8 @@ int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct ar
              struct err *err);
 /* The built-in data sheet that matches a device's own name ("NVIDIA H200"); NULL if none does. */
 const char *gpu_for_device(const char *device_name, struct arena *a);
+/* The same, or else the device's own name. */
+const char *gpu_name_of(const char *device_name, struct arena *a);
 
 /* The least time that any implementation needs: for the unavoidable bytes at peak bandwidth, or for
  * the unavoidable arithmetic on the fastest unit for operands of this type, whichever is longer. If

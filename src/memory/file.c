@@ -1,4 +1,4 @@
-/* file.c - lessons as a file: export, import, and the checks of an imported lesson. */
+/* file.c - lessons as a file: export and import. */
 #include <string.h>
 
 #include "base/util.h"
@@ -34,53 +34,10 @@ int memory_export(struct store *s, FILE *out, struct err *err)
     return rc;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------
+ */
 
-/* Words of lower-case letters, digits, '_', '-' and '.', with single spaces between; may be "". */
-static bool is_words(const char *s, size_t max)
-{
-    if (strlen(s) > max)
-        return false;
-    for (const char *p = s; *p;) {
-        size_t n = strcspn(p, " ");
-        if (!lesson_is_name(p, n) || (p[n] && !p[n + 1]))
-            return false;
-        p += n + (p[n] == ' ');
-    }
-    return true;
-}
-
-/* The name of a task or of a run: 1 to 160 letters, digits, '_', '-', '.', no path. */
-static bool is_label(const char *s)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-    size_t n = strlen(s);
-    return n && n <= 160 && strspn(s, plain) == n;
-}
-
-static bool is_hex(const char *s, size_t n)
-{
-    return strlen(s) == n && strspn(s, "0123456789abcdef") == n;
-}
-
-static bool is_sizes(const char *s)
-{
-    return strlen(s) < 80 && strspn(s, "0123456789.- ") == strlen(s);
-}
-
-/* A text that is no point and no move of settings is somebody's words. Only the kind is kept. */
-static bool take_text(struct lesson_rec *l)
-{
-    struct lesson_setting settings[LESSON_SETTINGS];
-    bool point = str_eq(l->kind, LESSON_POINT);
-    if (strlen(l->text) >= LESSON_TEXT)
-        return false;
-    if (*l->playbook)
-        return point ? lesson_read_point(l->text, settings) : lesson_read_move(l->text, settings);
-    return !point;
-}
-
-int lesson_from_json(struct lesson_rec *l, const json_t *j, struct arena *a, struct err *err)
+int lesson_from_json(struct lesson_rec *l, const json_t *j, struct err *err)
 {
     const struct {
         const char *key, **to;
@@ -88,7 +45,6 @@ int lesson_from_json(struct lesson_rec *l, const json_t *j, struct arena *a, str
                  {"class", &l->class},       {"ops", &l->ops},   {"sizes", &l->sizes},
                  {"marks", &l->marks},       {"gpu", &l->gpu},   {"kind", &l->kind},
                  {"playbook", &l->playbook}, {"text", &l->text}};
-    const char *bad = NULL;
     *l = (struct lesson_rec){.imported = true};
     if (!json_is_object(j))
         return err_set(err, ERR_INPUT, "it is not an object");
@@ -99,38 +55,17 @@ int lesson_from_json(struct lesson_rec *l, const json_t *j, struct arena *a, str
         *texts[i].to = s;
     }
     l->measured = json_is_true(json_object_get(j, "measured"));
-    if (json_get_double(json_object_get(j, "gain"), &l->gain) < 0 ||
-        !(l->gain >= 0 && l->gain <= LESSON_MAX_GAIN))
-        bad = "gain";
-    bad = bad                                                                 ? bad
-          : !is_label(l->run)                                                 ? "run"
-          : !is_label(l->task)                                                ? "task"
-          : !is_hex(l->task_sha, 64)                                          ? "task_sha"
-          : !lesson_is_name(l->class, strlen(l->class))                       ? "class"
-          : !is_words(l->ops, 2000)                                           ? "ops"
-          : !is_sizes(l->sizes)                                               ? "sizes"
-          : !is_words(l->marks, TRAITS_MAX_MARKS * (TRAITS_MARK + 1))         ? "marks"
-          : !lesson_is_name(l->gpu, strlen(l->gpu))                           ? "gpu"
-          : !lesson_is_kind(l->kind)                                          ? "kind"
-          : *l->playbook && !lesson_is_name(l->playbook, strlen(l->playbook)) ? "playbook"
-          : !take_text(l)                                                     ? "text"
-          : str_eq(l->kind, LESSON_POINT) && l->gain > 1.000001               ? "gain"
-                                                                              : NULL;
+    bool number = json_get_double(json_object_get(j, "gain"), &l->gain) == 0;
+    const char *bad = number ? lesson_bad_field(l) : "gain";
     if (bad)
         return err_set(err, ERR_INPUT, "\"%s\" does not have the form that docs/memory.md gives",
                        bad);
-    if (!*l->playbook) { /* a stranger's words: of these, only the kind and the gain are kept */
-        char words[LESSON_TEXT];
-        lesson_clean(l->text, words, sizeof words);
-        l->text = arena_strdup(a, words);
-    }
     return 0;
 }
 
 int memory_import(struct store *s, const char *text, size_t len, const char *name, size_t *n,
                   struct err *err)
 {
-    struct arena mem = ARENA_INIT;
     const struct json_caps caps = {.max_bytes = MEMORY_FILE, .max_depth = 8};
     json_t *j = json_read_text(text, len, name, &caps, err);
     const json_t *list = json_object_get(j, "lessons");
@@ -148,7 +83,7 @@ int memory_import(struct store *s, const char *text, size_t len, const char *nam
     bool begun = rc == 0;
     for (size_t i = 0; i < *n && rc == 0; i++) {
         struct lesson_rec l;
-        if (lesson_from_json(&l, json_array_get(list, i), &mem, err) < 0)
+        if (lesson_from_json(&l, json_array_get(list, i), err) < 0)
             rc = err_prefix(err, "%s: lesson %zu", name, i + 1);
         else
             rc = store_lesson_put(s, &l, err);
@@ -158,6 +93,5 @@ int memory_import(struct store *s, const char *text, size_t len, const char *nam
     if (begun)
         rc = store_end(s, rc == 0, err);
     json_decref(j);
-    arena_release(&mem);
     return rc;
 }

@@ -25,14 +25,15 @@ static void point_text(const struct playbook *pb, const struct pb_point *p, stru
                     (long long)pb->settings[i].values[p->at[i]]);
 }
 
-/* The move without the label at its end. */
-static void move_text(const char *move, char *out, size_t size)
+/* The move without the label at its end. Returns false if it is too long for a lesson: a part of
+ * it could say something else. */
+static bool move_text(const char *move, char out[LESSON_TEXT])
 {
     const char *label = strrchr(move, '[');
     size_t n = label ? (size_t)(label - move) : strlen(move);
     char bare[LESSON_TEXT * 2];
     snprintf(bare, sizeof bare, "%.*s", (int)MIN(n, sizeof bare - 1), move);
-    lesson_clean(bare, out, size);
+    return n < sizeof bare && lesson_clean(bare, out);
 }
 
 static double best_time(const struct memory_outcome *o, size_t n)
@@ -44,14 +45,14 @@ static double best_time(const struct memory_outcome *o, size_t n)
     return best;
 }
 
-/* Fills kind, playbook, text and gain. Returns false if there is nothing to learn from it. */
+/* Fills kind, playbook, text and gain. Returns false if there is nothing to learn from it: the move
+ * is "playbook softmax, starting point", say. */
 static bool make_lesson(const struct memory_outcome *o, const struct playbook_shelf *shelf,
                         double best, struct strbuf *text, struct lesson_rec *l)
 {
     struct pb_point p;
     const struct playbook *pb = book_of(shelf, o->move, &p);
     char words[LESSON_TEXT];
-    struct lesson_setting settings[LESSON_SETTINGS];
     l->playbook = pb ? pb->name : "";
     strbuf_clear(text);
     if (o->gain < 0) { /* a candidate: its point */
@@ -61,15 +62,14 @@ static bool make_lesson(const struct memory_outcome *o, const struct playbook_sh
         l->kind = LESSON_POINT;
         l->gain = o->time_ns > 0 ? best / o->time_ns : 0;
     } else {
-        move_text(o->move, words, sizeof words);
+        if (!move_text(o->move, words))
+            return false;
         strbuf_adds(text, words);
         l->kind = o->kind;
         l->gain = MIN(o->gain, LESSON_MAX_GAIN);
-        if (pb && !lesson_read_move(words, settings)) /* "playbook softmax, starting point" */
-            return false;
     }
     l->text = text->buf;
-    return text->len > 0 && text->len < LESSON_TEXT && lesson_is_kind(l->kind);
+    return !lesson_bad_field(l);
 }
 
 int memory_learn(struct store *s, const struct memory_run *run, const struct memory_outcome *o,
@@ -79,7 +79,7 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
     struct playbook_shelf *shelf = NULL;
     struct strbuf text = STRBUF_INIT(4096);
     struct task_traits t;
-    char sha[TASK_HASH];
+    char sha[TASK_HASH], gpu[LESSON_NAME];
     double best = best_time(o, n);
     if (best <= 0) /* nothing was timed */
         return 0;
@@ -89,6 +89,7 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
     bool begun = rc == 0;
     task_traits(&t, run->task, &mem);
     task_hash(run->task, sha);
+    lesson_make_name(run->gpu, gpu);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct lesson_rec l = {.run = run->name,
                                .task = run->task->name,
@@ -97,7 +98,7 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
                                .ops = t.ops,
                                .sizes = t.sizes,
                                .marks = t.marks,
-                               .gpu = run->gpu,
+                               .gpu = gpu,
                                .measured = run->measured};
         if (make_lesson(&o[i], shelf, best, &text, &l))
             rc = store_lesson_put(s, &l, err);

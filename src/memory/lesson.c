@@ -76,12 +76,13 @@ bool lesson_is_kind(const char *kind)
     return false;
 }
 
-void lesson_clean(const char *text, char *out, size_t size)
+bool lesson_clean(const char *text, char out[LESSON_TEXT])
 {
     size_t n = 0;
-    for (const char *p = text; *p && n + 1 < size; p++) {
+    const char *p = text;
+    for (; *p && n + 1 < LESSON_TEXT; p++) {
         bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-                     (*p >= '0' && *p <= '9') || strchr(".,:;+-*=<>()%_/", *p);
+                     (*p >= '0' && *p <= '9') || strchr(".,:;+-*=>()%_/", *p);
         if (plain)
             out[n++] = *p;
         else if (n && out[n - 1] != ' ')
@@ -90,4 +91,81 @@ void lesson_clean(const char *text, char *out, size_t size)
     while (n && out[n - 1] == ' ')
         n--;
     out[n] = '\0';
+    return p[strspn(p, " \n")] == '\0';
+}
+
+void lesson_make_name(const char *text, char out[LESSON_NAME])
+{
+    size_t n = 0;
+    for (const char *p = text; *p && n + 1 < LESSON_NAME; p++) {
+        char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+        out[n++] = lesson_is_name(&c, 1) ? c : '_';
+    }
+    out[n] = '\0';
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+/* Words of lower-case letters, digits, '_', '-' and '.', with single spaces between; may be "". */
+static bool is_words(const char *s, size_t max)
+{
+    if (strlen(s) > max)
+        return false;
+    for (const char *p = s; *p;) {
+        size_t n = strcspn(p, " ");
+        if (!lesson_is_name(p, n) || (p[n] && !p[n + 1]))
+            return false;
+        p += n + (p[n] == ' ');
+    }
+    return true;
+}
+
+/* The name of a task or of a run: 1 to 160 letters, digits, '_', '-', '.', no path. */
+static bool is_label(const char *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    size_t n = strlen(s);
+    return n && n <= 160 && strspn(s, plain) == n;
+}
+
+static bool is_hex(const char *s, size_t n)
+{
+    return strlen(s) == n && strspn(s, "0123456789abcdef") == n;
+}
+
+static bool is_sizes(const char *s)
+{
+    return strlen(s) < 80 && strspn(s, "0123456789.- ") == strlen(s);
+}
+
+/* A playbook's lesson is a point or a move of settings. Any other is a move in clean words. */
+static bool is_text(const struct lesson_rec *l)
+{
+    struct lesson_setting settings[LESSON_SETTINGS];
+    char words[LESSON_TEXT];
+    bool point = str_eq(l->kind, LESSON_POINT);
+    if (strlen(l->text) >= LESSON_TEXT)
+        return false;
+    if (*l->playbook)
+        return point ? lesson_read_point(l->text, settings) : lesson_read_move(l->text, settings);
+    return !point && *l->text && lesson_clean(l->text, words) && str_eq(words, l->text);
+}
+
+const char *lesson_bad_field(const struct lesson_rec *l)
+{
+    bool point = str_eq(l->kind, LESSON_POINT);
+    bool gain = l->gain >= 0 && l->gain <= (point ? 1.000001 : LESSON_MAX_GAIN);
+    return !gain                                                               ? "gain"
+           : !is_label(l->run)                                                 ? "run"
+           : !is_label(l->task)                                                ? "task"
+           : !is_hex(l->task_sha, 64)                                          ? "task_sha"
+           : !lesson_is_name(l->class, strlen(l->class))                       ? "class"
+           : !is_words(l->ops, 2000)                                           ? "ops"
+           : !is_sizes(l->sizes)                                               ? "sizes"
+           : !is_words(l->marks, LESSON_MARKS)                                 ? "marks"
+           : !lesson_is_name(l->gpu, strlen(l->gpu))                           ? "gpu"
+           : !lesson_is_kind(l->kind)                                          ? "kind"
+           : *l->playbook && !lesson_is_name(l->playbook, strlen(l->playbook)) ? "playbook"
+           : !is_text(l)                                                       ? "text"
+                                                                               : NULL;
 }

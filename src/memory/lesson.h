@@ -13,9 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/store.h"
+
 #define LESSON_POINT "point"
 #define LESSON_MAX_GAIN 1e4
-#define LESSON_NAME 48 /* bytes of a name: playbook, setting, class, gpu, kind */
+#define LESSON_NAME 48   /* bytes of a name: playbook, setting, class, gpu, kind */
+#define LESSON_TEXT 120  /* bytes of a lesson's text */
+#define LESSON_MARKS 272 /* bytes of all marks of its task */
 
 struct lesson_setting {
     char name[LESSON_NAME];
@@ -32,8 +36,13 @@ size_t lesson_read_point(const char *text, struct lesson_setting out[LESSON_SETT
 size_t lesson_read_move(const char *text, struct lesson_setting out[LESSON_SETTINGS]);
 /* Is this the name of a kind of move? */
 bool lesson_is_kind(const char *kind);
-/* Copies free text and keeps letters, digits and the signs .,:;+-*=<>()%_/ and spaces; every other
- * character becomes a space, and spaces do not repeat. `size` is that of `out`. */
-void lesson_clean(const char *text, char *out, size_t size);
+/* Copies free text and keeps letters, digits and the signs .,:;+-*=>()%_/ and spaces; every other
+ * character becomes a space, and spaces do not repeat. Returns false if the rest is too long. */
+bool lesson_clean(const char *text, char out[LESSON_TEXT]);
+/* Makes a name of any text: "NVIDIA T4" becomes "nvidia_t4". */
+void lesson_make_name(const char *text, char out[LESSON_NAME]);
+/* The rules for a lesson, whether it was learnt here or imported. Returns the name of a field that
+ * breaks them, or NULL. */
+const char *lesson_bad_field(const struct lesson_rec *l);
 
 #endif

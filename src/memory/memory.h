@@ -11,9 +11,10 @@
  *     (traits.h), which is the same for the same computation under other names.
  *  3. The findings of a recall are in the run's configuration. So a run that is resumed or replayed
  *     has the findings with which it began, whatever the memory holds by then.
- *  4. An imported lesson is data of strangers. Every field has a cap and a form, and the only words
- *     of it that reach a prompt are names of settings that a built-in playbook has, and kinds of
- *     moves that Hone knows. Findings never touch the judge.
+ *  4. Every field of a lesson has a cap and a form (lesson_bad_field). An imported lesson is data
+ * of strangers: the only words of it that reach a prompt are names of settings that a built-in
+ *     playbook has, and kinds of moves that Hone knows. It says nothing about a point or a move of
+ *     which the user's own runs left a lesson. Findings never touch the judge.
  */
 #ifndef MEMORY_MEMORY_H
 #define MEMORY_MEMORY_H
@@ -26,7 +27,6 @@
 #include "memory/traits.h"
 #include "store/store.h"
 
-#define LESSON_TEXT 120        /* bytes of a lesson's text */
 #define MEMORY_MAX 20000       /* lessons that a store keeps */
 #define MEMORY_LINES 10        /* lines of evidence in a prompt */
 #define MEMORY_POINTS 32       /* points for the built-in author */
@@ -37,7 +37,7 @@
 struct memory_run {
     const char *name;
     const struct task *task;
-    const char *gpu;
+    const char *gpu;   /* the GPU that judged, or whose times the model gave: any text */
     bool measured;     /* times were measured on a GPU, not modelled */
     const char *books; /* the folder of further playbooks; NULL = only the built-in ones */
 };
@@ -77,9 +77,8 @@ int memory_export(struct store *s, FILE *out, struct err *err);
  * there were. */
 int memory_import(struct store *s, const char *text, size_t len, const char *name, size_t *n,
                   struct err *err);
-/* Reads one lesson and checks every field. The lesson borrows from `j`, or its text is in the
- * arena. */
-int lesson_from_json(struct lesson_rec *l, const json_t *j, struct arena *a, struct err *err);
+/* Reads one lesson and checks every field. The lesson borrows from `j`. */
+int lesson_from_json(struct lesson_rec *l, const json_t *j, struct err *err);
 json_t *lesson_to_json(const struct lesson_rec *l);
 
 #endif

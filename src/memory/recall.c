@@ -3,7 +3,8 @@
  *
  * Only lessons of the task's class count, and none of the task itself. A lesson counts by how
  * similar its task is, less if it is from another GPU, if it is modelled where the run measures (or
- * the reverse), or if it was imported.
+ * the reverse), or if it was imported. An imported lesson does not count if one's own runs left a
+ * lesson of the same point or move: neither a copy of it nor a stranger's claim changes its rank.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, its mean
  * over all points that r tried stands for it: so a point that few runs tried is neither better nor
@@ -30,8 +31,7 @@
 #define HELD_MOVE 1.01
 
 struct past_run {
-    const char *name;
-    bool imported;
+    const struct lesson_rec *first;
     double weight, sum; /* sum: of the logarithms of its points' gains */
     unsigned points;
 };
@@ -47,7 +47,7 @@ struct recall {
     const struct task *task;
     struct task_traits traits;
     char sha[TASK_HASH];
-    const char *gpu;
+    char gpu[LESSON_NAME];
     bool measured;
     VEC(struct past_run) runs;
     VEC(struct summary) points;
@@ -69,10 +69,11 @@ static double weight_of(const struct recall *r, const struct lesson_rec *l)
 static struct past_run *run_of(struct recall *r, const struct lesson_rec *l)
 {
     vec_each (struct past_run, p, &r->runs)
-        if (p->imported == l->imported && str_eq(p->name, l->run))
+        if (p->first->imported == l->imported && str_eq(p->first->run, l->run) &&
+            str_eq(p->first->task_sha, l->task_sha))
             return p;
     struct past_run *p = vec_push(&r->runs);
-    *p = (struct past_run){.name = l->run, .imported = l->imported, .weight = weight_of(r, l)};
+    *p = (struct past_run){.first = l, .weight = weight_of(r, l)};
     return p;
 }
 
@@ -95,11 +96,19 @@ static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, 
     return s;
 }
 
+/* The user's own lessons come first in the list, so the summary has one of them if there is any. */
+static bool is_outranked(const struct summary *s, const struct lesson_rec *l)
+{
+    return l->imported && !s->l->imported;
+}
+
 static void add_lesson(struct recall *r, const struct lesson_rec *l)
 {
     bool point = str_eq(l->kind, LESSON_POINT);
     struct past_run *run = run_of(r, l);
     struct summary *s = summary_of(r, l, point);
+    if (is_outranked(s, l))
+        return;
     s->tried++;
     s->passed += l->gain > 0;
     s->held += l->gain >= (point ? HELD_POINT : HELD_MOVE);
@@ -126,7 +135,9 @@ static void score_points(struct recall *r, const struct lesson_rec_vec *all)
         if (!str_eq(l->kind, LESSON_POINT) || is_own_task(r, l))
             continue;
         struct past_run *p = run_of(r, l);
-        summary_of(r, l, true)->score += p->weight * (log_gain(l) - p->sum / p->points);
+        struct summary *s = summary_of(r, l, true);
+        if (!is_outranked(s, l))
+            s->score += p->weight * (log_gain(l) - p->sum / p->points);
     }
     vec_each (struct summary, s, &r->points)
         s->score /= MAX(weights, 1e-9);
@@ -245,12 +256,13 @@ static json_t *checked_point(const json_t *j)
                      MAX(MIN(tried, MEMORY_MAX), 0));
 }
 
-/* A line is printable ASCII without the signs that shape a prompt: no heading, no fence, no tag. */
+/* A line is printable ASCII without the signs that shape a prompt: it has no heading, no fence, no
+ * placeholder of a template and no tag. */
 static bool line_is_plain(const char *s)
 {
     size_t n = strlen(s);
     for (size_t i = 0; i < n; i++)
-        if (s[i] < ' ' || s[i] > '~' || strchr("`#{}\\", s[i]))
+        if (s[i] < ' ' || s[i] > '~' || strchr("`#{}<\\", s[i]))
             return false;
     return n > 0 && n <= 400;
 }
@@ -282,11 +294,12 @@ char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool
 {
     struct arena mem = ARENA_INIT;
     struct lesson_rec_vec all = VEC_INIT;
-    struct recall r = {.task = t, .gpu = gpu, .measured = measured};
+    struct recall r = {.task = t, .measured = measured};
     struct playbook_shelf *shelf = NULL;
     char *text = NULL;
     task_traits(&r.traits, t, &mem);
     task_hash(t, r.sha);
+    lesson_make_name(gpu, r.gpu);
     if (store_lesson_list(s, r.traits.class, RECALL_MAX, &all, &mem, err) == 0 &&
         playbooks_open(&shelf, books, err) == 0) {
         vec_each (struct lesson_rec, l, &all)

@@ -8,8 +8,11 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "graph/normal/normal.h"
+#include "memory/lesson.h"
 #include "sys/hash.h"
 #include "torch/task.h"
+
+_Static_assert(TRAITS_MAX_MARKS *(TRAITS_MARK + 1) <= LESSON_MARKS, "marks fit a lesson");
 
 /* ---- marks ----------------------------------------------------------------------------------- */
 
@@ -153,6 +156,14 @@ static const char *op_names(const struct graph *g, struct arena *a)
     return kept;
 }
 
+/* Without a graph, the operation's name must do, written as a word. */
+static const char *op_type_words(const struct task *t, struct arena *a)
+{
+    char name[LESSON_NAME];
+    lesson_make_name(t->op_type, name);
+    return arena_strdup(a, name);
+}
+
 void task_traits(struct task_traits *out, const struct task *t, struct arena *a)
 {
     struct graph g;
@@ -162,7 +173,7 @@ void task_traits(struct task_traits *out, const struct task *t, struct arena *a)
     unsigned shapes = 0;
     if (has_graph)
         graph_normalise(&g, NULL); /* a graph that is too large stays as it is */
-    *out = (struct task_traits){.class = task_class_name(t->class), .ops = t->op_type};
+    *out = (struct task_traits){.class = task_class_name(t->class), .ops = op_type_words(t, a)};
     vec_each (struct task_workload, w, &t->workloads) {
         struct arena mem = ARENA_INIT;
         struct shape s;

@@ -62,6 +62,24 @@ int store_lesson_list(struct store *s, const char *class, int64_t limit, struct 
     return sql_end(&q);
 }
 
+int store_lesson_runs(struct store *s, struct lesson_run_vec *out, struct arena *a, struct err *err)
+{
+    struct stmt q = sql_begin(s,
+                              "SELECT run, task, class, gpu, imported, measured, COUNT(*) "
+                              "FROM lesson GROUP BY run, imported, task_sha "
+                              "ORDER BY imported, MAX(id) DESC",
+                              err);
+    while (sql_row(&q))
+        *vec_push(out) = (struct lesson_run_rec){.run = sql_get_text(&q, 0, a),
+                                                 .task = sql_get_text(&q, 1, a),
+                                                 .class = sql_get_text(&q, 2, a),
+                                                 .gpu = sql_get_text(&q, 3, a),
+                                                 .imported = sql_get_int(&q, 4) != 0,
+                                                 .measured = sql_get_int(&q, 5) == 1,
+                                                 .lessons = sql_get_int(&q, 6)};
+    return sql_end(&q);
+}
+
 int store_lesson_forget(struct store *s, const char *task, const char *class, const char *run,
                         bool imported, int64_t *n, struct err *err)
 {

@@ -298,6 +298,15 @@ int store_lesson_put(struct store *s, const struct lesson_rec *l, struct err *er
  * ones, and the newest first. */
 int store_lesson_list(struct store *s, const char *class, int64_t limit, struct lesson_rec_vec *out,
                       struct arena *a, struct err *err);
+/* How many lessons each run left: the user's own runs before imported ones, the newest first. */
+struct lesson_run_rec {
+    const char *run, *task, *class, *gpu;
+    bool imported, measured;
+    int64_t lessons;
+};
+VEC_DECL(lesson_run_vec, struct lesson_run_rec);
+int store_lesson_runs(struct store *s, struct lesson_run_vec *out, struct arena *a,
+                      struct err *err);
 /* Removes the lessons that fit all conditions; NULL and false are no condition. *n is how many. */
 int store_lesson_forget(struct store *s, const char *task, const char *class, const char *run,
                         bool imported, int64_t *n, struct err *err);

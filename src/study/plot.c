@@ -34,8 +34,8 @@ static void add_axes(const struct study *s, struct strbuf *out)
                     HEIGHT - BOTTOM + 16, c);
     strbuf_addf(out,
                 "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">candidates (noisy author: a "
-                "simulation of models)</text>\n",
-                (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6);
+                "simulation of models; tasks: %zu, seeds: at most %u)</text>\n",
+                (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, s->tasks.n, s->seeds);
 }
 
 /* The mean over seeds; -1 if no seed has a row. */

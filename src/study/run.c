@@ -116,14 +116,13 @@ static int open_run(struct worker *w, const struct task *t, const struct run_con
 /* Puts the lessons of a file into the store, as if its runs had left them there. */
 static int add_lessons(struct store *store, const char *path, struct err *err)
 {
-    struct arena mem = ARENA_INIT;
     json_t *j = json_read_file(path, NULL, err);
     const json_t *list = json_object_get(j, "lessons");
     int rc = j ? store_begin(store, err) : -1;
     bool begun = rc == 0;
     for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {
         struct lesson_rec l;
-        rc = lesson_from_json(&l, json_array_get(list, i), &mem, err);
+        rc = lesson_from_json(&l, json_array_get(list, i), err);
         l.imported = false;
         if (rc == 0)
             rc = store_lesson_put(store, &l, err);
@@ -131,19 +130,12 @@ static int add_lessons(struct store *store, const char *path, struct err *err)
     if (begun)
         rc = store_end(store, rc == 0, err);
     json_decref(j);
-    arena_release(&mem);
     return rc;
 }
 
 static char *lessons_path(const struct study *s, const char *task)
 {
-    return xasprintf("%s/lessons/%s.json", s->dir, task);
-}
-
-/* Is `from` a sibling task of t? */
-static bool is_sibling(const struct task *from, const struct task *t)
-{
-    return from && from->class == t->class && !str_eq(from->name, t->name);
+    return xasprintf("%s/lessons/%u/%s.json", s->dir, s->budget, task);
 }
 
 /* Recalls the lessons of runs on sibling tasks. The seed chooses about half of them, at least one.
@@ -152,14 +144,9 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
                              struct store *store, struct err *err)
 {
     struct rng r = rng_seeded(seed, STREAM_SIBLINGS);
-    VEC(const struct task *) all = VEC_INIT;
+    struct study_sibling_vec all = VEC_INIT;
     int rc = 0;
-    vec_each (struct study_task, x, &w->s->tasks) {
-        const struct task *const some[] = {x->task, x->sibling[0], x->sibling[1]};
-        for (size_t k = 0; k < ARRAY_LEN(some); k++)
-            if (is_sibling(some[k], t))
-                *vec_push(&all) = some[k];
-    }
+    study_siblings(w->s, t, &all);
     uint64_t sure = all.n ? rng_below(&r, all.n) : 0;
     for (size_t i = 0; i < all.n && rc == 0; i++) {
         char *path = lessons_path(w->s, all.items[i]->name);
@@ -171,8 +158,10 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
     return rc == 0 ? memory_recall(store, t, "h200", false, NULL, err) : NULL;
 }
 
+/* Runs an arm on a task. `stop_ns` is a time at which the run may end early; 0 = none. */
 static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
-                   uint32_t seed, struct study_row *row, FILE *lessons, struct err *err)
+                   uint32_t seed, double stop_ns, struct study_row *row, FILE *lessons,
+                   struct err *err)
 {
     const char *spec = arm->author ? arm->author : w->s->author;
     struct run_config c;
@@ -189,6 +178,7 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
     c.seed = seed;
     c.steps = 1000;
     c.stop_pct = 0;
+    c.stop_ns = stop_ns;
     c.budget.steps = w->s->budget;
     c.use_memory = lessons != NULL;
     if (str_eq(arm->strategy, "team")) /* as `hone optimize` does */
@@ -218,40 +208,15 @@ static int one_run(struct worker *w, const struct study_arm *arm, const struct t
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-static const struct study_arm learner = {"playbook", "refine", NULL, false, false, "playbook"};
-
-/* The first phase: the built-in author works on a task, and its lessons go into a file. */
-static int learn_from(struct worker *w, const struct task *t, struct err *err)
-{
-    char *path = lessons_path(w->s, t->name);
-    char *text = NULL;
-    size_t n = 0;
-    int rc = 0;
-    if (!file_exists(path)) {
-        FILE *f = open_memstream(&text, &n);
-        rc = one_run(w, &learner, t, 1, NULL, f, err);
-        fclose(f);
-        if (rc == 0)
-            rc = file_write(path, text, n, err);
-        free(text);
-    }
-    free(path);
-    return rc;
-}
-
-static int learn(struct worker *w, const struct study_task *t, struct err *err)
-{
-    int rc = learn_from(w, t->task, err);
-    for (int k = 0; k < 2 && rc == 0; k++)
-        rc = t->sibling[k] ? learn_from(w, t->sibling[k], err) : 0;
-    return rc;
-}
-
-static int write_row(const struct study *s, const struct study_row *row, struct err *err)
+/* Adds a row with one write, because other processes of the study add rows too. */
+static int write_row(const struct study *s, const struct study_arm *arm, const struct task *t,
+                     const struct study_row *row, struct err *err)
 {
     struct strbuf line = STRBUF_INIT(4096);
     char *path = xasprintf("%s/study.tsv", s->dir);
-    strbuf_addf(&line, "%s\t%s\t%u\t", row->arm, row->task, row->seed);
+    strbuf_addf(&line, "%s\t%s\t%u\t", arm->name, row->task, row->seed);
+    study_setup(s, arm, t, &line);
+    strbuf_addc(&line, '\t');
     for (uint32_t i = 0; i < row->n; i++)
         strbuf_addf(&line, "%s%.1f", i ? "," : "", row->best_ns[i]);
     strbuf_addc(&line, '\n');
@@ -275,25 +240,126 @@ static bool has_row(const struct study_row_vec *rows, const char *arm, const cha
     return false;
 }
 
-/* The second phase: all arms on a task, one seed after the other, so that a study that is stopped
- * has as many seeds of each arm. */
-static int compare(struct worker *w, const struct study_task *t, const struct study_row_vec *rows,
-                   struct err *err)
+static const struct study_arm *arm_named(const char *name)
+{
+    const struct study_arm *arm = study_arms;
+    while (!str_eq(arm->name, name))
+        arm++;
+    return arm;
+}
+
+/* Writes the lessons of a run on a task into a file. */
+static int keep_lessons(struct worker *w, const struct task *t, const char *path,
+                        struct study_row *row, struct err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    int rc = one_run(w, arm_named("playbook"), t, 1, 0, row, f, err);
+    fclose(f);
+    if (rc == 0 && row->best_ns[row->n - 1] <= 0)
+        rc = err_set(err, ERR_ENV,
+                     "no kernel of the built-in author passes on '%s': try `hone optimize %s`; if "
+                     "something was missing, remove '%s/verdicts'",
+                     t->name, t->name, w->s->dir);
+    if (rc == 0)
+        rc = file_write(path, text, n, err);
+    free(text);
+    return rc;
+}
+
+/* The first phase: the built-in author works on a task. Its run on a task of the study is also that
+ * of the arm `playbook`. */
+static int learn_from(struct worker *w, const struct task *t, bool sibling,
+                      const struct study_row_vec *rows, struct err *err)
+{
+    const struct study_arm *arm = arm_named("playbook");
+    char *path = lessons_path(w->s, t->name);
+    struct study_row row = {.arm = arm->name, .task = t->name, .seed = 1};
+    int rc = 0;
+    if (!file_exists(path)) {
+        rc = keep_lessons(w, t, path, &row, err);
+        if (rc == 0 && !sibling && !has_row(rows, arm->name, t->name, 1))
+            rc = write_row(w->s, arm, t, &row, err);
+    }
+    free(path);
+    return rc;
+}
+
+static int learn(struct worker *w, const struct study_task *t, const struct study_row_vec *rows,
+                 struct err *err)
+{
+    int rc = learn_from(w, t->task, false, rows, err);
+    for (int k = 0; k < 2 && rc == 0; k++)
+        rc = t->sibling[k] ? learn_from(w, t->sibling[k], true, rows, err) : 0;
+    return rc;
+}
+
+/* The time at which a run of the built-in author with memory has nothing left to show. */
+static double goal_of(const struct study_arm *arm, const char *task,
+                      const struct study_row_vec *rows)
+{
+    vec_each (struct study_row, r, rows)
+        if (arm->author && arm->memory && str_eq(r->arm, "playbook") && str_eq(r->task, task))
+            return r->best_ns[r->n - 1] * STUDY_REACHED;
+    return 0;
+}
+
+/* The second phase: all arms on a task with one seed. */
+static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
+                   const struct study_row_vec *rows, struct err *err)
 {
     int rc = 0;
-    for (uint32_t seed = 1; seed <= w->s->seeds && rc == 0; seed++)
-        for (const struct study_arm *arm = study_arms; arm->name && rc == 0; arm++) {
-            struct study_row row = {.arm = arm->name, .task = t->name, .seed = seed};
-            if (seed > study_seeds(w->s, arm) || has_row(rows, arm->name, t->name, seed))
-                continue;
-            rc = one_run(w, arm, t->task, seed, &row, NULL, err);
-            if (rc == 0)
-                rc = write_row(w->s, &row, err);
-        }
+    for (const struct study_arm *arm = study_arms; arm->name && rc == 0; arm++) {
+        struct study_row row = {.arm = arm->name, .task = t->name, .seed = seed};
+        if (seed > study_seeds(w->s, arm) || has_row(rows, arm->name, t->name, seed))
+            continue;
+        rc = one_run(w, arm, t->task, seed, goal_of(arm, t->name, rows), &row, NULL, err);
+        if (rc == 0)
+            rc = write_row(w->s, arm, t->task, &row, err);
+    }
+    return rc;
+}
+
+/* A study that was killed may have left half a row, to which the next row must not be added. */
+static int drop_half_row(const struct study *s, struct err *err)
+{
+    char *path = xasprintf("%s/study.tsv", s->dir);
+    struct strbuf text = STRBUF_INIT(64u << 20);
+    int rc = file_exists(path) ? file_read(path, 64u << 20, &text, err) : 0;
+    size_t whole = text.len;
+    while (whole && text.buf[whole - 1] != '\n')
+        whole--;
+    if (rc == 0 && whole < text.len && truncate(path, (off_t)whole) < 0)
+        rc = err_errno(err, "cannot shorten '%s'", path);
+    strbuf_release(&text);
+    free(path);
     return rc;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
+
+/* The work of a phase in pieces: for the first, each task; for the second, each task with each
+ * seed. All tasks of a seed come before the next seed, so that a study that is stopped has whole
+ * seeds, and so that processes seldom judge the same kernel at the same time. */
+static uint32_t pieces_of(const struct study *s, int phase)
+{
+    return (uint32_t)s->tasks.n * (phase ? s->seeds : 1);
+}
+
+static int do_piece(struct worker *w, int phase, uint32_t i, const struct study_row_vec *rows,
+                    struct err *err)
+{
+    const struct study_task *t = &w->s->tasks.items[i % w->s->tasks.n];
+    uint32_t seed = i / (uint32_t)w->s->tasks.n + 1;
+    int rc = phase == 0 ? learn(w, t, rows, err) : compare(w, t, seed, rows, err);
+    if (phase == 0)
+        fprintf(stderr, "hone: study: %s: %s\n", rc == 0 ? "learnt from" : "stopped at", t->name);
+    else if (rc < 0 || i % w->s->tasks.n == 0)
+        fprintf(stderr, "hone: study: %s seed %u (%s)\n", rc == 0 ? "compared with" : "stopped at",
+                seed, t->name);
+    return rc;
+}
 
 static int work(const struct study *s, int phase, uint32_t *next, const struct study_row_vec *rows)
 {
@@ -308,13 +374,8 @@ static int work(const struct study *s, int phase, uint32_t *next, const struct s
     if (rc == 0) {
         w.judge = judge_kept(verdicts, w.e);
         for (uint32_t i;
-             rc == 0 && (i = __atomic_fetch_add(next, 1, __ATOMIC_SEQ_CST)) < s->tasks.n;) {
-            const struct study_task *t = &s->tasks.items[i];
-            rc = phase == 0 ? learn(&w, t, &err) : compare(&w, t, rows, &err);
-            fprintf(stderr, "hone: study: %s: %s, %llu candidates judged\n",
-                    rc == 0 ? (phase ? "compared" : "learnt from") : "stopped at", t->name,
-                    (unsigned long long)judge_kept_evaluated(w.judge));
-        }
+             rc == 0 && (i = __atomic_fetch_add(next, 1, __ATOMIC_SEQ_CST)) < pieces_of(s, phase);)
+            rc = do_piece(&w, phase, i, rows, &err);
         judge_close(w.judge);
         evaluator_close(w.e);
     }
@@ -347,20 +408,24 @@ static int run_phase(const struct study *s, int phase, const struct study_row_ve
 
 int study_run(struct study *s, struct err *err)
 {
-    struct arena mem = ARENA_INIT;
-    struct study_row_vec rows = VEC_INIT;
-    char *verdicts = xasprintf("%s/verdicts", s->dir), *lessons = xasprintf("%s/lessons", s->dir);
+    char *verdicts = xasprintf("%s/verdicts", s->dir),
+         *lessons = xasprintf("%s/lessons/%u", s->dir, s->budget);
     int rc = dir_make(verdicts, err);
     if (rc == 0)
         rc = dir_make(lessons, err);
     if (rc == 0)
-        rc = study_read_rows(s, &rows, &mem, err);
+        rc = drop_half_row(s, err);
     fflush(stdout);
-    for (int phase = 0; phase < 2 && rc == 0; phase++)
-        rc = run_phase(s, phase, &rows, err);
+    for (int phase = 0; phase < 2 && rc == 0; phase++) {
+        struct arena mem = ARENA_INIT;
+        struct study_row_vec rows = VEC_INIT;
+        rc = study_read_rows(s, &rows, &mem, err);
+        if (rc == 0)
+            rc = run_phase(s, phase, &rows, err);
+        vec_release(&rows);
+        arena_release(&mem);
+    }
     free(verdicts);
     free(lessons);
-    vec_release(&rows);
-    arena_release(&mem);
     return rc;
 }

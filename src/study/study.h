@@ -9,12 +9,14 @@
  *
  * An arm is a strategy with at most one idea switched off. Each arm runs on each task with each
  * seed; the author is `noisy`, the judge is the emulator with its cost model. A run ends when it
- * has judged `budget` candidates.
+ * has judged `budget` candidates. A run of the built-in author with memory ends before that if it
+ * is as fast as without memory: only the number of candidates until then is asked for.
  *
  * A verdict depends only on the task and the source, so the study keeps verdicts in DIR/verdicts by
  * their hash, and judges no source twice, whichever arm or seed comes upon it. Rows that
  * DIR/study.tsv has already are not computed again. So a study that was stopped goes on where it
- * was.
+ * was. A row names its setup: the budget, the author, and for an arm with memory the sibling tasks.
+ * Rows of another setup belong to another study, and do not count.
  *
  * The study judges tasks without their check and held-out shapes, and without baselines: the
  * author's kernels are those of the playbooks, which the tests check, and the shapes that are left
@@ -33,6 +35,8 @@
 #include "task/task.h"
 
 #define STUDY_MAX_BUDGET 64
+#define STUDY_SHARE 0.6     /* memory should need at most this share of the candidates */
+#define STUDY_REACHED 1.005 /* a time within 0.5% of another has reached it */
 
 struct study_arm {
     const char *name, *strategy;
@@ -52,7 +56,7 @@ struct study_task {
 struct study {
     const char *dir;
     const char *author; /* "noisy" */
-    const char *only;   /* the arms to run, with commas between; NULL = all */
+    const char *only;   /* the arms to run, with semicolons between; NULL = all */
     uint32_t seeds, budget, jobs;
     VEC(struct study_task) tasks;
     struct arena arena;
@@ -66,12 +70,20 @@ struct study_row {
 };
 VEC_DECL(study_row_vec, struct study_row);
 
+VEC_DECL(study_sibling_vec, const struct task *);
+
 int study_add_task(struct study *s, const char *name, struct err *err);
 void study_release(struct study *s);
 /* Does all runs that DIR/study.tsv does not have yet, in `jobs` processes. */
 int study_run(struct study *s, struct err *err);
+/* Reads the rows of DIR/study.tsv that belong to this study. */
 int study_read_rows(const struct study *s, struct study_row_vec *out, struct arena *a,
                     struct err *err);
+/* What a row of this arm and task depends on beside them and the seed. */
+void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
+                 struct strbuf *out);
+/* The sibling tasks of t in this study: of the same class, and not t itself. */
+void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
 /* How many seeds the arm has: one for the built-in author without memory, which draws nothing. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);

@@ -10,18 +10,39 @@
 
 #define STREAM_BOOTSTRAP 7501
 #define RESAMPLES 2000
-#define REACHED 1.005 /* a time within 0.5% of another has reached it */
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool read_row(char *line, struct study_row *r)
+static const struct study_arm *find_arm(const char *name)
+{
+    const struct study_arm *arm = study_arms;
+    while (arm->name && !str_eq(arm->name, name))
+        arm++;
+    return arm->name ? arm : NULL;
+}
+
+static const struct study_task *find_task(const struct study *s, const char *name)
+{
+    vec_each (struct study_task, t, &s->tasks)
+        if (str_eq(t->name, name))
+            return t;
+    return NULL;
+}
+
+/* Returns false if the row has another form or belongs to another study. */
+static bool read_row(const struct study *s, char *line, struct study_row *r)
 {
     char *save = NULL, *arm = strtok_r(line, "\t", &save), *task = strtok_r(NULL, "\t", &save);
-    char *seed = strtok_r(NULL, "\t", &save), *curve = strtok_r(NULL, "\t", &save);
-    if (!arm || !task || !seed || !curve)
+    char *seed = strtok_r(NULL, "\t", &save), *setup = strtok_r(NULL, "\t", &save);
+    char *curve = strtok_r(NULL, "\t", &save);
+    if (!curve || !find_arm(arm) || !find_task(s, task))
         return false;
+    struct strbuf wanted = STRBUF_INIT(1024);
+    study_setup(s, find_arm(arm), find_task(s, task)->task, &wanted);
+    bool ours = str_eq(wanted.buf, setup);
+    strbuf_release(&wanted);
     *r = (struct study_row){.arm = arm, .task = task, .seed = (uint32_t)strtoul(seed, NULL, 10)};
-    for (char *p = curve; *p && r->n < STUDY_MAX_BUDGET;) {
+    for (char *p = curve; ours && *p && r->n < STUDY_MAX_BUDGET;) {
         char *end;
         r->best_ns[r->n] = strtod(p, &end);
         if (end == p)
@@ -29,19 +50,20 @@ static bool read_row(char *line, struct study_row *r)
         r->n++;
         p = end + (*end == ',');
     }
-    return r->n > 0;
+    return ours && r->n == s->budget;
 }
 
 int study_read_rows(const struct study *s, struct study_row_vec *out, struct arena *a,
                     struct err *err)
 {
-    char *path = xasprintf("%s/study.tsv", s->dir), *save = NULL;
+    char *path = xasprintf("%s/study.tsv", s->dir);
     struct strbuf text = STRBUF_INIT(64u << 20);
     int rc = file_exists(path) ? file_read(path, 64u << 20, &text, err) : 0;
-    char *copy = rc == 0 ? arena_strdup(a, text.buf) : NULL;
-    for (char *l = copy ? strtok_r(copy, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save)) {
+    char *line = rc == 0 ? arena_strdup(a, text.buf) : NULL;
+    for (char *end; line && (end = strchr(line, '\n')); line = end + 1) {
         struct study_row r;
-        if (read_row(l, &r)) /* a line that a killed study cut off is computed again */
+        *end = '\0'; /* a last line without an end was cut off by a kill */
+        if (read_row(s, line, &r))
             *vec_push(out) = r;
     }
     strbuf_release(&text);
@@ -55,14 +77,12 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
 static ptrdiff_t place_of(const struct study_scores *x, const char *arm, const char *task,
                           uint32_t seed)
 {
-    size_t a = 0, t = 0;
-    while (study_arms[a].name && !str_eq(study_arms[a].name, arm))
-        a++;
-    while (t < x->s->tasks.n && !str_eq(x->s->tasks.items[t].name, task))
-        t++;
-    if (!study_arms[a].name || t == x->s->tasks.n || seed > x->s->seeds)
+    const struct study_arm *a = find_arm(arm);
+    const struct study_task *t = find_task(x->s, task);
+    if (!a || !t || seed > x->s->seeds)
         return -1;
-    return (ptrdiff_t)((a * x->s->tasks.n + t) * (x->s->seeds + 1) + seed);
+    size_t pair = (size_t)(a - study_arms) * x->s->tasks.n + (size_t)(t - x->s->tasks.items);
+    return (ptrdiff_t)(pair * (x->s->seeds + 1) + seed);
 }
 
 int study_scores_load(struct study_scores *x, const struct study *s, struct err *err)
@@ -149,34 +169,64 @@ struct study_interval study_mean(const double *v, uint32_t n)
 
 /* ---- the table of arms ----------------------------------------------------------------------- */
 
-static void add_arm(const struct study_scores *x, const struct study_arm *arm, struct strbuf *out)
+struct arm_scores {
+    double *end, *way, *more; /* at the end, along the way, more than refine at the end */
+    uint32_t n, compared;     /* how many seeds each list has; `compared` is for `more` */
+};
+
+static struct arm_scores score_arm(const struct study_scores *x, const struct study_arm *arm)
 {
     const struct study *s = x->s;
-    double *end = xcalloc(s->seeds + 1, sizeof *end), *way = xcalloc(s->seeds + 1, sizeof *way);
-    double *more = xcalloc(s->seeds + 1, sizeof *more);
-    uint32_t n = 0;
+    struct arm_scores a = {.end = xcalloc(s->seeds + 1, sizeof(double)),
+                           .way = xcalloc(s->seeds + 1, sizeof(double)),
+                           .more = xcalloc(s->seeds + 1, sizeof(double))};
     for (uint32_t seed = 1; seed <= s->seeds; seed++) {
         double v = study_score(x, arm->name, seed, s->budget);
         double base = study_score(x, "refine", seed, s->budget);
         if (v < 0)
             continue;
-        end[n] = v;
-        more[n] = base < 0 ? 0 : v - base;
+        a.end[a.n] = v;
+        if (base >= 0 && !str_eq(arm->name, "refine"))
+            a.more[a.compared++] = v - base;
         for (uint32_t c = 1; c <= s->budget; c++)
-            way[n] += study_score(x, arm->name, seed, c) / s->budget;
-        n++;
+            a.way[a.n] += study_score(x, arm->name, seed, c) / s->budget;
+        a.n++;
     }
-    if (n) {
-        struct study_interval e = study_mean(end, n), w = study_mean(way, n),
-                              d = study_mean(more, n);
-        strbuf_addf(
-            out, "| %s%s | %u | %.1f [%.1f, %.1f] | %.1f [%.1f, %.1f] | %+.1f [%+.1f, %+.1f] |\n",
-            arm->name, arm->words ? " (*)" : "", n, 100 * e.mean, 100 * e.lo, 100 * e.hi,
-            100 * w.mean, 100 * w.lo, 100 * w.hi, 100 * d.mean, 100 * d.lo, 100 * d.hi);
+    return a;
+}
+
+static void add_arm(const struct study_scores *x, const struct study_arm *arm, struct strbuf *out)
+{
+    struct arm_scores a = score_arm(x, arm);
+    if (a.n) {
+        struct study_interval e = study_mean(a.end, a.n), w = study_mean(a.way, a.n);
+        strbuf_addf(out, "| %s%s | %u | %.1f [%.1f, %.1f] | %.1f [%.1f, %.1f] |", arm->name,
+                    arm->words ? " (*)" : "", a.n, 100 * e.mean, 100 * e.lo, 100 * e.hi,
+                    100 * w.mean, 100 * w.lo, 100 * w.hi);
     }
-    free(end);
-    free(way);
-    free(more);
+    if (a.compared) {
+        struct study_interval d = study_mean(a.more, a.compared);
+        strbuf_addf(out, " %+.1f [%+.1f, %+.1f] |\n", 100 * d.mean, 100 * d.lo, 100 * d.hi);
+    } else if (a.n) {
+        strbuf_adds(out, " |\n");
+    }
+    free(a.end);
+    free(a.way);
+    free(a.more);
+}
+
+/* How many of the runs that the study wants are there. */
+static uint64_t count_runs(const struct study_scores *x, uint64_t *wanted)
+{
+    uint64_t n = 0;
+    *wanted = 0;
+    for (const struct study_arm *arm = study_arms; arm->name; arm++)
+        for (uint32_t seed = 1; seed <= study_seeds(x->s, arm); seed++)
+            vec_each (const struct study_task, t, &x->s->tasks) {
+                n += study_find_row(x, arm->name, t->name, seed) != NULL;
+                (*wanted)++;
+            }
+    return n;
 }
 
 int study_table(const struct study *s, struct strbuf *out, struct err *err)
@@ -184,14 +234,12 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
     struct study_scores x;
     if (study_scores_load(&x, s, err) < 0)
         return -1;
-    uint64_t wanted = 0;
-    for (const struct study_arm *arm = study_arms; arm->name; arm++)
-        wanted += study_seeds(s, arm) * s->tasks.n;
-    if (x.rows.n < wanted)
+    uint64_t wanted, runs = count_runs(&x, &wanted);
+    if (runs < wanted)
         strbuf_addf(out,
-                    "The study is not complete: it has %zu of %llu runs. A seed counts once all "
-                    "tasks have it.\n\n",
-                    x.rows.n, (unsigned long long)wanted);
+                    "The study is not complete: it has %llu of %llu runs. A seed of an arm counts "
+                    "once all tasks have it.\n\n",
+                    (unsigned long long)runs, (unsigned long long)wanted);
     strbuf_addf(
         out,
         "%zu tasks, at most %u seeds, %u candidates for each run. 100 is the best time that "
@@ -214,54 +262,75 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
 static uint32_t candidates_to(const struct study_row *r, double goal)
 {
     for (uint32_t i = 0; i < r->n; i++)
-        if (r->best_ns[i] > 0 && r->best_ns[i] <= goal * REACHED)
+        if (r->best_ns[i] > 0 && r->best_ns[i] <= goal * STUDY_REACHED)
             return i + 1;
     return r->n + 1;
+}
+
+/* How many candidates the built-in author needs for one task, without and with memory. */
+struct memory_row {
+    uint32_t without, seeds, never; /* never: seeds that did not reach the time */
+    double with;                    /* the mean over seeds */
+    struct study_interval share;
+};
+
+/* Returns false if the study has no runs for it yet. */
+static bool memory_row(const struct study_scores *x, const char *task, struct memory_row *out)
+{
+    const struct study_row *base = study_find_row(x, "playbook", task, 1);
+    *out = (struct memory_row){.without = 0};
+    if (!base || base->best_ns[base->n - 1] <= 0)
+        return false;
+    double goal = base->best_ns[base->n - 1], *share = xcalloc(x->s->seeds + 1, sizeof *share);
+    out->without = candidates_to(base, goal);
+    for (uint32_t seed = 1; seed <= x->s->seeds; seed++) {
+        const struct study_row *r = study_find_row(x, "playbook, with memory", task, seed);
+        if (!r)
+            continue;
+        uint32_t c = candidates_to(r, goal);
+        out->with += c;
+        out->never += c > r->n;
+        share[out->seeds++] = (double)c / out->without;
+    }
+    if (out->seeds) {
+        out->with /= out->seeds;
+        out->share = study_mean(share, out->seeds);
+    }
+    free(share);
+    return out->seeds > 0;
 }
 
 int study_memory_table(const struct study *s, struct strbuf *out, struct err *err)
 {
     struct study_scores x;
-    double *share = xcalloc(s->seeds + 1, sizeof *share), all_with = 0, all_without = 0;
-    if (study_scores_load(&x, s, err) < 0) {
-        free(share);
+    double with = 0;
+    uint32_t without = 0, rows = 0, good = 0, first = 0;
+    if (study_scores_load(&x, s, err) < 0)
         return -1;
-    }
     strbuf_addf(out,
                 "Candidates that the built-in author needs for the best time that it reaches "
                 "without memory (within 0.5%%).\n\n| task | without memory | with memory, mean of "
                 "%u seeds | share | never, of the seeds |\n| --- | --- | --- | --- | --- |\n",
                 s->seeds);
-    for (size_t t = 0; t < s->tasks.n; t++) {
-        const char *name = s->tasks.items[t].name;
-        const struct study_row *base = study_find_row(&x, "playbook", name, 1);
-        uint32_t n = 0, never = 0;
-        double with = 0;
-        if (!base || base->best_ns[base->n - 1] <= 0)
+    vec_each (const struct study_task, t, &s->tasks) {
+        struct memory_row r;
+        if (!memory_row(&x, t->name, &r))
             continue;
-        double goal = base->best_ns[base->n - 1];
-        uint32_t without = candidates_to(base, goal);
-        for (uint32_t seed = 1; seed <= s->seeds; seed++) {
-            const struct study_row *r = study_find_row(&x, "playbook, with memory", name, seed);
-            if (!r)
-                continue;
-            uint32_t c = candidates_to(r, goal);
-            with += c;
-            never += c > r->n;
-            share[n++] = (double)c / without;
-        }
-        if (!n)
-            continue;
-        struct study_interval i = study_mean(share, n);
-        strbuf_addf(out, "| %s | %u | %.1f | %.0f%% [%.0f, %.0f] | %u of %u |\n", name, without,
-                    with / n, 100 * i.mean, 100 * i.lo, 100 * i.hi, never, n);
-        all_with += with / n;
-        all_without += without;
+        strbuf_addf(out, "| %s | %u | %.1f | %.0f%% [%.0f, %.0f] | %u of %u |\n", t->name,
+                    r.without, r.with, 100 * r.share.mean, 100 * r.share.lo, 100 * r.share.hi,
+                    r.never, r.seeds);
+        rows++;
+        first += r.without == 1;
+        good += r.without > 1 && r.share.mean <= STUDY_SHARE;
+        with += r.with;
+        without += r.without;
     }
-    if (all_without > 0)
-        strbuf_addf(out, "| all | %.0f | %.1f | %.0f%% | |\n", all_without, all_with,
-                    100 * all_with / all_without);
+    if (rows)
+        strbuf_addf(
+            out,
+            "| all | %u | %.1f | %.0f%% | |\n\n%u of %u tasks need at most %.0f%%. %u reach "
+            "the time with their first kernel, so that memory cannot save any.\n",
+            without, with, 100 * with / without, good, rows, 100 * STUDY_SHARE, first);
     study_scores_release(&x);
-    free(share);
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/util.h"
 #include "study/study.h"
+#include "sys/hash.h"
 #include "sys/json.h"
 
 static struct task *parse(json_t *j, const struct task *like, struct err *err)
@@ -14,6 +15,8 @@ static struct task *parse(json_t *j, const struct task *like, struct err *err)
     if (!t)
         err_set(err, ERR_INPUT, "task '%s' cannot be studied: %s", like->name,
                 problems.n ? problems.items[0].text : "it has no text");
+    else
+        t->regimes.n = 0; /* a playbook's kernels are known to pass them */
     problems_release(&problems);
     free(text);
     return t;
@@ -92,6 +95,33 @@ int study_add_task(struct study *s, const char *name, struct err *err)
         return -1;
     *vec_push(&s->tasks) = x;
     return 0;
+}
+
+void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out)
+{
+    vec_each (struct study_task, x, &s->tasks) {
+        const struct task *const some[] = {x->task, x->sibling[0], x->sibling[1]};
+        for (size_t k = 0; k < ARRAY_LEN(some); k++)
+            if (some[k] && some[k]->class == t->class && !str_eq(some[k]->name, t->name))
+                *vec_push(out) = some[k];
+    }
+}
+
+void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
+                 struct strbuf *out)
+{
+    strbuf_addf(out, "budget=%u author=%s", s->budget, arm->author ? arm->author : s->author);
+    if (!arm->memory)
+        return;
+    struct study_sibling_vec all = VEC_INIT;
+    struct hash *h = hash_new();
+    char key[HASH_HEX];
+    study_siblings(s, t, &all);
+    vec_each (const struct task *, x, &all)
+        hash_str(h, (*x)->name);
+    hash_finish(h, key);
+    strbuf_addf(out, " siblings=%.8s", key);
+    vec_release(&all);
 }
 
 void study_release(struct study *s)

@@ -120,6 +120,16 @@ static char *roofline_script(const struct author_call *c)
                          : edit_reply(c, "tuning: y", "pass 50 97");
 }
 
+static void test_stops_at_a_time(void **state)
+{
+    struct run_config c = config("refine");
+    c.stop_ns = 85000;
+    struct outcome o = run(&c, refine_script);
+    assert_int_equal(o.m.nodes.n, 2); /* 100 us, 80 us */
+    assert_non_null(strstr(o.stop, "as fast as was asked for"));
+    run_summary_release(&o.m);
+}
+
 static void test_stops_at_roofline(void **state)
 {
     struct run_config c = config("refine");
@@ -225,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_refine_trial_ends),
         cmocka_unit_test(test_refine_gives_up),
         cmocka_unit_test(test_delayed_profile),
+        cmocka_unit_test(test_stops_at_a_time),
         cmocka_unit_test(test_stops_at_roofline),
         cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_refused),

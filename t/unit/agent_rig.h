@@ -132,6 +132,7 @@ struct fake {
     bool model;            /* times are modelled */
     bool unjudged_again;   /* no confirmation is ever judged */
     bool cut_again;        /* Ctrl-C comes while a confirmation is being judged */
+    const char *device;    /* the name of the device that judges; NULL = none */
     char orders[64];       /* the baselines of each order: n none, h here, a all */
 };
 
@@ -249,6 +250,7 @@ static inline int f_wait(struct judge *j, uint64_t ns, uint64_t *ticket, struct 
     if (f->done == f->queue.n)
         return 0;
     blank_verdict(out);
+    out->device = f->device ? f->device : no_text;
     *ticket = f->queue.items[f->done].ticket;
     bool again = f->queue.items[f->done].again;
     if (again && f->cut_again) {

@@ -1,0 +1,130 @@
+/* study.c - the rows of a study: which of them belong to it, and what its tables say of them. */
+#include "study/study.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "study/scores.h"
+#include "sys/file.h"
+
+static struct err err;
+static struct temp_dir tmp;
+
+static struct study new_study(uint32_t budget, const char *author)
+{
+    struct study s = {.dir = tmp.path, .author = author, .seeds = 2, .budget = budget, .jobs = 1};
+    assert_int_equal(study_add_task(&s, "softmax", &err), 0);
+    return s;
+}
+
+static const struct study_arm *arm(const char *name)
+{
+    const struct study_arm *a = study_arms;
+    while (!str_eq(a->name, name))
+        a++;
+    return a;
+}
+
+static void add_row(const struct study *s, const char *name, unsigned seed, const char *curve)
+{
+    struct strbuf line = STRBUF_INIT(4096);
+    char *path = xasprintf("%s/study.tsv", s->dir);
+    strbuf_addf(&line, "%s\tsoftmax\t%u\t", name, seed);
+    study_setup(s, arm(name), s->tasks.items[0].task, &line);
+    strbuf_addf(&line, "\t%s", curve);
+    FILE *f = fopen(path, "a");
+    assert_non_null(f);
+    fputs(line.buf, f);
+    fclose(f);
+    free(path);
+    strbuf_release(&line);
+}
+
+static size_t count_rows(const struct study *s)
+{
+    struct arena mem = ARENA_INIT;
+    struct study_row_vec rows = VEC_INIT;
+    assert_int_equal(study_read_rows(s, &rows, &mem, &err), 0);
+    size_t n = rows.n;
+    vec_release(&rows);
+    arena_release(&mem);
+    return n;
+}
+
+static void rows_belong_to_one_setup(void **state)
+{
+    struct study s = new_study(2, "noisy"), longer = new_study(3, "noisy");
+    struct study other = new_study(2, "noisy:idle=0"), wider = new_study(2, "noisy");
+    assert_int_equal(study_add_task(&wider, "rmsnorm", &err), 0);
+    add_row(&s, "refine", 1, "200.0,100.0\n");
+    add_row(&s, "playbook, with memory", 1, "200.0,100.0\n");
+    assert_int_equal(count_rows(&s), 2);
+    assert_int_equal(count_rows(&longer), 0);
+    assert_int_equal(count_rows(&other), 1); /* that of the built-in author */
+    assert_int_equal(count_rows(&wider), 2); /* rmsnorm is no sibling of softmax */
+    study_release(&wider);
+    wider = new_study(2, "noisy");
+    wider.tasks.items[0].sibling[0]->name = "another";
+    assert_int_equal(count_rows(&wider), 1); /* the row with memory had other lessons */
+    add_row(&s, "search", 1, "100.0,1");     /* cut off: it has no end */
+    assert_int_equal(count_rows(&s), 2);
+    study_release(&s);
+    study_release(&longer);
+    study_release(&other);
+    study_release(&wider);
+}
+
+/* A column without a measurement is empty, and the notice counts the rows that the study wants. */
+static void tables_say_only_what_was_measured(void **state)
+{
+    struct study s = new_study(2, "noisy");
+    struct strbuf text = STRBUF_INIT(1u << 20);
+    char *path = xasprintf("%s/study.tsv", s.dir);
+    remove(path);
+    free(path);
+    add_row(&s, "search", 1, "200.0,100.0\n");
+    add_row(&s, "search", 2, "100.0,100.0\n");
+    add_row(&s, "search", 2, "100.0,100.0\n"); /* the same once more */
+    add_row(&s, "sample", 1, "200.0,200.0\n");
+    s.only = "search";
+    assert_int_equal(study_table(&s, &text, &err), 0);
+    assert_null(strstr(text.buf, "not complete"));
+    assert_non_null(
+        strstr(text.buf, "| search | 2 | 100.0 [100.0, 100.0] | 87.5 [75.0, 100.0] | |"));
+    assert_null(strstr(text.buf, "+0.0"));
+    s.only = "search;refine";
+    strbuf_clear(&text);
+    assert_int_equal(study_table(&s, &text, &err), 0);
+    assert_non_null(strstr(text.buf, "it has 2 of 4 runs"));
+    strbuf_release(&text);
+    study_release(&s);
+}
+
+static int set_up(void **state)
+{
+    tmp = (struct temp_dir)TEMP_DIR_INIT;
+    return temp_dir_make(&tmp, NULL);
+}
+
+static int tear_down(void **state)
+{
+    temp_dir_release(&tmp);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_belong_to_one_setup),
+        cmocka_unit_test(tables_say_only_what_was_measured),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
