@@ -6,7 +6,7 @@ runs 0 "--help" "$HONE" --help
 is "fits a screen" "$(awk 'length > 80 {w++} END {print (NR <= 40) && !w}' "$T/out")" 1
 err_empty "help is a result: stdout"
 runs 0 "--version" "$HONE" --version
-is "prints one line" "$(grep -cE '^hone [0-9]+\.[0-9]+' "$T/out")" 1
+is "prints the newest version of CHANGELOG.md" "$(cat "$T/out")" "hone $(sed -n 's/^## \([0-9][0-9.]*\) .*/\1/p' "$ROOT/CHANGELOG.md" | head -1)"
 runs 2 "no command" "$HONE"
 runs 2 "an unknown command" "$HONE" doctr
 err_has "suggests the nearest" "did you mean 'hone doctor'"

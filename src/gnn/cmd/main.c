@@ -3,9 +3,12 @@
  */
 #include "base/util.h"
 #include "gnn/cmd/commands.h"
+#if __has_include("version.h")
+#include "version.h" /* the Makefile writes it, from CHANGELOG.md and git */
+#endif
 
 #ifndef HONE_VERSION
-#define HONE_VERSION "0.2.0"
+#define HONE_VERSION "0"
 #endif
 
 /* In the order of --help. */
