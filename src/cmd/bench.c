@@ -412,7 +412,7 @@ static int run(int argc, const char **argv)
                                  .compiler = "",
                                  .gpu_model = ""}};
     struct campaign_config *c = &b.config;
-    char arch[16];
+    struct eval_target target;
     const struct option opts[] = {
         OPT_STR('s', "strategy", &c->strategy, "NAME",
                 "refine (default), team, search, sample or reflect"),
@@ -448,15 +448,11 @@ static int run(int argc, const char **argv)
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
                      "wall time of this call: 9m. Then Hone stops; --resume goes on"),
         OPT_GROUP("Where candidates are evaluated"),
-        OPT_STR(0, "device", &c->device, "DEV",
-                "emu, cuda, cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "on", &c->on, "PLACE",
-                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
-                "see docs/scale.md"),
-        OPT_STR(0, "gpu", &c->gpu, "NAME",
-                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
-        OPT_STR(0, "arch", &c->arch, "ARCH", "architecture to compile for (default: the device's)"),
-        OPT_STR(0, "compiler", &c->compiler, "NAME", "nvrtc or nvcc"),
+        OPT_STR(0, "device", &c->device, "DEV", CMD_DEVICE_HELP),
+        OPT_STR(0, "on", &c->on, "PLACE", CMD_ON_HELP),
+        OPT_STR(0, "gpu", &c->gpu, "NAME", CMD_GPU_HELP),
+        OPT_STR(0, "arch", &c->arch, "ARCH", CMD_ARCH_HELP),
+        OPT_STR(0, "compiler", &c->compiler, "NAME", CMD_COMPILER_HELP),
         OPT_FLAG(0, "skip-baselines", &b.no_baselines, "leave the tasks' own baselines out"),
         OPT_GROUP("Output"),
         OPT_STR('o', "out", &b.out_dir, "DIR",
@@ -531,8 +527,10 @@ static int run(int argc, const char **argv)
         struct eval_options o = {.device = *c->device ? c->device : NULL,
                                  .on = !*c->on || str_eq(c->on, "local") ? NULL : c->on,
                                  .gpu = *c->gpu ? c->gpu : NULL};
-        if (!b.resume && !*c->arch && evaluator_arch(&o, arch, NULL) == 0)
-            c->arch = arch;
+        if (!b.resume && evaluator_target(&o, &target, NULL) == 0) {
+            c->arch = *c->arch ? c->arch : target.arch;
+            c->gpu = *c->gpu ? c->gpu : target.gpu;
+        }
         rc = run_campaign(&b);
     }
     vec_release(&b.operands);

@@ -21,7 +21,7 @@
 enum { MAX_SOURCE = 1 << 20 };
 
 struct wishes {
-    const char *strategy, *dialect, *from, *store, *arch;
+    const char *strategy, *dialect, *from, *store, *gpu, *arch;
     const char *author[AUTHOR_ROLES];
     struct str_vec ablate;       /* KEY=VALUE */
     struct import_wishes import; /* for FILE.py in place of a task */
@@ -115,17 +115,19 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* Sets the architecture: the one that was asked for, or else that of the device. */
-static int choose_arch(const struct wishes *w, struct run_config *c, struct arena *mem,
-                       struct err *err)
+/* Sets the architecture and the data sheet: those that were asked for, or else the device's. */
+static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
+                         struct err *err)
 {
-    char *arch = arena_alloc(mem, 16);
+    struct eval_target *t = arena_alloc(mem, sizeof *t);
     struct eval_options o = {.device = *c->device ? c->device : NULL,
                              .on = str_eq(c->on, "local") ? NULL : c->on,
-                             .gpu = c->gpu,
+                             .gpu = w->gpu,
                              .arch = w->arch};
-    c->arch = arch;
-    return evaluator_arch(&o, arch, err);
+    int rc = evaluator_target(&o, t, err);
+    c->arch = t->arch;
+    c->gpu = w->gpu ? w->gpu : t->gpu;
+    return rc;
 }
 
 static int prepare(struct optimize_run *s, const struct wishes *w, const char *operand,
@@ -140,7 +142,7 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     for (int i = 0; i < AUTHOR_ROLES; i++)
         c->authors[i] = w->author[i];
     c->authors[AUTHOR_CODE] = author;
-    if (choose_arch(w, c, mem, err) < 0)
+    if (choose_target(w, c, mem, err) < 0)
         return -1;
     if (!w->dialect && only_built_in(c))
         c->dialect = DIALECT_CUDA;
@@ -217,15 +219,11 @@ static int run(int argc, const char **argv)
         OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME", "wall time: 30m, 2h"),
         OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N", "how many candidates are judged"),
         OPT_GROUP("Where candidates are evaluated"),
-        OPT_STR(0, "device", &c.device, "DEV",
-                "emu, cuda, cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "on", &c.on, "PLACE",
-                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
-                "see docs/scale.md"),
-        OPT_STR(0, "gpu", &c.gpu, "NAME",
-                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
-        OPT_STR(0, "arch", &w.arch, "ARCH", "architecture to compile for (default: the device's)"),
-        OPT_STR(0, "compiler", &c.compiler, "NAME", "nvrtc or nvcc"),
+        OPT_STR(0, "device", &c.device, "DEV", CMD_DEVICE_HELP),
+        OPT_STR(0, "on", &c.on, "PLACE", CMD_ON_HELP),
+        OPT_STR(0, "gpu", &w.gpu, "NAME", CMD_GPU_HELP),
+        OPT_STR(0, "arch", &w.arch, "ARCH", CMD_ARCH_HELP),
+        OPT_STR(0, "compiler", &c.compiler, "NAME", CMD_COMPILER_HELP),
         OPT_FLAG(0, "skip-baselines", &w.no_baselines,
                  "time no baselines: neither the task's own nor PyTorch"),
         OPT_FLAG(0, "smoke", &w.smoke, "only the smoke shapes, no times: is there a right kernel?"),
