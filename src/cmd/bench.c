@@ -384,15 +384,56 @@ static int run_campaign(struct bench *b)
     return rc;
 }
 
-int bench_names_campaign(struct store *s, const char *which, struct err *err)
+/* Returns 1 if one of the campaign's runs is this one, 0 if not, -1 on an error. */
+static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, struct arena *a,
+                   struct err *err)
 {
-    struct arena a = ARENA_INIT;
+    struct entry_rec_vec entries = VEC_INIT;
+    int rc = store_entry_list(s, c->id, &entries, a, err);
+    vec_each (const struct entry_rec, e, &entries)
+        if (rc == 0 && e->run == run)
+            rc = 1;
+    vec_release(&entries);
+    return rc;
+}
+
+/* Finds the campaign that `last` means. Returns 1, 0 if `last` means a run, or -1 on an error. */
+static int last_campaign(struct store *s, const char **name, struct arena *a, struct err *err)
+{
+    struct campaign_rec_vec campaigns = VEC_INIT;
+    struct run_rec_vec runs = VEC_INIT;
+    int found = 0;
+    int rc = store_campaign_page(s, 0, 100, &campaigns, a, err);
+    if (rc == 0 && campaigns.n)
+        rc = store_run_page(s, 0, 1, &runs, a, err);
+    const struct run_rec *run = runs.n ? &runs.items[0] : NULL;
+    vec_each (const struct campaign_rec, c, &campaigns) {
+        if (rc < 0 || found)
+            break;
+        found = !run || run->created_ms < c->created_ms ? 1 : has_run(s, c, run->id, a, err);
+        *name = c->name;
+    }
+    if (rc == 0 && found == 1 && run)
+        fprintf(stderr,
+                "hone: `last` means the campaign %s; the newest run is %s, give its name to mean "
+                "it\n",
+                *name, run->name);
+    vec_release(&campaigns);
+    vec_release(&runs);
+    return rc < 0 ? rc : found;
+}
+
+int bench_names_campaign(struct store *s, const char *which, const char **name, struct arena *a,
+                         struct err *err)
+{
     struct campaign_rec c;
     struct run_rec r;
-    int rc = str_eq(which, "last") ? 0 : store_campaign_find(s, which, &c, &a, err);
-    if (rc == 1 && !str_eq(c.name, which) && store_run_find(s, which, &r, &a, NULL) == 0)
+    if (str_eq(which, "last"))
+        return last_campaign(s, name, a, err);
+    int rc = store_campaign_find(s, which, &c, a, err);
+    if (rc == 1 && !str_eq(c.name, which) && store_run_find(s, which, &r, a, NULL) == 0)
         rc = 0;
-    arena_release(&a);
+    *name = rc == 1 ? c.name : NULL;
     return rc;
 }
 
@@ -437,7 +478,11 @@ static int run(int argc, const char **argv)
                  "can go on"),
         OPT_FLAG(0, "other-gpu", &b.other_gpu, "--resume: go on although the GPU is another model"),
         OPT_STR(0, "known-times", &b.known, "FILE.tsv",
-                "PyTorch's times, measured before: a column of the table"),
+                "PyTorch's times of KernelBench problems, measured before. FILE.tsv is a table\n"
+                "with tabs and the columns level, number, name, eager, and if you have them\n"
+                "compile and cudnn_bench, in us. A task gets the smallest time: as\n"
+                "known_torch_ns in --csv and --json, and as a ratio in the notes of a task\n"
+                "beside which PyTorch could not run"),
         OPT_GROUP("Budgets of the whole campaign; each task gets an equal share of what is left"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
                      "tokens of prompts and replies together; tasks side by side do\n"

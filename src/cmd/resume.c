@@ -111,7 +111,7 @@ static int run(int argc, const char **argv)
     struct run_config c;
     struct wishes w = {.config = {.device = "", .on = ""}};
     struct optimize_run s = {.config = &c, .resumed = true};
-    const char *store = NULL;
+    const char *store = NULL, *name = NULL;
     uint64_t steps = 0;
     const struct option opts[] = {
         OPT_STR('a', "author", &w.author, "WHO", "use another author from now on"),
@@ -137,10 +137,12 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone resume [options] RUN | CAMPAIGN",
-        .about = "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
-                 "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
-                 "task with which it began; if the task has changed since, Hone says how.\n"
-                 "For a campaign, `hone bench --resume` has more options.",
+        .about =
+            "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
+            "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
+            "task with which it began; if the task has changed since, Hone says how.\n"
+            "`last` is the newest run, or the campaign of `hone bench` to which it belongs. For a\n"
+            "campaign, `hone bench --resume` has more options.",
         .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5\n"
                    "hone resume last --dialect cuda",
         .opts = opts,
@@ -151,15 +153,15 @@ static int run(int argc, const char **argv)
     w.config.steps = (uint32_t)MIN(steps, 100000);
     int rc, campaign = 0;
     if (cmd_open_store(&s.store, store, true, &err) < 0 ||
-        (campaign = bench_names_campaign(s.store, argv[0], &err)) < 0)
+        (campaign = bench_names_campaign(s.store, argv[0], &name, &mem, &err)) < 0)
         rc = cmd_fail(&err);
     else if (campaign && (w.author || steps || w.dialect || w.ablate.n))
         rc = cmd_usage(&spec,
                        "--author, --steps, --dialect and --ablate are for a RUN, and '%s' is a "
                        "campaign",
-                       argv[0]);
+                       name);
     else if (campaign)
-        rc = resume_campaign(argv[0], &s, &w.config, store, &mem);
+        rc = resume_campaign(name, &s, &w.config, store, &mem);
     else if (carry_on(&s, argv[0], &w, &mem, &err) < 0)
         rc = cmd_fail(&err);
     else
