@@ -19,8 +19,9 @@ struct import_wishes {
 
 #define OPT_IMPORT_INPUT(v) \
     OPT_STRS(0, "input", v, "NAME=TYPE", "an argument, in place of get_inputs(): x=float16[B,128]")
-#define OPT_IMPORT_SIZE(v) \
-    OPT_STRS(0, "size", v, "NAME=N", "a size of --input at which to time (default 64): B=4096")
+#define OPT_IMPORT_SIZE(v)           \
+    OPT_STRS(0, "size", v, "NAME=N", \
+             "a size that an --input names, at which to time (default 64): B=4096")
 #define OPT_IMPORT_PRECISION(v)                                                            \
     OPT_STR(0, "precision", v, "CLASS",                                                    \
             "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
