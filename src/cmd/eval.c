@@ -31,19 +31,24 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "arch", &j.options.arch, "ARCH", CMD_ARCH_HELP),
         OPT_STR(0, "compiler", &j.options.compiler, "NAME", CMD_COMPILER_HELP),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N",
-                     "seed of the data and held-out shapes (default: random)"),
+                     "seed of the data and of the held-out shapes (default: random; the verdict\n"
+                     "names it)"),
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "run only W of `hone task show`: smoke:0, time:1, all of time, or smoke:0,smoke:1"),
+                "only these workloads of `hone task show`: time:1, a list smoke:0,smoke:1, or a\n"
+                "role for all of its workloads: time (default: all)"),
         OPT_STRS(0, "against", &against, "FILE",
-                 "another kernel as a baseline; may be given several times"),
+                 "time this kernel file beside yours, as a further baseline; may be given\n"
+                 "several times"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_POS_TIME(
             0, "call-limit", &j.config.call_ns, "TIME",
             "a longer call counts as a hang (default 5s, on the emulator 40s of CPU time)"),
-        OPT_FLAG(0, "smoke", &smoke, "only the smoke workloads"),
-        OPT_FLAG(0, "skip-time", &no_time, "check, but do not time"),
-        OPT_FLAG(0, "skip-baselines", &no_baselines, "leave the task's own baselines out"),
-        OPT_FLAG(0, "skip-sanitizer", &no_sanitize, "emulate without the sanitizer"),
+        OPT_FLAG(0, "smoke", &smoke, "check the small smoke workloads only, without times"),
+        OPT_FLAG(0, "skip-time", &no_time, "check all workloads, but do not time"),
+        OPT_FLAG(0, "skip-baselines", &no_baselines,
+                 "do not time the task's baselines: its simple kernel, PyTorch"),
+        OPT_FLAG(0, "skip-sanitizer", &no_sanitize,
+                 "do not look for illegal or unordered accesses on the emulator; faster"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         hone_testing ? (struct option)OPT_STRS(0, "disable-detector", &off, "NAME",
                                                "switch a detector off, to show that it is needed")

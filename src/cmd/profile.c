@@ -75,12 +75,15 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", CMD_GPU_HELP),
         OPT_STR(0, "arch", &j.options.arch, "ARCH", CMD_ARCH_HELP),
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "profile only this workload: time:0 (default: all timed ones)"),
+                "profile only this timed workload of `hone task show`: time:0 (default: all\n"
+                "timed ones)"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data (default: random)"),
         OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE",
                 "write the output of Nsight Compute to FILE"),
-        OPT_FLAG(0, "counters", &counters, "print every counter, not only the shares"),
+        OPT_FLAG(0, "counters", &counters,
+                 "print every counter with its unit and meaning, not only the shares of the\n"
+                 "peak rates"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),
     };
