@@ -8,6 +8,7 @@ budget() { # budget DESCRIPTION OPTION...: the run ends because of --budget-time
     shift
     optimize --budget-time 400ms "$@" >"$T/out" 2>"$T/err" </dev/null
     err_has "--budget-time ends $what" "stopped: the budget of 0.4 s is used up"
+    err_has "and says how to go on" "continues the run; give it a larger budget"
     is "at once" $((SECONDS - begin < 20)) 1
 }
 
