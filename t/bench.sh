@@ -40,6 +40,11 @@ if in_tier quick; then
 
     # Bad input.
     runs 2 "without a task" "$HONE" bench
+    mkdir nothing && cd nothing || exit 1
+    runs 2 "an unknown place" "$HONE" bench vector_add --device emu --on nowhere
+    runs 2 "an unknown GPU" "$HONE" bench vector_add --device emu --gpu h9000
+    is "these leave nothing" "$(ls -A)" ""
+    cd .. || exit 1
     runs 1 "a name that nothing has" "$HONE" bench no_such_thing
     err_has "lists the suites" "cutegen19"
     printf 'softmax\n../up.py:f\n' >s.suite

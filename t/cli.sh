@@ -109,6 +109,10 @@ printf '#!/bin/sh\n' >x.sh
 runs 2 "a program beside me" "$HONE" optimize vector_add --device emu --author exec:./x.sh
 err_has "is not found in an empty directory" "the command runs in an empty directory"
 err_has "so its full path is named" "exec:$PWD/x.sh"
+runs 2 "a program that may not be run" "$HONE" optimize vector_add --device emu --author "exec:$PWD/x.sh" --store s.db
+err_has "says what to do" "'$PWD/x.sh' is not executable: chmod +x makes it so"
+runs 2 "a program that is not there" "$HONE" optimize vector_add --device emu --author exec:/no/such --store s.db
+err_has "is named before a run begins" "author 'exec:/no/such': '/no/such' does not exist"
 runs 2 "an unknown place" "$HONE" eval vector_add "$k" --device emu --on mars
 runs 2 "an unknown GPU" "$HONE" eval vector_add "$k" --device emu --gpu h9000
 err_has "lists the known ones" "h200"

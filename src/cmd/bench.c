@@ -185,7 +185,7 @@ static int check_config(const struct campaign_config *c, struct err *err)
     return 0;
 }
 
-static int begin(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
+static int begin(struct bench *b, struct store **s, struct campaign_rec *out, struct arena *a,
                  struct err *err)
 {
     struct suite_item_vec items = VEC_INIT;
@@ -203,13 +203,15 @@ static int begin(struct bench *b, struct store *s, struct campaign_rec *out, str
     if (rc == 0 && !b->import_only)
         rc = check_device(&b->config, err);
     if (rc == 0)
-        rc = campaign_create(s, word_of(b, a), &items, &known, &b->config, &id, err);
+        rc = cmd_open_store(s, b->store, false, err);
+    if (rc == 0)
+        rc = campaign_create(*s, word_of(b, a), &items, &known, &b->config, &id, err);
     known_times_release(&known);
     suite_release(&items);
     if (rc < 0)
         return -1;
     snprintf(number, sizeof number, "last");
-    return store_campaign_find(s, number, out, a, err) == 1 && out->id == id
+    return store_campaign_find(*s, number, out, a, err) == 1 && out->id == id
                ? 0
                : err_set(err, ERR_SYSTEM, "the campaign was not stored");
 }
@@ -373,9 +375,9 @@ static int run_campaign(struct bench *b)
     struct arena a = ARENA_INIT;
     struct campaign_rec c = {.name = ""};
     struct store *s = NULL;
-    int rc = cmd_open_store(&s, b->store, b->resume != NULL, &err);
+    int rc = b->resume ? cmd_open_store(&s, b->store, true, &err) : 0;
     if (rc == 0)
-        rc = b->resume ? resume(b, s, &c, &a, &err) : begin(b, s, &c, &a, &err);
+        rc = b->resume ? resume(b, s, &c, &a, &err) : begin(b, &s, &c, &a, &err);
     if (rc == 0)
         rc = carry_out(b, s, &c, &err);
     rc = rc < 0 ? cmd_fail(&err) : finish(b, s, c.name, &err);
