@@ -5,7 +5,8 @@
 # of everything; `hone-worker` only the rooms of WORKER_ROOMS, and needs nothing beyond libc. V=1
 # shows the commands.
 
-VERSION := 0.2.0
+# The newest version of CHANGELOG.md, also while it is not released yet.
+VERSION := $(shell sed -n '/^\#\# [0-9]/{s/^\#\# \([0-9.]*\).*/\1/p;q}' CHANGELOG.md)
 MODE ?= release
 B := build/$(MODE)
 DEPS ?= .deps
@@ -69,7 +70,7 @@ $(B)/hone-gnn: $(B)/gnn/cmd/main.o $(B)/gnn-assets.o $(B)/libhone.a $(B)/libgnn.
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS) $(GNN_LIBS)
 # The same program with the switches of docs/testing.md, for t/redteam.sh; never installed.
 $(B)/hone-test: src/cmd/main.c $(B)/libhone.a
-	$(Q)$(CC) $(CFLAGS_ALL) -DHONE_TESTING -DHONE_VERSION='"$(VERSION)"' -o $@ $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(HONE_LIBS)
+	$(Q)$(CC) $(CFLAGS_ALL) -DHONE_TESTING -o $@ $(filter %.c %.a,$^) $(LDFLAGS_ALL) $(HONE_LIBS)
 $(B)/hone-worker: $(call obj,$(WORKER_SRC))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(WORKER_LIBS)
@@ -92,19 +93,19 @@ $(FAST): private OPT_dist-aarch64 := -O3
 # PTX says which operations are fused and how they round; the C compiler must not.
 $(B)/emu/%.o: FILE_CFLAGS += -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 $(B)/emu/tensor/tile.o: FILE_CFLAGS += -ffp-contract=fast
-$(B)/cmd/main.o $(B)/gnn/cmd/main.o: private FILE_CFLAGS += -DHONE_VERSION='"$(VERSION)"'
 $(B)/%.o: src/%.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c -o $@ $<
 
-# The commit, for the rows of a campaign: "+" if a tracked file differs from it. Without git, "".
-$(B)/gen/commit.h: FORCE
+# The version, and the commit for the rows of a campaign: "+" if a tracked file differs from it.
+# Without git, "".
+$(B)/gen/version.h: FORCE
 	@mkdir -p $(@D) && commit=$$(git rev-parse --short=12 HEAD 2>/dev/null) && \
 	 { git diff --quiet HEAD -- 2>/dev/null || commit=$$commit+; }; \
-	 printf '#define HONE_COMMIT "%s"\n' "$$commit" >$@.tmp && \
+	 printf '#define HONE_VERSION "%s"\n#define HONE_COMMIT "%s"\n' "$(VERSION)" "$$commit" >$@.tmp && \
 	 if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
-$(B)/cmd/main.o $(B)/hone-test: $(B)/gen/commit.h
+$(B)/cmd/main.o $(B)/gnn/cmd/main.o $(B)/hone-test: $(B)/gen/version.h
 
 # A change of compiler or flags recompiles; the file changes only when they do. Expanded here, once:
 # in the recipe it would see the variables of whichever target asked first.

@@ -24,11 +24,27 @@ if in_tier quick; then
     runs 2 "one kind of table at a time" "$HONE" report "$campaign" --html c.html --csv t.csv
     runs 1 "resuming repeats nothing" "$HONE" bench --resume last --json
     is "one run was made" "$("$HONE" runs --json | grep -c '"run"')" 1
+    runs 1 "after a campaign, resume last means the campaign" "$HONE" resume last
+    out_has "prints its table" "all: 1 of 2 pass, 1 fail"
+    is "with each note in one line" "$(grep -c '?hone' "$T/out")" 0
+    err_has "and says so" "\`last\` means the campaign $campaign; the newest run is vector_add-refine-"
+    runs 0 "report last too" "$HONE" report last
+    out_has "prints the table" "$campaign"
+    runs 0 "a run of it can be named" "$HONE" report vector_add-refine -o one
+    "$HONE" optimize --author "replay:$ROOT/t/cases/replay/refine.jsonl" -q >/dev/null
+    runs 0 "after another run, last means that run" "$HONE" report last -o one
+    err_empty "without a word"
+    "$HONE" runs --rm last --yes >/dev/null
     runs 1 "--retry tries the failure again" "$HONE" bench --resume last --retry --json
     is "and it fails again" "$(field 't["rows"][1]["state"]')" failed
 
     # Bad input.
     runs 2 "without a task" "$HONE" bench
+    mkdir nothing && cd nothing || exit 1
+    runs 2 "an unknown place" "$HONE" bench vector_add --device emu --on nowhere
+    runs 2 "an unknown GPU" "$HONE" bench vector_add --device emu --gpu h9000
+    is "these leave nothing" "$(ls -A)" ""
+    cd .. || exit 1
     runs 1 "a name that nothing has" "$HONE" bench no_such_thing
     err_has "lists the suites" "cutegen19"
     printf 'softmax\n../up.py:f\n' >s.suite
@@ -39,7 +55,8 @@ if in_tier quick; then
     err_has "says what stays" "a campaign keeps its strategy"
     runs 2 "--retry without --resume" "$HONE" bench softmax --retry
     runs 1 "known times that are none" "$HONE" bench softmax --known-times s.suite --device emu
-    err_has "says what is expected" "no column"
+    err_has "says what is expected" "there is no column 'level'"
+    err_has "with all columns and the unit" "eager, and if you have them compile and cudnn_bench (times in microseconds)"
 fi
 
 if in_tier rest; then

@@ -6,7 +6,7 @@ runs 0 "--help" "$HONE" --help
 is "fits a screen" "$(awk 'length > 80 {w++} END {print (NR <= 40) && !w}' "$T/out")" 1
 err_empty "help is a result: stdout"
 runs 0 "--version" "$HONE" --version
-is "prints one line" "$(grep -cE '^hone [0-9]+\.[0-9]+' "$T/out")" 1
+is "prints the newest version of CHANGELOG.md" "$(cat "$T/out")" "hone $(sed -n 's/^## \([0-9][0-9.]*\) .*/\1/p' "$ROOT/CHANGELOG.md" | head -1)"
 runs 2 "no command" "$HONE"
 runs 2 "an unknown command" "$HONE" doctr
 err_has "suggests the nearest" "did you mean 'hone doctor'"
@@ -20,6 +20,21 @@ for c in $("$HONE" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
     out_has "$c --help has an example" "example:"
     runs 0 "help $c" "$HONE" help "$c"
 done
+gnn=$(dirname "$HONE")/hone-gnn
+forms() { "$@" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'; } # forms PROGRAM [COMMAND]: what its help lists
+layout() { # layout PROGRAM COMMANDS...: the lines of these helps that are too long, and doubled blank lines
+    local c
+    for c in "${@:2}"; do
+        "$1" $c --help | awk -v c="$c" 'length > 110 || (NR > 1 && !length && !last) {print c ":" NR ": " $0} {last = length}'
+    done
+}
+is "every help fits the screen" "$(layout "$HONE" $(forms "$HONE"))" ""
+is "that of forms too" "$(layout "$HONE" "task show" "import torch" "import flashinfer-bench" "memory show")" ""
+is "and those of hone-gnn" "$(layout "$gnn" $(forms "$gnn") "make rmat" "import npy")" ""
+is "the help of a command with forms lists them" "$(forms "$HONE" task | tr '\n' ' ')$(forms "$gnn" make | tr '\n' ' ')" \
+    "list show check new rmat blocks debian "
+runs 0 "hone-gnn bench --help" "$gnn" bench --help
+out_lacks "offers no option that it ignores" "--threads"
 
 # ---- completions and manual pages come from the tables of commands and options
 for c in $("$HONE" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
@@ -29,7 +44,7 @@ done
 runs 0 "commands complete" "$HONE" __complete ev
 out_has "with what they do" "eval	evaluate one kernel"
 runs 0 "options complete" "$HONE" __complete eval softmax --d
-out_has "with their help" "--device	emu, cuda or cuda:N"
+out_has "with their help" "--device	what runs the kernels: emu"
 runs 0 "tasks complete" "$HONE" __complete eval so
 out_has "by name" "softmax	"
 runs 0 "authors complete" "$HONE" __complete optimize --author m
@@ -94,6 +109,10 @@ printf '#!/bin/sh\n' >x.sh
 runs 2 "a program beside me" "$HONE" optimize vector_add --device emu --author exec:./x.sh
 err_has "is not found in an empty directory" "the command runs in an empty directory"
 err_has "so its full path is named" "exec:$PWD/x.sh"
+runs 2 "a program that may not be run" "$HONE" optimize vector_add --device emu --author "exec:$PWD/x.sh" --store s.db
+err_has "says what to do" "'$PWD/x.sh' is not executable: chmod +x makes it so"
+runs 2 "a program that is not there" "$HONE" optimize vector_add --device emu --author exec:/no/such --store s.db
+err_has "is named before a run begins" "author 'exec:/no/such': '/no/such' does not exist"
 runs 2 "an unknown place" "$HONE" eval vector_add "$k" --device emu --on mars
 runs 2 "an unknown GPU" "$HONE" eval vector_add "$k" --device emu --gpu h9000
 err_has "lists the known ones" "h200"

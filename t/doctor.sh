@@ -14,9 +14,21 @@ get() { perl -MJSON::PP -0777 -e 'print '"$1"' for decode_json(<STDIN>)' <"$T/js
 is "exit status and ready agree" "$(get '$_->{ready} ? 0 : 3')" $status
 is "every check says what it enables" "$(get 'scalar grep { !length $_->{enables} } @{$_->{checks}}')" 0
 
-for c in slurm compute-sanitizer; do
-    is "doctor does not promise $c, which Hone does not use" "$(get "scalar grep { \$_->{name} eq '$c' } @{\$_->{checks}}")" 0
+is "doctor does not promise compute-sanitizer, which Hone does not use" \
+    "$(get 'scalar grep { $_->{name} eq "compute-sanitizer" } @{$_->{checks}}')" 0
+# Each option or command that doctor promises exists.
+get 'map { " $_->{enables}\n" } @{$_->{checks}}' >promises
+for option in $(grep -o -- ' --[a-z-]*' promises | sort -u); do
+    ok "$option exists" bash -c "'$HONE' compile --help | cat - <('$HONE' optimize --help) | grep -q -- '$option '"
 done
+for c in $(grep -o 'hone [a-z]*' promises | sort -u | cut -d' ' -f2); do
+    runs 0 "hone $c exists" "$HONE" "$c" --help
+done
+mkdir -p "$T/cluster"
+printf '#!/bin/sh\n' >"$T/cluster/sbatch"
+chmod +x "$T/cluster/sbatch"
+PATH=$T/cluster:$PATH "$HONE" doctor >"$T/out" 2>&1
+out_has "sbatch means Slurm" "yes  slurm              $T/cluster/sbatch"
 
 # A machine without CUDA: no tool on PATH, no variable that names a CUDA directory.
 mkdir -p "$T/nowhere/bin" "$T/fake/bin"

@@ -29,6 +29,10 @@ t = json.load(open("tasks/rmsnorm_h96/task.json"))
 print([w["axes"]["batch_size"] for w in t["workloads"] if w["role"] == "time"], t["scalars"]["eps"]["value"])')" \
         "[1, 7, 33, 512] 1e-05"
     runs 2 "a value that is no number" replay rmsnorm_h96 --scalar eps=small
+    runs 2 "a size of an axis that is not there" replay rmsnorm_h96 --size rows=4
+    err_has "is refused with those that there are" "--size rows=4: the definition has no such axis; it has: batch_size"
+    runs 2 "a size beside workloads" replay rmsnorm_h96 --size batch_size=4
+    err_has "would do nothing, so it is refused" "the definition has workloads, which give its sizes"
     runs 0 "a definition with data in files" replay embedding_v50_d24 --json
     out_has "and a report as JSON" '"free_sizes": 1'
     ok "draws like these data" grep -q '"max": 49' tasks/embedding_v50_d24/task.json

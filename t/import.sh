@@ -79,6 +79,26 @@ if in_tier quick; then
     bad_trace "too many operations" 'g["values"] *= 5000' "more than the limit of 16384"
     bad_trace "a distribution that Hone does not have" 't["init"]["tokens"]["dist"] = "evil"' 'unknown "evil"'
     bad_trace "no graph" 'del t["graph"]' "graph"
+
+    # ---- sizes that nothing has, and folders that hold something else
+    trace=(--trace "$CASES/swish_gate.trace.json" swish_gate.py)
+    runs 2 "a size without an input" "$HONE" import torch --size T=4 "${trace[@]}"
+    err_has "has no effect, so it is refused" "--size T=4: it sets a size of an --input, and there is none"
+    runs 2 "a size that no input has" "$HONE" import torch --input 'x=float16[T,2*D]' --size ZZ=4 ops.py
+    err_has "is refused with those that there are" "no --input has the size 'ZZ'; they have: T, D"
+    runs 2 "a size that is no number" "$HONE" import torch --input 'x=float16[T]' --size T=many ops.py
+    err_has "is refused" "--size T=many: write NAME=N with a whole number above 0"
+    mkdir -p own/swish_gate
+    echo mine >own/swish_gate/reference.c
+    runs 1 "a folder with a file of one's own" "$HONE" import torch -o own "${trace[@]}"
+    err_has "is not written over" "'own/swish_gate' holds a task that was not imported from swish_gate.py"
+    is "and keeps the file" "$(cat own/swish_gate/*)" mine
+    rm -r own/swish_gate
+    runs 0 "an empty one is used" "$HONE" import torch -o own "${trace[@]}"
+    runs 0 "the same import once more" "$HONE" import torch -o own "${trace[@]}"
+    out_has "replaces its task, and says so" "it replaces the task of an earlier import"
+    runs 1 "another file with the same name" "$HONE" import torch -o own --trace "$CASES/swish_gate.trace.json" b/swish_gate.py
+    err_has "does not" "was not imported from b/swish_gate.py: remove it, or give another folder with --out"
     HONE_PYTHON=no-such-python runs 3 "no Python" "$HONE" import torch "$CASES/scans.py"
     err_has "is an error that names it" "no-such-python"
 fi

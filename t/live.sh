@@ -8,6 +8,7 @@ budget() { # budget DESCRIPTION OPTION...: the run ends because of --budget-time
     shift
     optimize --budget-time 400ms "$@" >"$T/out" 2>"$T/err" </dev/null
     err_has "--budget-time ends $what" "stopped: the budget of 0.4 s is used up"
+    err_has "and says how to go on" "continues the run; give it a larger budget"
     is "at once" $((SECONDS - begin < 20)) 1
 }
 
@@ -17,6 +18,11 @@ if [ $? = 3 ] && ! grep -q "cannot be used" "$T/err"; then
 fi
 budget "a wait for a mailbox" --author mailbox:box
 err_has "the file is named that is awaited" "waiting for the file box/0000.reply.md, the reply to 0000.prompt.md"
+mkdir box2
+(for _ in $(seq 100); do [ -e box2/0000.prompt.md ] && break; sleep 0.05; done; : >box2/0000.reply.md) &
+optimize --budget-time 2s --author mailbox:box2 >"$T/out" 2>"$T/err" </dev/null
+err_has "an empty reply is said to be empty" "box2/0000.reply.md, the reply to 0000.prompt.md, which is empty so far"
+wait
 budget "a program that hangs" --author exec:'sleep 60'
 runs 1 "the run can go on" "$HONE" resume last --budget-time 700ms --author exec:'sleep 60'
 export OPENAI_API_KEY=sk-test-0 OPENAI_BASE_URL=http://127.0.0.1:9

@@ -24,6 +24,9 @@ assert any(c["name"] == "dram_pct" and c["unit"] == "%" and c["workload"] == "ti
 assert any(c["name"] == "registers" and c["role"] == "static" and c["value"] > 0 for c in v["counters"])
 assert v["bottleneck"].startswith("dram-bound: ") and "(kernel vector_add, 100% of the time; model)" in v["bottleneck"]
 PY
+runs 0 "every counter" "$HONE" profile --device emu --workload time:0 --counters vector_add "$ROOT/kernels/vector_add.cu"
+is "has a meaning" "$(grep -E '^  [a-z_0-9]+ +[0-9.kMG]+ *(B|%|ns)? *$' "$T/out")" ""
+out_has "and its unit" "%  of the DRAM's peak throughput"
 runs 0 "every workload has its line" "$HONE" profile --device emu vector_add "$ROOT/kernels/vector_add.cu"
 out_has "the first" "time:0: "
 out_has "the second" "time:1: "

@@ -70,6 +70,21 @@ out_has "in its first line" "search on softmax, killed"
 before=$(blobs)
 runs 2 "a run is not removed unasked" "$HONE" runs --rm "$search"
 err_has "and --yes is named" "--yes"
+rm_on_terminal() { # rm_on_terminal ANSWER: hone runs --rm, with a terminal for stdin
+    python3 -c 'import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0: os.execvp(sys.argv[2], sys.argv[2:])
+text = b""
+try:
+    while b"? " not in text: text += os.read(fd, 1000)
+    os.write(fd, sys.argv[1].encode() + b"\n")
+    while True: text += os.read(fd, 1000)
+except OSError: pass
+sys.stdout.write(text.decode())' "$1" "$HONE" runs --rm "$search" >"$T/out"
+}
+rm_on_terminal no
+out_has "on a terminal it asks" "Remove run $search"
+out_has "and keeps the run" "run $search stays"
 runs 2 "--yes alone" "$HONE" runs --yes
 id=$("$HONE" runs --json | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')
 python3 -c 'import fcntl, struct, sys, time

@@ -21,6 +21,19 @@ is "--device cuda:1 means that GPU alone" "$(device --device cuda:1)" "Fake GPU"
 is "--on local:1 too" "$(device --on local:1)" "Fake GPU (GPU 1 of $host)"
 is "one GPU needs no number" "$(FAKE_CUDA_GPUS=1 device)" "Fake GPU"
 is "another model is left out" "$(FAKE_CUDA_OTHER=Toy device)" "Fake GPU"
+
+# ---- whose data sheet is used
+gpu() { # gpu MODEL COMMAND...: the data sheet that the run begins with
+    FAKE_CUDA_GPUS=1 FAKE_CUDA_NAME=$1 timeout 100 "$HONE" "${@:2}" --store gpu.db --skip-baselines >"$T/out" 2>"$T/err"
+    python3 -c 'import json, sqlite3
+print(json.loads(sqlite3.connect("gpu.db").execute("select config from run order by id desc").fetchone()[0])["gpu"])'
+}
+optimize="optimize vector_add --author exec:false"
+is "optimize uses the data sheet of the GPU" "$(gpu "NVIDIA A100-SXM4-80GB" $optimize)" a100
+is "unless --gpu names another" "$(gpu "NVIDIA A100-SXM4-80GB" $optimize --gpu l4)" l4
+is "an L40S is no L4" "$(gpu "NVIDIA L40S" $optimize)" h200
+err_has "hone says that it has no data sheet" "Hone has no data sheet of 'NVIDIA L40S': the roofline is that of h200"
+is "bench too uses that of the GPU" "$(gpu "NVIDIA H100 PCIe" bench vector_add --author exec:false)" h100
 echo "0000:00:00.0 $$ -1" >users
 is "a GPU that others use is left alone" "$(device)" "Fake GPU (GPU 1 of $host)"
 err_has "hone says so" "GPU 0 is in use by process $$ ("

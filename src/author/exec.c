@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "author/author.h"
 #include "base/tokens.h"
@@ -40,6 +41,18 @@ static int open_exec(struct author *a, const char *arg, struct err *err)
         free(name);
         free(full);
         return -1;
+    }
+    /* A word with characters of the shell may name something else than a file. */
+    if (*word == '/' && n == strcspn(word, " \t'\"\\$`*?[~;&|<>()")) {
+        char *name = xstrndup(word, n);
+        bool runs = access(name, X_OK) == 0;
+        if (!runs)
+            err_set(err, ERR_USAGE, "'%s' %s", name,
+                    access(name, F_OK) == 0 ? "is not executable: chmod +x makes it so"
+                                            : "does not exist");
+        free(name);
+        if (!runs)
+            return -1;
     }
     a->priv = loop_new();
     return 0;

@@ -135,6 +135,14 @@ static long post(const char *dir, const struct author_call *c, struct err *err)
     return n;
 }
 
+/* For the line of progress: the file that we wait for, and why we do not take it yet. */
+static void say_awaited(struct author_call *c, const char *why)
+{
+    const struct letter *l = c->priv;
+    snprintf(c->waits_for, sizeof c->waits_for, "the file %s, the reply to %s.prompt.md%s",
+             l->reply_path, c->handle, why);
+}
+
 static int start(struct author_call *c, struct err *err)
 {
     const char *dir = c->author->priv;
@@ -150,9 +158,8 @@ static int start(struct author_call *c, struct err *err)
     struct letter *l = xcalloc(1, sizeof *l);
     snprintf(c->handle, sizeof c->handle, "%04ld", n);
     l->reply_path = xasprintf("%s/%04ld.reply.md", dir, n);
-    snprintf(c->waits_for, sizeof c->waits_for, "the file %s, the reply to %04ld.prompt.md",
-             l->reply_path, n);
     c->priv = l;
+    say_awaited(c, "");
     return 0;
 }
 
@@ -191,6 +198,11 @@ static void step(struct author_call *c)
     } else if (now - c->started_ns > c->author->cfg.wait_ns) {
         author_fail(c, ERR_LIMIT, "no reply at '%s' within %.0f s", l->reply_path,
                     (double)c->author->cfg.wait_ns / 1e9);
+    } else {
+        bool there = stat(l->reply_path, &st) == 0;
+        say_awaited(c, !there                ? ""
+                       : S_ISREG(st.st_mode) ? ", which is empty so far"
+                                             : ", which is not a file");
     }
 }
 

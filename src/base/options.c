@@ -336,7 +336,8 @@ void options_help(const struct options *spec, FILE *out)
         fputc('\n', out);
         print_lines(out, "", "", spec->about);
     }
-    fputc('\n', out);
+    if (!spec->opts || spec->opts->type != OPTION_GROUP)
+        fputc('\n', out);
     for (const struct option *o = spec->opts; o && o->type != OPTION_END; o++) {
         if (o->type == OPTION_GROUP)
             fprintf(out, "\n%s\n", o->name);

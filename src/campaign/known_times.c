@@ -46,7 +46,8 @@ static int read_heading(struct table *t, char **fields, size_t n, struct err *er
         if (c <= C_EAGER && t->at[c] < 0)
             return err_set(err, ERR_INPUT,
                            "%s:%u: there is no column '%s'; expected a table with tabs whose first "
-                           "line names its columns",
+                           "line names its columns: level, number, name, eager, and if you have "
+                           "them compile and cudnn_bench (times in microseconds)",
                            t->name, t->line, column_names[c]);
     }
     t->has_heading = true;

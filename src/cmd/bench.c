@@ -185,7 +185,7 @@ static int check_config(const struct campaign_config *c, struct err *err)
     return 0;
 }
 
-static int begin(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
+static int begin(struct bench *b, struct store **s, struct campaign_rec *out, struct arena *a,
                  struct err *err)
 {
     struct suite_item_vec items = VEC_INIT;
@@ -203,13 +203,15 @@ static int begin(struct bench *b, struct store *s, struct campaign_rec *out, str
     if (rc == 0 && !b->import_only)
         rc = check_device(&b->config, err);
     if (rc == 0)
-        rc = campaign_create(s, word_of(b, a), &items, &known, &b->config, &id, err);
+        rc = cmd_open_store(s, b->store, false, err);
+    if (rc == 0)
+        rc = campaign_create(*s, word_of(b, a), &items, &known, &b->config, &id, err);
     known_times_release(&known);
     suite_release(&items);
     if (rc < 0)
         return -1;
     snprintf(number, sizeof number, "last");
-    return store_campaign_find(s, number, out, a, err) == 1 && out->id == id
+    return store_campaign_find(*s, number, out, a, err) == 1 && out->id == id
                ? 0
                : err_set(err, ERR_SYSTEM, "the campaign was not stored");
 }
@@ -373,9 +375,9 @@ static int run_campaign(struct bench *b)
     struct arena a = ARENA_INIT;
     struct campaign_rec c = {.name = ""};
     struct store *s = NULL;
-    int rc = cmd_open_store(&s, b->store, b->resume != NULL, &err);
+    int rc = b->resume ? cmd_open_store(&s, b->store, true, &err) : 0;
     if (rc == 0)
-        rc = b->resume ? resume(b, s, &c, &a, &err) : begin(b, s, &c, &a, &err);
+        rc = b->resume ? resume(b, s, &c, &a, &err) : begin(b, &s, &c, &a, &err);
     if (rc == 0)
         rc = carry_out(b, s, &c, &err);
     rc = rc < 0 ? cmd_fail(&err) : finish(b, s, c.name, &err);
@@ -384,15 +386,56 @@ static int run_campaign(struct bench *b)
     return rc;
 }
 
-int bench_names_campaign(struct store *s, const char *which, struct err *err)
+/* Returns 1 if one of the campaign's runs is this one, 0 if not, -1 on an error. */
+static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, struct arena *a,
+                   struct err *err)
 {
-    struct arena a = ARENA_INIT;
+    struct entry_rec_vec entries = VEC_INIT;
+    int rc = store_entry_list(s, c->id, &entries, a, err);
+    vec_each (const struct entry_rec, e, &entries)
+        if (rc == 0 && e->run == run)
+            rc = 1;
+    vec_release(&entries);
+    return rc;
+}
+
+/* Finds the campaign that `last` means. Returns 1, 0 if `last` means a run, or -1 on an error. */
+static int last_campaign(struct store *s, const char **name, struct arena *a, struct err *err)
+{
+    struct campaign_rec_vec campaigns = VEC_INIT;
+    struct run_rec_vec runs = VEC_INIT;
+    int found = 0;
+    int rc = store_campaign_page(s, 0, 100, &campaigns, a, err);
+    if (rc == 0 && campaigns.n)
+        rc = store_run_page(s, 0, 1, &runs, a, err);
+    const struct run_rec *run = runs.n ? &runs.items[0] : NULL;
+    vec_each (const struct campaign_rec, c, &campaigns) {
+        if (rc < 0 || found)
+            break;
+        found = !run || run->created_ms < c->created_ms ? 1 : has_run(s, c, run->id, a, err);
+        *name = c->name;
+    }
+    if (rc == 0 && found == 1 && run)
+        fprintf(stderr,
+                "hone: `last` means the campaign %s; the newest run is %s, give its name to mean "
+                "it\n",
+                *name, run->name);
+    vec_release(&campaigns);
+    vec_release(&runs);
+    return rc < 0 ? rc : found;
+}
+
+int bench_names_campaign(struct store *s, const char *which, const char **name, struct arena *a,
+                         struct err *err)
+{
     struct campaign_rec c;
     struct run_rec r;
-    int rc = str_eq(which, "last") ? 0 : store_campaign_find(s, which, &c, &a, err);
-    if (rc == 1 && !str_eq(c.name, which) && store_run_find(s, which, &r, &a, NULL) == 0)
+    if (str_eq(which, "last"))
+        return last_campaign(s, name, a, err);
+    int rc = store_campaign_find(s, which, &c, a, err);
+    if (rc == 1 && !str_eq(c.name, which) && store_run_find(s, which, &r, a, NULL) == 0)
         rc = 0;
-    arena_release(&a);
+    *name = rc == 1 ? c.name : NULL;
     return rc;
 }
 
@@ -412,60 +455,66 @@ static int run(int argc, const char **argv)
                                  .compiler = "",
                                  .gpu_model = ""}};
     struct campaign_config *c = &b.config;
-    char arch[16];
+    struct eval_target target;
     const struct option opts[] = {
         OPT_STR('s', "strategy", &c->strategy, "NAME",
                 "refine (default), team, search, sample or reflect"),
         OPT_STR('a', "author", &c->author, "WHO",
                 "who writes, as for `hone optimize`, but not mailbox or replay\n"
                 "(default: HONE_AUTHOR, else playbook)"),
-        OPT_STR(0, "dialect", &c->dialect, "NAME", "cute (default) or cuda"),
+        OPT_STR(0, "dialect", &c->dialect, "NAME",
+                "what to ask a model for: cute (default) or cuda, as for `hone optimize`"),
         OPT_POS_UINT('n', "steps", &c->steps, "N",
-                     "steps of each task (default 10); team: rounds (5); search: nodes (30)"),
+                     "steps of each task, as for `hone optimize` (default 10; team 5, search 30)"),
         OPT_POS_UINT(0, "proposals", &c->proposals, "N",
                      "moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
                      "of the emulator on a GPU machine"),
-        OPT_POS_UINT(0, "seed", &c->seed, "N", "seed of each run (default 1)"),
+        OPT_POS_UINT(0, "seed", &c->seed, "N",
+                     "seed of the random choices of each run (default 1)"),
         OPT_POS_UINT('j', "jobs", &c->jobs, "N", "how many tasks at a time (default 1)"),
-        OPT_FLAG(0, "smoke", &b.smoke, "only the smoke shapes, no times: which tasks pass?"),
+        OPT_FLAG(0, "smoke", &b.smoke,
+                 "check the small smoke shapes only, without times: which tasks pass?"),
         OPT_STR(0, "resume", &b.resume, "CAMPAIGN",
                 "go on with a campaign: its name, or `last`. New budgets, --jobs, --proposals,\n"
                 "--device and --on replace the old ones; the rest stays"),
-        OPT_FLAG(0, "retry", &b.retry, "--resume: try tasks again that failed"),
+        OPT_FLAG(0, "retry", &b.retry,
+                 "--resume: try the failed tasks again (default: leave them)"),
         OPT_FLAG(0, "import-only", &b.import_only,
                  "make the tasks and stop, so that a machine without PyTorch\n"
                  "can go on"),
         OPT_FLAG(0, "other-gpu", &b.other_gpu, "--resume: go on although the GPU is another model"),
         OPT_STR(0, "known-times", &b.known, "FILE.tsv",
-                "PyTorch's times, measured before: a column of the table"),
+                "PyTorch's times of KernelBench problems, measured before. FILE.tsv is a table\n"
+                "with tabs and the columns level, number, name, eager, and if you have them\n"
+                "compile and cudnn_bench, in us. A task gets the smallest time: as\n"
+                "known_torch_ns in --csv and --json, and as a ratio in the notes of a task\n"
+                "beside which PyTorch could not run"),
         OPT_GROUP("Budgets of the whole campaign; each task gets an equal share of what is left"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
                      "tokens of prompts and replies together; tasks side by side do\n"
                      "not overdraw them"),
         OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD",
-                     "money, by the prices of the file HONE_PRICES, likewise"),
-        OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N", "how many candidates are judged"),
+                     "US dollars, by the prices that Hone knows (docs/authors.md), likewise"),
+        OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N",
+                     "candidates that are judged, failed ones too"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
                      "wall time of this call: 9m. Then Hone stops; --resume goes on"),
         OPT_GROUP("Where candidates are evaluated"),
-        OPT_STR(0, "device", &c->device, "DEV",
-                "emu, cuda, cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "on", &c->on, "PLACE",
-                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
-                "see docs/scale.md"),
-        OPT_STR(0, "gpu", &c->gpu, "NAME",
-                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
-        OPT_STR(0, "arch", &c->arch, "ARCH", "architecture to compile for (default: the device's)"),
-        OPT_STR(0, "compiler", &c->compiler, "NAME", "nvrtc or nvcc"),
-        OPT_FLAG(0, "skip-baselines", &b.no_baselines, "leave the tasks' own baselines out"),
+        OPT_STR(0, "device", &c->device, "DEV", CMD_DEVICE_HELP),
+        OPT_STR(0, "on", &c->on, "PLACE", CMD_ON_HELP),
+        OPT_STR(0, "gpu", &c->gpu, "NAME", CMD_GPU_HELP),
+        OPT_STR(0, "arch", &c->arch, "ARCH", CMD_ARCH_HELP),
+        OPT_STR(0, "compiler", &c->compiler, "NAME", CMD_COMPILER_HELP),
+        OPT_FLAG(0, "skip-baselines", &b.no_baselines,
+                 "time no baselines: neither the tasks' own nor PyTorch"),
         OPT_GROUP("Output"),
         OPT_STR('o', "out", &b.out_dir, "DIR",
-                "a folder for each task (default hone-out/CAMPAIGN)"),
+                "the folder in which each task gets one (default hone-out/CAMPAIGN)"),
         OPT_STR(0, "store", &b.store, "FILE", CMD_STORE_HELP),
-        OPT_STR(0, "markdown", &b.markdown, "FILE", "write the table as Markdown"),
-        OPT_STR(0, "csv", &b.csv, "FILE", "write the table as CSV"),
-        OPT_FLAG(0, "json", &b.json, "print the table as JSON"),
-        OPT_FLAG('q', "quiet", &b.quiet, "no progress"),
+        OPT_STR(0, "markdown", &b.markdown, "FILE", "also write the table as Markdown"),
+        OPT_STR(0, "csv", &b.csv, "FILE", "also write the table as CSV"),
+        OPT_FLAG(0, "json", &b.json, "print the table as JSON, in place of text"),
+        OPT_FLAG('q', "quiet", &b.quiet, "no progress on stderr"),
         OPT_GROUP("For Hone itself"),
         OPT_STR(0, "work", &b.work, "CAMPAIGN:N",
                 "work on one task of a campaign; a campaign starts this"),
@@ -531,8 +580,10 @@ static int run(int argc, const char **argv)
         struct eval_options o = {.device = *c->device ? c->device : NULL,
                                  .on = !*c->on || str_eq(c->on, "local") ? NULL : c->on,
                                  .gpu = *c->gpu ? c->gpu : NULL};
-        if (!b.resume && !*c->arch && evaluator_arch(&o, arch, NULL) == 0)
-            c->arch = arch;
+        if (!b.resume && evaluator_target(&o, &target, NULL) == 0) {
+            c->arch = *c->arch ? c->arch : target.arch;
+            c->gpu = *c->gpu ? c->gpu : target.gpu;
+        }
         rc = run_campaign(&b);
     }
     vec_release(&b.operands);

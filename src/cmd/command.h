@@ -21,8 +21,26 @@ extern const char hone_version[]; /* "0.3.0" */
  * unknown. */
 extern const char hone_commit[];
 
-/* Reads a kernel file. If the file is too large for any compiler, the error's kind is ERR_INPUT,
- * because the file is at fault and not the machine. */
+/* The help of options that several commands have. */
+#define CMD_DEVICE_HELP                                                       \
+    "what runs the kernels: emu (the emulator), cuda (the GPUs), or cuda:N\n" \
+    "(GPU N alone); default: the GPUs if this machine has any, else emu"
+#define CMD_ON_HELP                                                                \
+    "where they run: local (this machine, default), local:all, local:0,2 (these\n" \
+    "GPUs), slurm:KEY=VALUE,... or spool:DIR (docs/scale.md)"
+#define CMD_GPU_HELP                                                             \
+    "the GPU that the emulator models and that sets the roofline: a100, b200,\n" \
+    "h100, h200, l4, rtx4090 or a JSON file (default: the GPU in use, else h200)"
+#define CMD_ARCH_HELP                                                             \
+    "compile for this architecture: sm_80 ... sm_120 (default: that of the GPU\n" \
+    "in use; on the emulator that of --gpu)"
+#define CMD_COMPILER_HELP "nvrtc or nvcc (default: nvrtc if it is there)"
+#define CMD_MEASURE_HELP                                                             \
+    "on a GPU: how long to time the kernel and its baselines, all shapes together\n" \
+    "(default 2s)"
+
+/* Reads a kernel file. If the file is too large for any compiler, the error's kind is
+ * ERR_INPUT, because the file is at fault and not the machine. */
 int cmd_read_source(const char *path, struct strbuf *out, struct err *err);
 /* Prints text from an author. If stdout is a terminal, replaces control characters by '?'. */
 void cmd_print_foreign(const char *text, size_t len);

@@ -222,6 +222,16 @@ static void check_worker(struct doctor *d)
     strbuf_release(&sb);
 }
 
+static void check_slurm(struct doctor *d)
+{
+    struct strbuf sb = STRBUF_INIT(4096);
+    bool found = find_program("sbatch", &sb);
+    add_row(d, "slurm", found, false,
+            found ? arena_strdup(&d->arena, sb.buf) : "there is no sbatch on PATH",
+            "--on slurm: GPUs of a cluster (docs/scale.md)");
+    strbuf_release(&sb);
+}
+
 static void examine(struct doctor *d)
 {
     toolchain_find(&d->tc);
@@ -234,6 +244,7 @@ static void examine(struct doctor *d)
     check_tool(d, "cuobjdump", d->tc.cuobjdump, "release", "hone compile --sass");
     check_ncu(d);
     check_torch(d);
+    check_slurm(d);
     check_library(d, "libcurl", "libcurl.so.4", "curl_multi_init", "libcurl4",
                   "model servers over HTTP");
     check_library(d, "libmicrohttpd", "libmicrohttpd.so.12", "MHD_start_daemon", "libmicrohttpd12",

@@ -65,8 +65,11 @@ static int run(int argc, const char **argv)
     j.options.device = "emu";
     const struct option opts[] = {
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "run only workload W: smoke:0, time:1, or its number (default: all smoke)"),
-        OPT_STR(0, "gpu", &j.options.gpu, "NAME", "the GPU whose time is modelled (default h200)"),
+                "only these workloads of `hone task show`: time:0, or a list smoke:0,smoke:1\n"
+                "(default: all of the role smoke)"),
+        OPT_STR(0, "gpu", &j.options.gpu, "NAME",
+                "the GPU whose time is modelled: a100, b200, h100, h200 (default), l4, rtx4090\n"
+                "or a JSON file"),
         OPT_STR(0, "arch", &j.options.arch, "ARCH",
                 "architecture to compile for (default: that of --gpu)"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N",
@@ -76,7 +79,8 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "ptx", &bare.ptx, "FILE", "run a PTX file instead of a task and a kernel"),
         OPT_STR(0, "job", &bare.job, "FILE",
                 "JSON: the buffers and launches of the PTX file (docs/emulator.md)"),
-        OPT_FLAG(0, "no-sanitize", &no_sanitize, "faster: no sanitizer"),
+        OPT_FLAG(0, "no-sanitize", &no_sanitize,
+                 "do not look for illegal or unordered accesses; faster"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),
     };

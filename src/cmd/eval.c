@@ -25,32 +25,30 @@ static int run(int argc, const char **argv)
     struct str_vec against = VEC_INIT, off = VEC_INIT;
     struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print};
     const struct option opts[] = {
-        OPT_STR(0, "device", &j.options.device, "DEV",
-                "emu, cuda or cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "on", &j.options.on, "PLACE",
-                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
-                "see docs/scale.md"),
-        OPT_STR(0, "gpu", &j.options.gpu, "NAME",
-                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
-        OPT_STR(0, "arch", &j.options.arch, "ARCH",
-                "architecture to compile for (default: the device's)"),
-        OPT_STR(0, "compiler", &j.options.compiler, "NAME",
-                "nvrtc or nvcc (default: nvrtc if it is there)"),
+        OPT_STR(0, "device", &j.options.device, "DEV", CMD_DEVICE_HELP),
+        OPT_STR(0, "on", &j.options.on, "PLACE", CMD_ON_HELP),
+        OPT_STR(0, "gpu", &j.options.gpu, "NAME", CMD_GPU_HELP),
+        OPT_STR(0, "arch", &j.options.arch, "ARCH", CMD_ARCH_HELP),
+        OPT_STR(0, "compiler", &j.options.compiler, "NAME", CMD_COMPILER_HELP),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N",
-                     "seed of the data and held-out shapes (default: random)"),
+                     "seed of the data and of the held-out shapes (default: random; the verdict\n"
+                     "names it)"),
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "run only W of `hone task show`: smoke:0, time:1, all of time, or smoke:0,smoke:1"),
+                "only these workloads of `hone task show`: time:1, a list smoke:0,smoke:1, or a\n"
+                "role for all of its workloads: time (default: all)"),
         OPT_STRS(0, "against", &against, "FILE",
-                 "another kernel as a baseline; may be given several times"),
-        OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
-                     "how long to time calls (default 2s)"),
+                 "time this kernel file beside yours, as a further baseline; may be given\n"
+                 "several times"),
+        OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_POS_TIME(
             0, "call-limit", &j.config.call_ns, "TIME",
             "a longer call counts as a hang (default 5s, on the emulator 40s of CPU time)"),
-        OPT_FLAG(0, "smoke", &smoke, "only the smoke workloads"),
-        OPT_FLAG(0, "skip-time", &no_time, "check, but do not time"),
-        OPT_FLAG(0, "skip-baselines", &no_baselines, "leave the task's own baselines out"),
-        OPT_FLAG(0, "skip-sanitizer", &no_sanitize, "emulate without the sanitizer"),
+        OPT_FLAG(0, "smoke", &smoke, "check the small smoke workloads only, without times"),
+        OPT_FLAG(0, "skip-time", &no_time, "check all workloads, but do not time"),
+        OPT_FLAG(0, "skip-baselines", &no_baselines,
+                 "do not time the task's baselines: its simple kernel, PyTorch"),
+        OPT_FLAG(0, "skip-sanitizer", &no_sanitize,
+                 "do not look for illegal or unordered accesses on the emulator; faster"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         hone_testing ? (struct option)OPT_STRS(0, "disable-detector", &off, "NAME",
                                                "switch a detector off, to show that it is needed")

@@ -264,8 +264,8 @@ static int run(int argc, const char **argv)
     struct request r = {0};
     struct err err = ERR_INIT;
     const struct option opts[] = {
-        OPT_STR(0, "as", &r.as, "FORMAT", "torch, c, kernelbench, flashinfer-bench or cubin"),
-        OPT_STR('o', "out", &r.out, "PATH", "the file to write (c: the directory)"),
+        OPT_STR(0, "as", &r.as, "FORMAT", "one of these formats; required"),
+        OPT_STR('o', "out", &r.out, "PATH", "the file to write, for c the directory; required"),
         OPT_STR(0, "backward", &r.backward, "RUN",
                 "torch: this run's kernel computes the gradient"
                 " (or TASK=KERNEL.cu)"),
@@ -276,8 +276,10 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "unverified", &r.unverified,
                  "export without a passing verdict; the file says so"),
         OPT_STR(0, "arch", &r.arch, "ARCH", "with --unverified: compile for this (default sm_90a)"),
-        OPT_STR(0, "device", &r.eval.device, "DEV", "where to evaluate a kernel without a verdict"),
-        OPT_STR(0, "compiler", &r.eval.compiler, "NAME", "nvrtc or nvcc (default: the best)"),
+        OPT_STR(0, "device", &r.eval.device, "DEV",
+                "evaluate a kernel without a verdict on emu, cuda or cuda:N (default: a GPU\n"
+                "if there is one)"),
+        OPT_STR(0, "compiler", &r.eval.compiler, "NAME", CMD_COMPILER_HELP),
         OPT_STR(0, "store", &r.store, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &r.json, "print the written files as JSON"),
         OPT_END(),

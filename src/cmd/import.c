@@ -22,7 +22,8 @@ static int run_torch(int argc, const char **argv)
     struct str_vec inputs = VEC_INIT, sizes = VEC_INIT;
     bool json = false;
     const struct option opts[] = {
-        OPT_STR('o', "out", &out, "DIR", "make the task's folder in DIR (default: here)"),
+        OPT_STR('o', "out", &out, "DIR",
+                "make the task's folder in DIR (default: the current directory)"),
         OPT_IMPORT_INPUT(&inputs),
         OPT_IMPORT_SIZE(&sizes),
         OPT_IMPORT_PRECISION(&class),
@@ -142,7 +143,8 @@ static int run_kernelbench(int argc, const char **argv)
 {
     const char *out = ".", *class = "torch";
     const struct option opts[] = {
-        OPT_STR('o', "out", &out, "DIR", "make the tasks' folders in DIR (default: here)"),
+        OPT_STR('o', "out", &out, "DIR",
+                "make the tasks' folders in DIR (default: the current directory)"),
         OPT_IMPORT_PRECISION(&class),
         OPT_END(),
     };
@@ -216,6 +218,7 @@ static int import_set(struct importer *im, const char *root, const struct defini
     print_table_head();
     vec_each (char *, file, &files) {
         struct definition_request q = request_of(w, *file);
+        q.in_set = true;
         struct import_report r;
         if (interrupted())
             break;
@@ -234,7 +237,8 @@ static int run_flashinfer(int argc, const char **argv)
 {
     struct definition_wishes w = {.out = ".", .class = "torch"};
     const struct option opts[] = {
-        OPT_STR('o', "out", &w.out, "DIR", "make the tasks' folders in DIR (default: here)"),
+        OPT_STR('o', "out", &w.out, "DIR",
+                "make the tasks' folders in DIR (default: the current directory)"),
         OPT_STR(0, "workloads", &w.workloads, "FILE",
                 "the workloads of a definition (default: those of its data set)"),
         OPT_STRS(0, "scalar", &w.scalars, "NAME=VALUE", "the value of a scalar: eps=1e-5"),

@@ -17,16 +17,20 @@ struct import_wishes {
     const char *recorded; /* a recorded trace; NULL = run the file */
 };
 
-#define OPT_IMPORT_INPUT(v) \
-    OPT_STRS(0, "input", v, "NAME=TYPE", "an argument, in place of get_inputs(): x=float16[B,128]")
-#define OPT_IMPORT_SIZE(v) \
-    OPT_STRS(0, "size", v, "NAME=N", "a size of --input at which to time (default 64): B=4096")
+#define OPT_IMPORT_INPUT(v)                                                                  \
+    OPT_STRS(0, "input", v, "NAME=TYPE",                                                     \
+             "dtype and shape of an argument, in place of get_inputs(): x=float16[B,128];\n" \
+             "once for each argument")
+#define OPT_IMPORT_SIZE(v)           \
+    OPT_STRS(0, "size", v, "NAME=N", \
+             "a size that an --input names, at which to time (default 64): B=4096")
 #define OPT_IMPORT_PRECISION(v)                                                            \
     OPT_STR(0, "precision", v, "CLASS",                                                    \
             "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
             "(default); fp32: both in float32; tf32: both in TF32")
-#define OPT_IMPORT_TRACE(v) \
-    OPT_STR(0, "trace", v, "FILE", "read a saved trace; FILE.py does not run")
+#define OPT_IMPORT_TRACE(v)        \
+    OPT_STR(0, "trace", v, "FILE", \
+            "read the trace that `hone import --save-trace` wrote; FILE.py does not run")
 
 /* Is the operand FILE.py or FILE.py:NAME? */
 bool cmd_is_python(const char *operand);

@@ -5,15 +5,12 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/names.h"
-#if __has_include("commit.h")
-#include "commit.h" /* the Makefile writes it */
+#if __has_include("version.h")
+#include "version.h" /* the Makefile writes it, from CHANGELOG.md and git */
 #endif
 
 #ifndef HONE_VERSION
-#define HONE_VERSION "0.2.0"
-#endif
-
-#ifndef HONE_COMMIT
+#define HONE_VERSION "0"
 #define HONE_COMMIT ""
 #endif
 

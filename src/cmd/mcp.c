@@ -45,7 +45,8 @@ static int run(int argc, const char **argv)
     struct str_vec authors = VEC_INIT;
     struct mcp_config c = {.version = hone_version, .in_fd = STDIN_FILENO};
     const struct option opts[] = {
-        OPT_STR('d', "dir", &c.dir, "DIR", "the only directory in which the server works"),
+        OPT_STR('d', "dir", &c.dir, "DIR",
+                "the only directory in which the server reads and writes; required"),
         OPT_STRS('a', "author", &authors, "WHO",
                  "an author that clients may use besides playbook (see hone optimize);\n"
                  "an exec: author runs its program without the server's limits"),

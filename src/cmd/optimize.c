@@ -21,7 +21,7 @@
 enum { MAX_SOURCE = 1 << 20 };
 
 struct wishes {
-    const char *strategy, *dialect, *from, *store, *arch;
+    const char *strategy, *dialect, *from, *store, *gpu, *arch;
     const char *author[AUTHOR_ROLES];
     struct str_vec ablate;       /* KEY=VALUE */
     struct import_wishes import; /* for FILE.py in place of a task */
@@ -115,17 +115,19 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* Sets the architecture: the one that was asked for, or else that of the device. */
-static int choose_arch(const struct wishes *w, struct run_config *c, struct arena *mem,
-                       struct err *err)
+/* Sets the architecture and the data sheet: those that were asked for, or else the device's. */
+static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
+                         struct err *err)
 {
-    char *arch = arena_alloc(mem, 16);
+    struct eval_target *t = arena_alloc(mem, sizeof *t);
     struct eval_options o = {.device = *c->device ? c->device : NULL,
                              .on = str_eq(c->on, "local") ? NULL : c->on,
-                             .gpu = c->gpu,
+                             .gpu = w->gpu,
                              .arch = w->arch};
-    c->arch = arch;
-    return evaluator_arch(&o, arch, err);
+    int rc = evaluator_target(&o, t, err);
+    c->arch = t->arch;
+    c->gpu = w->gpu ? w->gpu : t->gpu;
+    return rc;
 }
 
 static int prepare(struct optimize_run *s, const struct wishes *w, const char *operand,
@@ -140,7 +142,7 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     for (int i = 0; i < AUTHOR_ROLES; i++)
         c->authors[i] = w->author[i];
     c->authors[AUTHOR_CODE] = author;
-    if (choose_arch(w, c, mem, err) < 0)
+    if (choose_target(w, c, mem, err) < 0)
         return -1;
     if (!w->dialect && only_built_in(c))
         c->dialect = DIALECT_CUDA;
@@ -179,10 +181,12 @@ static int run(int argc, const char **argv)
                 "kernels; team: planner, tester and profiler beside the coder; sample:\n"
                 "kernels from scratch; reflect: one kernel, corrected by its verdicts"),
         OPT_STR('a', "author", &w.author[AUTHOR_CODE], "WHO",
-                "openai:MODEL, anthropic:MODEL, exec:CMD, mailbox:DIR,\n"
-                "replay:FILE, noisy or playbook (default: HONE_AUTHOR, else playbook)"),
+                "who writes the kernels: playbook (built in), openai:MODEL, anthropic:MODEL,\n"
+                "exec:CMD (a program: prompt on stdin, reply on stdout), mailbox:DIR (prompts\n"
+                "and replies as files), replay:FILE (a recorded run), noisy (for studies);\n"
+                "default: HONE_AUTHOR, else playbook. See docs/authors.md"),
         OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO",
-                "search, team: another author for plans"),
+                "search, team: another author for plans (default of these five: --author)"),
         OPT_STR(0, "author-debug", &w.author[AUTHOR_DEBUG], "WHO",
                 "another author for finding and repairing errors"),
         OPT_STR(0, "author-test", &w.author[AUTHOR_TEST], "WHO",
@@ -192,47 +196,51 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO",
                 "--from: another author for porting host code"),
         OPT_STR(0, "from", &w.from, "FILE",
-                "start from this kernel. Without a model its settings are tuned:\n"
+                "start from this kernel file. The built-in author tunes its settings:\n"
                 "constexpr int kRows = 4; // hone: 1 2 4 8\n"
-                "A file with host code and no plan is ported first, by a model"),
+                "A file with host code and no launch plan is ported first; that needs a model"),
         OPT_STR(0, "dialect", &w.dialect, "NAME",
-                "what to ask the author for: cute (default for models) or cuda"),
-        OPT_POS_UINT('n', "steps", &w.steps, "N",
-                     "steps (default 10); team: rounds (5); search: nodes (30)"),
+                "what to ask a model for: cute (CUDA C++ with CuTe, default) or cuda (without).\n"
+                "A right kernel in the other one is kept, and the report says so"),
+        OPT_POS_UINT(
+            'n', "steps", &w.steps, "N",
+            "end after N improvements were tried (default 10); team: N rounds (5); search:\n"
+            "a tree of N kernels (30); sample: N kernels (10)"),
         OPT_UINT(0, "repairs", &w.repairs, "N",
                  "attempts to repair a failed kernel, 0 for none (default 5; team 3)"),
         OPT_POS_UINT(0, "tries", &w.tries, "N",
-                     "how often to ask for a first kernel that passes (default 3)"),
+                     "ask at most N times for a first kernel that passes (default 3)"),
         OPT_POS_UINT(0, "wave", &w.wave, "N",
                      "search, sample: how many candidates to ask for at once (default 1)"),
         OPT_POS_UINT(0, "proposals", &w.proposals, "N",
                      "refine: moves asked for at a step; the emulator's cost model picks\n"
                      "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
-        OPT_POS_UINT(0, "seed", &w.seed, "N", "seed of the strategy's random choices (default 1)"),
-        OPT_GROUP("Budgets"),
+        OPT_POS_UINT(0, "seed", &w.seed, "N",
+                     "seed of the random choices of strategy and author (default 1)"),
+        OPT_GROUP("Budgets: the run stops when one is used up; `hone resume` can go on"),
         OPT_POS_UINT(0, "budget-tokens", &c.budget.tokens, "N",
                      "tokens of prompts and replies together"),
         OPT_POS_REAL(0, "budget-usd", &c.budget.usd, "USD",
-                     "money, by the prices of the file HONE_PRICES"),
-        OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME", "wall time: 30m, 2h"),
-        OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N", "how many candidates are judged"),
+                     "US dollars, by the prices that Hone knows (docs/authors.md)"),
+        OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME",
+                     "wall time, also during a call: 90s, 30m, 2h"),
+        OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N",
+                     "candidates that are judged, failed ones too"),
         OPT_GROUP("Where candidates are evaluated"),
-        OPT_STR(0, "device", &c.device, "DEV",
-                "emu, cuda, cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "on", &c.on, "PLACE",
-                "local (default), local:0,2, local:all, slurm:KEY=VALUE or spool:DIR;\n"
-                "see docs/scale.md"),
-        OPT_STR(0, "gpu", &c.gpu, "NAME",
-                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
-        OPT_STR(0, "arch", &w.arch, "ARCH", "architecture to compile for (default: the device's)"),
-        OPT_STR(0, "compiler", &c.compiler, "NAME", "nvrtc or nvcc"),
+        OPT_STR(0, "device", &c.device, "DEV", CMD_DEVICE_HELP),
+        OPT_STR(0, "on", &c.on, "PLACE", CMD_ON_HELP),
+        OPT_STR(0, "gpu", &w.gpu, "NAME", CMD_GPU_HELP),
+        OPT_STR(0, "arch", &w.arch, "ARCH", CMD_ARCH_HELP),
+        OPT_STR(0, "compiler", &c.compiler, "NAME", CMD_COMPILER_HELP),
         OPT_FLAG(0, "skip-baselines", &w.no_baselines,
                  "time no baselines: neither the task's own nor PyTorch"),
-        OPT_FLAG(0, "smoke", &w.smoke, "only the smoke shapes, no times: is there a right kernel?"),
+        OPT_FLAG(0, "smoke", &w.smoke,
+                 "check the small smoke shapes only, without times, and end at the first right\n"
+                 "kernel"),
         OPT_FLAG(0, "torch-at-end", &w.torch_at_end,
-                 "time PyTorch only once, beside the best kernel"),
+                 "time PyTorch only at the end, beside the best kernel"),
         OPT_FLAG(0, "rejudge", &w.rejudge,
-                 "replay: judge again instead of using the recorded verdicts"),
+                 "replay:FILE: judge the kernels again, in place of the recorded verdicts"),
         OPT_GROUP("The import of FILE.py"),
         OPT_IMPORT_INPUT(&w.import.inputs),
         OPT_IMPORT_SIZE(&w.import.sizes),
@@ -241,9 +249,10 @@ static int run(int argc, const char **argv)
         OPT_GROUP("Studies"),
         OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE", ABLATIONS),
         OPT_GROUP("Output"),
-        OPT_STR('o', "out", &s.out_dir, "DIR", "default hone-out/RUN"),
+        OPT_STR('o', "out", &s.out_dir, "DIR",
+                "the folder for best.cu and report.md (default hone-out/RUN)"),
         OPT_STR(0, "store", &w.store, "FILE", CMD_STORE_HELP),
-        OPT_FLAG('q', "quiet", &s.quiet, "no progress"),
+        OPT_FLAG('q', "quiet", &s.quiet, "no progress on stderr"),
         OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),
         OPT_END(),
     };
@@ -251,11 +260,10 @@ static int run(int argc, const char **argv)
         .usage = "hone optimize [options] TASK | FILE.py[:NAME]",
         .about =
             "Writes, judges and refines kernels for a task until --steps is reached, a budget\n"
-            "is used up, or the roofline is near. Writes the best kernel and a report. Everything "
-            "is recorded,\n"
-            "so `hone resume` can go on with a run that was interrupted. On a GPU, PyTorch\n"
-            "is timed twice: with the first kernel that passes and, at the end, with the\n"
-            "best one, which is evaluated once more for this.\n"
+            "is used up, or the best kernel reaches 95% of the roofline. Writes the best kernel\n"
+            "and a report. Everything is recorded, so `hone resume` can go on with a run that was\n"
+            "interrupted. On a GPU, PyTorch is timed twice: with the first kernel that passes\n"
+            "and, at the end, with the best one, which is evaluated once more for this.\n"
             "\n"
             "FILE.py is a PyTorch module or function. Hone imports it first, as `hone import\n"
             "torch` does, into the folder `imported` beside the store.",

@@ -336,6 +336,9 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
     if (!s->json && (interrupted() || str_eq(m.run.state, "failed")))
         fprintf(stderr, "hone: everything is recorded: `hone resume %s` continues the run\n",
                 s->run_name);
+    else if (!s->json && m.run.reason && strstr(m.run.reason, "is used up"))
+        fprintf(stderr, "hone: `hone resume %s` continues the run; give it a larger budget\n",
+                s->run_name);
     run_summary_release(&m);
     strbuf_release(&text);
     strbuf_release(&differ);

@@ -14,7 +14,8 @@
 #include "store/store.h"
 #include "task/task.h"
 
-#define CMD_STORE_HELP "the store (default: HONE_STORE, else hone-out/hone.db)"
+#define CMD_STORE_HELP \
+    "the file with all recorded runs (default: HONE_STORE, else hone-out/hone.db)"
 
 /* The path of the store: as given, else HONE_STORE, else hone-out/hone.db. */
 const char *cmd_store_path(const char *given);

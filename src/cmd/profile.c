@@ -71,20 +71,19 @@ static int run(int argc, const char **argv)
     bool counters = false;
     struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &counters};
     const struct option opts[] = {
-        OPT_STR(0, "device", &j.options.device, "DEV",
-                "emu, cuda or cuda:N (default: a GPU if there is one)"),
-        OPT_STR(0, "gpu", &j.options.gpu, "NAME",
-                "the GPU the emulator models: a100, b200, h100, h200 (default), l4, rtx4090"),
-        OPT_STR(0, "arch", &j.options.arch, "ARCH",
-                "architecture to compile for (default: the device's)"),
+        OPT_STR(0, "device", &j.options.device, "DEV", CMD_DEVICE_HELP),
+        OPT_STR(0, "gpu", &j.options.gpu, "NAME", CMD_GPU_HELP),
+        OPT_STR(0, "arch", &j.options.arch, "ARCH", CMD_ARCH_HELP),
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "profile only this workload: time:0 (default: all timed ones)"),
-        OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
-                     "how long to time calls (default 2s)"),
+                "profile only this timed workload of `hone task show`: time:0 (default: all\n"
+                "timed ones)"),
+        OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data (default: random)"),
         OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE",
                 "write the output of Nsight Compute to FILE"),
-        OPT_FLAG(0, "counters", &counters, "print every counter, not only the shares"),
+        OPT_FLAG(0, "counters", &counters,
+                 "print every counter with its unit and meaning, not only the shares of the\n"
+                 "peak rates"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),
     };

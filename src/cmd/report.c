@@ -67,11 +67,12 @@ static int run(int argc, const char **argv)
     struct err err = ERR_INIT;
     struct store *s = NULL;
     struct run_summary m;
-    const char *path = NULL, *out = NULL, *html = NULL;
+    const char *path = NULL, *out = NULL, *html = NULL, *name = NULL;
+    struct arena mem = ARENA_INIT;
     bool json = false, without_prompts = false;
     struct bench_output table = {.markdown = NULL};
     const struct option opts[] = {
-        OPT_STR('o', "out", &out, "DIR", "default hone-out/RUN"),
+        OPT_STR('o', "out", &out, "DIR", "the folder to write into (default hone-out/RUN)"),
         OPT_STR(0, "html", &html, "FILE", "write one HTML file instead, to look at and to share"),
         OPT_FLAG(0, "without-prompts", &without_prompts, "--html: leave out prompts and replies"),
         OPT_STR(0, "markdown", &table.markdown, "FILE", "CAMPAIGN: write the table as Markdown"),
@@ -89,7 +90,8 @@ static int run(int argc, const char **argv)
             "holds no absolute path of this machine.\n"
             "\n"
             "For a campaign of `hone bench`, prints its table. With --html, writes the table and\n"
-            "the pages of all its runs into one file.",
+            "the pages of all its runs into one file. `last` is the newest run, or the campaign\n"
+            "to which it belongs.",
         .example = "hone report last\n"
                    "hone report last --html softmax.html --without-prompts",
         .opts = opts,
@@ -104,15 +106,15 @@ static int run(int argc, const char **argv)
     int rc = HONE_OK, campaign = 0;
     table.json = json;
     if (cmd_open_store(&s, path, true, &err) < 0 ||
-        (campaign = bench_names_campaign(s, argv[0], &err)) < 0) {
+        (campaign = bench_names_campaign(s, argv[0], &name, &mem, &err)) < 0) {
         rc = cmd_fail(&err);
     } else if (campaign && out) {
-        rc = cmd_usage(&spec, "--out is for a RUN, and '%s' is a campaign", argv[0]);
+        rc = cmd_usage(&spec, "--out is for a RUN, and '%s' is a campaign", name);
     } else if (campaign && html && (json || table.markdown || table.csv)) {
         rc = cmd_usage(&spec, "--html excludes --json, --markdown and --csv for a campaign");
     } else if (campaign) {
-        rc = report_campaign(s, argv[0], &table, html, without_prompts, &err) < 0 ? cmd_fail(&err)
-                                                                                  : HONE_OK;
+        rc = report_campaign(s, name, &table, html, without_prompts, &err) < 0 ? cmd_fail(&err)
+                                                                               : HONE_OK;
     } else if (table.markdown || table.csv) {
         rc = cmd_usage(&spec, "--markdown and --csv are for a CAMPAIGN");
     } else if (run_summary_load(&m, s, argv[0], &err) < 0) {
@@ -130,6 +132,7 @@ static int run(int argc, const char **argv)
         run_summary_release(&m);
     }
     store_close(s);
+    arena_release(&mem);
     return rc;
 }
 

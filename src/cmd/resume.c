@@ -111,36 +111,44 @@ static int run(int argc, const char **argv)
     struct run_config c;
     struct wishes w = {.config = {.device = "", .on = ""}};
     struct optimize_run s = {.config = &c, .resumed = true};
-    const char *store = NULL;
+    const char *store = NULL, *name = NULL;
     uint64_t steps = 0;
     const struct option opts[] = {
-        OPT_STR('a', "author", &w.author, "WHO", "use another author from now on"),
-        OPT_POS_UINT('n', "steps", &steps, "N", "another number of steps"),
+        OPT_STR('a', "author", &w.author, "WHO",
+                "use another author from now on, as for `hone optimize`"),
+        OPT_POS_UINT('n', "steps", &steps, "N",
+                     "a new --steps for the whole run, the steps so far included"),
         OPT_POS_UINT(0, "budget-tokens", &w.config.budget.tokens, "N",
-                     "a new budget for the whole run"),
-        OPT_POS_REAL(0, "budget-usd", &w.config.budget.usd, "USD", "likewise"),
-        OPT_POS_TIME(0, "budget-time", &w.config.budget.wall_ns, "TIME", "likewise"),
-        OPT_POS_UINT(0, "budget-steps", &w.config.budget.steps, "N", "likewise"),
-        OPT_STR(0, "device", &w.config.device, "DEV", "evaluate candidates there from now on"),
+                     "a new budget of tokens for the whole run, the tokens so far included"),
+        OPT_POS_REAL(0, "budget-usd", &w.config.budget.usd, "USD", "likewise, US dollars"),
+        OPT_POS_TIME(0, "budget-time", &w.config.budget.wall_ns, "TIME",
+                     "likewise, wall time while a process worked on the run: 2h"),
+        OPT_POS_UINT(0, "budget-steps", &w.config.budget.steps, "N",
+                     "likewise, candidates that are judged"),
+        OPT_STR(0, "device", &w.config.device, "DEV",
+                "evaluate on emu, cuda or cuda:N from now on"),
         OPT_STR(0, "on", &w.config.on, "PLACE",
-                "local, local:all, slurm, spool:DIR; see docs/scale.md"),
-        OPT_STR(0, "dialect", &w.dialect, "NAME", "ask for cute or cuda from now on"),
+                "evaluate there from now on: local, local:all, local:0,2, slurm:KEY=VALUE,... or\n"
+                "spool:DIR (docs/scale.md)"),
+        OPT_STR(0, "dialect", &w.dialect, "NAME", "ask a model for cute or cuda from now on"),
         OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE",
                  "dialect=strict or dialect=report: reject kernels of another dialect\n"
                  "from now on, or only report them"),
         OPT_STR('o', "out", &s.out_dir, "DIR",
                 "the folder of the report (default: as before, else hone-out/RUN)"),
         OPT_STR(0, "store", &store, "FILE", CMD_STORE_HELP),
-        OPT_FLAG('q', "quiet", &s.quiet, "no progress"),
+        OPT_FLAG('q', "quiet", &s.quiet, "no progress on stderr"),
         OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),
         OPT_END(),
     };
     const struct options spec = {
         .usage = "hone resume [options] RUN | CAMPAIGN",
-        .about = "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
-                 "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
-                 "task with which it began; if the task has changed since, Hone says how.\n"
-                 "For a campaign, `hone bench --resume` has more options.",
+        .about =
+            "Goes on with a run. Recorded replies and verdicts are used again. A call that\n"
+            "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
+            "task with which it began; if the task has changed since, Hone says how.\n"
+            "`last` is the newest run, or the campaign of `hone bench` to which it belongs. For a\n"
+            "campaign, `hone bench --resume` has more options.",
         .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5\n"
                    "hone resume last --dialect cuda",
         .opts = opts,
@@ -151,15 +159,15 @@ static int run(int argc, const char **argv)
     w.config.steps = (uint32_t)MIN(steps, 100000);
     int rc, campaign = 0;
     if (cmd_open_store(&s.store, store, true, &err) < 0 ||
-        (campaign = bench_names_campaign(s.store, argv[0], &err)) < 0)
+        (campaign = bench_names_campaign(s.store, argv[0], &name, &mem, &err)) < 0)
         rc = cmd_fail(&err);
     else if (campaign && (w.author || steps || w.dialect || w.ablate.n))
         rc = cmd_usage(&spec,
                        "--author, --steps, --dialect and --ablate are for a RUN, and '%s' is a "
                        "campaign",
-                       argv[0]);
+                       name);
     else if (campaign)
-        rc = resume_campaign(argv[0], &s, &w.config, store, &mem);
+        rc = resume_campaign(name, &s, &w.config, store, &mem);
     else if (carry_on(&s, argv[0], &w, &mem, &err) < 0)
         rc = cmd_fail(&err);
     else

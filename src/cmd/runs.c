@@ -140,7 +140,7 @@ static int run(int argc, const char **argv)
                 "remove this run and its candidates from the store; asks first"),
         OPT_FLAG(0, "yes", &yes, "--rm: do not ask"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "check", &check, "check the store's integrity first"),
+        OPT_FLAG(0, "check", &check, "check first that the file of --store is not damaged"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };

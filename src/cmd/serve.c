@@ -86,8 +86,9 @@ static int run(int argc, const char **argv)
     uint64_t port = SERVE_PORT;
     bool open = false, json = false;
     const struct option opts[] = {
-        OPT_UINT('p', "port", &port, "N", "default 4663; 0 takes a free one"),
-        OPT_STR(0, "address", &c.address, "ADDR", "listen on this address, default 127.0.0.1"),
+        OPT_UINT('p', "port", &port, "N", "listen on this port (default 4663); 0 takes a free one"),
+        OPT_STR(0, "address", &c.address, "ADDR",
+                "listen on this address (default 127.0.0.1, which only this machine reaches)"),
         OPT_FLAG(0, "open", &open, "open the page in a browser"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print the link as JSON"),

@@ -92,11 +92,13 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_POS_UINT('n', "seeds", &seeds, "N", "runs of each arm on each task (default 20)"),
         OPT_POS_UINT(0, "budget", &budget, "N", "candidates of each run, at most 64 (default 12)"),
-        OPT_STR(0, "arms", &s.only, "LIST", "only these, with ; between: 'refine;search, greedy'"),
-        OPT_STR('a', "author", &s.author, "WHO", "noisy (default), or noisy:RATES"),
+        OPT_STR(0, "arms", &s.only, "LIST",
+                "compare only these arms, with ; between: 'refine;search, greedy' (default: all)"),
+        OPT_STR('a', "author", &s.author, "WHO",
+                "noisy (default), or noisy:compile=0.2,wrong=0.1 with other rates of errors"),
         OPT_POS_UINT('j', "jobs", &jobs, "N", "processes (default: the cores of this machine)"),
         OPT_FLAG(0, "table", &table, "only print the tables of the runs that are there"),
-        OPT_STR('o', "out", &s.dir, "DIR", "default hone-out/study"),
+        OPT_STR('o', "out", &s.dir, "DIR", "the folder for results (default hone-out/study)"),
         OPT_END(),
     };
     const struct options spec = {

@@ -25,7 +25,7 @@ struct evaluator; /* owns the compiler and the scheduler */
 struct eval_options {
     const char *device;   /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
     const char *on;       /* "local", "local:all", "spool:DIR", ... (--on); NULL = local */
-    const char *gpu;      /* the GPU the emulator models; NULL = "h200" */
+    const char *gpu;      /* a data sheet; NULL = that of the local GPU, else "h200" */
     const char *arch;     /* NULL = that of the local GPU, else that of `gpu` */
     const char *compiler; /* "nvrtc", "nvcc"; NULL = best */
     const char *cache_dir;
@@ -33,9 +33,12 @@ struct eval_options {
 
 int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err);
 void evaluator_close(struct evaluator *e);
-/* Writes the architecture for which an evaluator with these options compiles: o->arch, else that of
- * the local GPU, else that of o->gpu. */
-int evaluator_arch(const struct eval_options *o, char arch[16], struct err *err);
+/* What an evaluator with these options compiles for, and by which data sheet it computes. */
+struct eval_target {
+    char arch[16]; /* o->arch, else that of the local GPU, else that of the data sheet */
+    char gpu[32];  /* the name of a built-in data sheet; "" if o->gpu names one */
+};
+int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
 /* The GPU that judges: its data sheet, or its own name if there is none. With the emulator, or a GPU

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/util.h"
 #include "eval/ceilings.h"
 #include "eval/eval.h"
@@ -76,6 +77,11 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     gpu_arch(probe.gpus[e->ordinal].sm, arch);
     e->arch = xstrdup(arch);
     const char *sheet = gpu_for_device(probe.gpus[e->ordinal].name, &e->arena);
+    if (!*gpu && !sheet)
+        log_warn("eval",
+                 "Hone has no data sheet of '%s': the roofline is that of h200; --gpu FILE.json "
+                 "names another one",
+                 probe.gpus[e->ordinal].name);
     if (!*gpu && sheet)
         *gpu = sheet;
     snprintf(e->device_name, sizeof e->device_name, "%s", probe.gpus[e->ordinal].name);
@@ -104,11 +110,12 @@ static int choose(struct evaluator *e, const struct eval_options *o, struct err 
     return 0;
 }
 
-int evaluator_arch(const struct eval_options *o, char arch[16], struct err *err)
+int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err)
 {
     struct evaluator e = {0};
     int rc = choose(&e, o, err);
-    snprintf(arch, 16, "%s", rc == 0 ? e.arch : "");
+    snprintf(out->arch, sizeof out->arch, "%s", rc == 0 ? e.arch : "");
+    snprintf(out->gpu, sizeof out->gpu, "%s", rc == 0 && !o->gpu ? e.gpu.name : "");
     free(e.arch);
     free(e.on);
     arena_release(&e.arena);

@@ -9,6 +9,7 @@
 #include "import/task_text.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
+#include "sys/json.h"
 #include "sys/loop.h"
 #include "task/check.h"
 #include "torch/task.h"
@@ -220,17 +221,40 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
     }
 }
 
-static void note_few_runs(struct import_report *r)
+/* Adds a note and frees its text. The trace keeps its own list of notes. */
+static void add_note(struct import_report *r, char *text)
 {
     json_t *notes = r->notes ? json_copy(r->notes) : json_array();
-    char *text =
-        xasprintf("a run of the reference takes long, so random rounding was tried in %llu "
-                  "runs, not in %d",
-                  (unsigned long long)r->few_runs, TOLERANCE_RUNS);
-    json_array_append_new(notes, json_string(text));
+    json_array_append_new(notes, json_text(text));
     free(text);
     json_decref(r->notes);
     r->notes = notes;
+}
+
+/* Refuses to write over a task that somebody else made. Hone may replace only what it imported from
+ * the same file before. A definition whose reference stays in Python has no description of Hone's;
+ * its task has a tolerance, which a definition has not. */
+static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
+                        struct err *err)
+{
+    char *task = xasprintf("%s/task.json", dir), *reference = xasprintf("%s/reference.c", dir);
+    char *ours = xasprintf(IMPORT_DESCRIPTION, trace_shown(rq));
+    json_t *j = file_exists(task) ? json_read_file(task, NULL, NULL) : NULL;
+    const char *about = json_string_value(json_object_get(j, "description"));
+    *replaces = (about && str_eq(about, ours)) ||
+                (rq->only_declared && json_is_string(json_object_get(j, "reference")) &&
+                 json_is_object(json_object_get(j, "tolerance")));
+    bool is_free = !file_exists(task) && !file_exists(reference);
+    json_decref(j);
+    free(task);
+    free(reference);
+    free(ours);
+    if (is_free || *replaces)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "'%s' holds a task that was not imported from %s: remove it, or give another "
+                   "folder with --out",
+                   dir, trace_shown(rq));
 }
 
 int import_module(struct importer *im, const struct trace_request *rq, const char *out,
@@ -240,9 +264,11 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
     struct import_files f = IMPORT_FILES_INIT;
     *r = (struct import_report){.name = rq->task ? xstrdup(rq->task) : name_of(rq->file, rq->name)};
     r->dir = xasprintf("%s/%s", out, r->name);
-    bool existed = file_exists(r->dir);
+    bool existed = file_exists(r->dir), replaces = false;
     struct import_choice how = {.precision = im->precision, .floor = 1, .statistics = 1};
-    json_t *found = trace_and_write(rq, r->name, &how, &f, err);
+    json_t *found = NULL;
+    if (check_folder(r->dir, rq, &replaces, err) == 0 && trace_check_sizes(rq, err) == 0)
+        found = trace_and_write(rq, r->name, &how, &f, err);
     int rc = found ? 0 : -1;
     if (rc == 0) {
         r->compared = !rq->recorded;
@@ -253,7 +279,11 @@ int import_module(struct importer *im, const struct trace_request *rq, const cha
         if (rc < 0 && !existed)
             dir_remove(r->dir, NULL);
         if (rc == 0 && r->few_runs)
-            note_few_runs(r);
+            add_note(r, xasprintf("a run of the reference takes long, so random rounding was tried "
+                                  "in %llu runs, not in %d",
+                                  (unsigned long long)r->few_runs, TOLERANCE_RUNS));
+        if (rc == 0 && replaces)
+            add_note(r, xstrdup("it replaces the task of an earlier import"));
     }
     r->seconds = (double)(now_ns() - start) / 1e9;
     json_decref(found);

@@ -53,8 +53,9 @@ struct import_report {
 void importer_open(struct importer *im, enum import_precision precision);
 void importer_close(struct importer *im);
 
-/* Writes the task's folder into the folder `out`. If a check fails, removes the task's folder,
- * unless it existed before. The caller releases the report, also after an error. */
+/* Writes the task's folder into the folder `out`. Refuses if the task's folder holds a task that
+ * was not imported from the same file. If a check fails, removes the task's folder, unless it
+ * existed before. The caller releases the report, also after an error. */
 int import_module(struct importer *im, const struct trace_request *rq, const char *out,
                   struct import_report *r, struct err *err);
 void import_report_release(struct import_report *r);

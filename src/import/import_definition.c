@@ -349,6 +349,36 @@ static int keep_python(struct importer *im, struct pending *p, struct import_rep
     return rc;
 }
 
+/* Finds the axis that a size of the user names. The tasks of a data set have different axes. */
+static int check_sizes(const struct pending *p, struct err *err)
+{
+    const struct task *t = p->d->task;
+    for (size_t i = 0; i < p->q->nsizes && !p->q->in_set; i++) {
+        const char *size = p->q->sizes[i];
+        struct strbuf known = STRBUF_INIT(4096);
+        bool found = false;
+        vec_each (const struct task_axis, x, &t->axes) {
+            size_t n = strlen(x->name);
+            if (x->is_const)
+                continue;
+            strbuf_addf(&known, "%s%s", known.len ? ", " : "", x->name);
+            found |= strncmp(size, x->name, n) == 0 && size[n] == '=';
+        }
+        if (!found)
+            err_set(err, ERR_USAGE, "--size %s: the definition has no such axis; it has: %s", size,
+                    known.len ? known.buf : "none that varies");
+        else if (p->largest)
+            err_set(err, ERR_USAGE,
+                    "--size %s: the definition has workloads, which give its sizes; leave --size "
+                    "out",
+                    size);
+        strbuf_release(&known);
+        if (!found || p->largest)
+            return -1;
+    }
+    return 0;
+}
+
 static int trace_and_import(struct importer *im, struct pending *p, const char *out,
                             struct import_report *r, struct err *err)
 {
@@ -398,6 +428,8 @@ int import_definition(struct importer *im, const struct definition_request *q, c
     p.notes = json_array();
     int rc = definition_scalars(&d, q->scalars, q->nscalars, p.scalars, p.notes, err);
     p.largest = definition_largest(&d);
+    if (rc == 0)
+        rc = check_sizes(&p, err);
     if (rc == 0)
         rc = trace_and_import(im, &p, out, r, err);
     if (!r->name)

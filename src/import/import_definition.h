@@ -18,8 +18,10 @@ struct definition_request {
     const char *workloads;      /* a file of workloads; NULL = that of the data set */
     const char *const *scalars; /* "eps=1e-5" */
     size_t nscalars;
-    const char *const *sizes; /* "batch_size=64"; used only if there are no workloads */
+    const char *const *sizes; /* "batch_size=64"; only if there are no workloads */
     size_t nsizes;
+    bool in_set; /* `sizes` are for all definitions of a data set: those that do not fit are left
+                    out */
     const char *recorded, *record; /* a trace to read or to write: trace.h */
 };
 

@@ -261,7 +261,7 @@ static void write_document(struct writer *w, const char *name, const char *file)
 {
     struct strbuf about = STRBUF_INIT(4096);
     json_t *torch = json_object_get(w->found, "torch");
-    strbuf_addf(&about, "Imported from %s.", file);
+    strbuf_addf(&about, IMPORT_DESCRIPTION, file);
     put(w, "name", json_text(name));
     put(w, "description", json_text(about.buf));
     put(w, "class", json_string(task_class_name(graph_class(&w->g))));

@@ -18,6 +18,9 @@
 struct import_files {
     struct strbuf task, reference;
 };
+/* The description of an imported task; %s is the user's file. */
+#define IMPORT_DESCRIPTION "Imported from %s."
+
 #define IMPORT_FILES_INIT                                                   \
     {                                                                       \
         STRBUF_INIT(TASK_MAX_TEXT + 1), STRBUF_INIT(TASK_MAX_REFERENCE + 1) \

@@ -1,5 +1,6 @@
 #include "import/trace.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #define LIMIT_NS (300 * SEC)
 #define LIMIT_BYTES (UINT64_C(16) << 30)
 #define MAX_ANSWER (64u << 20)
+#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 const char *trace_shown(const struct trace_request *rq)
 {
@@ -35,6 +37,62 @@ static json_t *pairs(const char *const *texts, size_t n, const char *option, str
         free(name);
     }
     return out;
+}
+
+/* Whether the type "float16[B,2*D]" has the size `name`. */
+static bool has_size(const char *type, const char *name, size_t len)
+{
+    for (const char *p = strchr(type, '['); p && *p;) {
+        size_t n = strspn(p, NAME_CHARS);
+        if (n == len && memcmp(p, name, n) == 0)
+            return true;
+        p += MAX(n, 1);
+    }
+    return false;
+}
+
+static void list_sizes(const struct trace_request *rq, struct strbuf *out)
+{
+    for (size_t i = 0; i < rq->ninputs; i++)
+        for (const char *p = strchr(rq->inputs[i], '['), *end; p && *p; p = end) {
+            end = p + MAX(strspn(p, NAME_CHARS), 1);
+            if (isalpha((unsigned char)*p) || *p == '_')
+                strbuf_addf(out, "%s%.*s", out->len ? ", " : "", (int)(end - p), p);
+        }
+}
+
+static int check_size(const struct trace_request *rq, const char *size, struct err *err)
+{
+    const char *eq = strchr(size, '=');
+    size_t len = eq ? (size_t)(eq - size) : 0;
+    char *end = NULL;
+    if (!len || strtoll(eq + 1, &end, 10) <= 0 || *end)
+        return err_set(err, ERR_USAGE, "--size %s: write NAME=N with a whole number above 0", size);
+    if (rq->only_declared)
+        return 0;
+    for (size_t i = 0; i < rq->ninputs; i++)
+        if (has_size(rq->inputs[i], size, len))
+            return 0;
+    struct strbuf known = STRBUF_INIT(1024);
+    list_sizes(rq, &known);
+    if (rq->ninputs)
+        err_set(err, ERR_USAGE, "--size %s: no --input has the size '%.*s'; they have: %s", size,
+                (int)len, size, known.len ? known.buf : "no names, only numbers");
+    else
+        err_set(err, ERR_USAGE,
+                "--size %s: it sets a size of an --input, and there is none; without --input the "
+                "sizes are those of get_inputs()%s",
+                size, rq->recorded ? ", and --trace has recorded them" : " in the file");
+    strbuf_release(&known);
+    return -1;
+}
+
+int trace_check_sizes(const struct trace_request *rq, struct err *err)
+{
+    for (size_t i = 0; i < rq->nsizes; i++)
+        if (check_size(rq, rq->sizes[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 static char *request_text(const struct trace_request *rq, struct err *err)

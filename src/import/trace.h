@@ -41,6 +41,10 @@ struct trace_request {
 /* The name of the user's file in messages. */
 const char *trace_shown(const struct trace_request *rq);
 
+/* Checks that each of rq->sizes is a positive number and names a size of rq->inputs. A definition's
+ * workloads may also name sizes that no input has. */
+int trace_check_sizes(const struct trace_request *rq, struct err *err);
+
 /* A new reference to trace.py's answer, or NULL. If trace.py refuses the module, that is an error
  * of kind ERR_INPUT, which names the line if trace.py knows it. */
 json_t *trace_run(const struct trace_request *rq, struct err *err);

@@ -2433,7 +2433,8 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
     free = {} if request.get("only_declared") else dict(source.sizes())
     for text in declared.values():
         for d in re.findall(r"[A-Za-z_]\w*", text.partition("[")[2]):
-            free.setdefault(d, int((request.get("sizes") or {}).get(d, 64)))
+            given = (request.get("sizes") or {}).get(d)
+            free[d] = int(given) if given else free.get(d, 64)
             source.declared[d] = free[d]
     original = dict(free)
     notes: list[str] = []

@@ -107,7 +107,7 @@ int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct ar
 }
 
 /* "NVIDIA H200" contains "h200". "NVIDIA GeForce RTX 4090" contains "rtx4090" if blanks are left
- * out. */
+ * out. "NVIDIA L40S" is not an "l4". */
 const char *gpu_for_device(const char *device_name, struct arena *a)
 {
     struct strbuf flat = STRBUF_INIT(256);
@@ -119,7 +119,8 @@ const char *gpu_for_device(const char *device_name, struct arena *a)
         if (!str_starts(k->path, "gpus/"))
             break;
         char *name = arena_strndup(a, k->path + 5, strlen(k->path) - 10);
-        if (strstr(flat.buf, name))
+        const char *at = strstr(flat.buf, name);
+        if (at && !isdigit((unsigned char)at[strlen(name)]))
             found = name;
     }
     strbuf_release(&flat);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "verdict/counters.h"
 
 /* Writes a number with a unit prefix: 1234567 becomes "1.23M". */
 static void short_number(char out[16], double v)
@@ -33,7 +34,9 @@ void counters_text(struct strbuf *sb, const struct verdict *v)
         workload = c->workload;
         char num[16];
         short_number(num, c->value);
-        strbuf_addf(sb, "  %-34s %10s %s\n", c->name, num, c->unit);
+        bool is_count = str_eq(c->unit, "1");
+        strbuf_addf(sb, "  %-34s %10s %-2s %s\n", c->name, num, is_count ? "" : c->unit,
+                    counter_meaning(c->name));
     }
 }
 

@@ -267,7 +267,16 @@ int cmd_forms(const char *of, const struct options *frame, const struct command 
         return HONE_OK;
     }
     if (mode == MODE_RUN || argc < 2) {
-        cmd_parse(frame, &argc, argv);
+        struct strbuf about = STRBUF_INIT(8192);
+        struct options full = *frame;
+        strbuf_addf(&about, "%s\n\n", frame->about);
+        for (size_t i = 0; i < n; i++)
+            strbuf_addf(&about, "  %-16s  %s\n", table[i]->name, table[i]->summary);
+        strbuf_addf(&about, "\n%s %s %s --help has the options of %s.", program_name, of,
+                    table[0]->name, table[0]->name);
+        full.about = about.buf;
+        cmd_parse(&full, &argc, argv);
+        strbuf_release(&about);
     } else {
         argc--;
         argv++;

@@ -54,7 +54,7 @@ struct command {
 
 struct program {
     const char *name;                   /* "hone": begins every message */
-    const char *version;                /* "0.2.0" */
+    const char *version;                /* "0.3.0" */
     const char *about;                  /* one sentence for --help */
     const struct command *const *table; /* in the order of --help */
     size_t n;

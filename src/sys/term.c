@@ -39,7 +39,7 @@ void term_clean(char *s, unsigned width)
     for (char *p = s; *p; p++) {
         unsigned char c = (unsigned char)*p;
         if (c < 0x20)
-            *p = '?';
+            *p = c == '\n' || c == '\t' ? ' ' : '?';
         bool begins = (c & 0xc0) != 0x80; /* not the middle of a UTF-8 character */
         if (!begins)
             continue;

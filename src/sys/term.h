@@ -28,8 +28,9 @@ void progress_show(struct progress *p, const char *fmt, ...) __attribute__((form
 void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void progress_end(struct progress *p); /* clears the line */
 
-/* Makes a line safe to show, in place: control characters become '?'. If the line is longer than
- * `width` columns, replaces the end by "...". Keeps UTF-8 characters whole. */
+/* Makes a text safe to show as one line, in place: line breaks and tabs become blanks, other
+ * control characters '?'. If it is longer than `width` columns, replaces the end by "...". Keeps
+ * UTF-8 characters whole. */
 void term_clean(char *s, unsigned width);
 
 #endif

@@ -1,6 +1,8 @@
 /* counters.c - the table of counters: names of the emulator and of ncu, with their meanings. */
 #include "verdict/counters.h"
 
+#include <string.h>
+
 #include "base/util.h"
 
 #define PCT ".avg.pct_of_peak_sustained_elapsed"
@@ -40,3 +42,63 @@ const struct counter_info counter_infos[] = {
     {"warp_instructions", "instructions, counted once per warp"},
 };
 const size_t counter_ninfos = ARRAY_LEN(counter_infos);
+
+/* Counters that prompts do not tell. A name that ends in '*' stands for all that begin so; the
+ * first match counts. */
+static const struct counter_info others[] = {
+    {"time", "for all launches of the kernel, by the cost model"},
+    {"gpu__time_duration.sum", "for all launches of the kernel"},
+    {"launches", "launches of the kernel"},
+    {"thread_instructions", "instructions, counted once per thread"},
+    {"global_load_bytes", "that threads asked for in loads from global memory"},
+    {"global_store_bytes", "that threads wrote in stores to global memory"},
+    {"global_load_sectors", "sectors of 32 bytes that loads moved"},
+    {"global_store_sectors", "sectors of 32 bytes that stores moved"},
+    {"global_sectors", "sectors of 32 bytes that loads and stores moved"},
+    {"global_fresh_sectors", "of the loaded sectors are new to their block"},
+    {"global_waits", "times a warp waited for a load from global memory"},
+    {"shared_waits", "times a warp waited for a load from shared memory"},
+    {"local_sectors", "sectors of local memory: spills and arrays of a thread"},
+    {"shared_bytes", "that threads read or wrote in shared memory"},
+    {"atomics", "atomic operations on global memory"},
+    {"atomic_pct", "of the time is atomics that wait for each other"},
+    {"divergent_branches", "branches at which a warp's threads went two ways"},
+    {"tensor_ops_*", "operations of the tensor cores in this type; a product and sum are two"},
+    {"tensor_ops", "operations of the tensor cores; a product and sum are two"},
+    {"smem_bytes", "of shared memory per block"},
+    {"static_smem", "of shared memory per block that the code declares"},
+    {"stack", "of local memory per thread for its stack"},
+    {"inst_*", "instructions of this kind, counted once per thread"},
+    {"sass_instructions", "machine instructions in the code"},
+    {"sass_wide_loads", "of the global loads in the code move 16 bytes per thread"},
+    {"sass_*", "machine instructions of this kind in the code"},
+    {"dram__bytes_read.sum", "read from DRAM"},
+    {"dram__bytes_write.sum", "written to DRAM"},
+    {"launch__shared_mem_per_block", "of shared memory per block"},
+    {"launch__grid_size", "blocks"},
+    {"launch__block_size", "threads per block"},
+    {"launch__waves_per_multiprocessor", "times the grid fills all SMs"},
+    {"sm__maximum_warps_per_active_cycle_pct", "of the warps that an SM can hold fit at once"},
+    {STALLED "*", "warps wait for this reason, for each that issues"},
+    {"sm__pipe_*", "of this pipe's peak"},
+    {"sm__inst_executed_pipe_*", "of this pipe's peak"},
+    {"lts__*", "of the L2's peak throughput"},
+    {"l1tex__*", "of the peak rate at which L1 reads from the L2"},
+};
+
+static bool matches(const char *pattern, const char *name)
+{
+    size_t n = strlen(pattern);
+    return pattern[n - 1] == '*' ? strncmp(pattern, name, n - 1) == 0 : str_eq(pattern, name);
+}
+
+const char *counter_meaning(const char *name)
+{
+    for (size_t i = 0; i < counter_ninfos; i++)
+        if (str_eq(counter_infos[i].name, name))
+            return counter_infos[i].meaning;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (matches(others[i].name, name))
+            return others[i].meaning;
+    return "";
+}

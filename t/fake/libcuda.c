@@ -13,8 +13,9 @@
  *   FAKE_CUDA_LOST=NAME:N:CODE  the context is lost: the N-th call of NAME returns CODE, and so
  *                               do all later calls of every function
  *   FAKE_CUDA_BUSY=N            the first N queries of each event say that it is not ready
- *   FAKE_CUDA_GPUS=N            there are N GPUs; their PCI addresses are 0000:00:00.0,
- * 0000:01:00.0 FAKE_CUDA_OTHER=NAME        the model of all GPUs but the first
+ *   FAKE_CUDA_GPUS=N            there are N GPUs; GPU 1 has the PCI address 0000:01:00.0
+ *   FAKE_CUDA_NAME=NAME         the model of the GPUs; "Fake GPU" without it
+ *   FAKE_CUDA_OTHER=NAME        the model of all GPUs but the first
  *   -DWITHOUT_TENSOR_MAPS       builds a driver that is too old: no cuTensorMapEncodeTiled
  */
 #include <stdarg.h>
@@ -104,7 +105,9 @@ FAKE(cuDeviceGet, (cu_device * dev, int i), " %d", (i),
      *dev = i)
 FAKE(cuDeviceGetName, (char *s, int n, cu_device dev), "", (),
      snprintf(s, (size_t)n, "%s",
-              dev &&getenv("FAKE_CUDA_OTHER") ? getenv("FAKE_CUDA_OTHER") : "Fake GPU"))
+              dev &&getenv("FAKE_CUDA_OTHER") ? getenv("FAKE_CUDA_OTHER")
+              : getenv("FAKE_CUDA_NAME")      ? getenv("FAKE_CUDA_NAME")
+                                              : "Fake GPU"))
 FAKE(cuDeviceGetPCIBusId, (char *s, int n, cu_device dev), "", (),
      snprintf(s, (size_t)n, "0000:%02x:00.0", dev))
 FAKE(cuDeviceTotalMem_v2, (size_t * n, cu_device dev), "", (), *n = (size_t)8 << 30)

@@ -12,7 +12,9 @@
 
 #include "base/util.h"
 #include "eval/ceilings.h"
+#include "prof/metrics.h"
 #include "prof/prof.h"
+#include "verdict/counters.h"
 
 #define PCT ".avg.pct_of_peak_sustained_elapsed"
 
@@ -179,12 +181,27 @@ static void ceilings_are_read_with_care(void **state)
         assert_int_equal(ceilings_parse(&c, bad[i], strlen(bad[i]), NULL), -1);
 }
 
+static void every_counter_has_a_meaning(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < prof_nmetrics; i++)
+        if (!*counter_meaning(prof_metrics[i].name))
+            fail_msg("%s has no meaning", prof_metrics[i].name);
+    assert_string_equal(counter_meaning("dram_pct"), "of the DRAM's peak throughput");
+    assert_string_equal(counter_meaning("inst_fp64"),
+                        "instructions of this kind, counted once per thread");
+    assert_string_equal(counter_meaning("no_such_counter"), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ncu_rows_become_counters),    cmocka_unit_test(ncu_refusals_are_told),
-        cmocka_unit_test(each_category_has_its_name),  cmocka_unit_test(modelled_counters),
+        cmocka_unit_test(ncu_rows_become_counters),
+        cmocka_unit_test(ncu_refusals_are_told),
+        cmocka_unit_test(each_category_has_its_name),
+        cmocka_unit_test(modelled_counters),
         cmocka_unit_test(ceilings_are_read_with_care),
+        cmocka_unit_test(every_counter_has_a_meaning),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

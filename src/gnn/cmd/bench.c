@@ -80,10 +80,16 @@ static int run(int argc, const char **argv)
     uint64_t rounds = 5;
     bool json = false, far = false;
     const struct option opts[] = {
-        LOAD_OPTIONS(&a),
+        OPT_GROUP("Batches"),
+        SAMPLE_OPTIONS(&a),
+        SPLIT_OPTION(&a),
+        OPT_GROUP("Machine"),
+        DATA_OPTIONS(&a),
         OPT_GROUP("Output"),
-        OPT_POS_UINT(0, "rounds", &rounds, "N", "rounds; rates are medians (default 5)"),
-        OPT_FLAG(0, "far", &far, "also read 4 GiB at random: takes that much memory"),
+        OPT_POS_UINT(0, "rounds", &rounds, "N",
+                     "measure N times and print the medians (default 5)"),
+        OPT_FLAG(0, "far", &far,
+                 "also measure random reads in 4 GiB, which takes that much memory"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -91,7 +97,7 @@ static int run(int argc, const char **argv)
         .usage = "hone-gnn bench [options] DIR\nhone-gnn bench [options] --make papers:scale=0.01",
         .about =
             "Measures how fast batches are sampled and sliced, beside the rates at which this\n"
-            "machine reads and copies memory at random. Ignores --threads and --slots.",
+            "machine reads and copies memory at random. Measures one thread, then two.",
         .example = "hone-gnn bench data/rmat\nhone-gnn bench --data map --json data/rmat",
         .opts = opts};
     struct err err = ERR_INIT;

@@ -20,10 +20,12 @@ struct import_args {
         .memory = UINT64_C(1) << 30, .type = "float16" \
     }
 
-#define IMPORT_OPTIONS(a)                                                                          \
-    OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"),         \
-        OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE", "memory for sorting edges (default 1G)"), \
-        OPT_FLAG(0, "replace", &(a)->replace, "replace an existing dataset"),                      \
+#define IMPORT_OPTIONS(a)                                                                  \
+    OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"), \
+        OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE",                                   \
+                      "most memory for sorting edges (default 1G)"),                       \
+        OPT_FLAG(0, "replace", &(a)->replace,                                              \
+                 "replace a dataset that is in DIR; otherwise Hone leaves it alone"),      \
         OPT_FLAG(0, "json", &(a)->json, "print JSON")
 
 static int import_options(const struct import_args *a, const char *dir, const char *made_by,
@@ -66,10 +68,14 @@ static int run_npy(int argc, const char **argv)
     struct import_args a = IMPORT_ARGS_INIT;
     struct array_files f = {0};
     const struct option opts[] = {
-        OPT_STR('e', "edges", &f.edges, "FILE", "2 x E or E x 2 ids; required"),
-        OPT_STR(0, "features", &f.features, "FILE", "N x D numbers"),
-        OPT_STR(0, "labels", &f.labels, "FILE", "N classes; NaN = unlabelled"),
-        OPT_STR(0, "train", &f.split[0], "FILE", "ids of the training nodes"),
+        OPT_STR('e', "edges", &f.edges, "FILE",
+                "array 2 x E or E x 2: both node ids of each edge; required"),
+        OPT_STR(0, "features", &f.features, "FILE",
+                "array N x D: the features of each node (default: none)"),
+        OPT_STR(0, "labels", &f.labels, "FILE",
+                "array of N classes, one for each node; NaN = unlabelled (default: none)"),
+        OPT_STR(0, "train", &f.split[0], "FILE",
+                "array of ids: the nodes for training (default: none; so --valid and --test)"),
         OPT_STR(0, "valid", &f.split[1], "FILE", "ids of the validation nodes"),
         OPT_STR(0, "test", &f.split[2], "FILE", "ids of the test nodes"),
         OPT_POS_UINT('n', "nodes", &a.nodes, "N",
@@ -119,8 +125,10 @@ static int run_ogb(int argc, const char **argv)
     return finish(&a, argv[1], import_ogb(&o, argv[0], &m, &err), &p, &m, &err);
 }
 
-static const struct command npy_command = {"npy", "from arrays", run_npy};
-static const struct command ogb_command = {"ogb", "from a dataset of OGB", run_ogb};
+static const struct command npy_command = {"npy", "from arrays in .npy, .npz or .csv files",
+                                           run_npy};
+static const struct command ogb_command = {"ogb", "from a dataset of the Open Graph Benchmark",
+                                           run_ogb};
 static const struct command *const forms[] = {&npy_command, &ogb_command};
 
 static int run(int argc, const char **argv)
@@ -129,7 +137,9 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone-gnn import npy --edges FILE [options] DIR\n"
                  "hone-gnn import ogb [options] OGB_DIR DIR",
-        .about = "Writes a dataset from other files. `hone-gnn import npy --help` says more.",
+        .about =
+            "Writes a dataset into the folder DIR, from files that you have. `hone-gnn train DIR`\n"
+            "takes it (docs/gnn.md).",
         .example = "hone-gnn import ogb dataset/ogbn_products data/products",
         .opts = opts,
         .stop_at_operand = true};

@@ -138,17 +138,24 @@ static int run(int argc, const char **argv)
     a.load.split = "test";
     a.load.fanout = "20";
     const struct option opts[] = {
-        OPT_STR('c', "checkpoint", &a.checkpoint, "FILE", "the trained model (required)"),
-        OPT_STR(0, "split", &a.load.split, "NAME", "nodes: test (default), valid or train"),
+        OPT_STR('c', "checkpoint", &a.checkpoint, "FILE",
+                "the trained model, as `hone-gnn train -c` saved it; required"),
+        OPT_STR(0, "split", &a.load.split, "NAME",
+                "whose classes to predict: test (default), valid or train"),
         OPT_STR('f', "fanout", &a.load.fanout, "K,K,...",
-                "neighbours of each node; one number, or all, serves all hops (default 20)"),
-        OPT_FLAG(0, "full", &a.full, "all neighbours, layer by layer, without sampling"),
+                "how many neighbours to take for each node, a number or `all` for each hop; one\n"
+                "alone serves all hops (default 20)"),
+        OPT_FLAG(0, "full", &a.full,
+                 "use all neighbours, layer by layer for all nodes; --fanout, --sampler and\n"
+                 "--batch have no effect then"),
         OPT_STR(0, "sampler", &a.load.mode, "NAME",
-                "uniform (without replacement, default), replace or labor"),
-        OPT_POS_UINT('b', "batch", &a.load.batch, "N", "nodes of a batch (default 1024)"),
-        OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampler (default 1)"),
+                "how to take them: uniform (without replacement, default), replace (with\n"
+                "replacement), or labor (LABOR-0: nodes of a batch share neighbours)"),
+        OPT_POS_UINT('b', "batch", &a.load.batch, "N",
+                     "nodes of the split in each batch (default 1024)"),
+        OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampling (default 1)"),
         OPT_STR(0, "predictions", &a.predictions, "FILE",
-                "write a line \"node class\" for each node"),
+                "write a line for each node of the split: its number, a blank, its class"),
         MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision),
         OPT_FLAG(0, "json", &a.json, "print JSON"),
         OPT_END(),

@@ -3,9 +3,12 @@
  */
 #include "base/util.h"
 #include "gnn/cmd/commands.h"
+#if __has_include("version.h")
+#include "version.h" /* the Makefile writes it, from CHANGELOG.md and git */
+#endif
 
 #ifndef HONE_VERSION
-#define HONE_VERSION "0.2.0"
+#define HONE_VERSION "0"
 #endif
 
 /* In the order of --help. */
@@ -16,11 +19,13 @@ static const struct command *const table[] = {
 
 int main(int argc, char **argv)
 {
-    const struct program p = {"hone-gnn",
-                              HONE_VERSION,
-                              "Trains and runs graph neural networks on sampled mini-batches.",
-                              table,
-                              ARRAY_LEN(table),
-                              NULL};
+    const struct program p = {
+        "hone-gnn",
+        HONE_VERSION,
+        "Trains and runs graph neural networks on sampled mini-batches. `make` or `import` writes\n"
+        "a dataset, `train` trains a model on it, `infer` uses the model. docs/gnn.md says more.",
+        table,
+        ARRAY_LEN(table),
+        NULL};
     return program_main(&p, argc, argv);
 }

@@ -26,21 +26,25 @@ struct make_args {
         .seed = 1, .memory = UINT64_C(1) << 30, .type = "float16", .train = 0.6, .valid = 0.2 \
     }
 
-#define MAKE_OPTIONS(a)                                                                            \
-    OPT_UINT(0, "dim", &(a)->dim, "N", "features of a node; 0 = none"),                            \
-        OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"),     \
-        OPT_REAL(0, "train", &(a)->train, "SHARE", "share of nodes for training (default 0.6)"),   \
-        OPT_REAL(0, "valid", &(a)->valid, "SHARE", "share of nodes for validation (default 0.2)"), \
-        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)"),          \
-        OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE", "memory for sorting edges (default 1G)"), \
-        OPT_FLAG(0, "replace", &(a)->replace, "replace an existing dataset"),                      \
+#define MAKE_OPTIONS(a)                                                                        \
+    OPT_UINT(0, "dim", &(a)->dim, "N", "features of each node; 0 = none (default above)"),     \
+        OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"), \
+        OPT_REAL(0, "train", &(a)->train, "SHARE",                                             \
+                 "share of the nodes for training, 0 to 1 (default 0.6)"),                     \
+        OPT_REAL(0, "valid", &(a)->valid, "SHARE",                                             \
+                 "share of the nodes for validation (default 0.2); the rest is for tests"),    \
+        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)"),      \
+        OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE",                                       \
+                      "most memory for sorting edges (default 1G)"),                           \
+        OPT_FLAG(0, "replace", &(a)->replace,                                                  \
+                 "replace a dataset that is in DIR; otherwise Hone leaves it alone"),          \
         OPT_FLAG(0, "json", &(a)->json, "print JSON")
 
-#define GRAPH_OPTIONS(a)                                             \
-    OPT_POS_UINT('n', "nodes", &(a)->nodes, "N", "nodes"),           \
-        OPT_UINT('e', "edges", &(a)->edges, "N",                     \
-                 "undirected edges to draw; duplicates count once"), \
-        OPT_UINT('c', "classes", &(a)->classes, "N", "classes")
+#define GRAPH_OPTIONS(a)                                                                       \
+    OPT_POS_UINT('n', "nodes", &(a)->nodes, "N", "nodes (default above)"),                     \
+        OPT_UINT('e', "edges", &(a)->edges, "N",                                               \
+                 "undirected edges to draw (default above); an edge drawn twice counts once"), \
+        OPT_UINT('c', "classes", &(a)->classes, "N", "classes of nodes (default 16)")
 
 static int make_options(const struct make_args *a, const char *dir, const char *made_by,
                         struct progress *p, struct make_options *o, struct err *err)
@@ -94,9 +98,10 @@ static int run_rmat(int argc, const char **argv)
     a.nodes = 1 << 21, a.edges = 30000000, a.classes = 16, a.dim = 128;
     const struct option opts[] = {
         GRAPH_OPTIONS(&a),
-        OPT_REAL(0, "a", &r.a, "P", "probability of the first quadrant (default 0.57)"),
-        OPT_REAL(0, "b", &r.b, "P", "probability of the second (default 0.19)"),
-        OPT_REAL(0, "c", &r.c, "P", "probability of the third (default 0.19)"),
+        OPT_REAL(0, "a", &r.a, "P", "R-MAT: probability of the first quadrant (default 0.57)"),
+        OPT_REAL(0, "b", &r.b, "P", "probability of the second quadrant (default 0.19)"),
+        OPT_REAL(0, "c", &r.c, "P",
+                 "probability of the third quadrant (default 0.19); the fourth has the rest"),
         OPT_FLAG(0, "no-isolated", &r.no_isolated, "give every node an edge"),
         MAKE_OPTIONS(&a),
         OPT_END(),
@@ -104,7 +109,7 @@ static int run_rmat(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone-gnn make rmat [options] DIR",
         .about = "Writes a random graph with skewed degrees (R-MAT), random features and labels.\n"
-                 "Default: 2,097,152 nodes, 30 million edges, 128 features, 16 classes.",
+                 "Default: 2,097,152 nodes, 30 million edges, 128 features.",
         .example = "hone-gnn make rmat data/rmat\n"
                    "hone-gnn make rmat -n 1000000 -e 10000000 --no-isolated --dim 64 data/small",
         .opts = opts};
@@ -127,9 +132,13 @@ static int run_blocks(int argc, const char **argv)
     a.nodes = 100000, a.edges = 1000000, a.classes = 16, a.dim = 64;
     const struct option opts[] = {
         GRAPH_OPTIONS(&a),
-        OPT_REAL(0, "pareto", &b.pareto, "X", "exponent of the nodes' weights (default 1.6)"),
-        OPT_REAL(0, "within", &b.within, "P", "share of edges within a class (default 0.5)"),
-        OPT_REAL(0, "noise", &b.noise, "X", "deviation of features (default 3)"),
+        OPT_REAL(0, "pareto", &b.pareto, "X",
+                 "exponent of the Pareto distribution of degrees (default 1.6); a smaller one\n"
+                 "gives a few nodes more edges"),
+        OPT_REAL(0, "within", &b.within, "P",
+                 "share of the edges within a class, 0 to 1 (default 0.5)"),
+        OPT_REAL(0, "noise", &b.noise, "X",
+                 "standard deviation of a feature around the mean of its class (default 3)"),
         MAKE_OPTIONS(&a),
         OPT_END(),
     };
@@ -137,7 +146,7 @@ static int run_blocks(int argc, const char **argv)
         .usage = "hone-gnn make blocks [options] DIR",
         .about =
             "Writes a degree-corrected block model: neighbours tell more about a node's class\n"
-            "than its features do. Default: 100,000 nodes, 1 million edges, 16 classes.",
+            "than its features do. Default: 100,000 nodes, 1 million edges, 64 features.",
         .example = "hone-gnn make blocks data/blocks",
         .opts = opts};
     struct err err = ERR_INIT;
@@ -198,9 +207,12 @@ static int run_debian(int argc, const char **argv)
     return finish(&a, argv[0], rc, &p, &m, &err);
 }
 
-static const struct command rmat_command = {"rmat", "a random graph with skewed degrees", run_rmat};
-static const struct command blocks_command = {"blocks", "a block model", run_blocks};
-static const struct command debian_command = {"debian", "Debian's packages", run_debian};
+static const struct command rmat_command = {
+    "rmat", "a random graph with skewed degrees; there is nothing to learn", run_rmat};
+static const struct command blocks_command = {
+    "blocks", "a random graph whose neighbours tell the class of a node", run_blocks};
+static const struct command debian_command = {
+    "debian", "the graph of Debian's packages and their dependencies", run_debian};
 static const struct command *const makers[] = {&rmat_command, &blocks_command, &debian_command};
 
 static int run(int argc, const char **argv)
@@ -209,7 +221,10 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone-gnn make rmat [options] DIR\nhone-gnn make blocks [options] DIR\n"
                  "hone-gnn make debian [options] DIR",
-        .about = "Writes a dataset without a download. `hone-gnn make rmat --help` says more.",
+        .about =
+            "Writes a dataset into the folder DIR, without a download: graph, features, classes,\n"
+            "and which nodes are for training, validation and tests. `hone-gnn train DIR`\n"
+            "takes it (docs/gnn.md).",
         .example = "hone-gnn make debian data/debian",
         .opts = opts,
         .stop_at_operand = true};

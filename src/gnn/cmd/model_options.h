@@ -19,40 +19,31 @@ struct model_args {
         .model = "sage", .hidden = 256, .heads = 1, .dropout = -1.0, \
     }
 
-#define MODEL_OPTIONS(a)                                                                          \
-    OPT_GROUP("Model"),                                                                           \
-        OPT_STR('m', "model", &(a)->model, "NAME", "sage (default), gat, gin or sage-ri"),        \
-        OPT_POS_UINT(0, "hidden", &(a)->hidden, "N", "width of the hidden layers (default 256)"), \
-        OPT_POS_UINT(0, "heads", &(a)->heads, "N", "attention heads of gat (default 1)"),         \
-        OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                           \
-                "mean (default of sage), sum (default of gin) or max"),                           \
-        OPT_REAL(0, "dropout", &(a)->dropout, "P",                                                \
-                 "probability (default 0.5, sage-ri 0.1); the model has a layer for each fanout")
+#define MODEL_OPTIONS(a)                                                                           \
+    OPT_GROUP("Model: one layer for each hop of --fanout"),                                        \
+        OPT_STR('m', "model", &(a)->model, "NAME",                                                 \
+                "sage (GraphSAGE, default), gat, gin, or sage-ri (GraphSAGE with residuals)"),     \
+        OPT_POS_UINT(0, "hidden", &(a)->hidden, "N", "features between two layers (default 256)"), \
+        OPT_POS_UINT(0, "heads", &(a)->heads, "N", "attention heads of gat (default 1)"),          \
+        OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                            \
+                "how sage and gin combine neighbours: mean (default of sage), sum (default\n"      \
+                "of gin) or max"),                                                                 \
+        OPT_REAL(0, "dropout", &(a)->dropout, "P",                                                 \
+                 "probability that training drops a value, 0 to 1 (default 0.5, sage-ri 0.1)")
 
-/* The options of struct load_args that training reads. */
-#define TRAIN_LOAD_OPTIONS(a)                                                                 \
-    OPT_STR('f', "fanout", &(a)->fanout, "K,K,...",                                           \
-            "neighbours of each node, hop by hop; a number or all (default 15,10,5)"),        \
-        OPT_STR(0, "sampler", &(a)->mode, "NAME",                                             \
-                "uniform (without replacement, default), replace or labor"),                  \
-        OPT_POS_UINT('b', "batch", &(a)->batch, "N", "seed nodes of a batch (default 1024)"), \
-        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)")
-
-#define MACHINE_OPTIONS(a, compute, device, place, precision)                                     \
-    OPT_GROUP("Machine"),                                                                         \
-        OPT_STR(0, "device", (device), "DEV",                                                     \
-                "what computes: cpu (default), cuda, cuda:N, or emulator (for tests)"),           \
-        OPT_STR(0, "place", (place), "WHERE",                                                     \
-                "graph and features: host, gpu (samples there), or auto (default: if they fit)"), \
-        OPT_STR(0, "precision", (precision), "P",                                                 \
-                "of products: fp32 (default), or tf32 on a GPU"),                                 \
-        OPT_POS_UINT('t', "threads", &(a)->threads, "N",                                          \
-                     "threads that prepare batches (default 2)"),                                 \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                        \
-                     "threads that compute (default: the number of processors)"),                 \
-        OPT_POS_UINT(0, "slots", &(a)->slots, "N", "at most N batches in memory (default 4)"),    \
-        OPT_STR(0, "data", &(a)->data, "HOW", "read (into huge pages), map, or auto (default)"),  \
-        MAKE_OPTION(a)
+#define MACHINE_OPTIONS(a, compute, device, place, precision)                                   \
+    OPT_GROUP("Machine"),                                                                       \
+        OPT_STR(0, "device", (device), "DEV",                                                   \
+                "what computes: cpu (default), cuda, cuda:N (GPU N), or emulator (for tests)"), \
+        OPT_STR(0, "place", (place), "WHERE",                                                   \
+                "where graph and features lie: host (CPU memory), gpu (which then samples\n"    \
+                "too), or auto (default: gpu if --device is a GPU and they fit)"),              \
+        OPT_STR(0, "precision", (precision), "P",                                               \
+                "precision of matrix products: fp32 (default), or tf32 on a GPU"),              \
+        THREADS_OPTION(a),                                                                      \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                      \
+                     "threads that compute on the CPU (default: the number of processors)"),    \
+        SLOTS_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);

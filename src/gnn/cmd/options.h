@@ -2,7 +2,7 @@
  * options.h - options that several subcommands share: the data, the sampler, the loader.
  *
  *     struct load_args a = LOAD_ARGS_INIT;
- *     const struct option opts[] = {LOAD_OPTIONS(&a), OPT_END()};
+ *     const struct option opts[] = {SAMPLE_OPTIONS(&a), DATA_OPTIONS(&a), OPT_END()};
  *     ...
  *     struct dataset d;
  *     struct loader_options o;
@@ -34,29 +34,35 @@ struct load_args {
         .threads = 2, .slots = 4, .seed = 1, .in_order = true, .shuffle = true                   \
     }
 
-#define MAKE_OPTION(a)                     \
-    OPT_STR(0, "make", &(a)->make, "SPEC", \
-            "make the data in memory, in place of DIR: papers, or papers:scale=0.01,local=0.967")
+#define SAMPLE_OPTIONS(a)                                                                         \
+    OPT_STR('f', "fanout", &(a)->fanout, "K,K,...",                                               \
+            "how many neighbours to take for each node, a number or `all` for each hop,\n"        \
+            "beginning at the batch's own nodes (default 15,10,5: three hops)"),                  \
+        OPT_STR(0, "sampler", &(a)->mode, "NAME",                                                 \
+                "how to take them: uniform (without replacement, default), replace (with\n"       \
+                "replacement), or labor (LABOR-0: nodes of a batch share neighbours)"),           \
+        OPT_POS_UINT('b', "batch", &(a)->batch, "N",                                              \
+                     "nodes of the split in each batch, before their neighbours (default 1024)"), \
+        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)")
 
-#define LOAD_OPTIONS(a)                                                                          \
-    OPT_GROUP("Batches"),                                                                        \
-        OPT_STR('f', "fanout", &(a)->fanout, "K,K,...",                                          \
-                "neighbours of each node, hop by hop; a number or all (default 15,10,5)"),       \
-        OPT_STR(0, "sampler", &(a)->mode, "NAME",                                                \
-                "uniform (without replacement, default), replace or labor"),                     \
-        OPT_POS_UINT('b', "batch", &(a)->batch, "N", "seed nodes of a batch (default 1024)"),    \
-        OPT_STR(0, "split", &(a)->split, "NAME",                                                 \
-                "nodes to start from: train (default), valid or test"),                          \
-        OPT_FLAG(0, "shuffle", &(a)->shuffle, "shuffle the nodes (default; --no-shuffle)"),      \
-        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)"),        \
-        OPT_GROUP("Machine"),                                                                    \
-        OPT_POS_UINT('t', "threads", &(a)->threads, "N",                                         \
-                     "threads that prepare batches (default 2)"),                                \
-        OPT_POS_UINT(0, "slots", &(a)->slots, "N", "at most N batches in memory (default 4)"),   \
-        OPT_FLAG(0, "in-order", &(a)->in_order,                                                  \
-                 "deliver batches in order (default; --no-in-order: as they are ready)"),        \
-        OPT_STR(0, "data", &(a)->data, "HOW", "read (into huge pages), map, or auto (default)"), \
-        MAKE_OPTION(a)
+#define SPLIT_OPTION(a) \
+    OPT_STR(0, "split", &(a)->split, "NAME", "nodes to start from: train (default), valid or test")
+
+#define THREADS_OPTION(a) \
+    OPT_POS_UINT('t', "threads", &(a)->threads, "N", "threads that prepare batches (default 2)")
+
+#define SLOTS_OPTION(a)                        \
+    OPT_POS_UINT(0, "slots", &(a)->slots, "N", \
+                 "prepare at most N batches ahead; each takes memory (default 4)")
+
+#define DATA_OPTIONS(a)                                                                         \
+    OPT_STR(0, "data", &(a)->data, "HOW",                                                       \
+            "read: copy the files into memory; map: leave them on disk; auto (default):\n"      \
+            "read if they take at most 3/4 of the free memory"),                                \
+        OPT_STR(0, "make", &(a)->make, "SPEC",                                                  \
+                "make the data in memory, in place of DIR: papers is a graph like\n"            \
+                "ogbn-papers100M; papers:scale=0.01 has 1% of its 111 million nodes. Further\n" \
+                "keys, after commas: local, members, dim, classes, seed (docs/gnn.md)")
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err);
 /* Opens the dataset in the way that --data asks for. If `dir` is NULL, makes the one of --make.

@@ -112,11 +112,23 @@ static int run(int argc, const char **argv)
     uint64_t epochs = 1;
     bool json = false, digest = false, slice = true;
     const struct option opts[] = {
-        LOAD_OPTIONS(&a),
+        OPT_GROUP("Batches"),
+        SAMPLE_OPTIONS(&a),
+        SPLIT_OPTION(&a),
+        OPT_FLAG(0, "shuffle", &a.shuffle,
+                 "shuffle the split's nodes (default); --no-shuffle takes them in order"),
+        OPT_POS_UINT(0, "epochs", &epochs, "N", "prepare all batches N times (default 1)"),
+        OPT_FLAG(0, "slice", &slice,
+                 "also copy features and labels (default); --no-slice only samples"),
+        OPT_GROUP("Machine"),
+        THREADS_OPTION(&a),
+        SLOTS_OPTION(&a),
+        OPT_FLAG(0, "in-order", &a.in_order,
+                 "deliver batches in order (default); --no-in-order: as they are ready"),
+        DATA_OPTIONS(&a),
         OPT_GROUP("Output"),
-        OPT_POS_UINT(0, "epochs", &epochs, "N", "epochs to prepare (default 1)"),
-        OPT_FLAG(0, "slice", &slice, "also copy features and labels (default; --no-slice)"),
-        OPT_FLAG(0, "digest", &digest, "print one number for the contents of all batches"),
+        OPT_FLAG(0, "digest", &digest,
+                 "print a checksum of all batches: equal batches have equal checksums"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };

@@ -346,27 +346,32 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         MODEL_OPTIONS(&a.model),
         OPT_GROUP("Training"),
-        OPT_POS_UINT('e', "epochs", &a.epochs, "N", "train until N epochs are done (default 10)"),
+        OPT_POS_UINT('e', "epochs", &a.epochs, "N",
+                     "train until N epochs are done, those before --resume included (default 10)"),
         OPT_POS_REAL(0, "lr", &a.lr, "RATE", "learning rate of Adam (default 0.003)"),
-        TRAIN_LOAD_OPTIONS(&a.load),
+        SAMPLE_OPTIONS(&a.load),
         OPT_STR(0, "eval", &a.eval, "SPLIT",
-                "evaluate after each epoch: valid (default), test, none"),
+                "the split to evaluate after each epoch: valid (default), test or none"),
         OPT_STR(0, "eval-fanout", &a.eval_fanout, "K,K,...",
-                "neighbours in evaluation; one number serves all hops (default 20)"),
-        OPT_STR('c', "checkpoint", &a.checkpoint, "FILE", "save after each epoch"),
-        OPT_POS_UINT(0, "save-every", &a.save_every, "N", "also save after every N batches"),
-        OPT_FLAG(0, "resume", &a.resume, "continue from the checkpoint if it exists"),
+                "--fanout of the evaluation; one number serves all hops (default 20)"),
+        OPT_STR('c', "checkpoint", &a.checkpoint, "FILE",
+                "save the model and the state of the training here, after each epoch"),
+        OPT_POS_UINT(0, "save-every", &a.save_every, "N",
+                     "save also after every N batches (default: only after epochs)"),
+        OPT_FLAG(0, "resume", &a.resume,
+                 "continue from the file of --checkpoint; begin if it does not exist"),
         OPT_GROUP("Output"),
         OPT_STR(0, "report", &a.report, "FILE",
                 "write an HTML page with curves and times after each epoch"),
         OPT_STR(0, "trace", &a.trace, "FILE",
                 "write what each thread did, as JSON for Perfetto or chrome://tracing"),
         OPT_FLAG(0, "profile", &a.profile,
-                 "print the time of each kernel of the GPU, measured one by one; slower"),
-        OPT_FLAG(0, "json", &a.json, "print JSON at the end"),
+                 "--device cuda: print the time of each kernel, measured one by one; slower"),
+        OPT_FLAG(0, "json", &a.json, "print JSON at the end, in place of a line for each epoch"),
         MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision),
-        OPT_POS_UINT(0, "ranks", &a.ranks, "N",
-                     "processes that train together, each with a share of every batch (default 1)"),
+        OPT_POS_UINT(
+            0, "ranks", &a.ranks, "N",
+            "start N processes that train together, each with a share of every batch\n(default 1)"),
         OPT_END(),
     };
     const struct options spec = {
@@ -375,7 +380,7 @@ static int run(int argc, const char **argv)
             "Trains a model in single precision, on the CPU or a GPU. On the CPU the result\n"
             "depends on the data, the options and the seed; numbers of threads and interruptions\n"
             "do not change it. A GPU gives the same result apart from rounding.\n"
-            "\"exposed s\" is the time that computing waited for batches.\n\n"
+            "In the table, \"exposed s\" is the time that computing waited for batches.\n\n"
             "Several processes train one model with --ranks N, or if mpirun or srun starts them.\n"
             "Each computes with a share of every batch; they average their gradients.",
         .example = "hone-gnn train -m sage --hidden 64 -e 5 data/debian\n"
