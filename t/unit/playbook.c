@@ -787,12 +787,79 @@ static void test_convolution_in_a_graph(void **state)
     strbuf_release(&out);
 }
 
+/* Counts the launches of kernels whose names contain `part`, and those that do not. */
+static void count_launches(const char *source, const char *part, int *with, int *without)
+{
+    const char *at = strstr(source, "/* hone-plan"), *end = strstr(at, "*/");
+    json_t *plan = json_loadb(at + 12, (size_t)(end - at - 12), 0, NULL), *l;
+    size_t i;
+    assert_non_null(plan);
+    *with = *without = 0;
+    json_array_foreach(json_object_get(plan, "launches"), i, l)
+    {
+        const char *kernel = json_string_value(json_object_get(l, "kernel"));
+        strstr(kernel, part) ? ++*with : ++*without;
+    }
+    json_decref(plan);
+}
+
+/* A product of float32 matrices beside other work is a launch of a template. The elementwise work
+ * on it is done there. Products with the same code share it. A tensor map of a workspace names its
+ * dtype. Products with a vector are generated. */
+static void test_products_in_a_graph(void **state)
+{
+    static const struct {
+        const char *torch, *tensors;
+        int products, others;
+        unsigned codes;
+        const char *want;
+    } cases[] = {
+        {"F.relu(x @ w.T + b).amax(-1)",
+         "x float32 M,K; w float32 N,K; b float32 N; y float32 M out", 9, 2, 1, "v2"},
+        {"torch.softmax(x @ w, -1) @ w.T", "x float32 M,K; w float32 K,N; y float32 M,K out", 18, 6,
+         2, "\"dtype\": \"float32\""},
+        {"torch.softmax(x @ w, -1) @ u",
+         "x float32 M,K; w float32 K,N; u float32 N,O; y float32 M,O out", 18, 6, 1, "c0::gemm"},
+        {"(x.unsqueeze(2) * w).sum(1).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 0,
+         4, 0, "_sum"},
+        {"torch.softmax(x @ v, 0)", "x float32 M,K; v float32 K; y float32 M out", 0, -1, 0,
+         "_matmul"},
+    };
+    struct fixture *f = *state;
+    built_in(f, "elementwise");
+    const struct playbook *pb = rig_book(f->shelf, "generate");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(1000), out = STRBUF_INIT(8 << 20);
+        json_t *task = rig_facts("", cases[i].torch, cases[i].tensors);
+        int products, others;
+        if (!playbook_bind(pb, task, 90, &b, &why))
+            fail_msg("'%s': %s", cases[i].torch, why.buf);
+        struct pb_point p = playbook_start(pb, &b);
+        assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+        count_launches(out.buf, "::", &products, &others);
+        if (products != cases[i].products || (cases[i].others >= 0 && others != cases[i].others) ||
+            !strstr(out.buf, cases[i].want))
+            fail_msg("'%s': %d launches of templates, %d others, or no '%s'", cases[i].torch,
+                     products, others, cases[i].want);
+        unsigned codes = 0;
+        for (const char *at = out.buf; (at = strstr(at, "\nnamespace c")); at++)
+            codes++;
+        assert_int_equal(codes, cases[i].codes);
+        pb_binding_release(&b);
+        json_decref(task);
+        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_products_of_float32, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broadcast, set_up, tear_down),

@@ -29,7 +29,10 @@ struct planner {
     int64_t *weight, *reads;
     int64_t *site;
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
-    bool *operand;   /* one per value: is it an operand of a convolution? */
+    bool *operand;   /* one per value: is it an operand of an anchor? */
+    /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
+     * not the anchor. NULL for references. */
+    bool *ends_anchor;
     /* One per value: does it replace an input? A kernel stores such a value first, because other
      * threads still read the input. NULL for references. */
     bool *replaces;
@@ -40,6 +43,17 @@ static bool is_heavy(const struct value *v)
     enum op_kind k = op_row(v->op)->kind;
     return k == OPK_REDUCTION || k == OPK_PRODUCT || k == OPK_CONV || k == OPK_LOSS ||
            v->op == OP_EMBEDDING_BAG;
+}
+
+bool stores_is_anchor(const struct value *v)
+{
+    if (op_row(v->op)->kind == OPK_CONV)
+        return true;
+    if (v->op != OP_MATMUL || v->dtype != DT_F32)
+        return false;
+    const struct value *a = v->args[0], *b = v->args[1];
+    return a->dtype == DT_F32 && b->dtype == DT_F32 && a->rank > 1 && b->rank > 1 &&
+           !dim_is(a->shape[a->rank - 2], 1) && !dim_is(b->shape[b->rank - 1], 1);
 }
 
 static bool batch_repeats(const struct value *v, const struct value *a)
@@ -117,12 +131,13 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (kind == OPK_LEAF)
         return false;
-    /* A convolution in a kernel of its own reads operands that are stored. */
+    /* An anchor in a kernel of its own reads operands that are stored. */
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
     if (kind == OPK_VIEW)
         return false;
-    if (p->e->mode.kernel && is_heavy(v) && !site_is_sink(p->site[v->id]))
+    bool ends = is_heavy(v) || (p->ends_anchor && p->ends_anchor[v->id]);
+    if (p->e->mode.kernel && ends && !site_is_sink(p->site[v->id]))
         return true;
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
 }
@@ -134,6 +149,32 @@ static void add_reads(struct planner *p, const struct value *a, int64_t reads, i
         return;
     *s = *s == SITE_NONE && reads == 1 ? site : SITE_SEVERAL;
     p->reads[a->id] = MIN(p->reads[a->id] + reads, MANY);
+}
+
+/* Does v exchange the last two axes of its operand, and nothing else? */
+static bool is_transpose(const struct value *v)
+{
+    if (v->op != OP_PERMUTE || v->rank < 2)
+        return false;
+    const int64_t *dims = value_attr(v, "dims")->ints;
+    for (uint32_t i = 0; i + 2 < v->rank; i++)
+        if (dims[i] != (int64_t)i)
+            return false;
+    return dims[v->rank - 2] == (int64_t)v->rank - 1;
+}
+
+/* The value that is stored, so that a template for `anchor` can read operand a: convolutions pad
+ * their input themselves, and products read transposed and reshaped matrices. An operand that is
+ * repeated is not worth a copy of each repetition. */
+static const struct value *stored_operand(const struct value *anchor, const struct value *a)
+{
+    if (anchor->op != OP_MATMUL)
+        return a->op == OP_PAD ? a->args[0] : a;
+    if (is_transpose(a))
+        a = a->args[0];
+    while (a->op == OP_RESHAPE || a->op == OP_EXPAND)
+        a = a->args[0];
+    return a;
 }
 
 /* Counts how v reads its operands. All readers of v must have been counted before. */
@@ -148,8 +189,8 @@ static void read_operands(struct planner *p, const struct value *v)
             continue;
         bool in_place = (op_row(v->op)->kind == OPK_ELEMENTWISE && value_same_shape(v, a)) ||
                         (p->e->mode.kernel && v->op == OP_RESHAPE);
-        if (p->e->mode.kernel && op_row(v->op)->kind == OPK_CONV && k < 2)
-            p->operand[a->op == OP_PAD ? a->args[0]->id : a->id] = true;
+        if (p->e->mode.kernel && k < 2 && stores_is_anchor(v))
+            p->operand[stored_operand(v, a)->id] = true;
         int64_t reads = MIN(times * fan(v, k), MANY);
         if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
             reads = MANY; /* a part reads many elements of a, so a value that needs a loop must be
@@ -256,6 +297,50 @@ static int by_level(const void *pa, const void *pb)
     return order ? order : (int)a->v->id - (int)b->v->id;
 }
 
+/* The anchor whose elements v computes with, element by element; NULL if there is none or there are
+ * several. `of` has the anchor of each operand. */
+static const struct value *anchor_of(const struct planner *p, const struct value *v,
+                                     const struct value *const *of)
+{
+    const struct value *found = NULL;
+    if (stores_is_anchor(v))
+        return p->e->keep && p->e->keep[v->id] ? NULL : v;
+    bool in_place = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_RESHAPE;
+    for (uint32_t k = 0; in_place && k < v->nargs; k++) {
+        const struct value *a = v->args[k] ? of[v->args[k]->id] : NULL;
+        if (!a || !(v->op == OP_RESHAPE || value_same_shape(v, v->args[k])))
+            continue;
+        if (found && found != a)
+            return NULL;
+        found = a;
+    }
+    return found;
+}
+
+/* Marks the values through which every use of an anchor goes: the anchor itself, and values that
+ * are computed element by element from it. `open` counts the uses that do not yet go through a
+ * value with the same anchor. */
+static void mark_ends(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    struct arena mem = ARENA_INIT;
+    const uint32_t *uses = graph_uses(g, &mem);
+    const struct value **of = arena_alloc(&mem, (g->values.n + 1) * sizeof *of);
+    int64_t *open = arena_alloc(&mem, (g->values.n + 1) * sizeof *open);
+    p->ends_anchor = xcalloc(g->values.n + 1, sizeof *p->ends_anchor);
+    for (size_t i = 0; i < g->values.n; i++) {
+        const struct value *v = g->values.items[i], *a = uses[i] ? anchor_of(p, v, of) : NULL;
+        of[i] = a;
+        if (!a)
+            continue;
+        for (uint32_t k = 0; v != a && k < v->nargs; k++)
+            open[a->id] -= v->args[k] && of[v->args[k]->id] == a;
+        p->ends_anchor[i] = open[a->id] == 0;
+        open[a->id] += uses[i];
+    }
+    arena_release(&mem);
+}
+
 static bool replaces_input(const struct graph *g, const struct graph_output *o)
 {
     const struct value *v = graph_find(g, o->name);
@@ -290,8 +375,10 @@ void stores_plan(struct stores *s, struct emit *e)
                                    ? value_is_exact(g->values.items[i], s->store)
                                    : value_has_no_error(e, g->values.items[i], s->store);
     }
-    if (e->mode.kernel)
+    if (e->mode.kernel) {
         mark_replaced(&p);
+        mark_ends(&p);
+    }
     for (size_t i = 0; i < g->outputs.n; i++) {
         add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
         if (e->drawn_outputs && e->drawn_outputs[i])
@@ -336,6 +423,7 @@ void stores_plan(struct stores *s, struct emit *e)
     free(p.site);
     free(p.ready);
     free(p.operand);
+    free(p.ends_anchor);
     free(p.replaces);
 }
 

@@ -32,6 +32,9 @@ struct stores {
 };
 
 void stores_plan(struct stores *s, struct emit *e);
+
+/* Is v a convolution or a product of float32 matrices, for which a template may exist? */
+bool stores_is_anchor(const struct value *v);
 void stores_release(struct stores *s);
 
 #endif

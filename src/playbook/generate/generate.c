@@ -36,7 +36,8 @@ struct writer {
     struct arena arena;
     unsigned kernels; /* how many have been written */
     const struct generate_templates *templates;
-    struct strbuf workspaces; /* of templates */
+    struct strbuf workspaces, tensormaps; /* of templates */
+    struct part_code_vec codes;
     struct err *err;
 };
 
@@ -299,7 +300,7 @@ static bool template_fits(struct writer *w, const struct sink *s, struct strbuf 
                           const char *(*name)(void *ctx, const struct value *v))
 {
     struct part p = part_of(w, s, name);
-    if (!w->templates->write || !part_has_conv(&p, NULL))
+    if (!w->templates->write || !part_has_anchor(&p, NULL))
         return false;
     json_t *task = part_task(&p);
     bool fits = w->templates->write(w->templates->ctx, task, source);
@@ -307,17 +308,17 @@ static bool template_fits(struct writer *w, const struct sink *s, struct strbuf 
     return fits;
 }
 
-/* Marks the convolutions of launches that no template fits, and that are not a convolution alone:
- * in a launch of its own, a template may fit it. Returns whether there are any. */
+/* Marks the anchors of launches that no template fits, and that are not an anchor alone: in a
+ * launch of its own, a template may fit it. Returns whether there are any. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
     vec_each (const struct sink, s, &w->stores.sinks) {
         struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
         struct part p = part_of(w, s, name_by_id);
-        bool alone = s->kind == SINK_VALUE && op_row(s->v->op)->kind == OPK_CONV;
+        bool alone = s->kind == SINK_VALUE && stores_is_anchor(s->v);
         if (!alone && !template_fits(w, s, &source, name_by_id))
-            any |= part_has_conv(&p, keep);
+            any |= part_has_anchor(&p, keep);
         strbuf_release(&source);
     }
     return any;
@@ -329,14 +330,14 @@ static bool write_template(struct writer *w, const struct sink *s)
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
     struct part p = part_of(w, s, name_by_slot);
     int n = -1;
-    if (w->templates->write && part_has_conv(&p, NULL)) {
+    if (w->templates->write && part_has_anchor(&p, NULL)) {
         part_calls(&p, &calls);
         params_find(&w->params, calls.buf, s, 1);
         if (template_fits(w, s, &source, name_by_slot))
             n = part_add(source.buf, arena_printf(&w->arena, "c%u", w->kernels),
                          w->params.slot_names, w->kernels == 0,
-                         &(struct part_texts){&w->out->plan, &w->workspaces, &w->out->includes,
-                                              &w->out->templates});
+                         &(struct part_texts){&w->out->plan, &w->workspaces, &w->tensormaps,
+                                              &w->out->includes, &w->out->templates, &w->codes});
     }
     if (n > 0) {
         w->kernels += (unsigned)n;
@@ -408,6 +409,8 @@ static int write_all(struct writer *w)
     strbuf_adds(plan, " ]");
     if (rc == 0)
         rc = params_workspaces(&w->params, w->workspaces.buf, plan, w->err);
+    if (w->tensormaps.len)
+        strbuf_addf(plan, ",\n  \"tensormaps\": {\n    %s }", w->tensormaps.buf);
     strbuf_adds(plan, " }");
     params_includes(&w->params, &w->out->includes, &w->out->overloads);
     params_release(&w->params);
@@ -425,6 +428,7 @@ int generate(const struct graph *g, const struct generate_templates *t, struct g
                        .arena = ARENA_INIT,
                        .templates = t,
                        .workspaces = STRBUF_INIT(1 << 18),
+                       .tensormaps = STRBUF_INIT(1 << 18),
                        .err = err};
     w.emit.mode = (struct reference_mode){.kind = REFERENCE_MAGNITUDE, .kernel = true};
     w.emit.g = &low;
@@ -437,6 +441,8 @@ int generate(const struct graph *g, const struct generate_templates *t, struct g
         rc = err_set(err, ERR_LIMIT, "a size is too long to write");
     graph_release(&low);
     strbuf_release(&w.workspaces);
+    strbuf_release(&w.tensormaps);
+    part_codes_release(&w.codes);
     arena_release(&w.arena);
     return rc;
 }
