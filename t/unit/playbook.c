@@ -787,6 +787,22 @@ static void test_convolution_in_a_graph(void **state)
     strbuf_release(&out);
 }
 
+/* Writes a kernel from the graph of the task, for sm_90, and releases the task. */
+static void generated(struct fixture *f, json_t *task, struct strbuf *out)
+{
+    struct pb_binding b;
+    struct strbuf why = STRBUF_INIT(1000);
+    built_in(f, "elementwise");
+    const struct playbook *pb = rig_book(f->shelf, "generate");
+    if (!playbook_bind(pb, task, 90, &b, &why))
+        fail_msg("%s", why.buf);
+    struct pb_point p = playbook_start(pb, &b);
+    assert_int_equal(playbook_expand(pb, &b, &p, out, NULL), 0);
+    pb_binding_release(&b);
+    json_decref(task);
+    strbuf_release(&why);
+}
+
 /* Counts the launches of kernels whose names contain `part`, and those that do not. */
 static void count_launches(const char *source, const char *part, int *with, int *without)
 {
@@ -826,17 +842,10 @@ static void test_products_in_a_graph(void **state)
          "_matmul"},
     };
     struct fixture *f = *state;
-    built_in(f, "elementwise");
-    const struct playbook *pb = rig_book(f->shelf, "generate");
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct pb_binding b;
-        struct strbuf why = STRBUF_INIT(1000), out = STRBUF_INIT(8 << 20);
-        json_t *task = rig_facts("", cases[i].torch, cases[i].tensors);
+        struct strbuf out = STRBUF_INIT(8 << 20);
         int products, others;
-        if (!playbook_bind(pb, task, 90, &b, &why))
-            fail_msg("'%s': %s", cases[i].torch, why.buf);
-        struct pb_point p = playbook_start(pb, &b);
-        assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
         count_launches(out.buf, "::", &products, &others);
         if (products != cases[i].products || (cases[i].others >= 0 && others != cases[i].others) ||
             !strstr(out.buf, cases[i].want))
@@ -846,9 +855,63 @@ static void test_products_in_a_graph(void **state)
         for (const char *at = out.buf; (at = strstr(at, "\nnamespace c")); at++)
             codes++;
         assert_int_equal(codes, cases[i].codes);
-        pb_binding_release(&b);
-        json_decref(task);
-        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+}
+
+/* Mean and variance need one pass over the elements: one launch makes the parts of both, and one
+ * launch combines them. A loop over neighbouring axes has no divisions. */
+static void test_one_pass_for_mean_and_variance(void **state)
+{
+    static const struct {
+        const char *torch, *tensors;
+        int launches; /* with those for wide indices */
+        const char *want;
+    } cases[] = {
+        {"(x - x.mean((0, 2), True)) * torch.rsqrt(x.var((0, 2), correction=0, keepdim=True) + "
+         "1e-5)",
+         "x float32 N,C,L; y float32 N,C,L out", 6, "PART"},
+        {"(x - x.mean(1, True)) * torch.rsqrt(x.var(1, correction=0, keepdim=True) + 1e-5)",
+         "x float32 N,C,L; y float32 N,C,L out", 4, "(sum), value"},
+        {"x.sum((1, 2))", "x float32 N,C,L; y float32 N out", 4, "= i1 * (AX(C) * AX(L))"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int templates, others;
+        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
+        count_launches(out.buf, "::", &templates, &others);
+        if (others != cases[i].launches || !strstr(out.buf, cases[i].want))
+            fail_msg("'%s': %d launches, or no '%s'", cases[i].torch, others, cases[i].want);
+        strbuf_release(&out);
+    }
+}
+
+/* Windows side by side read each element once, so elementwise work before them is not stored. */
+static void test_work_before_windows(void **state)
+{
+    static const char graph[] =
+        "{'version': 1, 'axes': ['N'], 'scalars': [], 'guards': [],"
+        " 'inputs': [{'name': 'x', 'dtype': 'float32', 'shape': ['N', 64]}],"
+        " 'values': [{'id': '%%1', 'op': 'tanh', 'args': ['x']},"
+        "  {'id': '%%2', 'op': 'sin', 'args': ['%%1']},"
+        "  {'id': '%%3', 'op': 'windows', 'args': ['%%2'],"
+        "   'attrs': {'dim': [1], 'size': '%d', 'step': 2, 'dilation': 1}},"
+        "  {'id': '%%4', 'op': 'amax', 'args': ['%%3'], 'attrs': {'dim': [2], 'keepdim': false}}],"
+        " 'outputs': [{'name': 'y', 'dtype': 'float32', 'shape': ['N', %d], 'value': '%%4'}]}";
+    struct fixture *f = *state;
+    for (int size = 2; size < 4; size++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int templates, others;
+        json_t *task = rig_facts("", "graph", "x float32 N,64; y float32 N,32 out");
+        char text[1024];
+        snprintf(text, sizeof text, graph, size, size == 2 ? 32 : 31);
+        for (char *c = text; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        json_object_set_new(task, "graph", json_loads(text, 0, NULL));
+        generated(f, task, &out);
+        count_launches(out.buf, "::", &templates, &others);
+        assert_int_equal(others, size == 2 ? 2 : 4);
         strbuf_release(&out);
     }
 }
@@ -860,6 +923,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_pass_for_mean_and_variance, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_work_before_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broadcast, set_up, tear_down),

@@ -97,6 +97,20 @@ static int64_t fan(const struct value *v, uint32_t k)
     }
 }
 
+static bool windows_overlap(const struct value *v)
+{
+    const struct dim *size = value_attr(v, "size")->dims[0];
+    return !size->is_number || value_attr(v, "dilation")->i != 1 ||
+           value_attr(v, "step")->i < size->value;
+}
+
+/* The same for a kernel or a reference. Kernels know that windows side by side read an element
+ * once. */
+static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
+{
+    return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
+}
+
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -106,7 +120,8 @@ static void weigh(struct planner *p, const struct value *v)
                                                                  : 0;
     for (uint32_t k = 0; k < v->nargs && w < HEAVY; k++) {
         const struct value *a = v->args[k];
-        if (!a || op_makes_lines(a->op) || (p->weight[a->id] > CHEAP && fan(v, k) == MANY))
+        if (!a || op_makes_lines(a->op) ||
+            (p->weight[a->id] > CHEAP && times_read(p, v, k) == MANY))
             continue; /* absent, or certain to be stored */
         if (p->e->mode.kernel && is_heavy(a))
             continue; /* a kernel never computes it again: see must_store() */
@@ -191,7 +206,7 @@ static void read_operands(struct planner *p, const struct value *v)
                         (p->e->mode.kernel && v->op == OP_RESHAPE);
         if (p->e->mode.kernel && k < 2 && stores_is_anchor(v))
             p->operand[stored_operand(v, a)->id] = true;
-        int64_t reads = MIN(times * fan(v, k), MANY);
+        int64_t reads = MIN(times * times_read(p, v, k), MANY);
         if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
             reads = MANY; /* a part reads many elements of a, so a value that needs a loop must be
                              stored */
@@ -261,6 +276,35 @@ static void add_sink(struct planner *p, enum sink_kind kind, const struct value 
     *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, each};
 }
 
+const struct value *stores_centre(struct emit *e, const struct value *v)
+{
+    if (v->op != OP_SUM || v->args[0]->op != OP_SQUARE || v->args[0]->args[0]->op != OP_SUB)
+        return NULL;
+    const struct value *x = v->args[0]->args[0]->args[0], *mean = v->args[0]->args[0]->args[1];
+    if (mean->op != OP_DIV || mean->args[0]->op != OP_SUM || mean->args[1]->op != OP_SIZE)
+        return NULL;
+    const struct value *sum = mean->args[0];
+    const struct attr *of_v = value_attr(v, "dim"), *of_sum = value_attr(sum, "dim");
+    bool same = sum->args[0] == x && of_v->n == of_sum->n && value_flag(sum, "keepdim") &&
+                value_same_shape(v->args[0], x) && str_eq(kernel_type(v), kernel_type(sum)) &&
+                mean->args[1]->size == emit_reduced(e, sum);
+    for (size_t i = 0; same && i < of_v->n; i++)
+        same = of_v->ints[i] == of_sum->ints[i];
+    return same ? mean : NULL;
+}
+
+/* Lets one launch compute the parts of a sum and of the squares around its mean. */
+static void join_parts(struct planner *p, const struct value *v)
+{
+    const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
+    struct store *s = p->s->store;
+    if (!centre || !s[v->id].in_parts || !s[centre->args[0]->id].in_parts ||
+        !s[centre->args[0]->id].is_stored)
+        return;
+    s[v->id].centre = centre;
+    s[centre->args[0]->id].part_with_squares = true;
+}
+
 static const struct dim *elements(struct planner *p, const struct value *v)
 {
     return dim_product(&p->e->g->dims, v->shape, v->rank);
@@ -274,8 +318,11 @@ static void add_sinks(struct planner *p, const struct value *v)
     for (uint32_t k = 0; k < v->nargs; k++)
         if (v->args[k])
             level = MAX(level, p->ready[v->args[k]->id]);
-    if (s->in_parts)
-        add_sink(p, SINK_PART, v, NULL, level++,
+    if (s->part_with_squares)
+        level++;
+    else if (s->in_parts)
+        add_sink(p, SINK_PART, v, NULL,
+                 s->centre ? p->ready[s->centre->args[0]->args[0]->id] : level++,
                  dim_mul(&p->e->g->dims, elements(p, v), emit_parts(p->e, v)));
     if (op_makes_lines(v->op))
         add_sink(p, SINK_LINES, v, p->s->direct[v->id], level++, emit_lines(p->e, v));
@@ -347,12 +394,37 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
+/* How often the elements of v, which have one use each, read the same element of the input. */
+static uint32_t reads_in_place(const struct value *v, const struct value *input,
+                               const uint32_t *uses)
+{
+    uint32_t n = 0;
+    if (v == input)
+        return 1;
+    if (op_row(v->op)->kind != OPK_ELEMENTWISE || uses[v->id] != 1)
+        return 0;
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (v->args[k] && value_same_shape(v, v->args[k]))
+            n += reads_in_place(v->args[k], input, uses);
+    return n;
+}
+
+/* Marks the values that replace an input which other threads may still read. */
 static void mark_replaced(struct planner *p)
 {
     const struct graph *g = p->e->g;
+    struct arena mem = ARENA_INIT;
+    const uint32_t *uses = graph_uses(g, &mem);
     p->replaces = xcalloc(g->values.n + 1, sizeof *p->replaces);
-    vec_each (const struct graph_output, o, &g->outputs)
-        p->replaces[o->value->id] |= replaces_input(g, o);
+    vec_each (const struct graph_output, o, &g->outputs) {
+        if (!replaces_input(g, o))
+            continue;
+        const struct value *input = graph_find(g, o->name);
+        bool own = o->value != input && o->dtype == input->dtype &&
+                   reads_in_place(o->value, input, uses) == uses[input->id];
+        p->replaces[o->value->id] |= !own;
+    }
+    arena_release(&mem);
 }
 
 void stores_plan(struct stores *s, struct emit *e)
@@ -406,6 +478,8 @@ void stores_plan(struct stores *s, struct emit *e)
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;
     }
+    for (size_t i = 0; e->mode.kernel && i < n; i++)
+        join_parts(&p, g->values.items[i]);
     for (size_t i = 0; i < n; i++)
         if (p.reads[i])
             add_sinks(&p, g->values.items[i]);

@@ -35,6 +35,7 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels; /* how many have been written */
+    bool *done;       /* one per sink: an earlier launch computes it */
     const struct generate_templates *templates;
     struct strbuf workspaces, tensormaps; /* of templates */
     struct part_code_vec codes;
@@ -114,7 +115,8 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
 
 struct launch {
     const struct sink *sinks;
-    size_t n;
+    size_t n, last; /* `last` is the number of the last of neighbouring sinks */
+    bool rides;     /* the second sink adds up squares around the mean that the first one makes */
     enum mapping map;
     const char *lanes;
     bool contiguous;
@@ -142,15 +144,32 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
+/* Writes a sum, and then a value that reads this sum only at its own place. */
+static void write_riding(struct emit *e, const struct sink *s)
+{
+    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
+    e->u.real = kernel_type(s->v);
+    const char *sum = emit_computed(e, s->v, &p).v;
+    unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, sum);
+    e->known = s->v;
+    e->known_text = sum;
+    write_sink(e, s + 1);
+    e->known = NULL;
+}
+
 static void write_body(struct writer *w, const struct launch *l, struct strbuf *out)
 {
     struct emit *e = &w->emit;
     unit_init(&e->u, &w->arena, w->g);
     e->u.whole = "I";
+    e->u.joins = true;
     e->in_lanes = l->map == MAP_LANES;
     e->guard = e->in_lanes ? "if (writes) " : "";
-    for (size_t i = 0; i < l->n; i++)
-        write_sink(e, &l->sinks[i]);
+    if (l->rides)
+        write_riding(e, l->sinks);
+    else
+        for (size_t i = 0; i < l->n; i++)
+            write_sink(e, &l->sinks[i]);
     unit_write(&e->u, out);
     unit_release(&e->u);
 }
@@ -265,7 +284,7 @@ static int write_launch(struct writer *w, struct launch *l)
         plan_entry(w, l, "_wide", arena_printf(&w->arena, "!(%s)", narrow));
         break;
     }
-    params_done(&w->params, l->sinks, l->n);
+    params_done(&w->params, l->last);
     strbuf_release(&body);
     return rc;
 }
@@ -341,11 +360,55 @@ static bool write_template(struct writer *w, const struct sink *s)
     }
     if (n > 0) {
         w->kernels += (unsigned)n;
-        params_done(&w->params, s, 1);
+        params_done(&w->params, (size_t)(s - w->stores.sinks.items));
     }
     strbuf_release(&source);
     strbuf_release(&calls);
     return n > 0;
+}
+
+/* Does v read only inputs, the value `but`, and stored values of sinks before number `end`? */
+static bool reads_earlier(struct writer *w, const struct value *v, const struct value *but,
+                          size_t end, bool own, bool *seen)
+{
+    if (seen[v->id] || v == but)
+        return true;
+    seen[v->id] = true;
+    if (!own && w->stores.store[v->id].is_stored) {
+        for (size_t i = 0; i < end; i++)
+            if (w->stores.sinks.items[i].v == v && w->stores.sinks.items[i].kind != SINK_PART)
+                return true;
+        return false;
+    }
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < v->nargs; k++)
+        ok = !v->args[k] || reads_earlier(w, v->args[k], but, end, false, seen);
+    return ok;
+}
+
+/* If sink number `first` is a sum, finds a later sink that adds up squares around the mean of that
+ * sum and needs nothing else that is not there yet. Returns its number, or 0. */
+static size_t find_rider(struct writer *w, size_t first)
+{
+    const struct sink_vec *v = &w->stores.sinks;
+    const struct sink *s = &v->items[first];
+    if (s->kind != SINK_VALUE || s->v->op != OP_SUM)
+        return 0;
+    for (size_t i = first + 1; i < v->n; i++) {
+        const struct sink *t = &v->items[i];
+        const struct value *loop = NULL, *centre;
+        if (t->kind != SINK_VALUE || t->units != s->units || !loop_length(w, t, &loop))
+            continue;
+        centre = stores_centre(&w->emit, loop);
+        if (!centre || centre->args[0] != s->v ||
+            w->stores.store[loop->id].in_parts != (w->stores.store[loop->id].centre != NULL))
+            continue;
+        bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
+        bool ok = reads_earlier(w, t->v, s->v, first, true, seen);
+        free(seen);
+        return ok ? i : 0;
+    }
+    return 0;
 }
 
 /* Takes sinks from number `first` on that one launch can compute. */
@@ -355,11 +418,20 @@ static struct launch launch_of(struct writer *w, size_t first)
     const struct sink *s = &v->items[first];
     const struct value *loop;
     const struct dim *n = loop_length(w, s, &loop);
-    struct launch l = {.sinks = s, .n = 1, .map = MAP_THREADS};
+    struct launch l = {.sinks = s, .n = 1, .last = first, .map = MAP_THREADS};
     if (n) {
         l.map = MAP_LANES;
         l.contiguous = is_contiguous(loop);
         l.lanes = lanes_text(w, s->units, n, l.contiguous);
+        size_t rider = find_rider(w, first);
+        if (rider) {
+            struct sink *both = arena_alloc(&w->arena, 2 * sizeof *both);
+            both[0] = *s;
+            both[1] = v->items[rider];
+            l.sinks = both;
+            l.n = 2;
+            l.rides = w->done[rider] = true;
+        }
     } else if (s->kind == SINK_LINES) {
         l.map = op_row(s->v->op)->kind == OPK_RECURRENT ? MAP_BLOCK : MAP_THREADS;
     } else {
@@ -367,6 +439,7 @@ static struct launch launch_of(struct writer *w, size_t first)
                s[l.n].level == s->level && s[l.n].units == s->units &&
                !loop_length(w, &s[l.n], &loop))
             l.n++;
+        l.last = first + l.n - 1;
     }
     return l;
 }
@@ -374,15 +447,13 @@ static struct launch launch_of(struct writer *w, size_t first)
 static int write_launches(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;
-    for (size_t i = 0; i < v->n;) {
-        if (write_template(w, &v->items[i])) {
-            i++;
+    for (size_t i = 0; i < v->n; i++) {
+        if (w->done[i] || write_template(w, &v->items[i]))
             continue;
-        }
         struct launch l = launch_of(w, i);
         if (write_launch(w, &l) < 0)
             return -1;
-        i += l.n;
+        i = l.last;
     }
     if (w->kernels > JOB_MAX_LAUNCHES)
         return err_set(w->err, ERR_LIMIT, "it needs %u launches; a plan has at most %d", w->kernels,
@@ -404,6 +475,7 @@ static int write_all(struct writer *w)
     }
     params_init(&w->params, w->g, &w->emit, &w->stores, &w->arena);
     params_macros(&w->params, &w->out->kernels);
+    w->done = xcalloc(w->stores.sinks.n + 1, sizeof *w->done);
     strbuf_adds(plan, "{ \"launches\": [");
     int rc = write_launches(w);
     strbuf_adds(plan, " ]");
@@ -415,6 +487,7 @@ static int write_all(struct writer *w)
     params_includes(&w->params, &w->out->includes, &w->out->overloads);
     params_release(&w->params);
     stores_release(&w->stores);
+    free(w->done);
     free(keep);
     return rc;
 }
