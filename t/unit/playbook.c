@@ -832,10 +832,12 @@ static void test_products_in_a_graph(void **state)
     } cases[] = {
         {"F.relu(x @ w.T + b).amax(-1)",
          "x float32 M,K; w float32 N,K; b float32 N; y float32 M out", 9, 2, 1, "v2"},
-        {"torch.softmax(x @ w, -1) @ w.T", "x float32 M,K; w float32 K,N; y float32 M,K out", 18, 6,
+        {"torch.softmax(x @ w, -1) @ w.T", "x float32 M,K; w float32 K,N; y float32 M,K out", 18, 4,
          2, "\"dtype\": \"float32\""},
         {"torch.softmax(x @ w, -1) @ u",
-         "x float32 M,K; w float32 K,N; u float32 N,O; y float32 M,O out", 18, 6, 1, "c0::gemm"},
+         "x float32 M,K; w float32 K,N; u float32 N,O; y float32 M,O out", 18, 4, 1, "c0::gemm"},
+        {"(F.silu(x @ w) * (x @ u)).amax(-1)",
+         "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 18, 2, 2, "c9::gemm"},
         {"(x.unsqueeze(2) * w).sum(1).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 0,
          4, 0, "_sum"},
         {"torch.softmax(x @ v, 0)", "x float32 M,K; v float32 K; y float32 M out", 0, -1, 0,
@@ -860,8 +862,9 @@ static void test_products_in_a_graph(void **state)
 }
 
 /* Mean and variance need one pass over the elements: one launch makes the parts of both, and one
- * launch combines them. A loop over neighbouring axes has no divisions. */
-static void test_one_pass_for_mean_and_variance(void **state)
+ * launch combines them. So do the maximum and the sum of a softmax. Sums that do not read each
+ * other have launches of their own. A loop over neighbouring axes has no divisions. */
+static void test_reductions_in_one_launch(void **state)
 {
     static const struct {
         const char *torch, *tensors;
@@ -873,6 +876,11 @@ static void test_one_pass_for_mean_and_variance(void **state)
          "x float32 N,C,L; y float32 N,C,L out", 6, "PART"},
         {"(x - x.mean(1, True)) * torch.rsqrt(x.var(1, correction=0, keepdim=True) + 1e-5)",
          "x float32 N,C,L; y float32 N,C,L out", 4, "(sum), value"},
+        {"torch.softmax(x, 1)", "x float32 N,C,L; y float32 N,C,L out", 4, "(amax), value"},
+        {"x - x.sum(1, True) * (x * x).sum(1, True).transpose(0, 2)",
+         "x float32 N,C,N; y float32 N,C,N out", 6, "(sum)"},
+        {"x.reshape(N, C, L, 4).amax(-1).sum(1)", "x float32 N,C,L*4; y float32 N,L out", 2,
+         "_output"},
         {"x.sum((1, 2))", "x float32 N,C,L; y float32 N out", 4, "= i1 * (AX(C) * AX(L))"},
     };
     struct fixture *f = *state;
@@ -887,7 +895,8 @@ static void test_one_pass_for_mean_and_variance(void **state)
     }
 }
 
-/* Windows side by side read each element once, so elementwise work before them is not stored. */
+/* Windows side by side read each element once, so elementwise work before them is not stored. A
+ * maximum of few elements is computed where it is read. */
 static void test_work_before_windows(void **state)
 {
     static const char graph[] =
@@ -923,7 +932,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_pass_for_mean_and_variance, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reductions_in_one_launch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_work_before_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "graph/reference/drawn.h"
 #include "graph/reference/line.h"
+#include "graph/reference/nest.h"
 
 /* Work is counted in operations per element; HEAVY stands for an element that needs a loop. MANY
  * stands for a number of reads that depends on a size. */
@@ -29,7 +30,7 @@ struct planner {
     int64_t *weight, *reads;
     int64_t *site;
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
-    bool *operand;   /* one per value: is it an operand of an anchor? */
+    bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
     /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
      * not the anchor. NULL for references. */
     bool *ends_anchor;
@@ -130,6 +131,14 @@ static void weigh(struct planner *p, const struct value *v)
     p->weight[v->id] = MIN(w, HEAVY);
 }
 
+/* Is v a reduction of a few elements, such as a window of a pooling? A kernel can compute it inside
+ * the loop that reads it. */
+static bool is_brief(const struct planner *p, const struct value *v)
+{
+    bool combines = v->op == OP_SUM || v->op == OP_AMAX || v->op == OP_AMIN;
+    return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
+}
+
 /* Whether the only reads are at the sink's own place: the element is computed once for a unit. */
 static bool site_is_sink(int64_t site)
 {
@@ -151,7 +160,8 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (kind == OPK_VIEW)
         return false;
-    bool ends = is_heavy(v) || (p->ends_anchor && p->ends_anchor[v->id]);
+    bool ends = (is_heavy(v) && !(reads == 1 && is_brief(p, v))) ||
+                (p->ends_anchor && p->ends_anchor[v->id]);
     if (p->e->mode.kernel && ends && !site_is_sink(p->site[v->id]))
         return true;
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
@@ -207,7 +217,7 @@ static void read_operands(struct planner *p, const struct value *v)
         if (p->e->mode.kernel && k < 2 && stores_is_anchor(v))
             p->operand[stored_operand(v, a)->id] = true;
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
-        if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
+        if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY && !is_brief(p, a))
             reads = MANY; /* a part reads many elements of a, so a value that needs a loop must be
                              stored */
         if (reads == 1)
@@ -344,24 +354,41 @@ static int by_level(const void *pa, const void *pb)
     return order ? order : (int)a->v->id - (int)b->v->id;
 }
 
-/* The anchor whose elements v computes with, element by element; NULL if there is none or there are
- * several. `of` has the anchor of each operand. */
+/* Does v read its operand k element by element? */
+static bool reads_same_place(const struct value *v, uint32_t k)
+{
+    return v->args[k] && (v->op == OP_RESHAPE || (op_row(v->op)->kind == OPK_ELEMENTWISE &&
+                                                  value_same_shape(v, v->args[k])));
+}
+
+/* The anchor whose elements v computes with, element by element; the last one if there are several,
+ * NULL if there is none. `of` has the anchor of each operand. */
 static const struct value *anchor_of(const struct planner *p, const struct value *v,
                                      const struct value *const *of)
 {
     const struct value *found = NULL;
     if (stores_is_anchor(v))
         return p->e->keep && p->e->keep[v->id] ? NULL : v;
-    bool in_place = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_RESHAPE;
-    for (uint32_t k = 0; in_place && k < v->nargs; k++) {
-        const struct value *a = v->args[k] ? of[v->args[k]->id] : NULL;
-        if (!a || !(v->op == OP_RESHAPE || value_same_shape(v, v->args[k])))
-            continue;
-        if (found && found != a)
-            return NULL;
-        found = a;
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        const struct value *a = reads_same_place(v, k) ? of[v->args[k]->id] : NULL;
+        if (a && (!found || a->id > found->id))
+            found = a;
     }
     return found;
+}
+
+/* A launch has one anchor. So if v computes with several, it reads the work on the others from
+ * memory. */
+static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
+{
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        const struct value *a = reads_same_place(v, k) ? v->args[k] : NULL;
+        if (!a || !of[a->id] || of[a->id] == of[v->id])
+            continue;
+        while (a->op == OP_RESHAPE)
+            a = a->args[0];
+        p->operand[a->id] = true;
+    }
 }
 
 /* Marks the values through which every use of an anchor goes: the anchor itself, and values that
@@ -380,6 +407,8 @@ static void mark_ends(struct planner *p)
         of[i] = a;
         if (!a)
             continue;
+        if (v != a)
+            store_others(p, v, of);
         for (uint32_t k = 0; v != a && k < v->nargs; k++)
             open[a->id] -= v->args[k] && of[v->args[k]->id] == a;
         p->ends_anchor[i] = open[a->id] == 0;

@@ -116,7 +116,7 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
 struct launch {
     const struct sink *sinks;
     size_t n, last; /* `last` is the number of the last of neighbouring sinks */
-    bool rides;     /* the second sink adds up squares around the mean that the first one makes */
+    bool rides;     /* the second sink reads the result of the first one at its own place */
     enum mapping map;
     const char *lanes;
     bool contiguous;
@@ -144,15 +144,15 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
-/* Writes a sum, and then a value that reads this sum only at its own place. */
+/* Writes a reduction, and then a value that reads it only at its own place. */
 static void write_riding(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
     e->u.real = kernel_type(s->v);
-    const char *sum = emit_computed(e, s->v, &p).v;
-    unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, sum);
+    const char *text = emit_computed(e, s->v, &p).v;
+    unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, text);
     e->known = s->v;
-    e->known_text = sum;
+    e->known_text = text;
     write_sink(e, s + 1);
     e->known = NULL;
 }
@@ -386,28 +386,77 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
     return ok;
 }
 
-/* If sink number `first` is a sum, finds a later sink that adds up squares around the mean of that
- * sum and needs nothing else that is not there yet. Returns its number, or 0. */
+/* How a unit of a launch reads the value of an earlier reduction. */
+enum reading { READS_NOT, READS_OWN, READS_OTHERS };
+
+/* Does a unit that computes v read `of`, and only the element at its own place? `loop` is the
+ * reduction of the unit. It goes over the same axes as `of`, so below it each element reads the
+ * element of its own row, as long as all operations are elementwise. */
+static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
+                               const struct value *loop, bool own, uint8_t *known)
+{
+    enum { UNKNOWN, FIRST };
+    if (v == of)
+        return READS_OWN;
+    if ((!own && w->stores.store[v->id].is_stored) || op_row(v->op)->kind == OPK_LEAF)
+        return READS_NOT;
+    if (known[v->id] != UNKNOWN)
+        return (enum reading)(known[v->id] - FIRST);
+    bool passes = v == loop || op_row(v->op)->kind == OPK_ELEMENTWISE;
+    enum reading r = READS_NOT;
+    for (uint32_t k = 0; k < v->nargs && r != READS_OTHERS; k++) {
+        enum reading of_arg =
+            v->args[k] ? reading_of(w, v->args[k], of, loop, false, known) : READS_NOT;
+        bool same_place = passes && v->args[k] && v->args[k]->rank == of->rank;
+        if (of_arg != READS_NOT)
+            r = of_arg == READS_OWN && same_place ? READS_OWN : READS_OTHERS;
+    }
+    known[v->id] = (uint8_t)(r + FIRST);
+    return r;
+}
+
+static bool same_axes(const struct value *a, const struct value *b)
+{
+    const struct attr *x = value_attr(a, "dim"), *y = value_attr(b, "dim");
+    bool same = x->n == y->n && value_same_shape(a->args[0], b->args[0]);
+    for (size_t i = 0; same && i < x->n; i++)
+        same = x->ints[i] == y->ints[i];
+    return same;
+}
+
+/* Can sink t be computed in the launch of the reduction of sink number `first`, right after it? */
+static bool can_ride(struct writer *w, size_t first, const struct sink *t)
+{
+    const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
+    if (t->kind != SINK_VALUE || t->units != w->stores.sinks.items[first].units ||
+        !loop_length(w, t, &loop) || op_row(loop->op)->kind != OPK_REDUCTION ||
+        !same_axes(of, loop))
+        return false;
+    const struct store *s = &w->stores.store[loop->id];
+    if (s->in_parts && (!s->centre || s->centre->args[0] != of))
+        return false;
+    uint8_t *known = xcalloc(w->g->values.n + 1, sizeof *known);
+    bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
+    bool ok = reading_of(w, t->v, of, loop, true, known) == READS_OWN &&
+              reads_earlier(w, t->v, of, first, true, seen);
+    free(known);
+    free(seen);
+    return ok;
+}
+
+/* If sink number `first` is a reduction, finds a later sink that reads it row by row, such as the
+ * squares around a mean or the exponentials below a maximum. Returns its number, or 0. */
 static size_t find_rider(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
     const struct sink *s = &v->items[first];
-    if (s->kind != SINK_VALUE || s->v->op != OP_SUM)
+    enum graph_op op = s->v->op;
+    if (s->kind != SINK_VALUE || (op != OP_SUM && op != OP_AMAX && op != OP_AMIN) ||
+        !value_flag(s->v, "keepdim"))
         return 0;
-    for (size_t i = first + 1; i < v->n; i++) {
-        const struct sink *t = &v->items[i];
-        const struct value *loop = NULL, *centre;
-        if (t->kind != SINK_VALUE || t->units != s->units || !loop_length(w, t, &loop))
-            continue;
-        centre = stores_centre(&w->emit, loop);
-        if (!centre || centre->args[0] != s->v ||
-            w->stores.store[loop->id].in_parts != (w->stores.store[loop->id].centre != NULL))
-            continue;
-        bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
-        bool ok = reads_earlier(w, t->v, s->v, first, true, seen);
-        free(seen);
-        return ok ? i : 0;
-    }
+    for (size_t i = first + 1; i < v->n && v->items[i].level <= s->level + 1; i++)
+        if (!w->done[i] && can_ride(w, first, &v->items[i]))
+            return i;
     return 0;
 }
 
