@@ -2349,7 +2349,8 @@ class Translation:
         shape = list(sizes or shape)
         axes = [*[i for i in range(len(shape)) if i != d], d]
         x = self.add("permute", x, dims=axes) if axes != sorted(axes) else x
-        return self.add("reshape", x, shape=[*self.dims(shape[:d]), 1, *self.dims(shape[d + 1:]), *self.dims([shape[d]])])
+        shape.insert(d, 1)
+        return self.add("reshape", x, shape=self.dims([*shape[:d + 1], *shape[d + 2:], shape[d + 1]]))
 
     def has_distinct(self, index: Any, d: int) -> bool:
         """Are the indices in a row along axis d distinct, because sort or topk made them?"""
