@@ -1272,6 +1272,12 @@ class Translation:
     def op_hardtanh(self, node: Any, input: Any, min_val: Any, max_val: Any) -> str:
         return self.add("clamp", self.operand(input), self.number(min_val), self.number(max_val))
 
+    def op_rrelu_with_noise_functional(self, node: Any, input: Any, lower: Any, upper: Any, training: Any,
+                                       **rest: Any) -> list[Any]:  # fmt: skip
+        if training:
+            raise self.refuse("forward draws random numbers: no two calls agree")
+        return [self.op_leaky_relu(node, input, (lower + upper) / 2), None]
+
     def op_leaky_relu(self, node: Any, input: Any, negative_slope: Any) -> str:
         return self.add("leaky_relu", self.operand(input), self.number(negative_slope))
 
