@@ -26,7 +26,7 @@
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_thin", "when": "@{K} <= @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
-      "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "1024*@{K}",
+      "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "1024*min(@{K},@{thin})",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_few", "when": "@{K} < 32 && !(@{K} <= @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16)",
       "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)", "@{Z}"], "block": [16, 16],

@@ -63,6 +63,9 @@ DECOMPOSITIONS = {
         torch.ops.aten.upsample_trilinear3d,
     ]),
 }  # fmt: skip
+# Their decompositions do not say how large the input must be.
+for padding in (torch.ops.aten.reflection_pad1d, torch.ops.aten.reflection_pad2d, torch.ops.aten.reflection_pad3d):
+    DECOMPOSITIONS.pop(padding.default, None)
 
 
 class Refused(Exception):
@@ -1269,6 +1272,12 @@ class Translation:
     def op_hardtanh(self, node: Any, input: Any, min_val: Any, max_val: Any) -> str:
         return self.add("clamp", self.operand(input), self.number(min_val), self.number(max_val))
 
+    def op_rrelu_with_noise_functional(self, node: Any, input: Any, lower: Any, upper: Any, training: Any,
+                                       **rest: Any) -> list[Any]:  # fmt: skip
+        if training:
+            raise self.refuse("forward draws random numbers: no two calls agree")
+        return [self.op_leaky_relu(node, input, (lower + upper) / 2), None]
+
     def op_leaky_relu(self, node: Any, input: Any, negative_slope: Any) -> str:
         return self.add("leaky_relu", self.operand(input), self.number(negative_slope))
 
@@ -1461,6 +1470,29 @@ class Translation:
         return self.add("windows", x, dim=[dim], size=self.sizes.text(self.value_of(size)),
                         step=self.fixed(step, "a stride"),
                         dilation=self.fixed(dilation, "a dilation"))  # fmt: skip
+
+    def op_reflection_pad1d(self, node: Any, input: Any, padding: Any) -> Operand:
+        """The elements beside each edge, turned around, lie beyond it."""
+        shape, x = self.shape(input), self.operand(input)
+        amounts = [self.fixed(p, "padding") for p in padding]
+        if min(amounts) < 0:
+            raise self.refuse("Hone does not know reflect padding with negative amounts")
+        for i in range(len(amounts) // 2):
+            d, before, after = len(shape) - 1 - i, amounts[2 * i], amounts[2 * i + 1]
+            self.at_least(shape[d], max(before, after) + 1)
+            parts = [x]
+            if before:
+                parts.insert(0, self.add("flip", self.part(x, len(shape), d, 1, before), dims=[d]))
+            if after:
+                last = self.part(x, len(shape), d, shape[d] - 1 - after, after)
+                parts.append(self.add("flip", last, dims=[d]))
+            x = parts[0]
+            for part in parts[1:]:
+                x = self.add("cat", x, part, dim=[d])
+        return x
+
+    op_reflection_pad2d = op_reflection_pad1d
+    op_reflection_pad3d = op_reflection_pad1d
 
     def op_constant_pad_nd(self, node: Any, input: Any, pad: Any, value: Any = 0) -> Operand:
         rank = len(self.shape(input))
@@ -2284,20 +2316,60 @@ class Translation:
 
     def op_scatter(self, node: Any, input: Any, dim: int, index: Any, src: Any = None,
                    value: Any = None, reduce: Any = None) -> str:  # fmt: skip
-        """With one index in each row, it writes no element twice."""
+        """Hone takes it if no two writes of different values can meet in one element."""
         shape, at = self.shape(input), self.shape(index)
         d = dim % len(shape)
         self.hold_below(index, shape[d])
         if reduce is not None:
             raise self.refuse("Hone does not know scatter with a reduction: use scatter_add")
-        same = all(self.dims([a]) == self.dims([b]) for i, (a, b) in enumerate(zip(at, shape)) if i != d)
-        if self.dims([at[d]]) != [1] or not same:
+        if any(self.dims([a]) != self.dims([b]) for i, (a, b) in enumerate(zip(at, shape)) if i != d):
+            raise self.refuse("scatter with an index that is smaller than its input along other axes")
+        one = self.dims([at[d]]) == [1]
+        if not one and value is None and not self.has_distinct(index, d):
             raise self.refuse("scatter with several indices in a row: if two are equal, either may win")
         iota = self.add("iota", shape=self.dims([shape[d]]))
-        here = self.add("reshape", iota,
-                        shape=[*[1] * d, *self.dims([shape[d]]), *[1] * (len(shape) - d - 1)])  # fmt: skip
+        place = [*[1] * d, *self.dims([shape[d]]), *[1] * (len(shape) - d - 1)]
         v = self.operand(src if value is None else value)
-        return self.add("where", self.add("eq", here, self.operand(index)), v, self.operand(input))
+        if one:
+            hit = self.add("eq", self.add("reshape", iota, shape=place), self.operand(index))
+            return self.add("where", hit, v, self.operand(input))
+        # Each element looks at all indices of its row, along a further axis.
+        hit = self.add("eq", self.add("reshape", iota, shape=[*place, 1]), self.along_last(index, d))
+        last = [len(shape)]
+        if value is None and input.meta["val"].dtype.is_floating_point:  # a maximum rounds nothing
+            rows = self.add("where", hit, self.along_last(src, d, at), {"number": "-inf"})
+            v = self.add("amax", rows, dim=last, keepdim=False)
+        elif value is None:
+            rows = self.add("where", hit, self.along_last(src, d, at), 0)
+            v = self.add("cast", self.add("sum", rows, dim=last, keepdim=False), dtype=self.dtype(input.meta["val"]))
+        return self.add("where", self.add("any", hit, dim=last, keepdim=False), v, self.operand(input))
+
+    def along_last(self, input: Any, d: int, sizes: Any = None) -> str:
+        """Moves axis d, or its first sizes[d] elements, to the end; an axis of size 1 takes its place."""
+        shape = self.shape(input)
+        x: Operand = self.operand(input)
+        for i, n in enumerate(sizes or []):
+            if self.dims([n]) != self.dims([shape[i]]):
+                self.at_least(shape[i], n)
+                x = self.add("slice", x, dim=[i], start=0, length=self.dims([n])[0], step=1)
+        shape = list(sizes or shape)
+        axes = [*[i for i in range(len(shape)) if i != d], d]
+        x = self.add("permute", x, dims=axes) if axes != sorted(axes) else x
+        shape.insert(d, 1)
+        return self.add("reshape", x, shape=self.dims([*shape[:d + 1], *shape[d + 2:], shape[d + 1]]))
+
+    def has_distinct(self, index: Any, d: int) -> bool:
+        """Are the indices in a row along axis d distinct, because sort or topk made them?"""
+        name = str(index.target).removeprefix("aten.").split(".")[0]
+        if name in ("slice", "clone", "_to_copy", "alias"):
+            return self.has_distinct(index.args[0], d)
+        if index.target is not __import__("operator").getitem or index.args[1] != 1:
+            return False
+        order = index.args[0]
+        name = str(order.target).removeprefix("aten.").split(".")[0]
+        if name not in ("sort", "topk"):
+            return False
+        return int(self.arguments(order)["dim"]) % len(self.shape(index)) == d
 
     def op_diagonal(self, node: Any, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> str:
         """The two axes become one, and the elements of the diagonal are chosen by an index."""

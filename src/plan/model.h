@@ -15,7 +15,7 @@
 #include "task/task.h"
 
 #define PLAN_MAX_SOURCE (4u << 20)
-#define PLAN_MAX_MAPS 32
+#define PLAN_MAX_MAPS 1024
 #define PLAN_MAX_WORKSPACES 1024
 #define PLAN_MAX_SMEM 232448 /* 227 KiB: the most that any architecture gives a block */
 

@@ -787,12 +787,155 @@ static void test_convolution_in_a_graph(void **state)
     strbuf_release(&out);
 }
 
+/* Writes a kernel from the graph of the task, for sm_90, and releases the task. */
+static void generated(struct fixture *f, json_t *task, struct strbuf *out)
+{
+    struct pb_binding b;
+    struct strbuf why = STRBUF_INIT(1000);
+    built_in(f, "elementwise");
+    const struct playbook *pb = rig_book(f->shelf, "generate");
+    if (!playbook_bind(pb, task, 90, &b, &why))
+        fail_msg("%s", why.buf);
+    struct pb_point p = playbook_start(pb, &b);
+    assert_int_equal(playbook_expand(pb, &b, &p, out, NULL), 0);
+    pb_binding_release(&b);
+    json_decref(task);
+    strbuf_release(&why);
+}
+
+/* Counts the launches of kernels whose names contain `part`, and those that do not. */
+static void count_launches(const char *source, const char *part, int *with, int *without)
+{
+    const char *at = strstr(source, "/* hone-plan"), *end = strstr(at, "*/");
+    json_t *plan = json_loadb(at + 12, (size_t)(end - at - 12), 0, NULL), *l;
+    size_t i;
+    assert_non_null(plan);
+    *with = *without = 0;
+    json_array_foreach(json_object_get(plan, "launches"), i, l)
+    {
+        const char *kernel = json_string_value(json_object_get(l, "kernel"));
+        strstr(kernel, part) ? ++*with : ++*without;
+    }
+    json_decref(plan);
+}
+
+/* A product of float32 matrices beside other work is a launch of a template. The elementwise work
+ * on it is done there. Products with the same code share it. A tensor map of a workspace names its
+ * dtype. Products with a vector are generated. */
+static void test_products_in_a_graph(void **state)
+{
+    static const struct {
+        const char *torch, *tensors;
+        int products, others;
+        unsigned codes;
+        const char *want;
+    } cases[] = {
+        {"F.relu(x @ w.T + b).amax(-1)",
+         "x float32 M,K; w float32 N,K; b float32 N; y float32 M out", 9, 2, 1, "v2"},
+        {"torch.softmax(x @ w, -1) @ w.T", "x float32 M,K; w float32 K,N; y float32 M,K out", 18, 4,
+         2, "\"dtype\": \"float32\""},
+        {"torch.softmax(x @ w, -1) @ u",
+         "x float32 M,K; w float32 K,N; u float32 N,O; y float32 M,O out", 18, 4, 1, "c0::gemm"},
+        {"(x @ w).amax(-1)", "x float32 M,400; w float32 400,N; y float32 M out", 9, 2, 1,
+         "\"1024*min(400,64)\""}, /* a block cannot have 400 KiB, even where it is not launched */
+        {"(F.silu(x @ w) * (x @ u)).amax(-1)",
+         "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 18, 2, 2, "c9::gemm"},
+        {"(x.unsqueeze(2) * w).sum(1).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 0,
+         4, 0, "_sum"},
+        {"torch.softmax(x @ v, 0)", "x float32 M,K; v float32 K; y float32 M out", 0, -1, 0,
+         "_matmul"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int products, others;
+        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
+        count_launches(out.buf, "::", &products, &others);
+        if (products != cases[i].products || (cases[i].others >= 0 && others != cases[i].others) ||
+            !strstr(out.buf, cases[i].want))
+            fail_msg("'%s': %d launches of templates, %d others, or no '%s'", cases[i].torch,
+                     products, others, cases[i].want);
+        unsigned codes = 0;
+        for (const char *at = out.buf; (at = strstr(at, "\nnamespace c")); at++)
+            codes++;
+        assert_int_equal(codes, cases[i].codes);
+        strbuf_release(&out);
+    }
+}
+
+/* Mean and variance need one pass over the elements: one launch makes the parts of both, and one
+ * launch combines them. So do the maximum and the sum of a softmax. Sums that do not read each
+ * other have launches of their own. A loop over neighbouring axes has no divisions. */
+static void test_reductions_in_one_launch(void **state)
+{
+    static const struct {
+        const char *torch, *tensors;
+        int launches; /* with those for wide indices */
+        const char *want;
+    } cases[] = {
+        {"(x - x.mean((0, 2), True)) * torch.rsqrt(x.var((0, 2), correction=0, keepdim=True) + "
+         "1e-5)",
+         "x float32 N,C,L; y float32 N,C,L out", 6, "PART"},
+        {"(x - x.mean(1, True)) * torch.rsqrt(x.var(1, correction=0, keepdim=True) + 1e-5)",
+         "x float32 N,C,L; y float32 N,C,L out", 4, "(sum), value"},
+        {"torch.softmax(x, 1)", "x float32 N,C,L; y float32 N,C,L out", 4, "(amax), value"},
+        {"x - x.sum(1, True) * (x * x).sum(1, True).transpose(0, 2)",
+         "x float32 N,C,N; y float32 N,C,N out", 6, "(sum)"},
+        {"x.reshape(N, C, L, 4).amax(-1).sum(1)", "x float32 N,C,L*4; y float32 N,L out", 2,
+         "_output"},
+        {"x.sum((1, 2))", "x float32 N,C,L; y float32 N out", 4, "= i1 * (AX(C) * AX(L))"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int templates, others;
+        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
+        count_launches(out.buf, "::", &templates, &others);
+        if (others != cases[i].launches || !strstr(out.buf, cases[i].want))
+            fail_msg("'%s': %d launches, or no '%s'", cases[i].torch, others, cases[i].want);
+        strbuf_release(&out);
+    }
+}
+
+/* Windows side by side read each element once, so elementwise work before them is not stored. A
+ * maximum of few elements is computed where it is read. */
+static void test_work_before_windows(void **state)
+{
+    static const char graph[] =
+        "{'version': 1, 'axes': ['N'], 'scalars': [], 'guards': [],"
+        " 'inputs': [{'name': 'x', 'dtype': 'float32', 'shape': ['N', 64]}],"
+        " 'values': [{'id': '%%1', 'op': 'tanh', 'args': ['x']},"
+        "  {'id': '%%2', 'op': 'sin', 'args': ['%%1']},"
+        "  {'id': '%%3', 'op': 'windows', 'args': ['%%2'],"
+        "   'attrs': {'dim': [1], 'size': '%d', 'step': 2, 'dilation': 1}},"
+        "  {'id': '%%4', 'op': 'amax', 'args': ['%%3'], 'attrs': {'dim': [2], 'keepdim': false}}],"
+        " 'outputs': [{'name': 'y', 'dtype': 'float32', 'shape': ['N', %d], 'value': '%%4'}]}";
+    struct fixture *f = *state;
+    for (int size = 2; size < 4; size++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int templates, others;
+        json_t *task = rig_facts("", "graph", "x float32 N,64; y float32 N,32 out");
+        char text[1024];
+        snprintf(text, sizeof text, graph, size, size == 2 ? 32 : 31);
+        for (char *c = text; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        json_object_set_new(task, "graph", json_loads(text, 0, NULL));
+        generated(f, task, &out);
+        count_launches(out.buf, "::", &templates, &others);
+        assert_int_equal(others, size == 2 ? 2 : 4);
+        strbuf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_products_of_float32, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reductions_in_one_launch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_work_before_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fits_by_meaning, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_why_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_broadcast, set_up, tear_down),

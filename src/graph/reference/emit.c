@@ -375,6 +375,8 @@ struct term emit_value(struct emit *e, const struct value *v, struct place *p)
 {
     if (e->shared && e->shared->path[v->id])
         return emit_on_path(e, v, p);
+    if (e->known == v)
+        return term_of(e, e->known_text, 0);
     struct index i = place_number(&e->u, p);
     struct term t;
     const char *key = arena_printf(e->u.arena, "%u@%s", v->id, i.text);

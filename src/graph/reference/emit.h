@@ -46,6 +46,11 @@ struct store {
     bool in_parts;  /* a reduction in two steps; its partial results are PART and PMAG */
     bool needs_mag, part_needs_mag;
     bool is_exact; /* its magnitude is |value|; or, in a SIGMA reference, it has no error */
+    /* Kernels: the value is a sum in parts of squares of x - centre, where the centre is the mean
+     * of x, whose sum has the same parts. One launch computes the parts of both sums. The part of
+     * the squares uses the mean of the part, and the second step corrects it. Else NULL. */
+    const struct value *centre;
+    bool part_with_squares; /* kernels: the parts of this sum come with those of the squares */
     /* The sources of its shared errors (struct shared_error), if scratch also holds the value
      * without these errors (OWN, a variance) and with each source off (OFF0_, OFF1_, ...). */
     const struct shared_error *offs;
@@ -85,6 +90,9 @@ struct emit {
     unsigned least_depth; /* inside the loop over samples of drawn errors: the depth of that loop,
                              which no statement may leave; else 0 */
     const bool *keep;     /* kernels: one per value: store it in any case; NULL: none */
+    /* Kernels: a value that is known in this unit at every place where it is read, and its text. */
+    const struct value *known;
+    const char *known_text;
     /* Kernels: may a group of threads ("lanes") share the loop of a reduction? */
     bool in_lanes;
     const char *guard; /* kernels: "if (writes) " before a store, or "" */

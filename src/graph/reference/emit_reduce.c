@@ -173,35 +173,80 @@ const struct dim *emit_parts(struct emit *e, const struct value *v)
                    dim_number(p, EMIT_CHUNK));
 }
 
-void emit_part(struct emit *e, const struct value *v, bool with_mag)
+/* The elements of the reduction that this unit's part combines. */
+struct part_range {
+    struct index row, first, end;
+};
+
+static struct part_range part_range(struct emit *e, const struct value *v)
+{
+    struct index parts = index_dim(&e->u, emit_parts(e, v));
+    struct index chunk = index_number(&e->u, EMIT_CHUNK);
+    struct part_range r = {.row = index_div(&e->u, unit_index(), parts)};
+    r.first = index_mul(&e->u, index_mod(&e->u, unit_index(), parts), chunk);
+    r.end = index_text(&e->u, 0, "hone_size_min(%s + %s, %s)", r.first.text, chunk.text,
+                       dim_in_c(&e->u, emit_reduced(e, v)));
+    return r;
+}
+
+static struct term part_of(struct emit *e, const struct value *v, const struct part_range *range)
 {
     const struct dim *axes[GRAPH_MAX_RANK];
     uint32_t n = reduced_axes(v, axes);
-    struct index parts = index_dim(&e->u, emit_parts(e, v)), r;
-    struct index row = index_div(&e->u, unit_index(), parts);
-    struct index chunk = index_number(&e->u, EMIT_CHUNK);
-    struct index first = index_mul(&e->u, index_mod(&e->u, unit_index(), parts), chunk);
-    struct index end = index_text(&e->u, 0, "hone_size_min(%s + %s, %s)", first.text, chunk.text,
-                                  dim_in_c(&e->u, emit_reduced(e, v)));
-    struct place kept = place_linear(v->rank, v->shape, row);
+    struct place kept = place_linear(v->rank, v->shape, range->row);
     struct shared_error errors, *outer = shared_begin(e, v, &errors);
     struct nest x = nest_start(e, collect_start(e, v, kind_of(v->op), unit_index(), flags_of(v)));
-    r = nest_range(&x, first, end, EMIT_CHUNK, e->in_lanes);
+    struct index r = nest_range(&x, range->first, range->end, EMIT_CHUNK, e->in_lanes);
     struct place gone = place_linear(n, axes, r);
     add_item(e, v, nest_sum(&x), &kept, &gone);
     struct collector c = nest_end(&x);
     e->shared = outer;
-    struct term t = collect_now(e, &c);
-    unit_do(&e->u, "%sPART%u(unit) = %s", e->guard ? e->guard : "", v->id, t.v);
+    return collect_now(e, &c);
+}
+
+void emit_part(struct emit *e, const struct value *v, bool with_mag)
+{
+    const struct value *centre = e->store[v->id].centre;
+    const char *guard = e->guard ? e->guard : "";
+    struct part_range range = part_range(e, v);
+    if (centre) {
+        struct term sum = part_of(e, centre->args[0], &range);
+        unit_do(&e->u, "%sPART%u(unit) = %s", guard, centre->args[0]->id, sum.v);
+        e->known = centre;
+        e->known_text = unit_let(&e->u, "%s / (%s)(%s - %s)", sum.v, e->u.real, range.end.text,
+                                 range.first.text);
+    }
+    struct term t = part_of(e, v, &range);
+    e->known = NULL;
+    unit_do(&e->u, "%sPART%u(unit) = %s", guard, v->id, t.v);
     if (with_mag)
-        unit_do(&e->u, "%sPMAG%u(unit) = %s", e->guard ? e->guard : "", v->id, t.m);
+        unit_do(&e->u, "%sPMAG%u(unit) = %s", guard, v->id, t.m);
+}
+
+/* The squares of part i have another centre than those of the whole sum. Returns the difference:
+ * (sum of the part - n * centre)^2 / n, where the part has n elements. */
+static const char *moved_centre(struct emit *e, const struct value *v, const char *centre,
+                                struct index first, struct index i)
+{
+    const struct value *sum = e->store[v->id].centre->args[0];
+    const char *n =
+        unit_let(&e->u, "(%s)hone_size_min((I)%d, %s - (%s - %s) * %d)", e->u.real, EMIT_CHUNK,
+                 dim_in_c(&e->u, emit_reduced(e, v)), i.text, first.text, EMIT_CHUNK);
+    const char *off = unit_let(&e->u, "PART%u(%s) - %s * %s", sum->id, i.text, n, centre);
+    return unit_let(&e->u, "%s * %s / %s", off, off, n);
 }
 
 static struct term in_two_steps(struct emit *e, const struct value *v, struct place *kept)
 {
     const struct dim *number = emit_parts(e, v);
+    const struct value *centre = e->store[v->id].centre;
     struct index parts = index_dim(&e->u, number);
     struct index first = index_mul(&e->u, place_number(&e->u, kept), parts);
+    const char *mean = NULL;
+    if (centre) {
+        struct place at = place_linear(centre->rank, centre->shape, place_number(&e->u, kept));
+        mean = emit_value(e, centre, &at).v;
+    }
     struct nest x = nest_start(
         e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), COLLECT_PARTS));
     struct index i = nest_range(&x, first, index_add(&e->u, first, parts),
@@ -211,6 +256,8 @@ static struct term in_two_steps(struct emit *e, const struct value *v, struct pl
     if (e->mode.kernel && collect_is_index(kind_of(v->op)))
         e->u.real = kernel_type(v->args[0]);
     t.v = unit_let(&e->u, "PART%u(%s)", v->id, i.text);
+    if (centre)
+        t.v = unit_let(&e->u, "%s + %s", t.v, moved_centre(e, v, mean, first, i));
     e->u.real = type;
     t.m = unit_let(&e->u, "PMAG%u(%s)", v->id, i.text);
     collect_add(e, nest_sum(&x), t, t.m);

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "graph/reference/drawn.h"
 #include "graph/reference/line.h"
+#include "graph/reference/nest.h"
 
 /* Work is counted in operations per element; HEAVY stands for an element that needs a loop. MANY
  * stands for a number of reads that depends on a size. */
@@ -29,7 +30,10 @@ struct planner {
     int64_t *weight, *reads;
     int64_t *site;
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
-    bool *operand;   /* one per value: is it an operand of a convolution? */
+    bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
+    /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
+     * not the anchor. NULL for references. */
+    bool *ends_anchor;
     /* One per value: does it replace an input? A kernel stores such a value first, because other
      * threads still read the input. NULL for references. */
     bool *replaces;
@@ -40,6 +44,17 @@ static bool is_heavy(const struct value *v)
     enum op_kind k = op_row(v->op)->kind;
     return k == OPK_REDUCTION || k == OPK_PRODUCT || k == OPK_CONV || k == OPK_LOSS ||
            v->op == OP_EMBEDDING_BAG;
+}
+
+bool stores_is_anchor(const struct value *v)
+{
+    if (op_row(v->op)->kind == OPK_CONV)
+        return true;
+    if (v->op != OP_MATMUL || v->dtype != DT_F32)
+        return false;
+    const struct value *a = v->args[0], *b = v->args[1];
+    return a->dtype == DT_F32 && b->dtype == DT_F32 && a->rank > 1 && b->rank > 1 &&
+           !dim_is(a->shape[a->rank - 2], 1) && !dim_is(b->shape[b->rank - 1], 1);
 }
 
 static bool batch_repeats(const struct value *v, const struct value *a)
@@ -83,6 +98,20 @@ static int64_t fan(const struct value *v, uint32_t k)
     }
 }
 
+static bool windows_overlap(const struct value *v)
+{
+    const struct dim *size = value_attr(v, "size")->dims[0];
+    return !size->is_number || value_attr(v, "dilation")->i != 1 ||
+           value_attr(v, "step")->i < size->value;
+}
+
+/* The same for a kernel or a reference. Kernels know that windows side by side read an element
+ * once. */
+static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
+{
+    return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
+}
+
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -92,13 +121,22 @@ static void weigh(struct planner *p, const struct value *v)
                                                                  : 0;
     for (uint32_t k = 0; k < v->nargs && w < HEAVY; k++) {
         const struct value *a = v->args[k];
-        if (!a || op_makes_lines(a->op) || (p->weight[a->id] > CHEAP && fan(v, k) == MANY))
+        if (!a || op_makes_lines(a->op) ||
+            (p->weight[a->id] > CHEAP && times_read(p, v, k) == MANY))
             continue; /* absent, or certain to be stored */
         if (p->e->mode.kernel && is_heavy(a))
             continue; /* a kernel never computes it again: see must_store() */
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
+}
+
+/* Is v a reduction of a few elements, such as a window of a pooling? A kernel can compute it inside
+ * the loop that reads it. */
+static bool is_brief(const struct planner *p, const struct value *v)
+{
+    bool combines = v->op == OP_SUM || v->op == OP_AMAX || v->op == OP_AMIN;
+    return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
 /* Whether the only reads are at the sink's own place: the element is computed once for a unit. */
@@ -117,12 +155,14 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (kind == OPK_LEAF)
         return false;
-    /* A convolution in a kernel of its own reads operands that are stored. */
+    /* An anchor in a kernel of its own reads operands that are stored. */
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
     if (kind == OPK_VIEW)
         return false;
-    if (p->e->mode.kernel && is_heavy(v) && !site_is_sink(p->site[v->id]))
+    bool ends = (is_heavy(v) && !(reads == 1 && is_brief(p, v))) ||
+                (p->ends_anchor && p->ends_anchor[v->id]);
+    if (p->e->mode.kernel && ends && !site_is_sink(p->site[v->id]))
         return true;
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
 }
@@ -134,6 +174,32 @@ static void add_reads(struct planner *p, const struct value *a, int64_t reads, i
         return;
     *s = *s == SITE_NONE && reads == 1 ? site : SITE_SEVERAL;
     p->reads[a->id] = MIN(p->reads[a->id] + reads, MANY);
+}
+
+/* Does v exchange the last two axes of its operand, and nothing else? */
+static bool is_transpose(const struct value *v)
+{
+    if (v->op != OP_PERMUTE || v->rank < 2)
+        return false;
+    const int64_t *dims = value_attr(v, "dims")->ints;
+    for (uint32_t i = 0; i + 2 < v->rank; i++)
+        if (dims[i] != (int64_t)i)
+            return false;
+    return dims[v->rank - 2] == (int64_t)v->rank - 1;
+}
+
+/* The value that is stored, so that a template for `anchor` can read operand a: convolutions pad
+ * their input themselves, and products read transposed and reshaped matrices. An operand that is
+ * repeated is not worth a copy of each repetition. */
+static const struct value *stored_operand(const struct value *anchor, const struct value *a)
+{
+    if (anchor->op != OP_MATMUL)
+        return a->op == OP_PAD ? a->args[0] : a;
+    if (is_transpose(a))
+        a = a->args[0];
+    while (a->op == OP_RESHAPE || a->op == OP_EXPAND)
+        a = a->args[0];
+    return a;
 }
 
 /* Counts how v reads its operands. All readers of v must have been counted before. */
@@ -148,10 +214,10 @@ static void read_operands(struct planner *p, const struct value *v)
             continue;
         bool in_place = (op_row(v->op)->kind == OPK_ELEMENTWISE && value_same_shape(v, a)) ||
                         (p->e->mode.kernel && v->op == OP_RESHAPE);
-        if (p->e->mode.kernel && op_row(v->op)->kind == OPK_CONV && k < 2)
-            p->operand[a->op == OP_PAD ? a->args[0]->id : a->id] = true;
-        int64_t reads = MIN(times * fan(v, k), MANY);
-        if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY)
+        if (p->e->mode.kernel && k < 2 && stores_is_anchor(v))
+            p->operand[stored_operand(v, a)->id] = true;
+        int64_t reads = MIN(times * times_read(p, v, k), MANY);
+        if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY && !is_brief(p, a))
             reads = MANY; /* a part reads many elements of a, so a value that needs a loop must be
                              stored */
         if (reads == 1)
@@ -220,6 +286,35 @@ static void add_sink(struct planner *p, enum sink_kind kind, const struct value 
     *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, each};
 }
 
+const struct value *stores_centre(struct emit *e, const struct value *v)
+{
+    if (v->op != OP_SUM || v->args[0]->op != OP_SQUARE || v->args[0]->args[0]->op != OP_SUB)
+        return NULL;
+    const struct value *x = v->args[0]->args[0]->args[0], *mean = v->args[0]->args[0]->args[1];
+    if (mean->op != OP_DIV || mean->args[0]->op != OP_SUM || mean->args[1]->op != OP_SIZE)
+        return NULL;
+    const struct value *sum = mean->args[0];
+    const struct attr *of_v = value_attr(v, "dim"), *of_sum = value_attr(sum, "dim");
+    bool same = sum->args[0] == x && of_v->n == of_sum->n && value_flag(sum, "keepdim") &&
+                value_same_shape(v->args[0], x) && str_eq(kernel_type(v), kernel_type(sum)) &&
+                mean->args[1]->size == emit_reduced(e, sum);
+    for (size_t i = 0; same && i < of_v->n; i++)
+        same = of_v->ints[i] == of_sum->ints[i];
+    return same ? mean : NULL;
+}
+
+/* Lets one launch compute the parts of a sum and of the squares around its mean. */
+static void join_parts(struct planner *p, const struct value *v)
+{
+    const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
+    struct store *s = p->s->store;
+    if (!centre || !s[v->id].in_parts || !s[centre->args[0]->id].in_parts ||
+        !s[centre->args[0]->id].is_stored)
+        return;
+    s[v->id].centre = centre;
+    s[centre->args[0]->id].part_with_squares = true;
+}
+
 static const struct dim *elements(struct planner *p, const struct value *v)
 {
     return dim_product(&p->e->g->dims, v->shape, v->rank);
@@ -233,8 +328,11 @@ static void add_sinks(struct planner *p, const struct value *v)
     for (uint32_t k = 0; k < v->nargs; k++)
         if (v->args[k])
             level = MAX(level, p->ready[v->args[k]->id]);
-    if (s->in_parts)
-        add_sink(p, SINK_PART, v, NULL, level++,
+    if (s->part_with_squares)
+        level++;
+    else if (s->in_parts)
+        add_sink(p, SINK_PART, v, NULL,
+                 s->centre ? p->ready[s->centre->args[0]->args[0]->id] : level++,
                  dim_mul(&p->e->g->dims, elements(p, v), emit_parts(p->e, v)));
     if (op_makes_lines(v->op))
         add_sink(p, SINK_LINES, v, p->s->direct[v->id], level++, emit_lines(p->e, v));
@@ -256,18 +354,106 @@ static int by_level(const void *pa, const void *pb)
     return order ? order : (int)a->v->id - (int)b->v->id;
 }
 
+/* Does v read its operand k element by element? */
+static bool reads_same_place(const struct value *v, uint32_t k)
+{
+    return v->args[k] && (v->op == OP_RESHAPE || (op_row(v->op)->kind == OPK_ELEMENTWISE &&
+                                                  value_same_shape(v, v->args[k])));
+}
+
+/* The anchor whose elements v computes with, element by element; the last one if there are several,
+ * NULL if there is none. `of` has the anchor of each operand. */
+static const struct value *anchor_of(const struct planner *p, const struct value *v,
+                                     const struct value *const *of)
+{
+    const struct value *found = NULL;
+    if (stores_is_anchor(v))
+        return p->e->keep && p->e->keep[v->id] ? NULL : v;
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        const struct value *a = reads_same_place(v, k) ? of[v->args[k]->id] : NULL;
+        if (a && (!found || a->id > found->id))
+            found = a;
+    }
+    return found;
+}
+
+/* A launch has one anchor. So if v computes with several, it reads the work on the others from
+ * memory. */
+static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
+{
+    for (uint32_t k = 0; k < v->nargs; k++) {
+        const struct value *a = reads_same_place(v, k) ? v->args[k] : NULL;
+        if (!a || !of[a->id] || of[a->id] == of[v->id])
+            continue;
+        while (a->op == OP_RESHAPE)
+            a = a->args[0];
+        p->operand[a->id] = true;
+    }
+}
+
+/* Marks the values through which every use of an anchor goes: the anchor itself, and values that
+ * are computed element by element from it. `open` counts the uses that do not yet go through a
+ * value with the same anchor. */
+static void mark_ends(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    struct arena mem = ARENA_INIT;
+    const uint32_t *uses = graph_uses(g, &mem);
+    const struct value **of = arena_alloc(&mem, (g->values.n + 1) * sizeof *of);
+    int64_t *open = arena_alloc(&mem, (g->values.n + 1) * sizeof *open);
+    p->ends_anchor = xcalloc(g->values.n + 1, sizeof *p->ends_anchor);
+    for (size_t i = 0; i < g->values.n; i++) {
+        const struct value *v = g->values.items[i], *a = uses[i] ? anchor_of(p, v, of) : NULL;
+        of[i] = a;
+        if (!a)
+            continue;
+        if (v != a)
+            store_others(p, v, of);
+        for (uint32_t k = 0; v != a && k < v->nargs; k++)
+            open[a->id] -= v->args[k] && of[v->args[k]->id] == a;
+        p->ends_anchor[i] = open[a->id] == 0;
+        open[a->id] += uses[i];
+    }
+    arena_release(&mem);
+}
+
 static bool replaces_input(const struct graph *g, const struct graph_output *o)
 {
     const struct value *v = graph_find(g, o->name);
     return v && v->op == OP_INPUT;
 }
 
+/* How often the elements of v, which have one use each, read the same element of the input. */
+static uint32_t reads_in_place(const struct value *v, const struct value *input,
+                               const uint32_t *uses)
+{
+    uint32_t n = 0;
+    if (v == input)
+        return 1;
+    if (op_row(v->op)->kind != OPK_ELEMENTWISE || uses[v->id] != 1)
+        return 0;
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (v->args[k] && value_same_shape(v, v->args[k]))
+            n += reads_in_place(v->args[k], input, uses);
+    return n;
+}
+
+/* Marks the values that replace an input which other threads may still read. */
 static void mark_replaced(struct planner *p)
 {
     const struct graph *g = p->e->g;
+    struct arena mem = ARENA_INIT;
+    const uint32_t *uses = graph_uses(g, &mem);
     p->replaces = xcalloc(g->values.n + 1, sizeof *p->replaces);
-    vec_each (const struct graph_output, o, &g->outputs)
-        p->replaces[o->value->id] |= replaces_input(g, o);
+    vec_each (const struct graph_output, o, &g->outputs) {
+        if (!replaces_input(g, o))
+            continue;
+        const struct value *input = graph_find(g, o->name);
+        bool own = o->value != input && o->dtype == input->dtype &&
+                   reads_in_place(o->value, input, uses) == uses[input->id];
+        p->replaces[o->value->id] |= !own;
+    }
+    arena_release(&mem);
 }
 
 void stores_plan(struct stores *s, struct emit *e)
@@ -290,8 +476,10 @@ void stores_plan(struct stores *s, struct emit *e)
                                    ? value_is_exact(g->values.items[i], s->store)
                                    : value_has_no_error(e, g->values.items[i], s->store);
     }
-    if (e->mode.kernel)
+    if (e->mode.kernel) {
         mark_replaced(&p);
+        mark_ends(&p);
+    }
     for (size_t i = 0; i < g->outputs.n; i++) {
         add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
         if (e->drawn_outputs && e->drawn_outputs[i])
@@ -319,6 +507,8 @@ void stores_plan(struct stores *s, struct emit *e)
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;
     }
+    for (size_t i = 0; e->mode.kernel && i < n; i++)
+        join_parts(&p, g->values.items[i]);
     for (size_t i = 0; i < n; i++)
         if (p.reads[i])
             add_sinks(&p, g->values.items[i]);
@@ -336,6 +526,7 @@ void stores_plan(struct stores *s, struct emit *e)
     free(p.site);
     free(p.ready);
     free(p.operand);
+    free(p.ends_anchor);
     free(p.replaces);
 }
 

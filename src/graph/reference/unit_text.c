@@ -516,20 +516,95 @@ void place_set(struct place *p, uint32_t axis, struct index at)
     p->has_at[axis] = true;
 }
 
+/* The sizes of the axes [first, end) as factors: "AX(H) * AX(W)", or "" if all are 1. */
+static const char *factors(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 16);
+    for (uint32_t i = first; i < end; i++)
+        if (!dim_is(p->shape[i], 1))
+            strbuf_addf(&sb, "%s%s", sb.len ? " * " : "", dim_in_c(u, p->shape[i]));
+    const char *text = arena_strdup(u->arena, sb.buf);
+    strbuf_release(&sb);
+    return text;
+}
+
+static struct index product_of(struct unit_text *u, const char *factors)
+{
+    bool several = strstr(factors, " * ") != NULL;
+    const char *text = several ? arena_printf(u->arena, "(%s)", factors) : factors;
+    return (struct index){*text ? text : "1", 0};
+}
+
 /* The number of elements of the axes [first, end). */
 static struct index extent(struct unit_text *u, const struct place *p, uint32_t first, uint32_t end)
 {
-    struct strbuf sb = STRBUF_INIT(1 << 16);
-    unsigned n = 0;
-    for (uint32_t i = first; i < end; i++)
-        if (!dim_is(p->shape[i], 1))
-            strbuf_addf(&sb, "%s%s", n++ ? " * " : "", dim_in_c(u, p->shape[i]));
-    struct index all = {n == 0   ? "1"
-                        : n == 1 ? arena_strdup(u->arena, sb.buf)
-                                 : arena_printf(u->arena, "(%s)", sb.buf),
-                        0};
-    strbuf_release(&sb);
-    return all;
+    return product_of(u, factors(u, p, first, end));
+}
+
+/* An index along one axis that place_at() computed from a row-major number:
+ * number / tail % size, or number / tail if it is the first axis. */
+struct coordinate {
+    const char *name;
+    struct index number;
+    const char *size, *tail; /* factors */
+    bool first;
+    const struct coordinate *next;
+};
+
+static void note_coordinate(struct unit_text *u, const struct place *p, uint32_t axis, bool first)
+{
+    struct coordinate *c = arena_alloc(u->arena, sizeof *c);
+    *c = (struct coordinate){.name = p->at[axis].text,
+                             .number = p->linear,
+                             .size = dim_in_c(u, p->shape[axis]),
+                             .tail = factors(u, p, axis + 1, p->rank),
+                             .first = first,
+                             .next = u->coordinates};
+    u->coordinates = c;
+}
+
+static const struct coordinate *find_coordinate(const struct unit_text *u, const char *name)
+{
+    const struct coordinate *c = u->coordinates;
+    while (c && !str_eq(c->name, name))
+        c = c->next;
+    return c;
+}
+
+/* Are a and b indices along neighbouring axes, from the same number? */
+static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
+                           const struct coordinate *b)
+{
+    const char *tail = *b->tail ? arena_printf(u->arena, "%s * %s", b->size, b->tail) : b->size;
+    return str_eq(a->number.text, b->number.text) && str_eq(a->tail, tail) && !b->first;
+}
+
+/* Finds the longest run of axes, from `first` on, whose indices came from one number. Returns the
+ * end of the run, and sets *at to the row-major number in it. */
+static uint32_t join_run(struct unit_text *u, const struct place *p, uint32_t first,
+                         struct index *at)
+{
+    const struct coordinate *head = find_coordinate(u, p->at[first].text), *last = head;
+    uint32_t end = first + 1;
+    for (uint32_t i = end; head && i < p->rank; i++) {
+        const struct coordinate *c = NULL;
+        if (dim_is(p->shape[i], 1))
+            continue;
+        c = find_coordinate(u, p->at[i].text);
+        if (!c || !are_neighbours(u, last, c) || !str_eq(c->size, dim_in_c(u, p->shape[i])))
+            break;
+        last = c;
+        end = i + 1;
+    }
+    *at = p->at[first];
+    if (last == head)
+        return end;
+    *at = index_div(u, head->number, product_of(u, last->tail));
+    if (!head->first) {
+        const char *rest = factors(u, p, first + 1, end);
+        *at = index_mod(u, *at, product_of(u, arena_printf(u->arena, "%s * %s", head->size, rest)));
+    }
+    return end;
 }
 
 struct index place_at(struct unit_text *u, struct place *p, uint32_t axis)
@@ -537,12 +612,15 @@ struct index place_at(struct unit_text *u, struct place *p, uint32_t axis)
     if (p->has_at[axis])
         return p->at[axis];
     struct index at = index_number(u, 0);
-    if (!dim_is(p->shape[axis], 1)) {
+    bool first = is_text(extent(u, p, 0, axis), "1"), one = dim_is(p->shape[axis], 1);
+    if (!one) {
         at = index_div(u, p->linear, extent(u, p, axis + 1, p->rank));
-        if (!is_text(extent(u, p, 0, axis), "1")) /* the first axis needs no remainder */
+        if (!first) /* the first axis needs no remainder */
             at = index_mod(u, at, index_dim(u, p->shape[axis]));
     }
     place_set(p, axis, at);
+    if (u->joins && !one)
+        note_coordinate(u, p, axis, first);
     return at;
 }
 
@@ -551,9 +629,15 @@ struct index place_number(struct unit_text *u, struct place *p)
     if (p->has_linear)
         return p->linear;
     struct index n = index_number(u, 0);
-    for (uint32_t i = 0; i < p->rank; i++)
-        if (!dim_is(p->shape[i], 1))
-            n = index_add(u, index_mul(u, n, index_dim(u, p->shape[i])), p->at[i]);
+    for (uint32_t i = 0, end; i < p->rank; i = end) {
+        struct index at = p->at[i];
+        end = i + 1;
+        if (dim_is(p->shape[i], 1))
+            continue;
+        if (u->joins)
+            end = join_run(u, p, i, &at);
+        n = index_add(u, index_mul(u, n, extent(u, p, i, end)), at);
+    }
     p->linear = n;
     p->has_linear = true;
     return n;

@@ -49,6 +49,10 @@ struct unit_text {
     /* The C type of unit_let() and unit_var(), and that of indices. If `real` is "float", numbers
      * and casts in statements become float too. */
     const char *real, *whole;
+    /* Kernels: join indices that place_at() took apart, so that a loop over neighbouring axes needs
+     * no divisions. */
+    bool joins;
+    const struct coordinate *coordinates; /* the newest one first */
 };
 
 void unit_init(struct unit_text *u, struct arena *a, const struct graph *g);

@@ -35,8 +35,10 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels; /* how many have been written */
+    bool *done;       /* one per sink: an earlier launch computes it */
     const struct generate_templates *templates;
-    struct strbuf workspaces; /* of templates */
+    struct strbuf workspaces, tensormaps; /* of templates */
+    struct part_code_vec codes;
     struct err *err;
 };
 
@@ -113,7 +115,8 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
 
 struct launch {
     const struct sink *sinks;
-    size_t n;
+    size_t n, last; /* `last` is the number of the last of neighbouring sinks */
+    bool rides;     /* the second sink reads the result of the first one at its own place */
     enum mapping map;
     const char *lanes;
     bool contiguous;
@@ -141,15 +144,32 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
+/* Writes a reduction, and then a value that reads it only at its own place. */
+static void write_riding(struct emit *e, const struct sink *s)
+{
+    struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
+    e->u.real = kernel_type(s->v);
+    const char *text = emit_computed(e, s->v, &p).v;
+    unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, text);
+    e->known = s->v;
+    e->known_text = text;
+    write_sink(e, s + 1);
+    e->known = NULL;
+}
+
 static void write_body(struct writer *w, const struct launch *l, struct strbuf *out)
 {
     struct emit *e = &w->emit;
     unit_init(&e->u, &w->arena, w->g);
     e->u.whole = "I";
+    e->u.joins = true;
     e->in_lanes = l->map == MAP_LANES;
     e->guard = e->in_lanes ? "if (writes) " : "";
-    for (size_t i = 0; i < l->n; i++)
-        write_sink(e, &l->sinks[i]);
+    if (l->rides)
+        write_riding(e, l->sinks);
+    else
+        for (size_t i = 0; i < l->n; i++)
+            write_sink(e, &l->sinks[i]);
     unit_write(&e->u, out);
     unit_release(&e->u);
 }
@@ -264,7 +284,7 @@ static int write_launch(struct writer *w, struct launch *l)
         plan_entry(w, l, "_wide", arena_printf(&w->arena, "!(%s)", narrow));
         break;
     }
-    params_done(&w->params, l->sinks, l->n);
+    params_done(&w->params, l->last);
     strbuf_release(&body);
     return rc;
 }
@@ -299,7 +319,7 @@ static bool template_fits(struct writer *w, const struct sink *s, struct strbuf 
                           const char *(*name)(void *ctx, const struct value *v))
 {
     struct part p = part_of(w, s, name);
-    if (!w->templates->write || !part_has_conv(&p, NULL))
+    if (!w->templates->write || !part_has_anchor(&p, NULL))
         return false;
     json_t *task = part_task(&p);
     bool fits = w->templates->write(w->templates->ctx, task, source);
@@ -307,17 +327,17 @@ static bool template_fits(struct writer *w, const struct sink *s, struct strbuf 
     return fits;
 }
 
-/* Marks the convolutions of launches that no template fits, and that are not a convolution alone:
- * in a launch of its own, a template may fit it. Returns whether there are any. */
+/* Marks the anchors of launches that no template fits, and that are not an anchor alone: in a
+ * launch of its own, a template may fit it. Returns whether there are any. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
     vec_each (const struct sink, s, &w->stores.sinks) {
         struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
         struct part p = part_of(w, s, name_by_id);
-        bool alone = s->kind == SINK_VALUE && op_row(s->v->op)->kind == OPK_CONV;
+        bool alone = s->kind == SINK_VALUE && stores_is_anchor(s->v);
         if (!alone && !template_fits(w, s, &source, name_by_id))
-            any |= part_has_conv(&p, keep);
+            any |= part_has_anchor(&p, keep);
         strbuf_release(&source);
     }
     return any;
@@ -329,22 +349,115 @@ static bool write_template(struct writer *w, const struct sink *s)
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
     struct part p = part_of(w, s, name_by_slot);
     int n = -1;
-    if (w->templates->write && part_has_conv(&p, NULL)) {
+    if (w->templates->write && part_has_anchor(&p, NULL)) {
         part_calls(&p, &calls);
         params_find(&w->params, calls.buf, s, 1);
         if (template_fits(w, s, &source, name_by_slot))
             n = part_add(source.buf, arena_printf(&w->arena, "c%u", w->kernels),
                          w->params.slot_names, w->kernels == 0,
-                         &(struct part_texts){&w->out->plan, &w->workspaces, &w->out->includes,
-                                              &w->out->templates});
+                         &(struct part_texts){&w->out->plan, &w->workspaces, &w->tensormaps,
+                                              &w->out->includes, &w->out->templates, &w->codes});
     }
     if (n > 0) {
         w->kernels += (unsigned)n;
-        params_done(&w->params, s, 1);
+        params_done(&w->params, (size_t)(s - w->stores.sinks.items));
     }
     strbuf_release(&source);
     strbuf_release(&calls);
     return n > 0;
+}
+
+/* Does v read only inputs, the value `but`, and stored values of sinks before number `end`? */
+static bool reads_earlier(struct writer *w, const struct value *v, const struct value *but,
+                          size_t end, bool own, bool *seen)
+{
+    if (seen[v->id] || v == but)
+        return true;
+    seen[v->id] = true;
+    if (!own && w->stores.store[v->id].is_stored) {
+        for (size_t i = 0; i < end; i++)
+            if (w->stores.sinks.items[i].v == v && w->stores.sinks.items[i].kind != SINK_PART)
+                return true;
+        return false;
+    }
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < v->nargs; k++)
+        ok = !v->args[k] || reads_earlier(w, v->args[k], but, end, false, seen);
+    return ok;
+}
+
+/* How a unit of a launch reads the value of an earlier reduction. */
+enum reading { READS_NOT, READS_OWN, READS_OTHERS };
+
+/* Does a unit that computes v read `of`, and only the element at its own place? `loop` is the
+ * reduction of the unit. It goes over the same axes as `of`, so below it each element reads the
+ * element of its own row, as long as all operations are elementwise. */
+static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
+                               const struct value *loop, bool own, uint8_t *known)
+{
+    enum { UNKNOWN, FIRST };
+    if (v == of)
+        return READS_OWN;
+    if ((!own && w->stores.store[v->id].is_stored) || op_row(v->op)->kind == OPK_LEAF)
+        return READS_NOT;
+    if (known[v->id] != UNKNOWN)
+        return (enum reading)(known[v->id] - FIRST);
+    bool passes = v == loop || op_row(v->op)->kind == OPK_ELEMENTWISE;
+    enum reading r = READS_NOT;
+    for (uint32_t k = 0; k < v->nargs && r != READS_OTHERS; k++) {
+        enum reading of_arg =
+            v->args[k] ? reading_of(w, v->args[k], of, loop, false, known) : READS_NOT;
+        bool same_place = passes && v->args[k] && v->args[k]->rank == of->rank;
+        if (of_arg != READS_NOT)
+            r = of_arg == READS_OWN && same_place ? READS_OWN : READS_OTHERS;
+    }
+    known[v->id] = (uint8_t)(r + FIRST);
+    return r;
+}
+
+static bool same_axes(const struct value *a, const struct value *b)
+{
+    const struct attr *x = value_attr(a, "dim"), *y = value_attr(b, "dim");
+    bool same = x->n == y->n && value_same_shape(a->args[0], b->args[0]);
+    for (size_t i = 0; same && i < x->n; i++)
+        same = x->ints[i] == y->ints[i];
+    return same;
+}
+
+/* Can sink t be computed in the launch of the reduction of sink number `first`, right after it? */
+static bool can_ride(struct writer *w, size_t first, const struct sink *t)
+{
+    const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
+    if (t->kind != SINK_VALUE || t->units != w->stores.sinks.items[first].units ||
+        !loop_length(w, t, &loop) || op_row(loop->op)->kind != OPK_REDUCTION ||
+        !same_axes(of, loop))
+        return false;
+    const struct store *s = &w->stores.store[loop->id];
+    if (s->in_parts && (!s->centre || s->centre->args[0] != of))
+        return false;
+    uint8_t *known = xcalloc(w->g->values.n + 1, sizeof *known);
+    bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
+    bool ok = reading_of(w, t->v, of, loop, true, known) == READS_OWN &&
+              reads_earlier(w, t->v, of, first, true, seen);
+    free(known);
+    free(seen);
+    return ok;
+}
+
+/* If sink number `first` is a reduction, finds a later sink that reads it row by row, such as the
+ * squares around a mean or the exponentials below a maximum. Returns its number, or 0. */
+static size_t find_rider(struct writer *w, size_t first)
+{
+    const struct sink_vec *v = &w->stores.sinks;
+    const struct sink *s = &v->items[first];
+    enum graph_op op = s->v->op;
+    if (s->kind != SINK_VALUE || (op != OP_SUM && op != OP_AMAX && op != OP_AMIN) ||
+        !value_flag(s->v, "keepdim"))
+        return 0;
+    for (size_t i = first + 1; i < v->n && v->items[i].level <= s->level + 1; i++)
+        if (!w->done[i] && can_ride(w, first, &v->items[i]))
+            return i;
+    return 0;
 }
 
 /* Takes sinks from number `first` on that one launch can compute. */
@@ -354,11 +467,20 @@ static struct launch launch_of(struct writer *w, size_t first)
     const struct sink *s = &v->items[first];
     const struct value *loop;
     const struct dim *n = loop_length(w, s, &loop);
-    struct launch l = {.sinks = s, .n = 1, .map = MAP_THREADS};
+    struct launch l = {.sinks = s, .n = 1, .last = first, .map = MAP_THREADS};
     if (n) {
         l.map = MAP_LANES;
         l.contiguous = is_contiguous(loop);
         l.lanes = lanes_text(w, s->units, n, l.contiguous);
+        size_t rider = find_rider(w, first);
+        if (rider) {
+            struct sink *both = arena_alloc(&w->arena, 2 * sizeof *both);
+            both[0] = *s;
+            both[1] = v->items[rider];
+            l.sinks = both;
+            l.n = 2;
+            l.rides = w->done[rider] = true;
+        }
     } else if (s->kind == SINK_LINES) {
         l.map = op_row(s->v->op)->kind == OPK_RECURRENT ? MAP_BLOCK : MAP_THREADS;
     } else {
@@ -366,6 +488,7 @@ static struct launch launch_of(struct writer *w, size_t first)
                s[l.n].level == s->level && s[l.n].units == s->units &&
                !loop_length(w, &s[l.n], &loop))
             l.n++;
+        l.last = first + l.n - 1;
     }
     return l;
 }
@@ -373,15 +496,13 @@ static struct launch launch_of(struct writer *w, size_t first)
 static int write_launches(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;
-    for (size_t i = 0; i < v->n;) {
-        if (write_template(w, &v->items[i])) {
-            i++;
+    for (size_t i = 0; i < v->n; i++) {
+        if (w->done[i] || write_template(w, &v->items[i]))
             continue;
-        }
         struct launch l = launch_of(w, i);
         if (write_launch(w, &l) < 0)
             return -1;
-        i += l.n;
+        i = l.last;
     }
     if (w->kernels > JOB_MAX_LAUNCHES)
         return err_set(w->err, ERR_LIMIT, "it needs %u launches; a plan has at most %d", w->kernels,
@@ -403,15 +524,19 @@ static int write_all(struct writer *w)
     }
     params_init(&w->params, w->g, &w->emit, &w->stores, &w->arena);
     params_macros(&w->params, &w->out->kernels);
+    w->done = xcalloc(w->stores.sinks.n + 1, sizeof *w->done);
     strbuf_adds(plan, "{ \"launches\": [");
     int rc = write_launches(w);
     strbuf_adds(plan, " ]");
     if (rc == 0)
         rc = params_workspaces(&w->params, w->workspaces.buf, plan, w->err);
+    if (w->tensormaps.len)
+        strbuf_addf(plan, ",\n  \"tensormaps\": {\n    %s }", w->tensormaps.buf);
     strbuf_adds(plan, " }");
     params_includes(&w->params, &w->out->includes, &w->out->overloads);
     params_release(&w->params);
     stores_release(&w->stores);
+    free(w->done);
     free(keep);
     return rc;
 }
@@ -425,6 +550,7 @@ int generate(const struct graph *g, const struct generate_templates *t, struct g
                        .arena = ARENA_INIT,
                        .templates = t,
                        .workspaces = STRBUF_INIT(1 << 18),
+                       .tensormaps = STRBUF_INIT(1 << 18),
                        .err = err};
     w.emit.mode = (struct reference_mode){.kind = REFERENCE_MAGNITUDE, .kernel = true};
     w.emit.g = &low;
@@ -437,6 +563,8 @@ int generate(const struct graph *g, const struct generate_templates *t, struct g
         rc = err_set(err, ERR_LIMIT, "a size is too long to write");
     graph_release(&low);
     strbuf_release(&w.workspaces);
+    strbuf_release(&w.tensormaps);
+    part_codes_release(&w.codes);
     arena_release(&w.arena);
     return rc;
 }

@@ -12,9 +12,10 @@
  * stored value, or up to four outputs or values that need no loop. Elementwise work is done where
  * its result is read, unless that would repeat much work.
  *
- * A launch that contains a convolution becomes a task of its own: its tensors are the inputs and
- * stored values that the launch reads and the value that it computes. If a template fits this task,
- * the launches and kernels of the template replace the launch.
+ * A launch that contains an anchor (a convolution or a product of matrices) becomes a task of its
+ * own: its tensors are the inputs and stored values that the launch reads and the value that it
+ * computes. If a template fits this task, the launches and kernels of the template replace the
+ * launch.
  *
  * Stored values are in workspaces. Values whose lives do not overlap share one if they have the
  * same size. The texts have the placeholders @{threads}, @{items} and @{lanes} of

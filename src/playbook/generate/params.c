@@ -203,6 +203,18 @@ static void add_named(struct params *p, enum param_kind kind, const char *name)
     add(p, x);
 }
 
+/* The sum whose parts a sink computes beside its own; -1 if there is none. */
+static int64_t sum_with(const struct params *p, const struct sink *s)
+{
+    const struct value *centre = s->kind == SINK_PART ? p->stores->store[s->v->id].centre : NULL;
+    return centre ? (int64_t)centre->args[0]->id : -1;
+}
+
+static void define_array(const char *name, int64_t id, struct strbuf *out)
+{
+    strbuf_addf(out, "#define %s%lld(i) at_%s%lld[i]\n", name, (long long)id, name, (long long)id);
+}
+
 /* Reads a call "NAME(..." at the start of s, and adds its parameter. */
 static void add_call(struct params *p, const char *s, size_t len, const struct sink *sinks,
                      size_t n)
@@ -224,8 +236,9 @@ static void add_call(struct params *p, const char *s, size_t len, const struct s
         uint32_t id = (uint32_t)strtoul(s + k, &end, 10);
         bool writes = false;
         for (size_t i = 0; i < n; i++)
-            writes |= sinks[i].kind != SINK_OUTPUT && sinks[i].v->id == id &&
-                      (sinks[i].kind == SINK_PART) == (a != ARRAY_VAL);
+            writes |= sinks[i].kind != SINK_OUTPUT &&
+                      (sinks[i].kind == SINK_PART) == (a != ARRAY_VAL) &&
+                      (sinks[i].v->id == id || sum_with(p, &sinks[i]) == (int64_t)id);
         if (end == s + len)
             add_value(p, (enum value_array)a, id, writes);
     }
@@ -245,9 +258,8 @@ void params_find(struct params *p, const char *body, const struct sink *sinks, s
     p->n = p->all.n;
 }
 
-void params_done(struct params *p, const struct sink *sinks, size_t n)
+void params_done(struct params *p, size_t last)
 {
-    uint32_t last = (uint32_t)(sinks + n - p->stores->sinks.items) - 1;
     for (size_t id = 0; id < p->g->values.n; id++)
         for (int a = 0; a < ARRAYS; a++) {
             int32_t slot = p->slot_of[ARRAYS * id + (size_t)a];
@@ -403,7 +415,9 @@ void params_macros(const struct params *p, struct strbuf *out)
 {
     vec_each (const struct sink, s, &p->stores->sinks)
         for (int a = 0; a < ARRAYS && s->kind != SINK_OUTPUT; a++)
-            if ((s->kind == SINK_PART) == (a != ARRAY_VAL))
-                strbuf_addf(out, "#define %s%u(i) at_%s%u[i]\n", array_names[a], s->v->id,
-                            array_names[a], s->v->id);
+            if ((s->kind == SINK_PART) == (a != ARRAY_VAL)) {
+                define_array(array_names[a], s->v->id, out);
+                if (sum_with(p, s) >= 0)
+                    define_array(array_names[a], sum_with(p, s), out);
+            }
 }

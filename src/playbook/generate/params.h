@@ -49,8 +49,8 @@ void params_release(struct params *p);
 
 /* Finds the parameters of a launch that computes these sinks. Gives slots to stored values. */
 void params_find(struct params *p, const char *body, const struct sink *sinks, size_t n);
-/* Frees the slots that no launch after these sinks reads. */
-void params_done(struct params *p, const struct sink *sinks, size_t n);
+/* Frees the slots that no launch after that of sink number `last` reads. */
+void params_done(struct params *p, size_t last);
 
 /* Append the parameters of the launch: as declarations in the kernel, with `index` as the type of
  * indices; as names; and as arguments in the plan. */

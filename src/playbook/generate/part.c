@@ -43,19 +43,19 @@ static void walk_part(const struct part *p, void (*act)(struct walk *, const str
     free(w.seen);
 }
 
-struct convs {
+struct anchors {
     unsigned n;
     bool only; /* nothing else needs a loop */
     bool *keep;
 };
 
-static void count_conv(struct walk *w, const struct value *v, bool computed)
+static void count_anchor(struct walk *w, const struct value *v, bool computed)
 {
-    struct convs *c = w->ctx;
+    struct anchors *c = w->ctx;
     enum op_kind kind = op_row(v->op)->kind;
     if (!computed)
         return;
-    if (kind == OPK_CONV) {
+    if (stores_is_anchor(v)) {
         c->n++;
         if (c->keep)
             c->keep[v->id] = true;
@@ -64,12 +64,12 @@ static void count_conv(struct walk *w, const struct value *v, bool computed)
     }
 }
 
-bool part_has_conv(const struct part *p, bool *keep)
+bool part_has_anchor(const struct part *p, bool *keep)
 {
-    struct convs c = {.only = true, .keep = keep};
+    struct anchors c = {.only = true, .keep = keep};
     if (p->sink->kind != SINK_VALUE && p->sink->kind != SINK_OUTPUT)
         return false;
-    walk_part(p, count_conv, &c);
+    walk_part(p, count_anchor, &c);
     return c.n && (c.only || keep);
 }
 
@@ -180,6 +180,10 @@ json_t *part_task(const struct part *p)
     json_object_set_new(own, "values", t.b.values);
     json_object_set_new(own, "inputs", t.b.inputs);
     json_object_set_new(own, "outputs", json_pack("[o]", output));
+    /* A lowered graph has no guards, but the part's sizes may be equal only because of them. */
+    json_t *guards = json_object_get(json_object_get(p->whole, "graph"), "guards");
+    if (guards)
+        json_object_set(own, "guards", guards);
     json_object_set_new(task, "tensors", t.b.tensors);
     json_object_set_new(task, "graph", own);
     json_object_set_new(task, "torch", json_string("graph"));
@@ -192,15 +196,18 @@ json_t *part_task(const struct part *p)
 
 /* ---- a template's file in the generated file ------------------------------------------------- */
 
-/* Gives the workspaces in a launch's arguments the names that they have in the whole plan. */
-static void rename_args(json_t *launch, const json_t *workspaces, const char *prefix)
+/* Gives the workspaces and tensor maps in a launch's arguments the names that they have in the
+ * whole plan. */
+static void rename_args(json_t *launch, const json_t *plan, const char *prefix)
 {
+    const json_t *workspaces = json_object_get(plan, "workspace");
+    const json_t *maps = json_object_get(plan, "tensormaps");
     json_t *args = json_object_get(launch, "args"), *arg;
     size_t i;
     json_array_foreach(args, i, arg)
     {
         const char *name = json_string_value(arg);
-        if (name && json_object_get(workspaces, name))
+        if (name && (json_object_get(workspaces, name) || json_object_get(maps, name)))
             json_array_set_new(args, i, json_sprintf("%s_%s", prefix, name));
     }
 }
@@ -212,29 +219,43 @@ static void add_json(struct strbuf *out, const json_t *j)
     free(text);
 }
 
-static void add_launches(json_t *plan, const char *prefix, bool first, struct strbuf *out)
+static void add_launches(json_t *plan, const char *prefix, const char *space, bool first,
+                         struct strbuf *out)
 {
-    const json_t *workspaces = json_object_get(plan, "workspace");
     size_t i;
     json_t *l;
     json_array_foreach(json_object_get(plan, "launches"), i, l)
     {
         const char *kernel = json_string_value(json_object_get(l, "kernel"));
-        rename_args(l, workspaces, prefix);
-        json_object_set_new(l, "kernel", json_sprintf("%s::%s", prefix, kernel ? kernel : ""));
+        rename_args(l, plan, prefix);
+        json_object_set_new(l, "kernel", json_sprintf("%s::%s", space, kernel ? kernel : ""));
         strbuf_adds(out, first && i == 0 ? "\n    " : ",\n    ");
         add_json(out, l);
     }
 }
 
-static void add_workspaces(const json_t *plan, const char *prefix, struct strbuf *out)
+static void add_entries(const json_t *entries, const char *prefix, struct strbuf *out)
 {
     const char *name;
     json_t *v;
-    json_object_foreach(json_object_get(plan, "workspace"), name, v)
+    json_object_foreach((json_t *)entries, name, v)
     {
         strbuf_addf(out, "%s\"%s_%s\": ", out->len ? ",\n    " : "", prefix, name);
         add_json(out, v);
+    }
+}
+
+/* A tensor map of a workspace has no tensor from which to take the dtype. Templates read workspaces
+ * as float32. */
+static void type_maps(json_t *maps, const char *slots)
+{
+    const char *name;
+    json_t *m;
+    json_object_foreach(maps, name, m)
+    {
+        const char *tensor = json_string_value(json_object_get(m, "tensor"));
+        if (tensor && str_starts(tensor, slots) && !json_object_get(m, "dtype"))
+            json_object_set_new(m, "dtype", json_string("float32"));
     }
 }
 
@@ -283,6 +304,29 @@ static json_t *read_plan(const char *text, size_t len, const char *slots)
     return plan;
 }
 
+void part_codes_release(struct part_code_vec *v)
+{
+    vec_each (struct part_code, c, v) {
+        free(c->text);
+        free(c->prefix);
+    }
+    vec_release(v);
+}
+
+/* Adds the code in the namespace `prefix`, unless an earlier part has the same code. Returns the
+ * namespace that has the code. */
+static const char *add_space(const char *code, const char *prefix, const struct part_texts *out)
+{
+    vec_each (const struct part_code, c, out->codes)
+        if (str_eq(c->text, code))
+            return c->prefix;
+    strbuf_addf(out->kernels, "namespace %s {\n", prefix);
+    add_code(code, out->includes, out->kernels);
+    strbuf_adds(out->kernels, "}\n");
+    *vec_push(out->codes) = (struct part_code){xstrdup(code), xstrdup(prefix)};
+    return prefix;
+}
+
 int part_add(const char *source, const char *prefix, const char *slots, bool first,
              const struct part_texts *out)
 {
@@ -293,18 +337,18 @@ int part_add(const char *source, const char *prefix, const char *slots, bool fir
     plan_at += sizeof begin - 1;
     json_t *plan = read_plan(plan_at, (size_t)(end - plan_at), slots), *l;
     size_t i;
-    bool usable = plan && !json_object_get(plan, "tensormaps");
+    bool usable = plan != NULL;
     json_array_foreach(json_object_get(plan, "launches"), i, l)
     {
         usable &= json_is_string(json_object_get(l, "kernel"));
     }
     int n = (int)i;
     if (usable) {
-        strbuf_addf(out->kernels, "namespace %s {\n", prefix);
-        add_code(end + 2, out->includes, out->kernels);
-        strbuf_adds(out->kernels, "}\n");
-        add_launches(plan, prefix, first, out->plan);
-        add_workspaces(plan, prefix, out->workspaces);
+        const char *space = add_space(end + 2, prefix, out);
+        type_maps(json_object_get(plan, "tensormaps"), slots);
+        add_launches(plan, prefix, space, first, out->plan);
+        add_entries(json_object_get(plan, "workspace"), prefix, out->workspaces);
+        add_entries(json_object_get(plan, "tensormaps"), prefix, out->tensormaps);
     }
     json_decref(plan);
     return usable ? n : -1;

@@ -22,21 +22,29 @@ struct part {
     void *ctx;
 };
 
-/* Does the launch compute a convolution, and nothing else that needs a loop? If `keep` is not NULL,
- * marks these convolutions there. */
-bool part_has_conv(const struct part *p, bool *keep);
+/* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
+ * not NULL, marks the anchors there. */
+bool part_has_anchor(const struct part *p, bool *keep);
 /* The author facts of the part's task, as a new reference. */
 json_t *part_task(const struct part *p);
 /* Lists the arrays of the part as calls that params_find() knows: "IN(x) VAL3(". */
 void part_calls(const struct part *p, struct strbuf *out);
 
-/* Adds a kernel file with a plan to the generated texts. Its code goes into the namespace `prefix`,
- * and its workspaces get names that begin with `prefix`. `slots` is what the names of the stored
- * values' workspaces begin with. If `first` is true, the plan has no launch yet. Returns how many
- * launches it has, or -1 if the file has no usable plan. */
+/* The texts of the generated file. Parts with the same code share one copy of it. */
 struct part_texts {
-    struct strbuf *plan, *workspaces, *includes, *kernels;
+    struct strbuf *plan, *workspaces, *tensormaps, *includes, *kernels;
+    struct part_code_vec *codes;
 };
+struct part_code {
+    char *text, *prefix;
+};
+VEC_DECL(part_code_vec, struct part_code);
+void part_codes_release(struct part_code_vec *v);
+
+/* Adds a kernel file with a plan to the generated texts. Its code goes into the namespace `prefix`,
+ * and its workspaces and tensor maps get names that begin with `prefix`. `slots` is what the names
+ * of the stored values' workspaces begin with. If `first` is true, the plan has no launch yet.
+ * Returns how many launches it has, or -1 if the file has no usable plan. */
 int part_add(const char *source, const char *prefix, const char *slots, bool first,
              const struct part_texts *out);
 
