@@ -338,7 +338,7 @@ int spool_serve(const char *dir, const struct spool_options *options, struct err
     while (!asked_to_stop) {
         bool any = serve_one(&s);
         if (s.gave_up) {
-            rc = leave_undone(&s, MAX(spool_waiting(&s.w), 1), err);
+            rc = leave_undone(&s, spool_waiting(&s.w), err);
             break;
         }
         if (any)
