@@ -90,6 +90,23 @@ err_has "the limit is named" "at most 1024 ranks"
 OMPI_COMM_WORLD_SIZE=2 runs 2 "--ranks under mpirun" "$gnn" train --ranks 2 data
 err_has "the message says what to do" "under mpirun or srun leave it out"
 
+# ---- srun sets the variables of PMIx, and there is no libmpi ----
+mkdir none
+echo | ${CC:-cc} -shared -x c -o none/libmpi.so - # without a symbol of MPI
+cp none/libmpi.so none/libmpi.so.40 && cp none/libmpi.so none/libmpi.so.12
+as_rank() { # as_rank N: trains as rank N of 2
+    # shellcheck disable=SC2086
+    env LD_LIBRARY_PATH="$PWD/none" SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID="$1" PMIX_RANK="$1" \
+        timeout 100 "$gnn" train $small -e 2 -c pmix.ckpt data >"pmix.$1" 2>&1
+}
+as_rank 1 &
+as_rank 0
+is "PMIx without libmpi: rank 0 trains" "$?" 0
+wait $!
+is "PMIx without libmpi: rank 1 trains" "$?" 0
+train shared.json -e 2 --ranks 2 -c shared.ckpt
+ok "they give the bits of --ranks 2" cmp pmix.ckpt shared.ckpt
+
 # ---- Open MPI ----
 if in_tier rest; then
     if ! command -v mpirun >/dev/null; then

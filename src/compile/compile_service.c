@@ -20,8 +20,10 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "sys/memory.h"
 
-enum { MAX_SLOTS = 128, MAX_PCHS = 32, WALL_FACTOR = 4 };
+enum { MAX_SLOTS = 128, MAX_PCHS = 32, WALL_FACTOR = 4, LOOK_AGAIN_MS = 200 };
+#define LEAST_CHILD_BYTES (UINT64_C(512) << 20)
 /* Exit codes of a compile child. */
 enum {
     CHILD_OK = 0,
@@ -66,7 +68,10 @@ static struct {
     struct pch pchs[MAX_PCHS];
     size_t npchs;
     unsigned jobs, running; /* at most `jobs` compiles run at once; `running` of them run now */
-    unsigned background;    /* 1 while a header is built in the background, beside compiles */
+    /* What a compile needs, from those so far. A large one raises it, and it sinks again. */
+    uint64_t child_bytes;
+    bool short_of_memory; /* a compile waits until there is memory for it */
+    unsigned background;  /* 1 while a header is built in the background, beside compiles */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -287,10 +292,27 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
+/* Whether there is memory for one more compile, with what those that run will still take. One
+ * compile may always run. */
+static bool has_memory(void)
+{
+    uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;
+    for (int i = 0; i < MAX_SLOTS && available; i++)
+        if (sv.slots[i].state == SLOT_RUNNING)
+            need += sv.child_bytes - MIN(memory_resident(sv.slots[i].pid), sv.child_bytes);
+    return !available || need <= available;
+}
+
 /* The oldest job that may start now, or NULL. */
 static struct slot *next_slot(void)
 {
     struct slot *next = NULL;
+    bool queued = false;
+    for (int i = 0; i < MAX_SLOTS && !queued; i++)
+        queued = sv.slots[i].state == SLOT_QUEUED;
+    sv.short_of_memory = queued && sv.running < sv.jobs && !has_memory();
+    if (!queued || sv.short_of_memory)
+        return NULL;
     for (int i = 0; i < MAX_SLOTS; i++) {
         struct slot *s = &sv.slots[i];
         bool room = s->spec.kind == COMPILE_JOB_PCH ? sv.background == 0 : sv.running < sv.jobs;
@@ -364,6 +386,8 @@ static uint64_t time_ns(struct timeval t)
 static void end_compile(struct slot *s, int status, const struct rusage *ru)
 {
     s->cpu_ns = time_ns(ru->ru_utime) + time_ns(ru->ru_stime);
+    uint64_t peak = (uint64_t)ru->ru_maxrss * 1024;
+    sv.child_bytes = MAX(MAX(sv.child_bytes - sv.child_bytes / 8, peak), LEAST_CHILD_BYTES);
     enum compile_job_end end = classify(s, status, ru);
     struct pch *p = s->pch_index >= 0 ? &sv.pchs[s->pch_index] : NULL;
     bool unused = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_UNUSED;
@@ -494,6 +518,8 @@ static int wait_ms(void)
             next = MIN(next, sv.slots[i].deadline_ns);
     if (next == UINT64_MAX)
         return -1;
+    if (sv.short_of_memory) /* other processes may free some */
+        next = MIN(next, now + LOOK_AGAIN_MS * UINT64_C(1000000));
     return next <= now ? 0 : (int)MIN((next - now) / 1000000 + 1, 60000u);
 }
 
@@ -548,6 +574,7 @@ int compile_service_main(const char *nvrtc, unsigned jobs)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_NAME, "hone-compile");
     sv.jobs = MAX(jobs, 1u);
+    sv.child_bytes = LEAST_CHILD_BYTES;
     struct err err = ERR_INIT;
     if (*nvrtc && nvrtc_load(nvrtc, &err) < 0) {
         send(COMPILE_SERVICE_FD, err.msg, strlen(err.msg), MSG_NOSIGNAL);

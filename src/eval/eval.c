@@ -687,7 +687,9 @@ static int pump(struct evaluator *e, struct err *err)
         return -1;
     if (e->one_gpu && pump_sched(e, e->one_gpu, slice_ns, err) < 0)
         return -1;
-    return e->main != e->local ? MIN(pump_sched(e, e->main, slice_ns, err), 0) : 0;
+    if (e->main != e->local && pump_sched(e, e->main, slice_ns, err) < 0)
+        return -1;
+    return 0;
 }
 
 const struct verdict *eval_baseline(struct evaluator *e, const struct task *t, const char *source,

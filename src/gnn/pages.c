@@ -42,34 +42,3 @@ void pages_release(struct pages *p)
         munmap(p->base, p->mapped);
     *p = (struct pages){0};
 }
-
-/* Reads "NAME:   123 kB" from a file of /proc. */
-static uint64_t proc_kib(const char *path, const char *name)
-{
-    FILE *f = fopen(path, "re");
-    char line[256];
-    uint64_t kib = 0;
-    while (f && fgets(line, sizeof line, f))
-        if (str_starts(line, name) && line[strlen(name)] == ':') {
-            kib = strtoull(line + strlen(name) + 1, NULL, 10);
-            break;
-        }
-    if (f)
-        fclose(f);
-    return kib * 1024;
-}
-
-uint64_t memory_available(void)
-{
-    return proc_kib("/proc/meminfo", "MemAvailable");
-}
-
-uint64_t memory_resident(void)
-{
-    return proc_kib("/proc/self/status", "VmRSS");
-}
-
-uint64_t memory_peak(void)
-{
-    return proc_kib("/proc/self/status", "VmHWM");
-}

@@ -31,10 +31,4 @@ struct pages {
 int pages_reserve(struct pages *p, size_t bytes, struct err *err);
 void pages_release(struct pages *p);
 
-/* Memory that the system can still give out without swapping, or 0 if it does not say. */
-uint64_t memory_available(void);
-/* Resident memory of this process now, and its maximum so far, in bytes. */
-uint64_t memory_resident(void);
-uint64_t memory_peak(void);
-
 #endif

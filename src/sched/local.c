@@ -1,23 +1,26 @@
 /*
  * local.c - runs bundles on this machine, each in a fresh `hone-worker` process. At most as many
  * bundles run at once as there are slots; the others wait. If a worker exceeds its limit of wall
- * time, local.c kills it with all processes it started. The worker of a GPU waits until no other
- * process of Hone uses that GPU.
+ * time, local.c kills it with all processes it started.
+ *
+ * The worker of a GPU first waits until no other process of Hone uses that GPU. It says so in its
+ * file `turn` (job/turn.h), and its limit and its time begin when it has the GPU. A worker that
+ * does not even say that it waits is killed after the same limit.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/util.h"
+#include "job/turn.h"
 #include "sched/sched.h"
 #include "sys/file.h"
 #include "sys/loop.h"
 #include "sys/proc.h"
 
-/* The longest time that a worker may wait for its GPU: a day, or 10 minutes under a profiler, whose
- * hang the worker's own watchdog cannot end. */
-#define QUEUE_NS 86400000000000u
-#define PROFILER_QUEUE_NS 600000000000u
+/* A profiler runs each kernel many times and writes its report after the worker has ended. */
+#define PROFILER_NS 600000000000u
+#define LOOK_NS 250000000u
 /* The worker stops itself at its limit and then writes what it has found so far. So we wait this
  * much longer before we kill it. */
 #define GRACE_NS 10000000000u
@@ -28,7 +31,10 @@ struct local_bundle {
     uint64_t ticket, wall_ns;
     char *dir;
     char **argv; /* the array and its strings are owned */
-    bool profiled;
+    bool profiled, killed;
+    struct turn turn;
+    uint64_t heard_ns; /* when `turn` changed */
+    uint64_t ended_ns;
     struct child_process child;
     const char *writable[3];
     struct jail jail;
@@ -40,7 +46,8 @@ struct local {
     struct loop *loop;
     struct local_bundle *runs; /* in order of submission */
     unsigned slots, running;
-    int gpu; /* -1 = none, for bundles that run on the emulator */
+    int gpu;            /* -1 = none, for bundles that run on the emulator */
+    uint64_t looked_ns; /* for workers that are late */
     struct strbuf worker;
 };
 
@@ -60,12 +67,57 @@ int sched_find_worker(struct strbuf *out, struct err *err)
                    out->buf);
 }
 
+static uint64_t limit_of(const struct local_bundle *r)
+{
+    return r->wall_ns + GRACE_NS + (r->profiled ? PROFILER_NS : 0);
+}
+
 static void on_end(struct child_process *c, void *ctx)
 {
     (void)c;
     struct local_bundle *r = ctx;
     r->state = ENDED;
+    r->ended_ns = now_ns();
     r->owner->running--;
+}
+
+static char *turn_path(const struct local_bundle *r)
+{
+    return xasprintf("%s/" TURN_FILE, r->dir);
+}
+
+static void read_turn(struct local_bundle *r)
+{
+    struct strbuf text = STRBUF_INIT(TURN_MAX);
+    struct turn t;
+    char *path = turn_path(r);
+    if (file_read(path, TURN_MAX - 1, &text, NULL) == 0 && turn_read(&t, text.buf) &&
+        t.begun_ns <= now_ns() && memcmp(&t, &r->turn, sizeof t) != 0) {
+        r->turn = t;
+        r->heard_ns = now_ns();
+    }
+    strbuf_release(&text);
+    free(path);
+}
+
+/* Ends workers of a GPU that have used it for too long, or that have been silent for so long while
+ * they wait. Stopped processes do both. */
+static void end_late_workers(struct local *l)
+{
+    if (now_ns() - l->looked_ns < LOOK_NS)
+        return;
+    l->looked_ns = now_ns();
+    for (struct local_bundle *r = l->runs; r; r = r->next) {
+        if (r->state != RUNNING || r->killed)
+            continue;
+        read_turn(r);
+        bool begun = r->turn.begun_ns != 0;
+        uint64_t since = begun ? r->turn.begun_ns : r->heard_ns;
+        if (now_ns() - since <= (begun ? limit_of(r) : limit_of(r) - GRACE_NS))
+            continue;
+        r->killed = true;
+        child_terminate(&r->child);
+    }
 }
 
 static int start_waiting(struct local *l, struct err *err)
@@ -75,16 +127,17 @@ static int start_waiting(struct local *l, struct err *err)
             continue;
         r->child.argv = (const char *const *)r->argv;
         r->child.jail = l->gpu < 0 ? &r->jail : NULL;
-        r->child.limit_ns = r->wall_ns + GRACE_NS +
-                            (l->gpu < 0    ? 0
-                             : r->profiled ? PROFILER_QUEUE_NS
-                                           : QUEUE_NS);
+        r->child.limit_ns = l->gpu < 0 ? limit_of(r) : 0;
         r->child.max_out = r->child.max_err = 64 << 10;
         r->child.on_end = on_end;
         r->child.ctx = r;
+        char *turn = turn_path(r);
+        unlink(turn); /* of an earlier run of this bundle */
+        free(turn);
         if (child_start(&r->child, l->loop, err) < 0)
             return -1;
         r->state = RUNNING;
+        r->heard_ns = now_ns();
         l->running++;
     }
     return 0;
@@ -157,16 +210,25 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     return 0;
 }
 
-static void describe(const struct local_bundle *r, struct sched_done *out)
+/* How long the bundle ran, without the time in which its worker waited for the GPU. */
+static uint64_t ran_ns(struct local_bundle *r)
+{
+    read_turn(r);
+    if (!r->turn.begun_ns)
+        return r->turn.count ? 0 : r->child.wall_ns;
+    return r->ended_ns - r->turn.begun_ns;
+}
+
+static void describe(struct local_bundle *r, struct sched_done *out)
 {
     memset(out, 0, sizeof *out);
     char *result = xasprintf("%s/result.bin", r->dir);
     out->ticket = r->ticket;
     out->have_result = file_exists(result);
-    out->timed_out = r->child.end == CHILD_TIMEOUT;
+    out->timed_out = r->killed || r->child.end == CHILD_TIMEOUT;
     out->exit_code = r->child.end == CHILD_EXITED ? r->child.code : 0;
     out->signal = r->child.end == CHILD_SIGNALED ? r->child.code : 0;
-    out->wall_ns = r->child.wall_ns;
+    out->wall_ns = ran_ns(r);
     const char *said = r->child.err.buf;
     size_t len = r->child.err.len, keep = sizeof out->note - 1;
     if (len > keep)
@@ -198,7 +260,12 @@ static int local_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *o
         uint64_t now = now_ns();
         if (!l->runs || now >= until)
             return 0;
-        if (loop_step(l->loop, until - now, err) < 0)
+        uint64_t wait_ns = until - now;
+        if (l->gpu >= 0) {
+            end_late_workers(l);
+            wait_ns = MIN(wait_ns, LOOK_NS);
+        }
+        if (loop_step(l->loop, wait_ns, err) < 0)
             return -1;
     }
 }

@@ -40,7 +40,9 @@ struct spool {
     char *dir;
     struct spool_fs *fs;
     struct spool_run run;
-    struct spooled *items;     /* in the order of submission */
+    struct spooled *items; /* in the order of submission */
+    struct spooled **tail; /* where the next one is linked */
+    unsigned nitems;
     struct starter *starter;   /* starts workers; NULL = somebody else does */
     uint64_t finished;         /* bundles */
     struct spool_names tended; /* sched_tend(): the ids of the bundles that it saw last */
@@ -133,10 +135,12 @@ static void spooled_free(struct spooled *x)
 static void forget(struct spool *s, struct spooled *x)
 {
     struct spooled **p = &s->items;
-    while (*p && *p != x)
+    while (*p != x)
         p = &(*p)->next;
-    if (*p)
-        *p = x->next;
+    *p = x->next;
+    if (!*p)
+        s->tail = p;
+    s->nitems--;
     spooled_free(x);
 }
 
@@ -147,15 +151,15 @@ static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wa
     if (under)
         return err_set(err, ERR_INPUT, "%s cannot be run through a spool", under[0]);
     struct spool *s = (struct spool *)sched;
-    struct spooled *x = xcalloc(1, sizeof *x), **tail = &s->items;
+    struct spooled *x = xcalloc(1, sizeof *x);
     x->ticket = ticket;
     x->submitted_ns = now_ns();
     x->bundle = xstrdup(bundle_dir);
     x->waits = true;
     read_job(x);
-    while (*tail)
-        tail = &(*tail)->next;
-    *tail = x;
+    *s->tail = x;
+    s->tail = &x->next;
+    s->nitems++;
     if (s->run.items.n < WINDOW && put(s, x, err) < 0) {
         forget(s, x);
         return -1;
@@ -203,19 +207,11 @@ static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done
     return rc;
 }
 
-static unsigned count(const struct spool *s)
-{
-    unsigned n = 0;
-    for (const struct spooled *x = s->items; x; x = x->next)
-        n++;
-    return n;
-}
-
 /* Waits a moment. A starter looks after its workers meanwhile. */
 static int nap(struct spool *s, uint64_t ns, struct err *err)
 {
     if (s->starter)
-        return s->starter->ops->step(s->starter, count(s), s->finished, ns, err);
+        return s->starter->ops->step(s->starter, s->nitems, s->finished, ns, err);
     nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
     return 0;
 }
@@ -254,36 +250,44 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the ids of all bundles in a folder. */
-static void add_ids(struct spool *s, const char *folder,
+/* Adds the ids of all bundles in a folder. Returns whether it could list the folder. */
+static bool add_ids(struct spool *s, const char *folder,
                     bool (*parse)(struct spool_name *out, const char *text),
                     struct spool_names *out)
 {
     struct spool_names names = VEC_INIT;
     struct spool_name n;
-    s->fs->ops->list(s->fs, folder, &names);
+    bool ok = s->fs->ops->list(s->fs, folder, &names) == 0;
     vec_each (char *, p, &names)
         if (parse(&n, *p))
             *vec_push(out) = xstrdup(n.id);
     spool_names_release(&names);
+    return ok;
 }
 
-/* A bundle that was in todo/ or claimed/ and is in neither now has finished, or its run withdrew
- * it. */
-int sched_tend(struct sched *sched, struct err *err)
+/* Counts the bundles that finished since the last look. A bundle that was in todo/ or claimed/ and
+ * is in neither now has finished, or its run withdrew it. A listing that fails says nothing. */
+static void look_for_finished(struct spool *s)
 {
-    struct spool *s = (struct spool *)sched;
     struct spool_names now = VEC_INIT;
-    add_ids(s, "todo", spool_name_todo, &now);
-    add_ids(s, "claimed", spool_name_claimed, &now);
+    if (!add_ids(s, "todo", spool_name_todo, &now) ||
+        !add_ids(s, "claimed", spool_name_claimed, &now)) {
+        spool_names_release(&now);
+        return;
+    }
     if (now.n)
         qsort(now.items, now.n, sizeof *now.items, by_text);
     vec_each (char *, p, &s->tended)
         s->finished += !now.n || !bsearch(p, now.items, now.n, sizeof *now.items, by_text);
-    unsigned bundles = (unsigned)now.n;
     spool_names_release(&s->tended);
     s->tended = now;
-    return s->starter->ops->step(s->starter, bundles, s->finished, 0, err);
+}
+
+int sched_tend(struct sched *sched, struct err *err)
+{
+    struct spool *s = (struct spool *)sched;
+    look_for_finished(s);
+    return s->starter->ops->step(s->starter, (unsigned)s->tended.n, s->finished, 0, err);
 }
 
 /* The path claimed/ID.gNfM.WORKER/progress.bin. */
@@ -340,6 +344,7 @@ static struct spool *new_spool(void)
 {
     struct spool *s = xcalloc(1, sizeof *s);
     s->sched.ops = &spool_ops;
+    s->tail = &s->items;
     s->own = (struct temp_dir)TEMP_DIR_INIT;
     return s;
 }

@@ -38,12 +38,13 @@ static int disk_list(struct spool_fs *fs, const char *dir, struct spool_names *o
             close(fd);
         return -e;
     }
-    struct dirent *e;
-    while ((e = readdir(d)))
+    const struct dirent *e;
+    while ((void)(errno = 0), (e = readdir(d)))
         if (e->d_name[0] != '.')
             *vec_push(out) = xstrdup(e->d_name);
+    int rc = -errno; /* a network file system may fail in the middle of a listing */
     closedir(d);
-    return 0;
+    return rc;
 }
 
 static int disk_move(struct spool_fs *fs, const char *from, const char *to)

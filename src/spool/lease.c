@@ -85,11 +85,17 @@ static bool serves(const struct spool_worker *w, const char *name)
            (!w->machine || (str_starts(name + 4, w->machine) && name[4 + n] == '-'));
 }
 
+/* Whether a name of todo/ is a bundle that this worker can run. */
+static bool is_for(const struct spool_worker *w, const char *name, struct spool_name *n)
+{
+    return strlen(name) < SPOOL_ID_MAX && spool_name_todo(n, name) && serves(w, name);
+}
+
 static bool claim_one(struct spool_worker *w, const char *name)
 {
     char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];
     struct spool_name n;
-    if (strlen(name) >= SPOOL_ID_MAX || !spool_name_todo(&n, name) || !serves(w, name))
+    if (!is_for(w, name, &n))
         return false;
     snprintf(from, sizeof from, "todo/%s", name);
     snprintf(n.worker, sizeof n.worker, "%s", w->who);
@@ -123,6 +129,17 @@ bool spool_claim(struct spool_worker *w)
             w->fs->ops->list(w->fs, "todo", &w->todo);
     }
     return false;
+}
+
+int spool_waiting(const struct spool_worker *w)
+{
+    struct spool_names names = VEC_INIT;
+    struct spool_name name;
+    int n = 0, rc = w->fs->ops->list(w->fs, "todo", &names);
+    vec_each (char *, p, &names)
+        n += is_for(w, *p, &name);
+    spool_names_release(&names);
+    return rc < 0 ? -1 : n;
 }
 
 bool spool_hopeless(const struct spool_worker *w)

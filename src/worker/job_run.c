@@ -9,11 +9,12 @@
 #include "base/gpulock.h"
 #include "base/log.h"
 #include "base/util.h"
+#include "job/turn.h"
 #include "worker/bundle.h"
 #include "worker/place.h"
 #include "worker/sidecar.h"
 
-enum { TELL_NS = 50 * 1000 * 1000, TRY_LOCK_MS = 10 };
+enum { TELL_NS = 50 * 1000 * 1000, TRY_LOCK_MS = 10, TURN_NS = 1000 * 1000 * 1000 };
 
 /* ---- the result so far ---------------------------------------------------------------------- */
 
@@ -277,16 +278,32 @@ static uint64_t cpu_limit(const struct job *job)
     return job->limits.wall_ns / JOB_EMU_PATIENCE * (uint64_t)MAX(cores, 1L);
 }
 
+static void write_turn(const struct job_run *r, const struct turn *t)
+{
+    char text[TURN_MAX];
+    int len = turn_text(t, text);
+    bundle_write(r->dir, TURN_FILE, text, (size_t)len, false, NULL);
+}
+
 /* Waits until no other process of Hone uses the job's GPU, and returns its lock. PyTorch takes
  * seconds to import, so the sidecars do that before we have the GPU to ourselves. */
 static int take_gpu(struct job_run *r)
 {
     int lock;
+    struct turn turn = {0};
+    uint64_t told_ns = 0;
     sidecar_load(r);
     job_run_save_progress(r, "waits until the GPU is free", true);
-    while ((lock = gpu_lock(r->job->ordinal)) == GPU_BUSY)
+    while ((lock = gpu_lock(r->job->ordinal)) == GPU_BUSY) {
+        if (now_ns() - told_ns > TURN_NS) {
+            told_ns = now_ns();
+            turn.count++;
+            write_turn(r, &turn);
+        }
         poll(NULL, 0, TRY_LOCK_MS);
-    r->start_ns = now_ns();
+    }
+    r->start_ns = turn.begun_ns = now_ns();
+    write_turn(r, &turn);
     return lock;
 }
 

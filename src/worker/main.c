@@ -30,14 +30,15 @@ static const char usage[] =
     "\n"
     "options of --spool:\n"
     "  --once           stop when no bundle is left\n"
-    "  --idle SECONDS   stop after so long without a bundle\n"
+    "  --idle SECONDS   stop after so long without a bundle; with --once, wait so long for the "
+    "GPU\n"
     "  --gpu N          run all bundles on this GPU, one at a time\n"
     "  --pretend-gpu N  run bundles for the emulator only, one at a time on each machine\n"
     "  --threads N      threads of the emulator (default: one for each core)\n"
     "\n"
     "A bundle is a directory that `hone` makes, with job.bin and the files that it names.\n"
     "example: hone-worker --spool /shared/spool\n"
-    "exit: 0 done, 2 usage, 3 no result could be written, 130 interrupted\n";
+    "exit: 0 done, 2 usage, 3 no result could be written or bundles are left, 130 interrupted\n";
 
 static bool used_cuda;
 

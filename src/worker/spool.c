@@ -53,7 +53,16 @@ struct server {
     uint64_t users_ns; /* when we asked for other users of the GPU */
     bool in_use;       /* by a process that is not ours, which `user` names */
     char user[128];
+    const char *blocked; /* why it claims nothing; NULL = nothing prevents it */
+    bool gave_up;        /* it waited too long for the GPU of a job */
 };
+
+/* How long a worker that is to end by itself waits for a GPU that others use. 0 = for ever. */
+static uint64_t patience_ns(const struct server *s)
+{
+    const struct spool_options *o = s->options;
+    return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
+}
 
 /* What the worker does, for `hone workers`: "GPU 1: runs". */
 static const char *say(struct server *s, const char *state)
@@ -129,10 +138,10 @@ static void end_child(pid_t pid)
 }
 
 /* Runs the bundle's process and beats while it runs. A worker without a GPU of its own waits here
- * for the job's GPU. */
+ * for the job's GPU. If it loses patience, it puts the bundle back and stops. */
 static enum spool_end run_child(struct server *s, const char *bundle, bool *lost)
 {
-    uint64_t wall_ns, started = 0;
+    uint64_t wall_ns, started = 0, asked = now_ns();
     int status, pidfd = -1, gpu = gpu_of(bundle, &wall_ns);
     int lock = gpu < 0 || s->options->place.gpu >= 0 ? GPU_NO_LOCK : GPU_BUSY;
     enum spool_end how = SPOOL_FAILED;
@@ -150,9 +159,12 @@ static enum spool_end run_child(struct server *s, const char *bundle, bool *lost
         if (pid && (p == pid || (p < 0 && errno != EINTR)))
             break;
         *lost = !spool_beat(&s->w, say(s, pid ? "runs" : "waits for its GPU"));
-        if (*lost || asked_to_stop || (pid && now_ns() - started > wall_ns + GRACE_NS)) {
+        s->gave_up = !pid && patience_ns(s) && now_ns() - asked > patience_ns(s);
+        if (*lost || asked_to_stop || s->gave_up ||
+            (pid && now_ns() - started > wall_ns + GRACE_NS)) {
             end_child(pid);
-            how = asked_to_stop ? SPOOL_PUT_BACK : SPOOL_FAILED;
+            how = asked_to_stop || s->gave_up ? SPOOL_PUT_BACK : SPOOL_FAILED;
+            s->blocked = s->gave_up ? SPOOL_GPU_BUSY : NULL;
             break;
         }
         struct pollfd ends = {.fd = pid ? pidfd : -1, .events = POLLIN};
@@ -232,14 +244,14 @@ static bool used_by_others(struct server *s)
 
 /* Claims a bundle and runs it. A worker with a GPU of its own locks the GPU first, so that it holds
  * no bundle while it waits. Returns whether there was one. */
-static bool serve_one(struct server *s, const char **note)
+static bool serve_one(struct server *s)
 {
     const struct worker_place *p = &s->options->place;
     int lock = p->gpu < 0 ? GPU_NO_LOCK : p->pretend ? pretend_gpu_lock(p->gpu) : gpu_lock(p->gpu);
     bool any = false;
     bool others = lock != GPU_BUSY && used_by_others(s);
-    *note = lock == GPU_BUSY ? SPOOL_GPU_BUSY : others ? s->user : "idle";
-    if (lock != GPU_BUSY && !others && (any = spool_claim(&s->w))) {
+    s->blocked = lock == GPU_BUSY ? SPOOL_GPU_BUSY : others ? s->user : NULL;
+    if (!s->blocked && (any = spool_claim(&s->w))) {
         char id[SPOOL_ID_MAX];
         snprintf(id, sizeof id, "%s", s->w.name.id);
         log_info("worker", "GPU %d: begins %s at %" PRIu64 " ns", p->gpu, id, now_ns());
@@ -251,15 +263,46 @@ static bool serve_one(struct server *s, const char **note)
     return any;
 }
 
-/* Whether a worker with --once may stop. While others hold bundles, it stays for more than a lease,
- * so that it can take over from workers that died. */
-static bool nothing_left(struct server *s, uint64_t waited_ns)
+static bool nothing_is_claimed(struct server *s)
 {
     struct spool_names claims = VEC_INIT;
     int rc = s->w.fs->ops->list(s->w.fs, "claimed", &claims);
     bool none = rc == 0 && claims.n == 0;
     spool_names_release(&claims);
-    return none || waited_ns > s->w.lease_ns + s->w.lease_ns / 2;
+    return none;
+}
+
+/* Says that the worker leaves bundles undone, and why. */
+static int leave_undone(const struct server *s, int bundles, struct err *err)
+{
+    char left[64] = "bundles";
+    if (bundles >= 0)
+        snprintf(left, sizeof left, "%d bundle%s", bundles, bundles == 1 ? "" : "s");
+    return err_set(err, ERR_ENV, "this worker stops and leaves %s in %s/todo: %s%s", left, s->dir,
+                   bundles < 0   ? "it cannot list them"
+                   : !s->blocked ? "it cannot claim them"
+                   : s->in_use   ? "its GPU is "
+                                 : "",
+                   s->blocked && bundles >= 0 ? s->blocked : "");
+}
+
+/* A worker with --once or --idle has found nothing to run. Returns whether it stops. Then *rc is -1
+ * if it leaves bundles undone. While others hold bundles or use its GPU, a worker with --once stays
+ * for more than a lease: it can take over from workers that died. */
+static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
+{
+    uint64_t patience = patience_ns(s);
+    bool late = patience && waited_ns > patience;
+    if (!late && !s->options->once)
+        return false;
+    int left = spool_waiting(&s->w);
+    if (left == 0)
+        return late || nothing_is_claimed(s);
+    /* A bundle that came just now is not blocked: we try to claim it first. */
+    if (!late || (!s->blocked && waited_ns <= 2 * patience))
+        return false;
+    *rc = leave_undone(s, left, err);
+    return true;
 }
 
 static int begin(struct server *s, struct spool_fs **fs, struct err *err)
@@ -291,24 +334,25 @@ int spool_serve(const char *dir, const struct spool_options *options, struct err
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
     uint64_t busy_ns = now_ns();
+    int rc = 0;
     while (!asked_to_stop) {
-        const char *note;
-        if (serve_one(&s, &note)) {
-            busy_ns = now_ns();
-            continue;
+        bool any = serve_one(&s);
+        if (s.gave_up) {
+            rc = leave_undone(&s, spool_waiting(&s.w), err);
+            break;
         }
-        if (spool_idle(&s.w, say(&s, note)))
+        if (any)
+            busy_ns = now_ns();
+        if (any || spool_idle(&s.w, say(&s, s.blocked ? s.blocked : "idle")))
             continue;
-        uint64_t waited = now_ns() - busy_ns;
-        if ((options->once && nothing_left(&s, waited)) ||
-            (options->idle_ns && waited > options->idle_ns))
+        if (stops(&s, now_ns() - busy_ns, &rc, err))
             break;
         poll(NULL, 0, POLL_MS);
     }
     spool_worker_end(&s.w);
     spool_fs_close(fs);
     gpu_users_close(&s.users);
-    return 0;
+    return rc;
 }
 
 /* ---- one tar each way ------------------------------------------------------------------------ */
@@ -327,7 +371,9 @@ static int pack_results(const char *dir, const char *out, struct err *err)
     struct spool_names v = VEC_INIT;
     int rc = spool_fs_open(&fs, dir, err);
     if (rc == 0) {
-        fs->ops->list(fs, "done", &v);
+        errno = -fs->ops->list(fs, "done", &v);
+        if (errno)
+            rc = err_errno(err, "cannot list %s/done", dir);
         spool_fs_close(fs);
     }
     if (v.n)

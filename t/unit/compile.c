@@ -369,6 +369,79 @@ static void tickets(void **state)
     compiler_close(c);
 }
 
+/* ---- a wave of candidates ---- */
+
+/* The numbers of a process's children, or how many there are. */
+static int children_of(pid_t pid, pid_t first[1])
+{
+    char path[64];
+    int n = 0, child;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *f = fopen(path, "r");
+    for (; f && fscanf(f, "%d", &child) == 1; n++)
+        first[0] = child;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* Compiles N kernels with at most `jobs` at once. Returns how many ran at once at most. */
+static int most_at_once(unsigned jobs)
+{
+    enum { N = 8 };
+    struct compiler *c = open_with((struct compiler_config){.no_cache = true, .jobs = jobs});
+    struct compile_ticket *t[N];
+    struct err err = ERR_INIT;
+    pid_t service = 0, child;
+    int most = 0, left = N;
+    static unsigned number;
+    for (int i = 0; i < N; i++) {
+        char *src = xasprintf("%s// wave %u\n", axpy, ++number);
+        struct compile_request rq = {.source = src, .len = strlen(src), .name = "k.cu"};
+        assert_int_equal(compile_start(c, &rq, &t[i], &err), 0);
+        free(src);
+    }
+    /* `cc` has a service too. Ours is the child that began last, and the list is in that order. */
+    assert_true(children_of(getpid(), &service) > 0);
+    while (left) {
+        most = MAX(most, children_of(service, &child));
+        for (int i = 0; i < N; i++) {
+            struct pollfd p = {.fd = t[i] ? compile_ticket_fd(t[i]) : -1, .events = POLLIN};
+            if (!t[i] || poll(&p, 1, 0) <= 0)
+                continue;
+            struct compiled out;
+            assert_int_equal(compile_finish(t[i], &out, &err), 0);
+            assert_true(out.ok);
+            compiled_release(&out);
+            t[i] = NULL;
+            left--;
+        }
+        usleep(500);
+    }
+    compiler_close(c);
+    return most;
+}
+
+static void a_wave_compiles_side_by_side(void **state)
+{
+    (void)state;
+    assert_int_equal(most_at_once(1), 1);
+    assert_int_equal(most_at_once(3), 3);
+}
+
+/* There is memory for one compile and a half. */
+static void a_wave_stays_within_the_memory(void **state)
+{
+    (void)state;
+    static const char text[] = "MemTotal: 2000000 kB\nMemAvailable: 780000 kB\n";
+    char *path = xasprintf("%s/meminfo", dir.path);
+    assert_int_equal(file_write(path, text, strlen(text), NULL), 0);
+    setenv("HONE_MEMINFO", path, 1);
+    assert_int_equal(most_at_once(3), 1);
+    unsetenv("HONE_MEMINFO");
+    free(path);
+}
+
 static void unknown_compiler(void **state)
 {
     (void)state;
@@ -486,11 +559,18 @@ int main(void)
         return 0;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results),          cmocka_unit_test(signatures),
-        cmocka_unit_test(forged_trailers),  cmocka_unit_test(hostile_sources),
-        cmocka_unit_test(limits),           cmocka_unit_test(dead_service),
-        cmocka_unit_test(damaged_entry),    cmocka_unit_test(tickets),
-        cmocka_unit_test(unknown_compiler), cmocka_unit_test(families),
+        cmocka_unit_test(results),
+        cmocka_unit_test(signatures),
+        cmocka_unit_test(forged_trailers),
+        cmocka_unit_test(hostile_sources),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(dead_service),
+        cmocka_unit_test(damaged_entry),
+        cmocka_unit_test(tickets),
+        cmocka_unit_test(a_wave_compiles_side_by_side),
+        cmocka_unit_test(a_wave_stays_within_the_memory),
+        cmocka_unit_test(unknown_compiler),
+        cmocka_unit_test(families),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

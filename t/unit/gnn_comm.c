@@ -1,4 +1,6 @@
 /* The ranks of hone-gnn: their sums and means, and the end of all ranks when one fails. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -7,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -227,6 +230,79 @@ static void a_rank_of_srun_that_ends_stops_the_others(void **state)
     temp_dir_release(&dir);
 }
 
+/* Connects to rank 0 so often and says nothing. */
+static int connect_silently(int n, struct err *err)
+{
+    char path[4096], text[1000];
+    unsigned port = 0;
+    snprintf(path, sizeof path, "%s/.hone-gnn-5.0.0", dir.path);
+    for (int i = 0; i < 1000 && !port; i++) {
+        FILE *f = fopen(path, "r");
+        if (f && fgets(text, sizeof text, f))
+            sscanf(text, "%*s %*s %u", &port);
+        if (f)
+            fclose(f);
+        usleep(10000);
+    }
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    for (int i = 0; i < n; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at) < 0)
+            return err_errno(err, "cannot connect to rank 0");
+    }
+    return 0;
+}
+
+static int joins_after_strangers(void *ctx, struct comm *c, struct err *err)
+{
+    struct comm *joined = NULL;
+    int rank = comm_rank(c), rc = 0;
+    if (rank == 1)
+        rc = connect_silently(20, err);
+    rc = rc < 0 ? rc : join(&joined, rank, comm_ranks(c), err);
+    rc = rc < 0 ? rc : many_calls(ctx, joined, err);
+    comm_close(joined);
+    return rc;
+}
+
+/* Strangers that connect to a rank and say nothing keep nobody waiting. */
+static void strangers_keep_no_rank_waiting(void **state)
+{
+    (void)state;
+    struct comm *c;
+    struct err err = ERR_INIT;
+    uint64_t begun = now_ns();
+    assert_int_equal(temp_dir_make(&dir, NULL), 0);
+    assert_int_equal(comm_open_shared(&c, 2, 0, &err), 0);
+    if (launch_ranks(c, joins_after_strangers, NULL, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_true(now_ns() - begun < UINT64_C(20000000000));
+    comm_close(c);
+    temp_dir_release(&dir);
+}
+
+static void a_rank_must_be_a_number(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "x", "1x", "-1", "2", "99999999999999999999"};
+    setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct comm *c;
+        struct err err = ERR_INIT;
+        setenv("SLURM_PROCID", bad[i], 1);
+        assert_true(comm_wanted());
+        assert_int_equal(comm_join(&c, &err), -1);
+        assert_non_null(strstr(err.msg, "SLURM_PROCID is '"));
+    }
+    setenv("SLURM_PROCID", "0", 1);
+    setenv("SLURM_STEP_NUM_TASKS", "", 1);
+    assert_false(comm_wanted());
+    unsetenv("SLURM_PROCID");
+    unsetenv("SLURM_STEP_NUM_TASKS");
+}
+
 static void the_script_of_sbatch_is_no_rank(void **state)
 {
     (void)state;
@@ -257,6 +333,8 @@ int main(void)
         cmocka_unit_test(the_first_cause_is_reported),
         cmocka_unit_test(ranks_of_srun_find_each_other),
         cmocka_unit_test(a_rank_of_srun_that_ends_stops_the_others),
+        cmocka_unit_test(strangers_keep_no_rank_waiting),
+        cmocka_unit_test(a_rank_must_be_a_number),
         cmocka_unit_test(the_script_of_sbatch_is_no_rank),
         cmocka_unit_test(bad_numbers_of_ranks_are_refused),
     };

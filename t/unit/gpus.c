@@ -380,6 +380,36 @@ static void when_all_workers_die_the_run_says_so(void **state)
     evaluator_close(e);
 }
 
+/* Slurm refuses every job. The scheduler says so once, and the run must end with its words. */
+static void when_slurm_takes_no_job_the_run_says_so(void **state)
+{
+    (void)state;
+    char *command = xasprintf("mkdir %s/bin && for p in sbatch squeue scancel; do ln -s "
+                              "$PWD/t/fake/slurm %s/bin/$p; done && echo refuses >%s/play",
+                              dir.path, dir.path, dir.path);
+    assert_int_equal(system(command), 0);
+    char *path = xasprintf("%s/bin:%s", dir.path, getenv("PATH")),
+         *on = xasprintf("slurm:dir=%s/places", dir.path);
+    setenv("PATH", path, 1);
+    setenv("FAKE_SLURM", dir.path, 1);
+    setenv("HONE_SLURM_POLL_MS", "100", 1);
+    setenv("HONE_WORKER", worker, 1);
+    struct evaluator *e = open_on(on);
+    struct err err = ERR_INIT;
+    struct verdict v;
+    uint64_t ticket, until = now_ns() + UINT64_C(60000000000);
+    int rc = 0;
+    submit(e, 1);
+    while (rc == 0 && now_ns() < until)
+        rc = eval_wait(e, 200000000u, &ticket, &v, &err);
+    evaluator_close(e);
+    assert_int_equal(rc, -1);
+    assert_non_null(strstr(err.msg, "invalid partition specified"));
+    free(command);
+    free(path);
+    free(on);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_gpu_that_others_use_is_left_alone),
         cmocka_unit_test(two_workers_of_one_gpu_take_turns),
         cmocka_unit_test(when_all_workers_die_the_run_says_so),
+        cmocka_unit_test(when_slurm_takes_no_job_the_run_says_so),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -102,6 +102,57 @@ static void a_local_worker_is_watched(void **state)
     free(bundle);
 }
 
+/* Runs a bundle on GPU 0 with a worker that is a script, and waits for its end. */
+static struct sched_done run_on_gpu(const char *script, uint64_t wall_ns)
+{
+    struct err err = ERR_INIT;
+    struct sched *s;
+    struct sched_done d = {.ticket = 0};
+    uint64_t ticket, until = now_ns() + UINT64_C(60000000000);
+    char *bundle = in("bundle");
+    use_worker(script);
+    assert_int_equal(dir_make(bundle, &err), 0);
+    assert_int_equal(sched_open(&s, "local", 1, 0, &err), 0);
+    assert_int_equal(sched_submit(s, bundle, wall_ns, NULL, &ticket, &err), 0);
+    int rc = 0;
+    while (rc == 0 && now_ns() < until)
+        rc = sched_wait(s, 1000000000, &d, &err);
+    assert_int_equal(rc, 1);
+    sched_close(s);
+    free(bundle);
+    return d;
+}
+
+/* `hone` gives a worker `--lock BUNDLE`. */
+static void the_time_of_a_bundle_begins_with_its_gpu(void **state)
+{
+    (void)state;
+    /* It waits for 1 s and has the GPU for 0.2 s. */
+    struct sched_done d = run_on_gpu(
+        "#!/bin/sh\necho 1 0 >$2/turn\nsleep 1\n"
+        "perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e "
+        "'printf \"1 %d\\n\", 1e9 * clock_gettime(CLOCK_MONOTONIC)' >$2/turn\nsleep 0.2\n",
+        20000000000u);
+    assert_false(d.timed_out);
+    assert_in_range(d.wall_ns, 100000000, 900000000);
+}
+
+static void a_stopped_worker_of_a_gpu_is_ended(void **state)
+{
+    (void)state;
+    /* It got the GPU long ago and was stopped. */
+    struct sched_done d = run_on_gpu("#!/bin/sh\necho 1 1 >$2/turn\nkill -STOP $$\n", 100000000);
+    assert_true(d.timed_out);
+    /* It was stopped while it waited. */
+    d = run_on_gpu("#!/bin/sh\necho 1 0 >$2/turn\nkill -STOP $$\n", 500000000);
+    assert_true(d.timed_out);
+    assert_int_equal(d.wall_ns, 0);
+    /* It waits longer than its job may run, and says so. */
+    d = run_on_gpu("#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8; do echo $i 0 >$2/turn; sleep 0.2; done\n",
+                   1000000000);
+    assert_false(d.timed_out);
+}
+
 static void a_program_stands_around_the_worker(void **state)
 {
     (void)state;
@@ -168,6 +219,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_local_worker_is_watched, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_time_of_a_bundle_begins_with_its_gpu, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_stopped_worker_of_a_gpu_is_ended, setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_stands_around_the_worker, setup, teardown),
         cmocka_unit_test_setup_teardown(a_spooled_bundle_is_watched, setup, teardown),
     };

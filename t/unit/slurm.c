@@ -225,6 +225,37 @@ static void what_sbatch_gets(void **state)
     free(path);
 }
 
+/* Slurm takes no job, and every other listing of the spool fails. A failed listing does not mean
+ * that bundles have finished, so the failures count and the campaign ends. */
+static void a_failed_listing_finishes_no_bundle(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct sched *s;
+    set_play("refuses");
+    char *on = xasprintf("slurm:dir=%s", base);
+    if (sched_share(&s, on, true, &err) < 0)
+        fail_msg("%s", err.msg);
+    unsetenv("HONE_SHARED_SPOOL");
+    char *todo = xasprintf("%s/todo", sched_spool_dir(s)), *bundle = xasprintf("%s/a", todo),
+         *away = xasprintf("%s/away", sched_spool_dir(s));
+    assert_int_equal(dir_make(bundle, NULL), 0);
+    int rc = 0;
+    uint64_t until = now_ns() + UINT64_C(30000000000);
+    for (bool there = true; rc == 0 && now_ns() < until; there = !there) {
+        rc = sched_tend(s, &err);
+        assert_int_equal(there ? rename(todo, away) : rename(away, todo), 0);
+        usleep(10000);
+    }
+    sched_close(s);
+    assert_int_equal(rc, -1);
+    assert_non_null(strstr(err.msg, "no worker that finishes a bundle"));
+    free(on);
+    free(todo);
+    free(bundle);
+    free(away);
+}
+
 /* A `hone` that was killed leaves its directory and its jobs; the next one ends them. */
 static void the_next_run_sweeps(void **state)
 {
@@ -311,6 +342,7 @@ int main(void)
         cmocka_unit_test(what_sbatch_gets),
         cmocka_unit_test(plays),
         cmocka_unit_test(a_cluster_that_cannot_work_is_reported),
+        cmocka_unit_test(a_failed_listing_finishes_no_bundle),
         cmocka_unit_test(the_next_run_sweeps),
         cmocka_unit_test(a_changed_worker_is_not_run),
     };

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "base/gpulock.h"
 #include "base/util.h"
 #include "job/job.h"
 #include "job/result.h"
@@ -114,6 +115,7 @@ static int fresh(void **state)
         mkdir(p, 0700);
     }
     setenv("HONE_SPOOL_LEASE_S", "1", 1);
+    setenv("HONE_GPU_LOCK_DIR", root, 1);
     return 0;
 }
 
@@ -228,6 +230,98 @@ static void a_second_result_is_thrown_away(void **state)
     assert_string_equal(data, "the first");
     free(data);
     assert_int_equal(count("todo") + count("claimed") + count("tmp"), 0);
+}
+
+/* ---- a GPU that others use ---- */
+
+/* Serves on a GPU that another process holds for so long. */
+static int serve_beside(const struct spool_options *options, int lock, unsigned held_ms,
+                        struct err *err)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        usleep(held_ms * 1000);
+        _exit(0);
+    }
+    gpu_unlock(lock); /* the child still holds it */
+    int rc = spool_serve(root, options, err);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    return rc;
+}
+
+static void a_worker_waits_for_its_gpu(void **state)
+{
+    const struct spool_options once = {.once = true, .place = {.gpu = 0, .pretend = true}};
+    struct err err = ERR_INIT;
+    add_bundle("a", "ok");
+    if (serve_beside(&once, pretend_gpu_lock(0), 400, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(count("done"), 1);
+}
+
+static void a_worker_says_that_its_gpu_stays_busy(void **state)
+{
+    const struct worker_place gpu = {.gpu = 0, .pretend = true};
+    const struct spool_options all[] = {
+        {.once = true, .place = gpu},
+        {.idle_ns = 500000000, .place = gpu},
+        {.once = true, .idle_ns = 500000000, .place = gpu},
+    };
+    add_bundle("a", "ok");
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct err err = ERR_INIT;
+        assert_int_equal(serve_beside(&all[i], pretend_gpu_lock(0), 60000, &err), -1);
+        if (!strstr(err.msg, "leaves 1 bundle in") || !strstr(err.msg, "uses its GPU"))
+            fail_msg("%s", err.msg);
+        assert_int_equal(count("todo"), 1);
+        assert_int_equal(count("workers") + count("claimed"), 0);
+    }
+}
+
+static void a_busy_gpu_does_not_matter_without_bundles(void **state)
+{
+    const struct spool_options once = {.once = true, .place = {.gpu = 0, .pretend = true}};
+    struct err err = ERR_INIT;
+    uint64_t begun = now_ns();
+    assert_int_equal(serve_beside(&once, pretend_gpu_lock(0), 60000, &err), 0);
+    assert_true(now_ns() - begun < UINT64_C(1000000000));
+}
+
+/* A worker without a GPU of its own claims the bundle and then finds the job's GPU busy. */
+static void a_worker_puts_back_what_it_cannot_begin(void **state)
+{
+    const struct spool_options once = {.once = true, .place = {.gpu = -1}};
+    struct job job = {.device = JOB_CUDA, .ordinal = 0, .limits.wall_ns = 1000000000};
+    struct strbuf sb = STRBUF_INIT(JOB_MAX_BYTES);
+    struct err err = ERR_INIT;
+    char dir[256];
+    add_bundle("a", "ok");
+    snprintf(dir, sizeof dir, "%s/todo/a", root);
+    job_write(&job, &sb);
+    assert_int_equal(bundle_write(dir, "job.bin", sb.buf, sb.len, true, NULL), 0);
+    strbuf_release(&sb);
+    assert_int_equal(serve_beside(&once, gpu_lock(0), 60000, &err), -1);
+    assert_non_null(strstr(err.msg, "leaves 1 bundle in"));
+    assert_int_equal(count("todo"), 1);
+    assert_int_equal(count("done") + count("claimed"), 0);
+}
+
+static void a_spool_that_cannot_be_listed_is_not_done(void **state)
+{
+    const struct spool_options idle = {.idle_ns = 400000000, .place = {.gpu = -1}};
+    struct err err = ERR_INIT;
+    pid_t pid = fork();
+    if (pid == 0) {
+        char todo[256], away[256];
+        snprintf(todo, sizeof todo, "%s/todo", root);
+        snprintf(away, sizeof away, "%s/away", root);
+        usleep(200 * 1000);
+        _exit(rename(todo, away) < 0);
+    }
+    assert_int_equal(spool_serve(root, &idle, &err), -1);
+    assert_non_null(strstr(err.msg, "cannot list"));
+    waitpid(pid, NULL, 0);
 }
 
 static pid_t start_worker(void)
@@ -374,6 +468,11 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_spool_of_others_is_refused, fresh, clean),
         cmocka_unit_test_setup_teardown(a_worker_leaves_what_it_cannot_run, fresh, clean),
         cmocka_unit_test_setup_teardown(a_second_result_is_thrown_away, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_worker_waits_for_its_gpu, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_worker_says_that_its_gpu_stays_busy, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_busy_gpu_does_not_matter_without_bundles, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_worker_puts_back_what_it_cannot_begin, fresh, clean),
+        cmocka_unit_test_setup_teardown(a_spool_that_cannot_be_listed_is_not_done, fresh, clean),
         cmocka_unit_test_setup_teardown(two_workers_and_kills, fresh, clean),
         cmocka_unit_test_setup_teardown(one_tar_each_way, fresh, clean),
         cmocka_unit_test_setup_teardown(names_that_escape_are_refused, fresh, clean),

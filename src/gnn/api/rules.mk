@@ -3,7 +3,7 @@
 # need is missing from this list.
 GNN_LIBRARY_SRC := $(call sources,gnn/api gnn/load gnn/sample) src/gnn/pages.c src/gnn/trace.c \
         $(patsubst %,src/gnn/data/%.c,dataset manifest checksum) \
-        $(patsubst %,src/sys/%.c,file interrupt json) \
+        $(patsubst %,src/sys/%.c,file interrupt json memory) \
         $(patsubst %,src/base/%.c,err strbuf utf8 util vec)
 GNN_LIBRARY_OBJ := $(patsubst src/%.c,$(B)/pic/%.o,$(GNN_LIBRARY_SRC))
 .PHONY: gnn-library

@@ -141,16 +141,22 @@ static int load(struct err *err)
     return 0;
 }
 
-static long number_in(const char *variable)
-{
-    const char *v = getenv(variable);
-    return v ? strtol(v, NULL, 10) : 0;
-}
-
 bool comm_mpi_wanted(void)
 {
-    return number_in("OMPI_COMM_WORLD_SIZE") > 1 || number_in("PMI_SIZE") > 1 ||
-           (getenv("PMIX_RANK") && number_in("SLURM_STEP_NUM_TASKS") > 1);
+    return comm_env_number("OMPI_COMM_WORLD_SIZE") > 1 || comm_env_number("PMI_SIZE") > 1 ||
+           (comm_env_number("PMIX_RANK") >= 0 && comm_slurm_wanted());
+}
+
+bool comm_mpi_is_srun(void)
+{
+    long size = comm_env_number("PMI_SIZE");
+    return comm_slurm_wanted() && comm_env_number("OMPI_COMM_WORLD_SIZE") < 0 &&
+           (size < 0 || size == comm_env_number("SLURM_STEP_NUM_TASKS"));
+}
+
+bool comm_mpi_loads(void)
+{
+    return load(NULL) == 0;
 }
 
 int comm_open_mpi(struct comm **out, struct err *err)

@@ -8,7 +8,8 @@
  *    the file and sends every rank the addresses of all.
  * 3. Each rank connects to those between rank 0 and itself, so that any two ranks are connected.
  *
- * A connection counts only if its first message has the secret. After that, data has no frames:
+ * A connection counts only if its first message has the secret. One that does not say who it is
+ * within CONNECT_NS is closed; it does not keep the others waiting. After that, data has no frames:
  * every rank knows how many bytes each call moves. If a rank ends, its connections close, and the
  * others stop with an error.
  */
@@ -37,7 +38,7 @@
 #define SECOND UINT64_C(1000000000)
 #define MEET_NS (120 * SECOND)  /* for all ranks to appear */
 #define CONNECT_NS (5 * SECOND) /* for one address */
-enum { SECRET = 32, MAX_ADDRESSES = 400 };
+enum { SECRET = 32, MAX_ADDRESSES = 400, MAX_GUESTS = 2 * COMM_MAX_RANKS };
 
 /* The first message of a connection. */
 struct hello {
@@ -329,38 +330,97 @@ static int connect_rank(struct slurm_comm *s, const char *where)
     return fd;
 }
 
+/* A connection whose first message is not complete. */
+struct guest {
+    int fd;
+    struct hello hello;
+    struct transfer left;
+    uint64_t until_ns;
+};
+VEC_DECL(guests, struct guest);
+
+/* Takes a guest whose message is complete as a rank above `above`. Returns whether it is a rank
+ * that was missing. */
+static bool take_guest(struct slurm_comm *s, const struct guest *g, int above,
+                       char (*where)[MAX_ADDRESSES])
+{
+    const struct hello *h = &g->hello;
+    if (memcmp(h->secret, s->own.secret, SECRET) != 0 || h->rank <= (uint32_t)above ||
+        h->rank >= (uint32_t)s->base.ranks) {
+        close(g->fd);
+        return false;
+    }
+    set_options(g->fd);
+    bool missing = s->fd[h->rank] < 0;
+    if (!missing)
+        close(s->fd[h->rank]); /* the rank gave that connection up */
+    s->fd[h->rank] = g->fd;
+    if (where) {
+        memcpy(where[h->rank], h->where, MAX_ADDRESSES);
+        where[h->rank][MAX_ADDRESSES - 1] = '\0';
+    }
+    return missing;
+}
+
+/* Reads what the guests have sent. Returns how many missing ranks are among them. */
+static int hear_guests(struct slurm_comm *s, struct guests *guests, int above,
+                       char (*where)[MAX_ADDRESSES])
+{
+    int found = 0;
+    for (size_t i = 0; i < guests->n;) {
+        struct guest *g = &guests->items[i];
+        g->left.at = (char *)(&g->hello + 1) - g->left.left; /* the array may have moved */
+        bool bad = move_some(&g->left, g->fd, false, 0, NULL) < 0 || now_ns() > g->until_ns;
+        if (g->left.left && !bad) {
+            i++;
+            continue;
+        }
+        if (g->left.left)
+            close(g->fd);
+        else
+            found += take_guest(s, g, above, where);
+        *g = guests->items[--guests->n];
+    }
+    return found;
+}
+
+/* Waits a moment for a connection or for words of a guest. */
+static void await_guests(const struct slurm_comm *s, const struct guests *guests)
+{
+    struct pollfd *p = xcalloc(guests->n + 1, sizeof *p);
+    p[0] = (struct pollfd){.fd = s->listener, .events = POLLIN};
+    for (size_t i = 0; i < guests->n; i++)
+        p[i + 1] = (struct pollfd){.fd = guests->items[i].fd, .events = POLLIN};
+    poll(p, (nfds_t)guests->n + 1, 100);
+    free(p);
+}
+
 /* Accepts connections until every rank above `above` has one. `where` gets their addresses if it is
  * not NULL. */
 static int accept_ranks(struct slurm_comm *s, int above, char (*where)[MAX_ADDRESSES],
                         uint64_t until, struct err *err)
 {
     int missing = s->base.ranks - 1 - above;
-    while (missing) {
-        if (!wait_fd(s->listener, POLLIN, until))
-            return err_set(err, ERR_ENV,
-                           "%d of %d ranks did not appear: all nodes must share the working "
-                           "directory and reach each other's ports",
-                           missing, s->base.ranks);
-        int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0)
-            continue;
-        struct hello h;
-        if (!move_all(fd, &h, sizeof h, false, MIN(until, now_ns() + CONNECT_NS)) ||
-            memcmp(h.secret, s->own.secret, SECRET) != 0 || h.rank <= (uint32_t)above ||
-            h.rank >= (uint32_t)s->base.ranks) {
-            close(fd);
-            continue;
-        }
-        set_options(fd);
-        if (s->fd[h.rank] >= 0)
-            close(s->fd[h.rank]); /* the rank gave that connection up */
-        else
-            missing--;
-        s->fd[h.rank] = fd;
-        h.where[MAX_ADDRESSES - 1] = '\0';
-        if (where)
-            memcpy(where[h.rank], h.where, MAX_ADDRESSES);
+    struct guests guests = VEC_INIT;
+    while (missing && !interrupted() && now_ns() < until) {
+        await_guests(s, &guests);
+        int fd = guests.n < MAX_GUESTS
+                     ? accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)
+                     : -1;
+        if (fd >= 0)
+            *vec_push(&guests) = (struct guest){.fd = fd,
+                                                .left = bytes(NULL, sizeof(struct hello)),
+                                                .until_ns = now_ns() + CONNECT_NS};
+        missing -= hear_guests(s, &guests, above, where);
     }
+    vec_each (struct guest, g, &guests)
+        close(g->fd);
+    vec_release(&guests);
+    if (missing)
+        return err_set(err, ERR_ENV,
+                       "%d of %d ranks did not appear: all nodes must share the working directory "
+                       "and reach each other's ports",
+                       missing, s->base.ranks);
     return 0;
 }
 
@@ -472,28 +532,24 @@ static int meet_first(struct slurm_comm *s, const char *path, uint64_t until, st
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static long number_in(const char *variable)
-{
-    const char *v = getenv(variable);
-    return v ? strtol(v, NULL, 10) : 0;
-}
-
 bool comm_slurm_wanted(void)
 {
     /* The script of sbatch has SLURM_PROCID and SLURM_NTASKS too, but it is no step of srun. */
-    return getenv("SLURM_PROCID") && number_in("SLURM_STEP_NUM_TASKS") > 1;
+    return getenv("SLURM_PROCID") && comm_env_number("SLURM_STEP_NUM_TASKS") > 1;
 }
 
 int comm_open_slurm(struct comm **out, struct err *err)
 {
-    long rank = number_in("SLURM_PROCID"), ranks = number_in("SLURM_STEP_NUM_TASKS");
+    long rank = comm_env_number("SLURM_PROCID"), ranks = comm_env_number("SLURM_STEP_NUM_TASKS");
     uint64_t until = now_ns() + MEET_NS;
     unsigned port = 0;
     if (ranks > COMM_MAX_RANKS)
         return err_set(err, ERR_USAGE, "at most %d ranks, not %ld", COMM_MAX_RANKS, ranks);
     if (rank < 0 || rank >= ranks)
-        return err_set(err, ERR_ENV, "SLURM_PROCID is %ld, but SLURM_STEP_NUM_TASKS is %ld", rank,
-                       ranks);
+        return err_set(err, ERR_ENV,
+                       "SLURM_PROCID is '%s', which is no rank of SLURM_STEP_NUM_TASKS=%ld: start "
+                       "the ranks with srun",
+                       getenv("SLURM_PROCID"), ranks);
     struct slurm_comm *s = xcalloc(1, sizeof *s);
     s->base = (struct comm){.t = &slurm_transport, .rank = (int)rank, .ranks = (int)ranks};
     s->listener = -1;
@@ -514,6 +570,8 @@ int comm_open_slurm(struct comm **out, struct err *err)
         close_slurm(&s->base);
         return -1;
     }
+    close(s->listener); /* nobody else may connect */
+    s->listener = -1;
     *out = &s->base;
     return 0;
 }

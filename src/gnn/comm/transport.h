@@ -30,6 +30,13 @@ struct comm {
     int64_t chunk_reals;
 };
 
+/* The number in an environment variable, or -1 if there is none. */
+long comm_env_number(const char *variable);
+/* Whether srun, and not mpirun, set the variables of MPI. Call it if comm_mpi_wanted(). */
+bool comm_mpi_is_srun(void);
+/* Whether there is a libmpi. */
+bool comm_mpi_loads(void);
+
 /* In an array of n elements, rank r's chunk is [chunk_at(c, n, r), chunk_at(c, n, r + 1)). */
 static inline int64_t chunk_at(const struct comm *c, int64_t n, int rank)
 {

@@ -13,6 +13,7 @@
 #include "gnn/data/checksum.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
+#include "sys/memory.h"
 
 /* Files are read and checked in pieces of this size, so that Ctrl-C is noticed. */
 static const int64_t piece_bytes = 64 << 20;

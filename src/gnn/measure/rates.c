@@ -9,6 +9,7 @@
 #include "gnn/load/slice.h"
 #include "gnn/sample/shuffle_core.h"
 #include "sys/interrupt.h"
+#include "sys/memory.h"
 
 enum { MAX_ROUNDS = 99, COPY_ROWS = 1 << 17 };
 static const uint64_t round_ns = 300000000; /* the scale for how long a measurement runs */
@@ -258,8 +259,8 @@ int measure_rates(const struct dataset *d, struct id_list ids, const struct load
             out->nodes[h] /= (double)g.batches;
         for (int h = 0; h < o->sample.hops; h++)
             out->hop_edges[h] /= (double)g.batches;
-        out->resident_bytes = (int64_t)memory_resident();
-        out->peak_bytes = (int64_t)memory_peak();
+        out->resident_bytes = (int64_t)memory_resident(0);
+        out->peak_bytes = (int64_t)memory_peak(0);
     }
     rig_release(&g);
     return rc;

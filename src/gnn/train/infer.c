@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "gnn/load/slice.h"
+#include "sys/memory.h"
 
 typedef void (*batch_fn)(void *ctx, const struct gnn_batch *b);
 

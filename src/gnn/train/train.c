@@ -10,6 +10,7 @@
 #include "gnn/pages.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
+#include "sys/memory.h"
 
 /* A batch whose loss may not be known yet: the device runs behind the trainer. */
 struct pending {
