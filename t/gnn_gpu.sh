@@ -88,9 +88,18 @@ mkdir tree && cp -r "$ROOT/kernels" tree && mkdir tree/tools && cp "$ROOT/tools/
 runs 0 "the recorded kernels are those of the tree" tree/tools/gnn-kernels check
 echo "// changed" >>tree/kernels/gnn/adam_step/kernel.cu
 runs 1 "a changed kernel" tree/tools/gnn-kernels check
-err_has "is named" "kernels/gnn/adam_step/kernel.cu changed: its recorded verdict is about another source"
+err_has "is named" "kernels/gnn/adam_step/kernel.cu or a file that it includes changed: its recorded verdict"
 err_has "with the command that judges it again" "tools/gnn-kernels record adam_step"
+cp tree/kernels/gnn/verdicts.tsv before.tsv
+runs 1 "judging another kernel alone" env HONE="$HONE" tree/tools/gnn-kernels record mark_nodes
+err_has "is refused: it would record what was not judged" "judge these kernels too: tools/gnn-kernels record mark_nodes adam_step"
+ok "and leaves the table as it was" cmp before.tsv tree/kernels/gnn/verdicts.tsv
 cp "$ROOT/kernels/gnn/adam_step/kernel.cu" tree/kernels/gnn/adam_step
+echo "// changed" >>tree/kernels/gnn/parts/dropout.cuh
+runs 1 "a changed part" tree/tools/gnn-kernels check
+err_has "counts for the kernels with it" "kernels/gnn/product_tf32/kernel.cu or a file that it includes changed"
+ok "and for no others" sh -c "! grep -q kernels/gnn/product_nt/ '$T/err'"
+cp "$ROOT/kernels/gnn/parts/dropout.cuh" tree/kernels/gnn/parts
 sed -i 's/1e-06/1e-02/' tree/kernels/gnn/product/task.json tree/kernels/gnn/adam_step/task.json
 sed -i 's/"rtol": 1e-6/"rtol": 1e-2/' tree/kernels/gnn/adam_step/task.json
 runs 1 "a changed task" tree/tools/gnn-kernels check

@@ -1,0 +1,11 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "product_vec", "grid": ["cdiv(N, 64)", "min(cdiv(M, 128), 65535)"], "block": [128], "smem": 59392,
+      "when": "K >= 32 && K % 4 == 0 && N % 4 == 0 && (N % 8 == 0 || LIMIT == 0) && min(min(alignof(x), alignof(w)), alignof(y)) >= 16",
+      "args": ["x", "w", "bias", "node", "y", "M", "N", "K", "ADD", "BIAS", "SLOPE", "LIMIT", "SEED_LO",
+               "SEED_HI", "STEP", "PLACE"] },
+    { "kernel": "product_any", "grid": ["cdiv(N, 64)", "min(cdiv(M, 64), 65535)"], "block": [256],
+      "when": "!(K >= 32 && K % 4 == 0 && N % 4 == 0 && (N % 8 == 0 || LIMIT == 0) && min(min(alignof(x), alignof(w)), alignof(y)) >= 16)",
+      "args": ["x", "w", "bias", "node", "y", "M", "N", "K", "ADD", "BIAS", "SLOPE", "LIMIT", "SEED_LO",
+               "SEED_HI", "STEP", "PLACE"] } ] }
+*/
