@@ -1,8 +1,10 @@
-// A block makes tiles of 128 x 64 elements of y on the tensor cores, a warp 64 x 32 of them. cp.async
-// brings pieces of x and w into a ring of stages. The epilogue works on the sums in registers. Other
+// product_wide and product_deep use WGMMA, for sums of up to 128 and 256 terms (wgmma_rows.cuh).
+// In product_vec, a block makes tiles of 128 x 64 elements of y on the tensor cores, a warp 64 x 32 of them.
+// cp.async brings pieces of x and w into a ring of stages. The epilogue works on the sums in registers. Other
 // addresses and sizes, and short sums, take product_any, with plain arithmetic.
 constexpr bool kTurnedA = false, kTurnedB = false;
 #include "tf32_tile.cuh"
+#include "wgmma_rows.cuh"
 
 // Element (m, n) of x w by plain arithmetic.
 __device__ __noinline__ float plain_product(const float *x, const float *w, long long m, int n, int N, int K)
@@ -63,14 +65,17 @@ __device__ __forceinline__ void row_words(unsigned (&word)[4], const epilogue &e
     }
 }
 
-__device__ __forceinline__ void finish(const sums &sum, const epilogue &ep, const float *x, const float *w,
-                                       float *y, long long m0, int n0, int M, int N, int K)
+// Finishes the sums of a warp's 16 * kHeight x 32 elements at (m0, n0). kOldIsIn: the sums include the old
+// values of y.
+template <bool kOldIsIn, int kHeight>
+__device__ __forceinline__ void finish(const float (&sum)[kHeight][4][4], const epilogue &ep, const float *x,
+                                       const float *w, float *y, long long m0, int n0, int M, int N, int K)
 {
     int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     float scale = ep.scale();
     unsigned bad = 0;
 #pragma unroll
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < kHeight; i++)
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             long long m = m0 + 16 * i + g + 8 * h;
@@ -83,7 +88,7 @@ __device__ __forceinline__ void finish(const sums &sum, const epilogue &ep, cons
                 if (m >= M || n >= N)
                     continue;
                 float2 *at = reinterpret_cast<float2 *>(y + m * N + n);
-                float2 old = ep.accumulate ? *at : make_float2(0.f, 0.f);
+                float2 old = !kOldIsIn && ep.accumulate ? *at : make_float2(0.f, 0.f);
                 float2 add = ep.has_bias ? make_float2(ep.bias[n], ep.bias[n + 1]) : make_float2(0.f, 0.f);
                 float a = sum[i][j][2 * h], b = sum[i][j][2 * h + 1];
                 if (!is_finite(a) || !is_finite(b)) {
@@ -116,9 +121,63 @@ extern "C" __global__ void __launch_bounds__(128, 3)
     for (long long m0 = (long long)blockIdx.y * kHigh; m0 < M; m0 += (long long)gridDim.y * kHigh) {
         sums sum = {};
         tile_product(sum, x, w, m0, n0, M, N, 0, K, K);
-        finish(sum, ep, x, w, y, m0 + warp / 2 * 64, n0 + warp % 2 * 32, M, N, K);
+        finish<false>(sum, ep, x, w, y, m0 + warp / 2 * 64, n0 + warp % 2 * 32, M, N, K);
         __syncthreads(); // the next tile overwrites the stages
     }
+}
+
+// Squares of w, which has a row for each step of the sum.
+struct square_of_w {
+    static constexpr int kColumns = 4;
+    const float *w;
+    int N, K;
+
+    __device__ __forceinline__ void operator()(float (&v)[4][4], int n, int k) const
+    {
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            float4 row = make_float4(0.f, 0.f, 0.f, 0.f);
+            if (k + j < K && n < N)
+                row = *reinterpret_cast<const float4 *>(w + (long long)(k + j) * N + n);
+            v[0][j] = row.x, v[1][j] = row.y, v[2][j] = row.z, v[3][j] = row.w;
+        }
+    }
+};
+
+template <int kCols, int kSlots>
+__device__ __forceinline__ void product_rows(const TmaDescriptor &map, const float *x, const float *w, float *y,
+                                             const epilogue &ep, int M, int N, int K)
+{
+    auto done = [&](float(&sum)[kCols / 8][4], long long m0, int n0) {
+        if (ep.accumulate)
+            add_old(sum, y, m0, n0, M, N); // all loads before the first store
+#pragma unroll
+        for (int q = 0; q < kCols / 32; q++)
+            if (n0 + 32 * q < N)
+                finish<true>(reinterpret_cast<const float(&)[1][4][4]>(sum[4 * q]), ep, x, w, y, m0, n0 + 32 * q, M,
+                             N, K);
+    };
+    rows_product<kCols, kSlots>(map, M, N, K, square_of_w{w, N, K}, done);
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock, 1)
+    product_wide(const __grid_constant__ TmaDescriptor map, const float *x, const float *w, const float *bias,
+                 const int *node, float *y, int M, int N, int K, int accumulate, int has_bias, int slope_ppm,
+                 unsigned limit, unsigned seed_low, unsigned seed_high, unsigned step, unsigned place)
+{
+    epilogue ep = {bias,  node, accumulate, has_bias, (float)(slope_ppm / 1e6), limit,
+                   place, step, seed_low,   seed_high};
+    product_rows<kWideCols, 128 / kPiece>(map, x, w, y, ep, M, N, K);
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock, 1)
+    product_deep(const __grid_constant__ TmaDescriptor map, const float *x, const float *w, const float *bias,
+                 const int *node, float *y, int M, int N, int K, int accumulate, int has_bias, int slope_ppm,
+                 unsigned limit, unsigned seed_low, unsigned seed_high, unsigned step, unsigned place)
+{
+    epilogue ep = {bias,  node, accumulate, has_bias, (float)(slope_ppm / 1e6), limit,
+                   place, step, seed_low,   seed_high};
+    product_rows<kDeepCols, 256 / kPiece>(map, x, w, y, ep, M, N, K);
 }
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -1,8 +1,10 @@
-// A block makes tiles of 128 x 64 elements of dx on the tensor cores, a warp 64 x 32 of them. cp.async
+// product_wide and product_deep use WGMMA, for sums of up to 128 and 256 terms (wgmma_rows.cuh).
+// In product_vec, a block makes tiles of 128 x 64 elements of dx on the tensor cores, a warp 64 x 32 of them. cp.async
 // brings pieces of dy and w into a ring of stages. Other addresses and sizes, and short sums, take
 // product_any, with plain arithmetic.
 constexpr bool kTurnedA = false, kTurnedB = true;
 #include "tf32_tile.cuh"
+#include "wgmma_rows.cuh"
 
 // Element (m, k) of dy w^T by plain arithmetic.
 __device__ __noinline__ float plain_product(const float *dy, const float *w, long long m, long long k, int N)
@@ -11,6 +13,14 @@ __device__ __noinline__ float plain_product(const float *dy, const float *w, lon
     for (int n = 0; n < N; n++)
         sum += dy[m * N + n] * w[k * N + n];
     return sum;
+}
+
+// Two elements from (m, k) on, computed again.
+__device__ __forceinline__ void add_plain(const float *dy, const float *w, float *dx, long long m, int k, int N, int K,
+                                          int accumulate)
+{
+    for (int c = 0; c < 2; c++)
+        dx[m * K + k + c] = (accumulate ? dx[m * K + k + c] : 0.f) + plain_product(dy, w, m, k + c, N);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
@@ -44,11 +54,70 @@ extern "C" __global__ void __launch_bounds__(128, 3)
         for (; bad; bad &= bad - 1) {
             int bit = __ffs(bad) - 1, k = k0 + bit % 4 * 8 + 2 * t;
             long long m = m1 + bit / 8 * 16 + bit / 4 % 2 * 8;
-            for (int c = 0; c < 2; c++)
-                dx[m * K + k + c] = (accumulate ? dx[m * K + k + c] : 0.f) + plain_product(dy, w, m, k + c, N);
+            add_plain(dy, w, dx, m, k, N, K, accumulate);
         }
         __syncthreads(); // the next tile overwrites the stages
     }
+}
+
+// Rows of w, which has its steps of the sum side by side.
+struct row_of_w {
+    static constexpr int kColumns = 1;
+    const float *w;
+    int N, K;
+
+    __device__ __forceinline__ void operator()(float (&v)[1][4], int k, int n) const
+    {
+        float4 four = make_float4(0.f, 0.f, 0.f, 0.f);
+        if (k < K && n < N)
+            four = *reinterpret_cast<const float4 *>(w + (long long)k * N + n);
+        v[0][0] = four.x, v[0][1] = four.y, v[0][2] = four.z, v[0][3] = four.w;
+    }
+};
+
+template <int kCols, int kSlots>
+__device__ __forceinline__ void product_rows(const TmaDescriptor &map, const float *dy, const float *w, float *dx,
+                                             int M, int N, int K, int accumulate)
+{
+    auto done = [&](float(&sum)[kCols / 8][4], long long m0, int k0) {
+        int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+        unsigned bad = 0; // one bit for the two columns of a row of a fragment
+        if (accumulate)
+            add_old(sum, dx, m0, k0, M, K); // all loads before the first store
+#pragma unroll
+        for (int j = 0; j < kCols / 8; j++)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                long long m = m0 + g + 8 * h;
+                int k = k0 + 8 * j + 2 * t;
+                float a = sum[j][2 * h], b = sum[j][2 * h + 1];
+                if (m >= M || k >= K)
+                    continue;
+                if (is_finite(a) && is_finite(b))
+                    *reinterpret_cast<float2 *>(dx + m * K + k) = make_float2(a, b);
+                else
+                    bad |= 1u << (2 * j + h);
+            }
+        for (; bad; bad &= bad - 1) {
+            int bit = __ffs(bad) - 1, k = k0 + bit / 2 * 8 + 2 * t;
+            add_plain(dy, w, dx, m0 + g + bit % 2 * 8, k, N, K, accumulate);
+        }
+    };
+    rows_product<kCols, kSlots>(map, M, K, N, row_of_w{w, N, K}, done);
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock, 1)
+    product_wide(const __grid_constant__ TmaDescriptor map, const float *dy, const float *w, float *dx, int M, int N,
+                 int K, int accumulate)
+{
+    product_rows<kWideCols, 128 / kPiece>(map, dy, w, dx, M, N, K, accumulate);
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock, 1)
+    product_deep(const __grid_constant__ TmaDescriptor map, const float *dy, const float *w, float *dx, int M, int N,
+                 int K, int accumulate)
+{
+    product_rows<kDeepCols, 256 / kPiece>(map, dy, w, dx, M, N, K, accumulate);
 }
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -2,8 +2,14 @@
 // add_parts adds their sums in order: the same call gives the same bits. product_vec makes tiles of
 // 128 x 64 elements on the tensor cores; cp.async brings pieces of x and dy into a ring of stages. Other
 // addresses and sizes, and short sums, take product_any, with plain arithmetic and tiles of 64 x 64.
+//
+// product_sum uses WGMMA, with tiles of 128 x 128 elements. A thread asks TMA for 32 rows of x and dy at a
+// time, into a ring of stages. Three warps transpose and split dy for the tensor cores. Two warpgroups, the
+// consumers, multiply. Three mbarriers per stage join them: `full` completes when the bytes have arrived,
+// `ready` when dy is split, `empty` when both consumers are done with the stage.
 constexpr bool kTurnedA = true, kTurnedB = false;
 #include "tf32_tile.cuh"
+#include "wgmma.cuh"
 
 // Element i of x^T dy by plain arithmetic.
 __device__ __noinline__ float plain_product(const float *x, const float *dy, long long i, int M, int N, int K)
@@ -36,6 +42,128 @@ extern "C" __global__ void __launch_bounds__(128, 3)
                 if (k < K && n < N)
                     partial[(long long)k * N + n] = sum[i][j][c];
             }
+}
+
+constexpr int kSumTile = 128, kBoxes = kSumTile / 32, kBox = 32 * kPiece, kSumStages = kThree ? 3 : 4;
+constexpr int kSplitters = 96;
+constexpr int kTogether = kThree ? 1 : 4; // pieces that the tensor cores add up
+
+struct sum_smem {
+    float x[kSumStages][kBoxes][kBox], dy[kSumStages][kBoxes][kBox]; // as TMA brings them
+    float s[kCopies][kSumStages][kSumTile * kPiece];                 // dy, transposed and split
+    uint64_t full[kSumStages], ready[kSumStages], empty[kSumStages];
+};
+
+extern __shared__ __align__(1024) char wgmma_bytes[];
+
+// Transposes and splits a piece of dy, in squares of 4 x 4. The lanes of a warp take the squares in an order in
+// which neither their reads nor their writes of 16 bytes meet in a bank.
+__device__ __forceinline__ void turn_piece(sum_smem &smem, int stage)
+{
+    for (int v = threadIdx.x - 32; v < kSumTile * kPiece / 16; v += kSplitters) {
+        int p = v & 1, q = v >> 1 & 1, r = v >> 2 & 1, u = v >> 3 & 1;
+        int b = p + 2 * q + 4 * (v >> 4 & 1), kb = r + 2 * (q ^ u) + 4 * (v >> 5 & 1), box = v >> 6;
+        float square[4][4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            int m = 4 * kb + j;
+            float4 row = *reinterpret_cast<const float4 *>(smem.dy[stage][box] + 32 * m + 4 * (b ^ m % 8));
+            square[0][j] = row.x, square[1][j] = row.y, square[2][j] = row.z, square[3][j] = row.w;
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            put_split(smem.s[0][stage], smem.s[kCopies - 1][stage], 32 * box + 4 * b + i, kb, square[i]);
+    }
+}
+
+// The row of a warpgroup's 64 that this thread has as its first or second. They are dealt out such that the
+// lanes of a warp, which read x by columns, meet no bank conflict.
+__device__ __forceinline__ int row_of_sum(int second)
+{
+    int warp = threadIdx.x % 128 / 32, g = threadIdx.x % 32 / 4;
+    return warp / 2 * 32 + g / 4 * 16 + warp % 2 * 8 + second * 4 + g % 4;
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock, 1)
+    product_sum(const __grid_constant__ TmaDescriptor map_x, const __grid_constant__ TmaDescriptor map_dy,
+                float *partial, int M, int N, int K)
+{
+    auto &smem = *reinterpret_cast<sum_smem *>(wgmma_bytes);
+    int n0 = blockIdx.x * kSumTile, k0 = blockIdx.y * kSumTile;
+    int all = (M + kPiece - 1) / kPiece, share = (all + gridDim.z - 1) / gridDim.z;
+    int first = min((int)blockIdx.z * share, all), pieces = min(share, all - first);
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < kSumStages; s++) {
+            ClusterBarrier::init(&smem.full[s], 1);
+            ClusterBarrier::init(&smem.ready[s], kSplitters / 32);
+            ClusterBarrier::init(&smem.empty[s], kConsumers / 32);
+        }
+        cutlass::arch::fence_barrier_init();
+    }
+    __syncthreads();
+
+    ring<kSumStages> at;
+    if (threadIdx.x < 128) {
+        cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
+        if (threadIdx.x == 0)
+            for (int i = 0; i < pieces; i++, at.next()) {
+                uint64_t *full = &smem.full[at.stage];
+                ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
+                ClusterTransactionBarrier::arrive_and_expect_tx(full, 2 * sizeof smem.x[0]);
+                for (int b = 0; b < kBoxes; b++) {
+                    ask(map_x, full, smem.x[at.stage][b], k0 + 32 * b, (first + i) * kPiece);
+                    ask(map_dy, full, smem.dy[at.stage][b], n0 + 32 * b, (first + i) * kPiece);
+                }
+            }
+        if (threadIdx.x >= 32)
+            for (int i = 0; i < pieces; i++, at.next()) {
+                ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+                turn_piece(smem, at.stage);
+                cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
+                __syncwarp();
+                if (threadIdx.x % 32 == 0)
+                    ClusterBarrier::arrive(&smem.ready[at.stage]);
+            }
+        return;
+    }
+    cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
+    int group = threadIdx.x / 128 - 1, t = threadIdx.x % 4, last = 0;
+    multiplier<kSumTile, kSumStages> m;
+    float sum[kSumTile / 8][4] = {};
+    for (int i = 0; i < pieces; i++, at.next()) {
+        float v[kPiece / 2];
+        ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+#pragma unroll
+        for (int e = 0; e < kPiece / 2; e++) {
+            int row = row_of_sum(e % 2), step = e / 2 * 4 + t;
+            v[e] = smem.x[at.stage][2 * group + row / 32][32 * step + 4 * (row / 4 % 8 ^ step % 8) + row % 4];
+        }
+        if (i > 0) { // the last product ran until here
+            m.wait();
+            __syncwarp();
+            if (threadIdx.x % 32 == 0)
+                ClusterBarrier::arrive(&smem.empty[last]);
+            if (i % kTogether == 0)
+                m.add_to(sum);
+        }
+        m.set(v);
+        ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
+        m.start(smem.s[0][0], smem.s[kCopies - 1][0], at.stage, i % kTogether == 0);
+        last = at.stage;
+    }
+    if (pieces > 0) {
+        m.wait();
+        m.add_to(sum);
+    }
+    partial += (long long)blockIdx.z * K * N;
+#pragma unroll
+    for (int j = 0; j < kSumTile / 8; j++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int k = k0 + 64 * group + row_of_sum(h), n = n0 + 8 * j + 2 * t;
+            if (k < K && n < N)
+                *reinterpret_cast<float2 *>(partial + (long long)k * N + n) = make_float2(sum[j][2 * h], sum[j][2 * h + 1]);
+        }
 }
 
 extern "C" __global__ void __launch_bounds__(256)
