@@ -460,8 +460,8 @@ static void all_near(const char *what, const float *a, const float *b, int n, do
             fail_msg("%s: element %d is %g, not %g", what, i, (double)a[i], (double)b[i]);
 }
 
-/* Products with WGMMA, through tensor maps of the exported C, give what the CPU gives. They are not
- * the products with mma.sync: their sums have another order. */
+/* Products with WGMMA, through tensor maps of the exported C, give what the CPU gives. In fp32
+ * they are not the products with mma.sync: their sums have another order. */
 static void products_with_wgmma_agree(void **state)
 {
     static struct products cpu, mma, wgmma;
@@ -474,6 +474,8 @@ static void products_with_wgmma_agree(void **state)
         all_near("y", wgmma.y, cpu.y, ROWS * WIDE, tolerance);
         all_near("dx", wgmma.dx, cpu.dx, ROWS * DEEP, tolerance);
         all_near("dw", wgmma.dw, cpu.dw, DEEP * WIDE, tolerance);
+        if (tf32)
+            continue; /* both add up in the same order */
         assert_memory_not_equal(wgmma.y, mma.y, sizeof mma.y);
         assert_memory_not_equal(wgmma.dx, mma.dx, sizeof mma.dx);
         assert_memory_not_equal(wgmma.dw, mma.dw, sizeof mma.dw);
