@@ -46,7 +46,7 @@ done
 
 # ---- data that is made ----
 made="--make papers:scale=0.000005,members=40,dim=32,classes=7"
-for run in cpu emulator "emulator --place host" "emulator --precision tf32"; do
+for run in cpu emulator "emulator --place host" "emulator --precision tf32" "emulator --products wgmma"; do
     # shellcheck disable=SC2086
     runs 0 "a made graph ($run)" "$gnn" train --device $run $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --json
     declare "loss_${run//[^a-z0-9]/_}=$(field '$_->{epochs}[0]{loss}')"
@@ -55,6 +55,7 @@ ok "gives the loss of the CPU" near "$loss_cpu" "$loss_emulator"
 is "wherever it is made" "$loss_emulator" "$loss_emulator___place_host"
 ok "TF32 comes near" awk -v a="$loss_cpu" -v b="$loss_emulator___precision_tf32" \
     'BEGIN { exit !(a != b && (a - b) ^ 2 < (1e-2 * a) ^ 2) }'
+ok "products with WGMMA give the loss of the CPU" near "$loss_cpu" "$loss_emulator___products_wgmma"
 # shellcheck disable=SC2086
 runs 0 "the times of kernels" "$gnn" train --device emulator $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --profile
 out_has "are printed" "make_graph                  1 calls"
@@ -70,6 +71,10 @@ runs 2 "a DIR and a graph to make" "$gnn" train --make papers data
 err_has "are one too many" "give a DIR or --make, not both"
 runs 2 "TF32 on the CPU" "$gnn" train --precision tf32 data
 err_has "is refused" "--precision tf32 needs --device cuda"
+runs 2 "WGMMA on the CPU" "$gnn" train --products wgmma data
+err_has "is refused" "--products needs --device cuda"
+runs 2 "unknown instructions" "$gnn" infer --device emulator -c cpu.ckpt --products fma data
+err_has "are refused" "--products is mma or wgmma"
 runs 2 "an unknown precision" "$gnn" train --device emulator --precision fp8 data
 err_has "is refused" "--precision is fp32 or tf32"
 runs 2 "an unknown device" "$gnn" train --device gpu data
@@ -88,9 +93,18 @@ mkdir tree && cp -r "$ROOT/kernels" tree && mkdir tree/tools && cp "$ROOT/tools/
 runs 0 "the recorded kernels are those of the tree" tree/tools/gnn-kernels check
 echo "// changed" >>tree/kernels/gnn/adam_step/kernel.cu
 runs 1 "a changed kernel" tree/tools/gnn-kernels check
-err_has "is named" "kernels/gnn/adam_step/kernel.cu changed: its recorded verdict is about another source"
+err_has "is named" "kernels/gnn/adam_step/kernel.cu or a file that it includes changed: its recorded verdict"
 err_has "with the command that judges it again" "tools/gnn-kernels record adam_step"
+cp tree/kernels/gnn/verdicts.tsv before.tsv
+runs 1 "judging another kernel alone" env HONE="$HONE" tree/tools/gnn-kernels record mark_nodes
+err_has "is refused: it would record what was not judged" "judge these kernels too: tools/gnn-kernels record mark_nodes adam_step"
+ok "and leaves the table as it was" cmp before.tsv tree/kernels/gnn/verdicts.tsv
 cp "$ROOT/kernels/gnn/adam_step/kernel.cu" tree/kernels/gnn/adam_step
+echo "// changed" >>tree/kernels/gnn/parts/dropout.cuh
+runs 1 "a changed part" tree/tools/gnn-kernels check
+err_has "counts for the kernels with it" "kernels/gnn/product_tf32/kernel.cu or a file that it includes changed"
+ok "and for no others" sh -c "! grep -q kernels/gnn/product_nt/ '$T/err'"
+cp "$ROOT/kernels/gnn/parts/dropout.cuh" tree/kernels/gnn/parts
 sed -i 's/1e-06/1e-02/' tree/kernels/gnn/product/task.json tree/kernels/gnn/adam_step/task.json
 sed -i 's/"rtol": 1e-6/"rtol": 1e-2/' tree/kernels/gnn/adam_step/task.json
 runs 1 "a changed task" tree/tools/gnn-kernels check

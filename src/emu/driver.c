@@ -8,6 +8,10 @@
 #include "base/util.h"
 #include "emu/device_emu.h"
 
+/* Callers clear a bit of the tensor maps of drivers up to CUDA 13.1. The emulator's maps do not
+ * have that bit, so it calls itself newer. */
+enum { DRIVER_VERSION = 13020 };
+
 enum { MAX_PARAMS = 128, ADDRESS_SPACE_GB = 8 };
 
 struct cu_context_st {
@@ -74,7 +78,7 @@ static cu_result init(unsigned flags)
 
 static cu_result version(int *out)
 {
-    *out = 13000;
+    *out = DRIVER_VERSION;
     return CU_SUCCESS;
 }
 
@@ -294,6 +298,34 @@ static cu_result function_set(cu_function f, int which, int value)
     return CU_SUCCESS;
 }
 
+/* `type` is a CUtensorMapDataType. */
+static cu_result tensor_map_encode(struct cu_tensormap *out, int type, uint32_t rank, void *at,
+                                   const uint64_t *dims, const uint64_t *strides,
+                                   const uint32_t *box, const uint32_t *elem_strides,
+                                   int interleave, int swizzle, int l2promo, int fill_nan)
+{
+    static const enum dtype types[] = {DT_U8,  DT_U16, DT_U32, DT_I32, DT_U64,
+                                       DT_I64, DT_F16, DT_F32, DT_F64, DT_BF16};
+    if (type < 0 || type >= (int)ARRAY_LEN(types) || rank < 1 || rank > 5)
+        return CU_INVALID_VALUE;
+    struct job_tensormap t = {.dtype = types[type],
+                              .rank = rank,
+                              .swizzle = (uint8_t)swizzle,
+                              .interleave = (uint8_t)interleave,
+                              .l2promo = (uint8_t)l2promo,
+                              .fill_nan = (uint8_t)fill_nan};
+    for (uint32_t i = 0; i < rank; i++) {
+        t.dims[i] = dims[i];
+        t.strides[i] = i > 0 ? strides[i - 1] : 0;
+        t.box[i] = box[i];
+        t.elem_strides[i] = elem_strides[i];
+    }
+    struct err err = ERR_INIT;
+    return gpu.device->ops->tensormap(gpu.device, &t, (uintptr_t)at, (uint8_t *)out, &err) == 0
+               ? CU_SUCCESS
+               : CU_INVALID_VALUE;
+}
+
 /* Returns an error if the sanitizer found something. */
 static cu_result look_at_findings(const char *kernel)
 {
@@ -404,7 +436,7 @@ int emu_driver_open(struct cu_driver *out, bool sanitize, struct err *err)
     if (emu_open(&gpu.device, &gpu.job, err) < 0)
         return -1;
     *out = (struct cu_driver){
-        .version = 13000,
+        .version = DRIVER_VERSION,
         .Init = init,
         .DriverGetVersion = version,
         .GetErrorName = error_name,
@@ -450,6 +482,7 @@ int emu_driver_open(struct cu_driver *out, bool sanitize, struct err *err)
         .EventElapsedTime = event_elapsed,
         .ProfilerStart = nothing,
         .ProfilerStop = nothing,
+        .TensorMapEncodeTiled = tensor_map_encode,
     };
     return 0;
 }

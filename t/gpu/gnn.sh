@@ -14,9 +14,10 @@ mkdir -p "$OUT"
 status=0
 
 echo "== kernels"
-for kernel in "$root"/kernels/gnn/*/kernel.cu; do
-    task=$(dirname "$kernel") name=$(basename "$(dirname "$kernel")")
-    "$HONE" eval --device cuda --json "$task" "$kernel" >"$OUT/$name.json" 2>"$OUT/$name.err" || status=1
+for task in "$root"/kernels/gnn/*/task.json; do
+    task=$(dirname "$task") name=$(basename "$(dirname "$task")")
+    "$root/tools/gnn-kernels" source "$name" >"$OUT/$name.cu" || exit 1
+    "$HONE" eval --device cuda --json "$task" "$OUT/$name.cu" >"$OUT/$name.json" 2>"$OUT/$name.err" || status=1
     python3 - "$name" "$OUT/$name.json" <<'PY' || status=1
 import json, sys
 name, path = sys.argv[1:]

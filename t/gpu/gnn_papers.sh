@@ -112,6 +112,9 @@ echo "== train, graph and features in the GPU's memory"
 rm -f "$OUT/papers.ckpt"
 train fp32 100 "$made" -e "$epochs" -t 4 --slots 8 -c "$OUT/papers.ckpt"
 train tf32 60 "$made" -e "$epochs" -t 4 --slots 8 --precision tf32
+for precision in fp32 tf32; do
+    train $precision-wgmma 60 "$made" -e "$epochs" -t 4 --slots 8 --precision $precision --products wgmma
+done
 
 echo "== sampled inference, graph and features in the GPU's memory"
 for precision in fp32 tf32; do
@@ -121,8 +124,11 @@ for precision in fp32 tf32; do
 done
 
 echo "== kernels, one by one"
-for precision in fp32 tf32; do
-    train kernels-$precision 60 "$made" -e 1 -t 4 --slots 8 --profile --precision $precision && show_kernels kernels-$precision
+for products in mma wgmma; do
+    for precision in fp32 tf32; do
+        name=kernels-$precision-$products
+        train "$name" 60 "$made" -e 1 -t 4 --slots 8 --profile --precision $precision --products $products && show_kernels "$name"
+    done
 done
 
 echo "== the parts of the pipeline, scale $host_scale: the host's memory does not hold the whole graph"

@@ -405,6 +405,83 @@ static void the_gpu_refuses_what_it_cannot_sample(void **state)
     graph_release(&r);
 }
 
+/* ---- products -------------------------------------------------------------------------------- */
+
+enum { ROWS = 150, DEEP = 36, WIDE = 40 };
+
+struct products {
+    float y[ROWS * WIDE], dx[ROWS * DEEP], dw[DEEP * WIDE];
+};
+
+/* y = 2 x w, and from dy = x' the gradients of x (added twice) and of w. */
+static void multiply(const char *device, const char *precision, const char *how, struct products *p)
+{
+    struct err err = ERR_INIT;
+    struct gnn_device *d = open_device(device);
+    static float x[ROWS * DEEP], w[DEEP * WIDE], dy[ROWS * WIDE];
+    if (gnn_device_precision(d, precision, &err) < 0 || gnn_device_products(d, how, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < ROWS * DEEP; i++)
+        x[i] = (float)((i * 2654435761u >> 8) % 1999) / 999.f - 1;
+    for (int i = 0; i < DEEP * WIDE; i++)
+        w[i] = (float)((i * 2246822519u >> 8) % 1999) / 999.f - 1;
+    for (int i = 0; i < ROWS * WIDE; i++)
+        dy[i] = (float)((i * 3266489917u >> 8) % 1999) / 999.f - 1;
+    void *in[] = {d->ops->alloc(d, sizeof x), d->ops->alloc(d, sizeof w),
+                  d->ops->alloc(d, sizeof dy)};
+    void *out[] = {d->ops->alloc(d, sizeof p->y), d->ops->alloc(d, sizeof p->dx),
+                   d->ops->alloc(d, sizeof p->dw)};
+    d->ops->upload(d, in[0], x, sizeof x);
+    d->ops->upload(d, in[1], w, sizeof w);
+    d->ops->upload(d, in[2], dy, sizeof dy);
+    struct gnn_term twice[] = {{.x = in[0], .w = in[1], .k = DEEP},
+                               {.x = in[0], .w = in[1], .k = DEEP}};
+    const struct gnn_epilogue linear = {.act = GNN_LINEAR};
+    d->ops->product(d, ROWS, WIDE, twice, 2, &linear, out[0]);
+    d->ops->product_grad_x(d, ROWS, WIDE, DEEP, in[2], in[1], out[1], false);
+    d->ops->product_grad_x(d, ROWS, WIDE, DEEP, in[2], in[1], out[1], true);
+    d->ops->product_grad_w(d, ROWS, WIDE, DEEP, in[0], in[2], out[2]);
+    d->ops->download(d, p->y, out[0], sizeof p->y);
+    d->ops->download(d, p->dx, out[1], sizeof p->dx);
+    d->ops->download(d, p->dw, out[2], sizeof p->dw);
+    if (d->ops->sync(d, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < 3; i++) {
+        d->ops->release(d, in[i]);
+        d->ops->release(d, out[i]);
+    }
+    d->ops->close(d);
+}
+
+static void all_near(const char *what, const float *a, const float *b, int n, double tolerance)
+{
+    for (int i = 0; i < n; i++)
+        if (!(fabs((double)a[i] - b[i]) <= tolerance))
+            fail_msg("%s: element %d is %g, not %g", what, i, (double)a[i], (double)b[i]);
+}
+
+/* Products with WGMMA, through tensor maps of the exported C, give what the CPU gives. In fp32
+ * they are not the products with mma.sync: their sums have another order. */
+static void products_with_wgmma_agree(void **state)
+{
+    static struct products cpu, mma, wgmma;
+    multiply("cpu", NULL, NULL, &cpu);
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+        const char *precision = tf32 ? "tf32" : "fp32";
+        double tolerance = tf32 ? 0.05 : 3e-5;
+        multiply("emulator", precision, "mma", &mma);
+        multiply("emulator", precision, "wgmma", &wgmma);
+        all_near("y", wgmma.y, cpu.y, ROWS * WIDE, tolerance);
+        all_near("dx", wgmma.dx, cpu.dx, ROWS * DEEP, tolerance);
+        all_near("dw", wgmma.dw, cpu.dw, DEEP * WIDE, tolerance);
+        if (tf32)
+            continue; /* both add up in the same order */
+        assert_memory_not_equal(wgmma.y, mma.y, sizeof mma.y);
+        assert_memory_not_equal(wgmma.dx, mma.dx, sizeof mma.dx);
+        assert_memory_not_equal(wgmma.dw, mma.dw, sizeof mma.dw);
+    }
+}
+
 static void devices_have_names(void **state)
 {
     struct err err = ERR_INIT;
@@ -496,6 +573,7 @@ int main(void)
         cmocka_unit_test(memory_that_nobody_wrote_is_noticed),
         cmocka_unit_test(the_gpu_samples_the_same_batches),
         cmocka_unit_test(the_gpu_refuses_what_it_cannot_sample),
+        cmocka_unit_test(products_with_wgmma_agree),
         cmocka_unit_test(devices_have_names),
         cmocka_unit_test(a_made_graph_is_symmetric),
         cmocka_unit_test(a_made_graph_is_the_same_on_the_gpu),

@@ -17,7 +17,7 @@
 struct args {
     struct load_args load;
     uint64_t compute_threads;
-    const char *checkpoint, *predictions, *device, *place, *precision;
+    const char *checkpoint, *predictions, *device, *place, *precision, *products;
     bool full, json;
 };
 
@@ -96,6 +96,8 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
     if (rc == 0)
         rc = gnn_device_precision(device, a->precision, err);
     if (rc == 0)
+        rc = gnn_device_products(device, a->products, err);
+    if (rc == 0)
         rc = gpu_place_parse(a->place, &place, err);
     if (rc == 0 && !a->full)
         rc = gpu_store_place(&store, place, device, d, &load->sample, err);
@@ -156,7 +158,8 @@ static int run(int argc, const char **argv)
         OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampling (default 1)"),
         OPT_STR(0, "predictions", &a.predictions, "FILE",
                 "write a line for each node of the split: its number, a blank, its class"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision,
+                        &a.products),
         OPT_FLAG(0, "json", &a.json, "print JSON"),
         OPT_END(),
     };

@@ -31,7 +31,7 @@ struct model_args {
         OPT_REAL(0, "dropout", &(a)->dropout, "P",                                                 \
                  "probability that training drops a value, 0 to 1 (default 0.5, sage-ri 0.1)")
 
-#define MACHINE_OPTIONS(a, compute, device, place, precision)                                   \
+#define MACHINE_OPTIONS(a, compute, device, place, precision, products)                         \
     OPT_GROUP("Machine"),                                                                       \
         OPT_STR(0, "device", (device), "DEV",                                                   \
                 "what computes: cpu (default), cuda, cuda:N (GPU N), or emulator (for tests)"), \
@@ -40,6 +40,8 @@ struct model_args {
                 "too), or auto (default: gpu if --device is a GPU and they fit)"),              \
         OPT_STR(0, "precision", (precision), "P",                                               \
                 "precision of matrix products: fp32 (default), or tf32 on a GPU"),              \
+        OPT_STR(0, "products", (products), "HOW",                                               \
+                "instructions of a GPU's products: mma (default), or wgmma where it fits"),     \
         THREADS_OPTION(a),                                                                      \
         OPT_POS_UINT(0, "compute-threads", (compute), "N",                                      \
                      "threads that compute on the CPU (default: the number of processors)"),    \

@@ -22,6 +22,7 @@ struct args {
     double lr;
     uint64_t epochs, save_every, compute_threads, ranks; /* 0 compute_threads = see threads_of() */
     const char *checkpoint, *eval, *eval_fanout, *report, *trace, *device, *place, *precision;
+    const char *products;
     bool resume, json, profile;
     struct progress progress;
 };
@@ -305,6 +306,7 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
                           .resume = a->resume,
                           .device = a->device,
                           .precision = a->precision,
+                          .products = a->products,
                           .profile = a->profile,
                           .ctx = a}};
     if (model_args_parse(&a->model, &j.o.model, err) < 0 ||
@@ -368,7 +370,8 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "profile", &a.profile,
                  "--device cuda: print the time of each kernel, measured one by one; slower"),
         OPT_FLAG(0, "json", &a.json, "print JSON at the end, in place of a line for each epoch"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision,
+                        &a.products),
         OPT_POS_UINT(
             0, "ranks", &a.ranks, "N",
             "start N processes that train together, each with a share of every batch\n(default 1)"),

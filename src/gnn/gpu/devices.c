@@ -40,6 +40,18 @@ int gnn_device_precision(struct gnn_device *d, const char *precision, struct err
     return 0;
 }
 
+int gnn_device_products(struct gnn_device *d, const char *products, struct err *err)
+{
+    bool wgmma = products && str_eq(products, "wgmma");
+    if (products && !wgmma && !str_eq(products, "mma"))
+        return err_set(err, ERR_USAGE, "--products is mma or wgmma, not '%.40s'", products);
+    if (!str_eq(d->ops->name, "cpu"))
+        gpu_of(d)->wgmma = wgmma;
+    else if (products)
+        return err_set(err, ERR_USAGE, "--products needs --device cuda");
+    return 0;
+}
+
 int gnn_device_profile(struct gnn_device *d, struct err *err)
 {
     if (str_eq(d->ops->name, "cpu"))

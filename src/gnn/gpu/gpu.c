@@ -102,6 +102,7 @@ int gnn_gpu_open(struct gnn_device **out, enum gnn_gpu_kind kind, int ordinal, s
     (void)cu_device_name(d->cu, d->gpu, name, sizeof name, NULL);
     snprintf(d->products, sizeof d->products, "Hone's kernels on %s%s",
              d->is_emulator ? "the " : "", name);
+    snprintf(d->products_wgmma, sizeof d->products_wgmma, "%s, WGMMA", d->products);
     *out = &d->base;
     return 0;
 }
@@ -134,5 +135,6 @@ void gpu_close(struct gnn_device *dev)
 
 const char *gpu_products(const struct gnn_device *dev)
 {
-    return ((const struct gpu_device *)dev)->products;
+    const struct gpu_device *d = (const struct gpu_device *)dev;
+    return d->wgmma ? d->products_wgmma : d->products;
 }

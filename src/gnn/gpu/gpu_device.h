@@ -104,11 +104,12 @@ struct gpu_device {
     const struct cu_driver *cu;
     struct cu_driver emulated; /* `cu` points here on the emulator */
     bool is_emulator, has_context;
-    bool tf32; /* products round their operands to TF32 */
+    bool tf32;  /* products round their operands to TF32 */
+    bool wgmma; /* products use WGMMA where they can */
     cu_device gpu;
     struct gpu_lane compute, sample; /* sampling runs at the same time as computing */
     struct gpu_lane *lane; /* where operations go: `compute`, or `sample` in gpu_store.c */
-    char products[160];
+    char products[160], products_wgmma[176]; /* what computes products, for people */
 #define X(name) struct gnn_##name name;
     struct {
         GPU_KERNELS(X)

@@ -156,10 +156,12 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
     return a;
 }
 
-/* Queues a product, in the precision of the device. */
-#define RUN_PRODUCT(d, kernel, ...)                                                           \
-    ((d)->tf32 ? gpu_run_##kernel##_tf32((d), (struct gnn_##kernel##_tf32_args){__VA_ARGS__}) \
-               : gpu_run_##kernel((d), (struct gnn_##kernel##_args){__VA_ARGS__}))
+/* Queues a product, in the precision and with the instructions of the device. */
+#define RUN_PRODUCT(d, kernel, ...)                                                      \
+    ((d)->tf32                                                                           \
+         ? gpu_run_##kernel##_tf32(                                                      \
+               (d), (struct gnn_##kernel##_tf32_args){.WGMMA = (d)->wgmma, __VA_ARGS__}) \
+         : gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__}))
 
 static void product(struct gnn_device *dev, int64_t rows, int64_t width,
                     const struct gnn_term *term, int terms, const struct gnn_epilogue *ep,

@@ -121,6 +121,7 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
         goto fail;
     if (check_device(o, err) < 0 || gnn_device_open(&t->device, o->device, o->threads, err) < 0 ||
         gnn_device_precision(t->device, o->precision, err) < 0 ||
+        gnn_device_products(t->device, o->products, err) < 0 ||
         (o->profile && gnn_device_profile(t->device, err) < 0))
         goto fail;
     if (gpu_store_place(&t->store, o->place, t->device, d, &o->load.sample, err) < 0)

@@ -35,6 +35,7 @@ struct train_options {
     int threads;                   /* that compute, on the CPU */
     const char *device;            /* see gnn/gpu/devices.h; NULL = "cpu" */
     const char *precision;         /* of products: NULL = "fp32"; see gnn/gpu/devices.h */
+    const char *products;          /* their instructions on a GPU: NULL = "mma" */
     bool profile;                  /* measure the times of a GPU's kernels */
     enum gpu_place place;          /* where the data lies; see gnn/gpu/gpu_store.h */
     double lr;

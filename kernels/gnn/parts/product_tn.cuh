@@ -1,0 +1,216 @@
+// The result is small and the sum over M is long, so up to 128 blocks share the rows of each tile.
+// add_parts adds their sums in order: the same call gives the same bits. product_vec makes tiles of
+// 128 x 64 elements on the tensor cores; cp.async brings pieces of x and dy into a ring of stages. Other
+// addresses and sizes, and short sums, take product_any, with plain arithmetic and tiles of 64 x 64.
+//
+// product_sum uses WGMMA, with tiles of 128 x 128 elements. A thread asks TMA for 32 rows of x and dy at a
+// time, into a ring of stages. Three warps transpose and split dy for the tensor cores. Two warpgroups, the
+// consumers, multiply. Three mbarriers per stage join them: `full` completes when the bytes have arrived,
+// `ready` when dy is split, `empty` when both consumers are done with the stage.
+constexpr bool kTurnedA = true, kTurnedB = false;
+#include "tf32_tile.cuh"
+#include "wgmma.cuh"
+
+// Element i of x^T dy by plain arithmetic.
+__device__ __noinline__ float plain_product(const float *x, const float *dy, long long i, int M, int N, int K)
+{
+    long long k = i / N, n = i % N;
+    float sum = 0;
+    for (long long m = 0; m < M; m++)
+        sum += x[m * K + k] * dy[m * N + n];
+    return sum;
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3)
+    product_vec(const float *x, const float *dy, float *partial, int M, int N, int K)
+{
+    int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
+    int n0 = blockIdx.x * kWide, k0 = blockIdx.y * kHigh;
+    long long share = ((M + gridDim.z - 1) / gridDim.z + kStep - 1) / kStep * kStep;
+    long long first = blockIdx.z * share, end = min((long long)M, first + share);
+    sums sum = {};
+    tile_product(sum, x, dy, k0, n0, K, N, first, end, M);
+    partial += (long long)blockIdx.z * K * N;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+#pragma unroll
+            for (int c = 0; c < 4; c++) {
+                int k = k0 + warp / 2 * 64 + 16 * i + g + c / 2 * 8;
+                int n = n0 + warp % 2 * 32 + 8 * j + 2 * t + c % 2;
+                if (k < K && n < N)
+                    partial[(long long)k * N + n] = sum[i][j][c];
+            }
+}
+
+constexpr int kSumTile = 128, kBoxes = kSumTile / 32, kBox = 32 * kPiece, kSumStages = kThree ? 3 : 4;
+constexpr int kSplitters = 96;
+constexpr int kTogether = kThree ? 1 : 4; // pieces that the tensor cores add up
+
+struct sum_smem {
+    float x[kSumStages][kBoxes][kBox], dy[kSumStages][kBoxes][kBox]; // as TMA brings them
+    float s[kCopies][kSumStages][kSumTile * kPiece];                 // dy, transposed and split
+    uint64_t full[kSumStages], ready[kSumStages], empty[kSumStages];
+};
+
+extern __shared__ __align__(1024) char wgmma_bytes[];
+
+// Transposes and splits a piece of dy, in squares of 4 x 4. The lanes of a warp take the squares in an order in
+// which neither their reads nor their writes of 16 bytes meet in a bank.
+__device__ __forceinline__ void turn_piece(sum_smem &smem, int stage)
+{
+    for (int v = threadIdx.x - 32; v < kSumTile * kPiece / 16; v += kSplitters) {
+        int p = v & 1, q = v >> 1 & 1, r = v >> 2 & 1, u = v >> 3 & 1;
+        int b = p + 2 * q + 4 * (v >> 4 & 1), kb = r + 2 * (q ^ u) + 4 * (v >> 5 & 1), box = v >> 6;
+        float square[4][4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            int m = 4 * kb + j;
+            float4 row = *reinterpret_cast<const float4 *>(smem.dy[stage][box] + 32 * m + 4 * (b ^ m % 8));
+            square[0][j] = row.x, square[1][j] = row.y, square[2][j] = row.z, square[3][j] = row.w;
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            put_split(smem.s[0][stage], smem.s[kCopies - 1][stage], 32 * box + 4 * b + i, kb, square[i]);
+    }
+}
+
+// The row of a warpgroup's 64 that this thread has as its first or second. They are dealt out such that the
+// lanes of a warp, which read x by columns, meet no bank conflict.
+__device__ __forceinline__ int row_of_sum(int second)
+{
+    int warp = threadIdx.x % 128 / 32, g = threadIdx.x % 32 / 4;
+    return warp / 2 * 32 + g / 4 * 16 + warp % 2 * 8 + second * 4 + g % 4;
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock, 1)
+    product_sum(const __grid_constant__ TmaDescriptor map_x, const __grid_constant__ TmaDescriptor map_dy,
+                float *partial, int M, int N, int K)
+{
+    auto &smem = *reinterpret_cast<sum_smem *>(wgmma_bytes);
+    int n0 = blockIdx.x * kSumTile, k0 = blockIdx.y * kSumTile;
+    int all = (M + kPiece - 1) / kPiece, share = (all + gridDim.z - 1) / gridDim.z;
+    int first = min((int)blockIdx.z * share, all), pieces = min(share, all - first);
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < kSumStages; s++) {
+            ClusterBarrier::init(&smem.full[s], 1);
+            ClusterBarrier::init(&smem.ready[s], kSplitters / 32);
+            ClusterBarrier::init(&smem.empty[s], kConsumers / 32);
+        }
+        cutlass::arch::fence_barrier_init();
+    }
+    __syncthreads();
+
+    ring<kSumStages> at;
+    if (threadIdx.x < 128) {
+        cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
+        if (threadIdx.x == 0)
+            for (int i = 0; i < pieces; i++, at.next()) {
+                uint64_t *full = &smem.full[at.stage];
+                ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
+                ClusterTransactionBarrier::arrive_and_expect_tx(full, 2 * sizeof smem.x[0]);
+                for (int b = 0; b < kBoxes; b++) {
+                    ask(map_x, full, smem.x[at.stage][b], k0 + 32 * b, (first + i) * kPiece);
+                    ask(map_dy, full, smem.dy[at.stage][b], n0 + 32 * b, (first + i) * kPiece);
+                }
+            }
+        if (threadIdx.x >= 32)
+            for (int i = 0; i < pieces; i++, at.next()) {
+                ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+                turn_piece(smem, at.stage);
+                cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
+                __syncwarp();
+                if (threadIdx.x % 32 == 0)
+                    ClusterBarrier::arrive(&smem.ready[at.stage]);
+            }
+        return;
+    }
+    cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
+    int group = threadIdx.x / 128 - 1, t = threadIdx.x % 4, last = 0;
+    multiplier<kSumTile, kSumStages> m;
+    float sum[kSumTile / 8][4] = {};
+    for (int i = 0; i < pieces; i++, at.next()) {
+        float v[kPiece / 2];
+        ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+#pragma unroll
+        for (int e = 0; e < kPiece / 2; e++) {
+            int row = row_of_sum(e % 2), step = e / 2 * 4 + t;
+            v[e] = smem.x[at.stage][2 * group + row / 32][32 * step + 4 * (row / 4 % 8 ^ step % 8) + row % 4];
+        }
+        if (i > 0) { // the last product ran until here
+            m.wait();
+            __syncwarp();
+            if (threadIdx.x % 32 == 0)
+                ClusterBarrier::arrive(&smem.empty[last]);
+            if (i % kTogether == 0)
+                m.add_to(sum);
+        }
+        m.set(v);
+        ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
+        m.start(smem.s[0][0], smem.s[kCopies - 1][0], at.stage, i % kTogether == 0);
+        last = at.stage;
+    }
+    if (pieces > 0) {
+        m.wait();
+        m.add_to(sum);
+    }
+    partial += (long long)blockIdx.z * K * N;
+#pragma unroll
+    for (int j = 0; j < kSumTile / 8; j++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int k = k0 + 64 * group + row_of_sum(h), n = n0 + 8 * j + 2 * t;
+            if (k < K && n < N)
+                *reinterpret_cast<float2 *>(partial + (long long)k * N + n) = make_float2(sum[j][2 * h], sum[j][2 * h + 1]);
+        }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    product_any(const float *x, const float *dy, float *partial, int M, int N, int K)
+{
+    constexpr int kFew = 64;
+    __shared__ float a[kStep][kFew], b[kStep][kFew];
+    int t = threadIdx.x, row = t / 16 * 4, column = t % 16 * 4;
+    int n0 = blockIdx.x * kFew, k0 = blockIdx.y * kFew;
+    int share = ((M + gridDim.z - 1) / gridDim.z + kStep - 1) / kStep * kStep;
+    long long first = (long long)blockIdx.z * share, end = min((long long)M, first + share);
+    float sum[4][4] = {};
+    for (long long m0 = first; m0 < end; m0 += kStep) {
+        for (int i = t; i < kFew * kStep; i += 256) {
+            int m = i / kFew, c = i % kFew;
+            bool inside = m0 + m < end;
+            a[m][c] = inside && k0 + c < K ? x[(m0 + m) * K + k0 + c] : 0.f;
+            b[m][c] = inside && n0 + c < N ? dy[(m0 + m) * N + n0 + c] : 0.f;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int m = 0; m < kStep; m++) {
+            float4 u = *reinterpret_cast<const float4 *>(&a[m][row]);
+            float4 v = *reinterpret_cast<const float4 *>(&b[m][column]);
+            float p[4] = {u.x, u.y, u.z, u.w}, q[4] = {v.x, v.y, v.z, v.w};
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++)
+                    sum[i][j] = fmaf(p[i], q[j], sum[i][j]);
+        }
+        __syncthreads();
+    }
+    partial += (long long)blockIdx.z * K * N;
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            if (k0 + row + i < K && n0 + column + j < N)
+                partial[(long long)(k0 + row + i) * N + n0 + column + j] = sum[i][j];
+}
+
+extern "C" __global__ void add_parts(const float *x, const float *dy, const float *partial, float *dw, int M,
+                                     int N, int K, int parts)
+{
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x, size = (long long)K * N;
+    if (i >= size)
+        return;
+    float sum = 0;
+#pragma unroll 8
+    for (int p = 0; p < parts; p++)
+        sum += partial[p * size + i];
+    dw[i] = is_finite(sum) ? sum : plain_product(x, dy, i, M, N, K);
+}

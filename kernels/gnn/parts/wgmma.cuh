@@ -1,0 +1,135 @@
+// Products on the tensor cores of Hopper, with WGMMA. A warpgroup of 128 threads multiplies 64 rows of R
+// with kCols rows of S and adds up over the columns. It has its rows of R in registers, where it splits
+// them. S lies in shared memory in pieces of 32 columns, already split. kThree says whether three TF32
+// products make one float32 product, or one does.
+//
+// The tensor core needs S with neighbours along the sum side by side, in rows of 128 bytes whose
+// 16-byte parts are permuted (part p of row n is at p ^ n % 8). TMA and the functions below write so.
+#include <cute/arch/cluster_sm90.hpp>
+#include <cute/arch/copy_sm90.hpp>
+#include <cute/arch/copy_sm90_tma.hpp>
+#include <cute/tensor.hpp>
+#include <cutlass/arch/barrier.h>
+#include <cutlass/arch/reg_reconfig.h>
+
+using cutlass::arch::ClusterBarrier;
+using cutlass::arch::ClusterTransactionBarrier;
+using cute::TmaDescriptor;
+
+constexpr int kPiece = 32;             // columns of a piece
+constexpr int kCopies = kThree ? 2 : 1; // of S: its first parts, and perhaps its second parts
+constexpr int kConsumers = 256, kBlock = 128 + kConsumers;
+// The first warpgroup gives registers to the two others; together they have what the launch gave.
+constexpr int kRegsFirst = 40, kRegsConsumer = 232;
+static_assert(kRegsFirst + 2 * kRegsConsumer <= 3 * (65536 / kBlock / 8 * 8));
+
+// Position in a ring of stages: the stage, and the parity of how often it was used.
+template <int kStages>
+struct ring {
+    int stage = 0;
+    unsigned phase = 0;
+    __device__ __forceinline__ void next()
+    {
+        if (++stage == kStages) {
+            stage = 0;
+            phase ^= 1;
+        }
+    }
+};
+
+// Asks TMA for the box of `map` at (column, row).
+__device__ __forceinline__ void ask(const TmaDescriptor &map, uint64_t *full, float *to, int column, int row)
+{
+    constexpr uint64_t hint = static_cast<uint64_t>(cute::TMA::CacheHintSm90::EVICT_NORMAL);
+    cute::SM90_TMA_LOAD_2D::copy(&map, full, hint, to, column, row);
+}
+
+// Splits four neighbours and writes them to part `p` of row `n` of a piece.
+__device__ __forceinline__ void put_split(float *hi_piece, float *lo_piece, int n, int p, const float (&v)[4])
+{
+    unsigned hi[4], lo[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        split(v[i], hi[i], lo[i]);
+    int at = 32 * n + 4 * (p ^ n % 8);
+    *reinterpret_cast<uint4 *>(hi_piece + at) = {hi[0], hi[1], hi[2], hi[3]};
+    if (kThree)
+        *reinterpret_cast<uint4 *>(lo_piece + at) = {lo[0], lo[1], lo[2], lo[3]};
+}
+
+// The multiplying side of a warpgroup. S has kSlots pieces.
+template <int kCols, int kSlots>
+struct multiplier {
+    using atom = cute::GMMA::Layout_K_SW128_Atom<cute::tfloat32_t>; // 8 rows of 32 elements
+    using layout = decltype(cute::tile_to_shape(
+        atom{}, cute::Shape<cute::Int<kCols>, cute::Int<kPiece>, cute::Int<kSlots>>{}));
+    using op = decltype(cute::GMMA::rs_op_selector<cute::tfloat32_t, cute::tfloat32_t, float,
+                                                   cute::Shape<cute::_64, cute::Int<kCols>, cute::Int<kPiece>>>());
+    using tiled = decltype(cute::make_tiled_mma(op{}));
+    using operand = decltype(cute::make_tensor<cute::tfloat32_t>(
+        cute::partition_shape_A(tiled{}, cute::Shape<cute::_64, cute::Int<kPiece>>{})));
+    using result = decltype(cute::partition_fragment_C(tiled{}, cute::Shape<cute::_64, cute::Int<kCols>>{}));
+
+    operand hi, lo;
+    result part;
+
+    // Splits this thread's elements of R: v[i] is of its first row (i even) or its second, and of column
+    // i / 2 * 4 + thread % 4.
+    __device__ __forceinline__ void set(const float (&v)[kPiece / 2])
+    {
+        auto hi_bits = cute::recast<unsigned>(hi), lo_bits = cute::recast<unsigned>(lo);
+#pragma unroll
+        for (int i = 0; i < kPiece / 2; i++)
+            split(v[i], hi_bits(i), lo_bits(i));
+    }
+
+    // Starts the product with piece `slot` of S. It is added to `part`, or replaces it if `fresh`.
+    __device__ __forceinline__ void start(float *s_hi, float *s_lo, int slot, bool fresh)
+    {
+        using namespace cute;
+        tiled mma;
+        auto mine = mma.get_slice(threadIdx.x % 128);
+        auto descriptors = [&](float *s) {
+            return mine.partition_fragment_B(
+                make_tensor(make_smem_ptr(reinterpret_cast<tfloat32_t *>(s)), layout{}));
+        };
+        auto b_hi = descriptors(s_hi), b_lo = descriptors(s_lo);
+        mma.accumulate_ = fresh ? GMMA::ScaleOut::Zero : GMMA::ScaleOut::One;
+        // The compiler may not move the splits below the fence of warpgroup_arrive().
+        warpgroup_fence_operand(hi);
+        if constexpr (kThree)
+            warpgroup_fence_operand(lo);
+        warpgroup_fence_operand(part);
+        warpgroup_arrive();
+        // The small products come first, while the sum is small too and loses little.
+        if constexpr (kThree) {
+            CUTE_UNROLL
+            for (int i = 0; i < kPiece / 8; i++) {
+                cute::gemm(mma, lo(_, _, i), b_hi(_, _, i, slot), part);
+                mma.accumulate_ = GMMA::ScaleOut::One;
+                cute::gemm(mma, hi(_, _, i), b_lo(_, _, i, slot), part);
+            }
+        }
+        CUTE_UNROLL
+        for (int i = 0; i < kPiece / 8; i++) {
+            cute::gemm(mma, hi(_, _, i), b_hi(_, _, i, slot), part);
+            mma.accumulate_ = GMMA::ScaleOut::One;
+        }
+        warpgroup_commit_batch();
+    }
+
+    __device__ __forceinline__ void wait()
+    {
+        cute::warpgroup_wait<0>();
+        cute::warpgroup_fence_operand(part);
+    }
+
+    // Tensor cores cut off the low bits of their sums, so sums in registers take what a few steps gave.
+    // sum[j] has this thread's four elements of columns 8 j to 8 j + 7: two of each of its rows.
+    __device__ __forceinline__ void add_to(float (&sum)[kCols / 8][4]) const
+    {
+#pragma unroll
+        for (int i = 0; i < kCols / 2; i++)
+            sum[i / 4][i % 4] += part(i);
+    }
+};

@@ -1,0 +1,124 @@
+// Many rows times a small matrix, which stays in shared memory. kCols of the matrix's columns and the whole
+// sum belong to a block. Its two consumer warpgroups multiply tiles of 64 rows, each its own, so that one
+// multiplies while the other finishes its tile. A thread for each consumer asks TMA for the rows, in pieces
+// of 32 columns, into a ring of stages. Two mbarriers per stage join them: `full` completes when the bytes
+// have arrived, `empty` when the consumer has the stage in registers.
+#include "wgmma.cuh"
+
+constexpr int kRowStages = 4;
+// Columns of a block, for sums of up to 128 and of up to 256 terms: the matrix takes at most 128 KB.
+constexpr int kWideCols = 128, kDeepCols = kThree ? 64 : 128;
+
+template <int kCols, int kSlots>
+struct rows_smem {
+    float s[kCopies][kSlots][kCols * kPiece];
+    float r[2][kRowStages][64 * kPiece];
+    uint64_t full[2][kRowStages], empty[2][kRowStages];
+};
+
+extern __shared__ __align__(1024) char wgmma_bytes[];
+
+// Fills the pieces of the matrix, from its column n0 on. fetch(v, n, k) gives v[i][j], the element of column
+// n + i for step k + j of the sum, or 0 outside the matrix.
+template <int kCols, int kSlots, class Fetch>
+__device__ __forceinline__ void fill_matrix(rows_smem<kCols, kSlots> &smem, int pieces, int n0, const Fetch &fetch)
+{
+    // Eight lanes write the eight parts of a row's 128 bytes.
+    constexpr int kAtOnce = Fetch::kColumns, kTurns = kCols / kAtOnce;
+    for (int v = threadIdx.x - 128; v < pieces * kTurns * 8; v += kConsumers) {
+        int p = v % 8, n = v / 8 % kTurns * kAtOnce, piece = v / 8 / kTurns;
+        float square[kAtOnce][4];
+        fetch(square, n0 + n, piece * kPiece + 4 * p);
+#pragma unroll
+        for (int i = 0; i < kAtOnce; i++)
+            put_split(smem.s[0][piece], smem.s[kCopies - 1][piece], n + i, p, square[i]);
+    }
+    cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
+    cutlass::arch::NamedBarrier::sync(kConsumers, 1);
+}
+
+// The product of `rows` rows of `depth` columns with a matrix of `columns` columns. finish(sum, m, n) gets the
+// sums of a warpgroup's tile at (m, n).
+template <int kCols, int kSlots, class Fetch, class Finish>
+__device__ __forceinline__ void rows_product(const TmaDescriptor &map, int rows, int columns, int depth,
+                                             const Fetch &fetch, const Finish &finish)
+{
+    auto &smem = *reinterpret_cast<rows_smem<kCols, kSlots> *>(wgmma_bytes);
+    int across = (columns + kCols - 1) / kCols, down = (rows + 63) / 64, pieces = (depth + kPiece - 1) / kPiece;
+    // Blocks that run at the same time take the same rows, which then come from the L2.
+    int lanes = gridDim.x / across, lane = blockIdx.x / across, n0 = blockIdx.x % across * kCols;
+    if (lane >= lanes)
+        return;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < 2 * kRowStages; s++) {
+            ClusterBarrier::init(&smem.full[0][0] + s, 1);
+            ClusterBarrier::init(&smem.empty[0][0] + s, 4);
+        }
+        cutlass::arch::fence_barrier_init();
+    }
+    __syncthreads();
+
+    ring<kRowStages> at;
+    if (threadIdx.x < 128) {
+        cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
+        int group = threadIdx.x / 32;
+        if (threadIdx.x % 32 != 0 || group >= 2)
+            return;
+        for (int tile = lane + lanes * group; tile < down; tile += 2 * lanes)
+            for (int i = 0; i < pieces; i++, at.next()) {
+                uint64_t *full = &smem.full[group][at.stage];
+                ClusterBarrier::wait(&smem.empty[group][at.stage], at.phase ^ 1);
+                ClusterTransactionBarrier::arrive_and_expect_tx(full, sizeof smem.r[0][0]);
+                ask(map, full, smem.r[group][at.stage], i * kPiece, tile * 64);
+            }
+    } else {
+        cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
+        fill_matrix(smem, pieces, n0, fetch);
+        int group = threadIdx.x / 128 - 1, warp = threadIdx.x % 128 / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+        multiplier<kCols, kSlots> m;
+        for (int tile = lane + lanes * group; tile < down; tile += 2 * lanes) {
+            float sum[kCols / 8][4] = {};
+            for (int i = 0; i < pieces; i++, at.next()) {
+                float v[kPiece / 2];
+                const float *r = smem.r[group][at.stage];
+                ClusterBarrier::wait(&smem.full[group][at.stage], at.phase);
+#pragma unroll
+                for (int e = 0; e < kPiece / 2; e++) // column e / 2 * 4 + t
+                    v[e] = r[32 * (warp * 16 + e % 2 * 8 + g) + 4 * (e / 2 ^ g) + t];
+                __syncwarp();
+                if (threadIdx.x % 32 == 0)
+                    ClusterBarrier::arrive(&smem.empty[group][at.stage]);
+                if (i > 0) { // the last product ran until here
+                    m.wait();
+                    if (kThree)
+                        m.add_to(sum);
+                }
+                m.set(v);
+                m.start(smem.s[0][0], smem.s[kCopies - 1][0], i, kThree || i == 0);
+            }
+            m.wait();
+            m.add_to(sum);
+            finish(sum, (long long)tile * 64 + warp * 16, n0);
+        }
+    }
+}
+
+// Adds a warp's 16 x kCols elements of `out` at (m0, n0), a matrix of rows x columns, to its sums.
+template <int kFragments>
+__device__ __forceinline__ void add_old(float (&sum)[kFragments][4], const float *out, long long m0, int n0, int rows,
+                                        int columns)
+{
+    int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int j = 0; j < kFragments; j++) {
+            long long m = m0 + g + 8 * h;
+            int n = n0 + 8 * j + 2 * t;
+            if (m >= rows || n >= columns)
+                continue;
+            float2 old = *reinterpret_cast<const float2 *>(out + m * columns + n);
+            sum[j][2 * h] += old.x;
+            sum[j][2 * h + 1] += old.y;
+        }
+}
