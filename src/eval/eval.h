@@ -41,8 +41,8 @@ struct eval_target {
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
-/* The GPU that judges: its data sheet, or its own name if there is none. With the emulator, or a GPU
- * of another machine, this is the data sheet of the options. */
+/* The GPU that judges: its data sheet, or its own name if there is none. With the emulator, or a
+ * GPU of another machine, this is the data sheet of the options. */
 const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
 /* Starts background work that makes the compiles of this source's children (candidates derived from

@@ -23,6 +23,7 @@
 #include "base/util.h"
 #include "job/gen.h"
 #include "job/poison.h"
+#include "job/turn.h"
 #include "worker/bundle.h"
 #include "worker/job_run.h"
 
@@ -437,8 +438,8 @@ static const struct result_call *run(struct bench *b)
 
 static void teardown(struct bench *b)
 {
-    static const char *const names[] = {"job.bin", "result.bin", "progress.bin"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"job.bin", "result.bin", "progress.bin", TURN_FILE};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         char *p = bundle_path(b->dir, names[i]);
         unlink(p);
         free(p);
