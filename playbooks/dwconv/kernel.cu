@@ -65,10 +65,11 @@ __device__ void dwconv(const T *x, const T *w, T *y, int planes, int channels, i
     };
     Tensor acc = make_tensor<float>(Shape<Int<kWidth>, Int<kRows>>{});
     clear(acc);
-    if constexpr (kAll)
+    if constexpr (kAll) {
         CUTE_UNROLL
         for (int i = 0; i < kRows + 2; i++)
             load(i, i);
+    }
     CUTE_UNROLL
     for (int i = 0; i < kRows + 2; i++) {
         int k = kAll ? i : 0;

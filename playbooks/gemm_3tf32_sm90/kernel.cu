@@ -346,12 +346,13 @@ __device__ void consume(Smem &smem, const float *A, const float *B, float *out, 
             warpgroup_fence_operand(part);
             warpgroup_arrive();
             // The small products come first, while the sum is small too and loses little.
-            if constexpr (kProducts == 3)
+            if constexpr (kProducts == 3) { // without the brace, NVRTC 13.0 may drop the loop after this
                 CUTE_UNROLL
                 for (int i = 0; i < kDepth / 8; i++) {
                     cute::gemm(mma, lo(_, _, i), sHi(_, _, k0 / 8 + i, at.stage), part);
                     cute::gemm(mma, hi(_, _, i), sLo(_, _, k0 / 8 + i, at.stage), part);
                 }
+            }
             CUTE_UNROLL
             for (int i = 0; i < kDepth / 8; i++)
                 cute::gemm(mma, hi(_, _, i), sHi(_, _, k0 / 8 + i, at.stage), part);

@@ -106,12 +106,13 @@ __device__ void gemm(const float *A, const float *B, float *C, const Extra &extr
         CUTE_UNROLL
         for (int i = 0; i < size<1>(from); i++) {
             auto [r, c] = place(i, by_k ? width : kBK);
-            if constexpr (by_k)
+            if constexpr (by_k) {
                 copy(Atom{}, from(_, i), make_tensor(&to(r, c), Layout<Int<kWidth>>{}));
-            else
+            } else {
                 CUTE_UNROLL
                 for (int j = 0; j < kWidth; j++)
                     to(c + j, r) = from(j, i);
+            }
         }
     };
     auto fetch = [&](int k0) {
