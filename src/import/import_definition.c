@@ -1,3 +1,4 @@
+/* import_definition.c - traces the reference of a definition, and adds what the definition says. */
 #include "import/import_definition.h"
 
 #include <math.h>
@@ -349,7 +350,8 @@ static int keep_python(struct importer *im, struct pending *p, struct import_rep
     return rc;
 }
 
-/* Finds the axis that a size of the user names. The tasks of a data set have different axes. */
+/* Checks that each --size names an axis of the definition. For a whole data set there is no check,
+ * because its definitions have different axes. */
 static int check_sizes(const struct pending *p, struct err *err)
 {
     const struct task *t = p->d->task;

@@ -304,7 +304,8 @@ def without_init() -> Iterator[None]:
 @torch.library.custom_op("hone::lstm", mutates_args=())
 def lstm_steps(gates: torch.Tensor, weight: torch.Tensor, hidden: torch.Tensor,
                cell: torch.Tensor) -> torch.Tensor:  # fmt: skip
-    """All steps of one layer: h and c of each step, side by side. `gates` has the inputs' part."""
+    """All steps of one layer. Returns h and c of each step, side by side. `gates` has the part of the
+    gates that comes from the inputs; the loop adds the part that comes from h."""
     raise NotImplementedError
 
 
@@ -384,7 +385,8 @@ def recurrent(kind: str) -> Callable[..., Any]:
     return run
 
 
-# nn.RNNBase keeps a list of its weights, which functional_call does not replace.
+# nn.RNNBase keeps a list of its weights, which functional_call does not replace. So this makes the
+# list again before each call.
 FRESH_WEIGHTS = """
 def fresh_weights(module, args):
     module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]
@@ -436,13 +438,13 @@ torch.nn.functional.scaled_dot_product_attention = attention
 
 
 def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch.Tensor:
-    """F.linear, whose C++ code would turn the sizes of a 3-D input into numbers."""
+    """Replaces F.linear, whose C++ code would turn the sizes of a 3-D input into numbers."""
     made = torch.matmul(input, weight.t())
     return made if bias is None else made + bias
 
 
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
-    """PyTorch's own looks at the data, to check it."""
+    """Replaces F.one_hot, which looks at the data to check it: fake tensors have no data."""
     if isinstance(num_classes, int) and num_classes < 0:
         raise Refused("one_hot without num_classes: the size of the result depends on data")
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
@@ -941,7 +943,7 @@ class Sizes:
                 if s in self.names and s not in self.pins and n > 1 and self.hints[s] % n == 0}  # fmt: skip
 
     def holds_at(self, e: sympy.Basic, multiples: dict[sympy.Symbol, int]) -> set[sympy.Symbol]:
-        """The sizes whose being multiples makes the equation true; empty if it does not."""
+        """Returns the sizes of the equation if it holds whenever they are these multiples, else nothing."""
         used = {s: n for s, n in multiples.items() if s in e.free_symbols}
         if not used or not isinstance(e, sympy.Eq):
             return set()
@@ -1472,7 +1474,7 @@ class Translation:
                         dilation=self.fixed(dilation, "a dilation"))  # fmt: skip
 
     def op_reflection_pad1d(self, node: Any, input: Any, padding: Any) -> Operand:
-        """The elements beside each edge, turned around, lie beyond it."""
+        """Beyond each edge lie the elements beside it, in reverse order."""
         shape, x = self.shape(input), self.operand(input)
         amounts = [self.fixed(p, "padding") for p in padding]
         if min(amounts) < 0:
@@ -2316,7 +2318,7 @@ class Translation:
 
     def op_scatter(self, node: Any, input: Any, dim: int, index: Any, src: Any = None,
                    value: Any = None, reduce: Any = None) -> str:  # fmt: skip
-        """Hone takes it if no two writes of different values can meet in one element."""
+        """Accepts a scatter if no two writes of different values can meet in one element."""
         shape, at = self.shape(input), self.shape(index)
         d = dim % len(shape)
         self.hold_below(index, shape[d])

@@ -1,3 +1,4 @@
+/* lease.c - the steps of a worker in a spool: claim, beat, finish, put back. See lease.h. */
 #include "spool/lease.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* run.c - puts bundles into a spool, counts them, and takes their results. See run.h. */
 #include "spool/run.h"
 
 #include <errno.h>
@@ -158,8 +159,8 @@ static int mark(struct spool_run *r, const char *folder,
     return rc < 0 ? -1 : n;
 }
 
-/* Counts our bundles and puts those of dead workers back. A bundle that is in no folder gets older
- * by the time since the last census. */
+/* Counts our bundles and puts those of dead workers back. Adds the time since the last census to
+ * missing_ns of each bundle that is in no folder. */
 static void census(struct spool_run *r, uint64_t now)
 {
     uint64_t every = r->lease_ns / 5;
