@@ -1,5 +1,5 @@
 /*
- * models.h - the four models, as programs.
+ * models.h - builds the four models as programs (program.h).
  *
  *     struct gnn_model_config c = {.kind = GNN_SAGE, .layers = 3, .features = 128, .hidden = 256,
  *                                  .classes = 172};
