@@ -3,9 +3,9 @@
  * is checked before any other file of the directory is opened.
  *
  *     {"format": "hone-gnn", "version": 1, "name": "debian", "made_by": "hone-gnn make debian",
- *      "nodes": 62876, "edges": 588604, "symmetric": true, "classes": 58,
+ *      "nodes": 62662, "edges": 579298, "symmetric": true, "classes": 58,
  *      "features": {"dim": 256, "type": "float16"},
- *      "files": {"offsets": {"bytes": 503016, "xxh64": "..."}, "neighbours": {...}, ...}}
+ *      "files": {"offsets": {"bytes": 501304, "xxh64": "..."}, "neighbours": {...}, ...}}
  *
  * A file of kind K is called K.bin. All numbers in it are little-endian:
  *
