@@ -233,8 +233,9 @@ static void add_note(struct import_report *r, char *text)
 }
 
 /* Refuses to write over a task that somebody else made. Hone may replace only what it imported from
- * the same file before. A definition whose reference stays in Python has no description of Hone's;
- * its task has a tolerance, which a definition has not. */
+ * the same file before. It knows its tasks by their description. A task whose reference stays in
+ * Python has the definition's own description; Hone knows it by the tolerance, which a definition
+ * does not have. */
 static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
                         struct err *err)
 {
