@@ -102,7 +102,8 @@ static char *write_program(const struct pending *p, const char *dir, struct err 
     return path;
 }
 
-/* "x=bfloat16[batch_size,4096]" for each tensor: const axes are numbers. */
+/* Appends a text such as "x=bfloat16[batch_size,4096]" for each input. Const axes become numbers.
+ */
 static void declare_inputs(const struct pending *p, struct arena *a, struct str_vec *out)
 {
     const struct task *t = p->d->task;
@@ -138,8 +139,7 @@ static void declare_sizes(const struct pending *p, struct arena *a, struct str_v
                 arena_printf(a, "%s=%lld", t->axes.items[i].name, (long long)p->largest->axes[i]);
 }
 
-/* ---- what the definition adds to the trace ----------------------------------------------------
- */
+/* ---- what the definition adds to the trace --------------------------------------------------- */
 
 static json_t *point(const struct pending *p, const struct definition_workload *w)
 {
@@ -238,7 +238,7 @@ static void add_constraints(const struct pending *p, json_t *found)
     }
 }
 
-/* The graph's outputs must have the shapes that the definition declares. */
+/* Checks that the graph's outputs have the shapes that the definition declares. */
 static int check_outputs(const struct pending *p, const json_t *found, struct err *err)
 {
     const json_t *outputs = json_object_get(json_object_get(found, "graph"), "outputs");

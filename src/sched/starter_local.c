@@ -93,7 +93,8 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
     return 0;
 }
 
-/* The worker has ended, so nobody runs its bundle any more: we need not wait for its lease. */
+/* Puts the bundle of a worker that has ended back into todo/. Nobody runs the bundle any more, so
+ * we need not wait for a lease. */
 static void put_back(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;

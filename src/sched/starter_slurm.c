@@ -54,7 +54,7 @@ struct slurm_starter {
     unsigned pending, running;
     unsigned expected; /* jobs that sbatch accepted and squeue has not shown yet */
     uint64_t accepted_ns, looked_ns, finished;
-    uint64_t every_ns; /* between two looks */
+    uint64_t every_ns; /* how often to ask squeue */
     char last_words[300];
 };
 
