@@ -1466,7 +1466,7 @@ class Translation:
         return self.windows(self.operand(input), dimension % rank, size, step, 1)
 
     def at_least(self, size: Any, least: Any) -> None:
-        """Notes that `size` must be at least `least`, unless both are numbers."""
+        """Notes that `size` must be at least `least`, unless their difference is a number."""
         wanted = self.sizes.expression(size) - self.sizes.expression(least)
         if wanted.free_symbols:
             self.conditions[f"{self.sizes.write(wanted)} >= 0"] = None

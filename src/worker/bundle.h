@@ -19,8 +19,8 @@
 /* Reads a whole file of at most `max` bytes. Sets data[len] to NUL. The caller frees data. */
 int bundle_read(const char *dir, const char *name, size_t max, char **data, size_t *len,
                 struct err *err);
-/* Writes a temporary file and renames it, so readers see the whole file or none. If `durable`, the
- * data is on disk before the rename. */
+/* Writes a temporary file and renames it, so readers never see half of it. If `durable`, the data
+ * is on disk before the rename. */
 int bundle_write(const char *dir, const char *name, const void *data, size_t len, bool durable,
                  struct err *err);
 /* Removes the bundle with all files in it, and folders in it up to four deep. Removes links, never

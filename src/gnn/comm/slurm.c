@@ -3,7 +3,7 @@
  * MPI. The environment says which rank this process is: SLURM_PROCID of SLURM_STEP_NUM_TASKS.
  *
  * 1. Every rank listens on a free port. Rank 0 writes its addresses and a secret into the file
- *    .hone-gnn-JOB.STEP in the working directory, which all nodes share.
+ *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all nodes share.
  * 2. The other ranks read the file, connect to rank 0 and send their own addresses. Rank 0 removes
  *    the file and sends every rank the addresses of all.
  * 3. Each rank connects to those between rank 0 and itself, so that any two ranks are connected.
@@ -384,7 +384,7 @@ static int hear_guests(struct slurm_comm *s, struct guests *guests, int above,
     return found;
 }
 
-/* Waits a moment for a connection or for words of a guest. */
+/* Waits a moment for a connection or for a message of a guest. */
 static void await_guests(const struct slurm_comm *s, const struct guests *guests)
 {
     struct pollfd *p = xcalloc(guests->n + 1, sizeof *p);

@@ -42,7 +42,7 @@ static int plain(struct gnn_program *p, const char *name, int64_t in, int64_t ou
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, 1 / sqrt((double)all));
 }
 
-/* x w + b with one matrix of weights. */
+/* Adds the step x w, or x w + b if `bias` is true. */
 static int linear(struct gnn_program *p, int level, int x, int64_t width, int w, bool bias,
                   struct gnn_after after)
 {
@@ -51,7 +51,7 @@ static int linear(struct gnn_program *p, int level, int x, int64_t width, int w,
     return program_product(p, level, width, &x, &w, 1, b, after);
 }
 
-/* mean(x) a + x' b. */
+/* Adds the step mean(x) a + x' b, or with a sum or maximum in place of the mean. */
 static int sage_conv(struct gnn_program *p, enum gnn_segment aggregate, int x, int self,
                      int64_t width, struct gnn_after after)
 {
