@@ -354,7 +354,7 @@ static void look_at(const struct definition *d, const struct definition_workload
     f->total = axis;
 }
 
-/* Does the path stay within the data set? */
+/* Whether the path stays within the data set. */
 static bool path_is_inside(const char *path)
 {
     return *path && *path != '/' && !str_eq(path, "..") && !str_starts(path, "../") &&

@@ -44,8 +44,8 @@ struct search {
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
 
-/* Is the size a sum of products, without a division, remainder, subtraction or minimum? Then it is
- * at least 1, because every axis is at least 1. */
+/* Whether the size is a sum of products, without a division, remainder, subtraction or minimum.
+ * Then it is at least 1, because every axis is at least 1. */
 static bool always_positive(const struct dim *d)
 {
     return d->is_number ? d->value >= 1 : !strpbrk(d->text, "-/%") && !strstr(d->text, "min");
@@ -159,7 +159,7 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
 {
     int64_t m = s->multiple[i], top = s->original[i];
     int64_t v = likely[rng_below(r, ARRAY_LEN(likely))];
-    if (rng_below(r, 8) == 0) /* near the original, divided by a power of 2 */
+    if (rng_below(r, 8) == 0) /* the original, divided by a power of 2 */
         v = top >> rng_below(r, 8);
     v = (v + m - 1) / m * m;
     v = MAX(v, s->least[i]);
@@ -214,8 +214,8 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
-/* For a task whose least sizes already cost too much. Lets only one axis vary: the one whose growth
- * costs least. */
+/* Lets only one axis vary: the one whose growth costs least. This is for a task whose least sizes
+ * already cost too much. */
 static void widen_cheapest(const struct search *s, struct size_range *out)
 {
     struct arena a = ARENA_INIT;
@@ -315,8 +315,9 @@ static const struct dim *elements_of_variance(struct graph *g, const struct valu
     return n ? dim_product(&g->dims, gone, n) : NULL;
 }
 
-/* A variance of two or three elements amplifies errors so much that a network of such layers has no
- * useful tolerance. */
+/* Requires of each shape that its variances are of at least limits.statistics elements. A variance
+ * of two or three elements amplifies errors so much that a network of such layers has no useful
+ * tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     vec_each (const struct value *, v, &s->values) {
