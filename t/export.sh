@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `hone export`: only kernels with a passing verdict leave; exported C builds, launches what the plan says
-# and refuses wrong calls; exported Python is checked with PyTorch for the CPU in `make test-all`.
+# `hone export`: it exports only kernels with a passing verdict; exported C builds, launches what the plan
+# says and refuses wrong calls. `make test-all` also checks exported Python, with PyTorch for the CPU.
 . "$(dirname "$0")/lib.sh"
 share_cache
 export HONE_STORE=$T/store.db

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `hone-gnn train` and `hone-gnn infer` on a small block model: accuracy, the same result with any
-# number of threads, an interruption, refusals. t/kill_gnn.sh kills it.
+# number of threads, an interruption, refusals. t/kill_gnn.sh kills training and resumes it.
 . "$(dirname "$0")/lib.sh"
 
 gnn=$(dirname "$HONE")/hone-gnn

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plans that say what host code says: null pointers, computed floats, template instances, memset, copy. The kernels of
-# cases/plans pass, small changes of their plans fail for the right reason, and all exports build.
+# Plans with the features that replace host code: null pointers, computed floats, template instances, memset, copy.
+# The kernels of cases/plans pass, small changes of their plans fail for the right reason, and all exports build.
 . "$(dirname "$0")/lib.sh"
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# hone serve and hone report --html: who may ask, what is answered, what stays text. The pages
-# themselves are tested in a browser, by t/serve_browser.sh.
+# `hone serve` and `hone report --html`: which requests are allowed, what the answers are, and that hostile
+# text stays text. t/serve_browser.sh tests the pages themselves in a browser.
 . "$(dirname "$0")/lib.sh"
 command -v curl >/dev/null || skip_all "curl is not installed"
 store() { "$ROOT/t/fake/store" "$@"; }

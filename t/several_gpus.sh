@@ -10,7 +10,7 @@ must cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote "$ROOT/src" -o libcuda.so
 must cc -std=gnu17 -shared -fPIC -o libnvidia-ml.so.1 "$ROOT/t/fake/libnvidia-ml.c"
 export LD_LIBRARY_PATH=$PWD HONE_GPU_LOCK_DIR=$PWD FAKE_NVML_USERS=$PWD/users FAKE_CUDA_GPUS=2
 : >users
-# The kernels of the fake driver do nothing, so no verdict is a pass. It names the GPU all the same.
+# The kernels of the fake driver do nothing, so no verdict is a pass. But each verdict names the GPU.
 device() {
     timeout 200 "$HONE" eval --json --skip-baselines "$@" vector_add "$ROOT/kernels/vector_add.cu" 2>"$T/err" |
         sed -n 's/^  "device": "\(.*\)",$/\1/p'

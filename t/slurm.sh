@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A campaign on a real Slurm of two nodes (slurm/cluster), which loses a job, a node, its own `hone` and its time;
-# then `hone-gnn` with two ranks. It takes 2 to 4 minutes, because the shortest time limit of Slurm is one minute.
+# A campaign on a real Slurm of two nodes (slurm/cluster). A job is cancelled, a node dies, a job reaches its time
+# limit, and `hone` itself is killed. Then `hone-gnn` trains with two ranks. The test takes 2 to 4 minutes, because
+# the shortest time limit of Slurm is one minute.
 . "$(dirname "$0")/lib.sh"
 in_tier rest || skip_all "make test-all runs this"
 PATH=$PATH:/usr/sbin:/sbin

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `hone study`: its tables and plot from known rows; a small study on the emulator, stopped and gone on
-# with (TIER=rest).
+# `hone study`: its tables and plot from known rows; a small study on the emulator, stopped and resumed
+# (TIER=rest).
 . "$(dirname "$0")/lib.sh"
 
 mkdir d && cp "$ROOT/t/cases/study/study.tsv" d

@@ -17,7 +17,7 @@ struct device_ceilings {
     double read_gbps;   /* read alone */
     double f32_tflops;  /* multiply-add on the CUDA cores */
     double f16_tflops;  /* tensor cores, fp16 in, fp32 out; the fastest instruction of the GPU */
-    double tf32_tflops; /* tensor cores, mma.sync; 0 = the GPU has none */
+    double tf32_tflops; /* tensor cores, mma.sync; 0 = the GPU has no such instruction */
     double empty_launch_ns;
 };
 

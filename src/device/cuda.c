@@ -1,3 +1,4 @@
+/* cuda.c - opens and closes a GPU, explains the driver's errors, captures kernels' printf. */
 #include "device/cuda.h"
 
 #include <errno.h>

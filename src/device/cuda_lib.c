@@ -1,5 +1,5 @@
 /*
- * Runs cuBLASLt as a baseline: row-major matrix products at the task's own precision.
+ * cuda_lib.c - runs cuBLASLt as a baseline: row-major matrix products at the task's own precision.
  *
  * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", for example "gemm n t float16 float32
  * f32 none". The words are:
@@ -164,6 +164,7 @@ struct spec {
     int in, out, compute, scale, epilogue; /* numbers of the library's own enums */
 };
 
+/* Returns CUDA's number (cudaDataType) of a dtype, or -1 if cuBLASLt is not used for it. */
 static int data_type(const char *name)
 {
     switch (dtype_from_name(name)) {
@@ -223,7 +224,8 @@ enum result_status cuda_lib_load(struct cuda *d, const char *spec, struct err *e
 
 /* ---- one shape ------------------------------------------------------------------------------- */
 
-/* A row-major [rows, cols] tensor is a column-major [cols, rows] matrix. */
+/* A row-major [rows, cols] tensor is a column-major [cols, rows] matrix. The library's attributes 5
+ * and 6 of a layout are the number of matrices and the distance between two of them. */
 static void *layout(struct cublaslt *lt, int type, uint64_t rows, uint64_t cols, uint64_t batch)
 {
     void *l = NULL;
@@ -267,6 +269,8 @@ static uint32_t alignment(uint64_t addr)
     return (uint32_t)MIN(low, UINT64_C(256));
 }
 
+/* Returns how many algorithms the library proposes in `h`. Its preference 1 is the size of the
+ * workspace; 5 to 8 are the alignments of its four matrices. */
 static int propose_algorithms(struct cublaslt *lt, struct lt_plan *p, const uint64_t addr[3],
                               struct lt_heuristic *h)
 {

@@ -1,7 +1,8 @@
 /*
- * Manages buffers. Each buffer has an allocation of its own, a slab, with guard zones on both
- * sides. When a buffer is freed, we keep the slab and reuse it for another buffer, at a random
- * place inside the slab. So most calls get new addresses without the cost of a driver allocation.
+ * cuda_mem.c - manages buffers. Each buffer has an allocation of its own, a slab, with guard zones
+ * on both sides. When a buffer is freed, we keep the slab and reuse it for another buffer, at a
+ * random place inside the slab. So most calls get new addresses without the cost of a driver
+ * allocation.
  *
  *     base                addr                       addr+bytes             base+size
  *      | gap  | guard 64K  | the buffer               | guard 64K  | gap     |

@@ -1,3 +1,4 @@
+/* cuda_peak.c - measures the ceilings of a GPU: its highest rates of memory and arithmetic. */
 #include "base/stats.h"
 #include "base/util.h"
 #include "device/ceilings.h"

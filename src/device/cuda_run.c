@@ -1,13 +1,13 @@
 /*
- * Loads modules, launches kernels and times them.
+ * cuda_run.c - loads modules, launches kernels and times them.
  *
  * The worker queues a whole timed call behind a gate kernel, and cuda_time_end() opens the gate. So
  * the time between the two events contains no time of the host:
  *
  *     flush | gate (waits for the host) | event | launches... | event
  *
- * The gate stays closed for at least REST_NS. PyTorch baselines wait as long (torch_sidecar.py). So
- * all contenders start from the same state of the device.
+ * The gate stays closed for at least REST_NS, so that the device rests before each timed call.
+ * PyTorch baselines wait at least as long (torch_sidecar.py).
  *
  * If the host takes longer than GATE_NS to queue the call (for example because the driver had to
  * allocate something), the gate opens by itself and the worker does not use the time.
@@ -43,9 +43,9 @@ struct device_module {
     unsigned nfn;
     struct module_range range[MAX_RANGES];
     unsigned nranges;
-    /* `range` covers every section of writable variables of the module. The module has no other
-     * memory in which it could keep data for the next call, so cuda_globals_intact() notices any
-     * data that it keeps. */
+    /* True if `range` covers every section of writable variables of the module. Such a module has
+     * no other memory in which it could keep data for the next call, so cuda_globals_intact()
+     * notices any data that it keeps. */
     bool sealed;
 };
 

@@ -1,7 +1,7 @@
 /*
- * Computes the truth on the GPU: generates a call's inputs again, runs the oracle's phases (each
- * unit is the work of one thread), and compares kept outputs with the truth. The worker loads the
- * oracle only after it has unloaded every candidate module and freed its buffers.
+ * cuda_truth.c - computes the truth on the GPU: generates a call's inputs again, runs the oracle's
+ * phases (each unit is the work of one thread), and compares kept outputs with the truth. The
+ * worker loads the oracle only after it has unloaded every candidate module and freed all buffers.
  */
 #include <stdlib.h>
 

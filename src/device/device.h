@@ -1,8 +1,9 @@
 /*
- * device.h - one vtable for a device that runs kernels; two implementations, `cuda` and `emu`.
+ * device.h - the interface of a device that runs kernels: one vtable with two implementations,
+ * `cuda` and `emu`.
  *
- * Only hone-worker uses it. The worker runs a job through this vtable and does not know which
- * device it has. Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
+ * Only hone-worker uses this vtable. It runs a job through the vtable, whichever device it has.
+ * Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
  *
  *     struct device *d;
  *     if (cuda_open(&d, job, bundle_dir, err) < 0) ...
@@ -52,7 +53,7 @@ struct device_info {
 
 struct device_health {
     double clock_mhz, max_clock_mhz; /* SM clock; 0 = unknown */
-    uint64_t throttle;               /* NVML reasons */
+    uint64_t throttle;               /* NVML's bits for the reasons why the clock is low */
 };
 
 struct launch_stat {
@@ -144,8 +145,8 @@ struct device_ops {
     /* args[i] points at launch->args[i].size bytes. */
     enum result_status (*launch)(struct device *d, struct device_module *m,
                                  const struct job_launch *l, void *const *args, struct err *err);
-    /* The launches that are not kernels. They run in the order of the launches, and are timed like
-     * them. `value` is a pattern of `width` bytes: 1, 2 or 4. */
+    /* A plan may also launch memsets and copies. These two run in order with the kernels, and are
+     * timed like them. `value` is a pattern of `width` bytes: 1, 2 or 4. */
     int (*set_memory)(struct device *d, uint64_t addr, uint64_t n, uint32_t value, uint32_t width,
                       struct err *err);
     int (*copy_memory)(struct device *d, uint64_t to, uint64_t from, uint64_t n, struct err *err);

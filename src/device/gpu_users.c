@@ -1,3 +1,4 @@
+/* gpu_users.c - asks NVML which other processes use a GPU. See gpu_users.h. */
 #include "device/gpu_users.h"
 
 #include <ctype.h>

@@ -1,14 +1,14 @@
 /*
- * gpu_users.h - finds out whether processes that are not ours use a worker's GPU. Its times would
- * be wrong then, and so would theirs.
+ * gpu_users.h - finds out whether processes that are not Hone's use a worker's GPU. If they do, a
+ * worker waits, because it and the other processes would slow each other down.
  *
  *     struct gpu_users u;
  *     gpu_users_open(&u, 1, false);
  *     if (gpu_users_find(&u, text, sizeof text)) ...        "process 4711 (python3)"
  *     gpu_users_close(&u);
  *
- * Call gpu_users_find() while you hold the GPU's lock: then no process of Hone is there. The
- * driver's NVML tells which processes have a CUDA context. Without NVML, no GPU is in use.
+ * Call gpu_users_find() while you hold the GPU's lock: then no other process of Hone is there. The
+ * driver's NVML tells which processes have a CUDA context. Without NVML, this finds no users.
  * HONE_SHARE_GPU=1 turns the check off.
  */
 #ifndef DEVICE_GPU_USERS_H
@@ -24,7 +24,7 @@ struct gpu_users {
 /* `gpu` is CUDA's number of the GPU; -1 = none. A pretend GPU has the address "pretend:N", which
  * only the NVML of tests knows. */
 void gpu_users_open(struct gpu_users *u, int gpu, bool pretend);
-/* Returns whether there is a user, and says who. */
+/* Returns whether another process uses the GPU, and writes its number and name to `out`. */
 bool gpu_users_find(struct gpu_users *u, char *out, size_t size);
 void gpu_users_close(struct gpu_users *u);
 

@@ -285,15 +285,16 @@ MMA_KERNEL(hone_mma_tf32, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")
 #endif
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-/* Hopper's tensor cores: each of the block's three warpgroups multiplies 64x256x16 from shared
- * memory, four times per iteration. The tiles hold pseudo-random halves, because zeros would draw
- * less power than real data. */
+/* Returns the descriptor that wgmma takes for a tile in shared memory, with 128-byte swizzle. */
 __device__ static uint64_t smem_desc(const void *p)
 {
     uint64_t a = (uint64_t)__cvta_generic_to_shared(p);
     return (a >> 4 & 0x3fff) | (uint64_t)1 << 16 | (uint64_t)64 << 32 | (uint64_t)1 << 62;
 }
 
+/* Hopper's tensor cores: each of the block's three warpgroups multiplies 64x256x16 from shared
+ * memory, four times per iteration. The tiles hold pseudo-random halves, because zeros would draw
+ * less power than real data. */
 extern "C" __global__ void __launch_bounds__(384) hone_wgmma_f16(float *sink, uint32_t iters)
 {
     extern __shared__ __align__(1024) uint8_t smem[];

@@ -1,3 +1,4 @@
+/* about.c - says in words and in JSON what an exported kernel is, and which verdict it has. */
 #include "export/about.h"
 
 #include <string.h>
@@ -106,7 +107,8 @@ static void about_axes(struct export_model *m, const char *prefix, struct strbuf
                                plain(m, t->unchecked.items[i])));
 }
 
-/* A text such as "integers from 0 to C". NULL if x is not an input of integers in a range. */
+/* Returns a text such as "integers from 0 to C", or NULL if x is not an input of integers in a
+ * range. */
 static const char *integer_range(struct export_model *m, const struct task_tensor *x)
 {
     if (!x->is_input || dtype_is_float(x->dtype) || x->init.dist != GEN_INT || x->pick_a.n ||

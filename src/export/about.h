@@ -1,6 +1,6 @@
 /*
- * about.h - the paragraph at the top of every exported file: what it computes, which verdict stands
- * behind it, and which calls it allows.
+ * about.h - writes the text at the top of an exported file: what the kernel computes, which verdict
+ * stands behind it, and which calls it allows.
  */
 #ifndef EXPORT_ABOUT_H
 #define EXPORT_ABOUT_H
@@ -10,8 +10,8 @@
 #include "base/strbuf.h"
 #include "export/model.h"
 
-/* Appends the paragraph; each line begins with `prefix`. The text does not end a C comment or a
- * Python string. */
+/* Appends the text; each line begins with `prefix`. The text contains nothing that would end a C
+ * comment or a Python string. */
 void about_text(struct export_model *m, const char *prefix, struct strbuf *out);
 /* Returns the same facts as JSON, for programs. */
 json_t *about_json(struct export_model *m);

@@ -1,5 +1,5 @@
 /*
- * as_c.c - a kernel as a C library: NAME.h, NAME.c and example.c in a directory.
+ * as_c.c - writes a kernel as a C library: NAME.h, NAME.c and example.c in a directory.
  */
 #include <ctype.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void add_ptx(struct strbuf *out, const struct compiled *code)
     strbuf_adds(out, ";\n");
 }
 
-/* The C condition that tests, at load time, whether the GPU can run the code. Code for an
+/* Returns the C condition that tests, at load time, whether the GPU can run the code. Code for an
  * architecture such as sm_90a runs only on that architecture. Other machine code also runs on later
  * GPUs of the same generation. */
 static const char *arch_test(struct export_model *m)

@@ -1,5 +1,6 @@
 /*
- * as_cubin.c - the machine code as it is, and a JSON file beside it with the plan and the verdict.
+ * as_cubin.c - writes the machine code as it is, and beside it a JSON file with the plan and the
+ * verdict.
  */
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "export/export.h"
 #include "sys/json.h"
 
-/* The plan as its author wrote it: the JSON in the first comment. */
+/* Returns the plan as its author wrote it: the JSON in the first comment. */
 static json_t *plan_json(const struct export_model *m)
 {
     const char *begin = strchr(m->in.text, '{'), *end = strstr(m->in.text, "*/");

@@ -1,9 +1,11 @@
 /*
- * as_flashinfer.c - a kernel as a Solution of FlashInfer-Bench, with Traces from its verdict.
+ * as_flashinfer.c - writes a kernel as a Solution of FlashInfer-Bench, with Traces from its
+ * verdict. A Definition there is a task, a Solution a program for it, a Trace one evaluation at one
+ * shape.
  *
  * DIR gets the layout of a FlashInfer-Bench data set:
  *
- *     DIR/definitions/NAME.json     if the task is such a definition, or can be written as one
+ *     DIR/definitions/NAME.json     if the task is a Definition, or can be written as one
  *     DIR/solutions/NAME.json
  *     DIR/traces/NAME.jsonl         one line for each timed shape of the verdict
  */
@@ -180,7 +182,7 @@ static void add_workload_input(struct export_model *m, const char *name,
     json_object_set_new(ctx, name, in);
 }
 
-/* "R=4096 C=1024" as axes; NULL if the text is something else. */
+/* Returns the axes of a text such as "R=4096 C=1024" as JSON, or NULL if an axis is missing. */
 static json_t *axes_of(const struct task *t, const char *shape)
 {
     json_t *axes = json_object();
@@ -202,8 +204,8 @@ static json_t *axes_of(const struct task *t, const char *shape)
     return axes;
 }
 
-/* The time of the reference at this shape: PyTorch's if the verdict has it, else another
- * baseline's; 0 = none. */
+/* Returns the time of the reference at this shape: PyTorch's if the verdict has it, else another
+ * baseline's. Returns 0 if the verdict has no baseline. */
 static double reference_ns(const struct verdict *v, const char *workload)
 {
     double found = 0;
@@ -275,8 +277,9 @@ static void add_trace(struct export_model *m, const char *solution, const struct
     json_decref(j);
 }
 
-/* A definition whose dimensions are all axes, with the task's PyTorch expression as reference; NULL
- * if the task cannot be written so. */
+/* Returns the Definition that the task is or was imported from. For other tasks, makes one with the
+ * task's PyTorch expression as reference, if all dimensions are axes, nothing is updated in place
+ * and there are no scalars. Else returns NULL. */
 static json_t *definition_json(struct export_model *m)
 {
     const struct task *t = m->in.task;

@@ -1,5 +1,6 @@
 /*
- * as_kernelbench.c - a kernel as a file with ModelNew, for KernelBench's evaluation.
+ * as_kernelbench.c - writes a kernel as a Python file with a class ModelNew, for KernelBench's
+ * evaluation.
  *
  * In the source form PyTorch's load_inline compiles the candidate and its plan when the file is
  * loaded. In the cubin form the file holds the verified machine code.
@@ -20,7 +21,7 @@ static void add_function(void *ctx, size_t i, const struct sig *kernel)
     strbuf_addf(ctx, "%s(const void *)&::%s", i ? ", " : "", kernel->kernel);
 }
 
-/* Appends lines that put the arrays of a call into struct NAME_args. */
+/* Appends lines that copy the tensors, sizes and scalars of a call into struct NAME_args. */
 static void add_set(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

@@ -1,5 +1,5 @@
 /*
- * as_torch.c - a kernel as one Python file with a PyTorch operator.
+ * as_torch.c - writes a kernel as one Python file with a PyTorch operator.
  */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* c_text.c - writes the plan of a kernel as C text. See c_text.h. */
 #include "export/c_text.h"
 
 #include "base/util.h"

@@ -1,3 +1,4 @@
+/* evidence.c - finds a candidate's verdict in the store or a file, and decides if it is enough. */
 #include "export/evidence.h"
 
 #include <stdlib.h>
@@ -155,7 +156,7 @@ int evidence_search(struct evidence *e, struct store *s, struct err *err)
     return found;
 }
 
-/* The task that the run was begun with. */
+/* Returns the task that the run began with; the caller frees it. */
 static struct task *task_of_run(const struct run_summary *m, struct store *s, struct err *err)
 {
     struct strbuf was = STRBUF_INIT(TASK_MAX_SNAPSHOT);

@@ -8,7 +8,7 @@
  *     if (evidence_check(&e, &e.verdict, err) < 0) ...      why the verdict does not allow export
  *
  * A verdict allows export if it passes, if it is about this source and this task (by their hashes),
- * and if it checked workloads of every role that the task has.
+ * and if, for every role of the task's workloads but `time`, a workload ran and was right.
  */
 #ifndef EXPORT_EVIDENCE_H
 #define EXPORT_EVIDENCE_H
@@ -40,6 +40,7 @@ void evidence_from_file(struct evidence *e, struct task *t, const char *source, 
 int evidence_search(struct evidence *e, struct store *s, struct err *err);
 /* Takes the verdict from a file that `hone eval --json` wrote. */
 int evidence_read_verdict(struct evidence *e, const char *path, struct err *err);
+/* Returns 0 if the verdict allows export; else -1, and err says why not. */
 int evidence_check(const struct evidence *e, const struct verdict *v, struct err *err);
 void evidence_release(struct evidence *e);
 

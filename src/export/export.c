@@ -1,3 +1,4 @@
+/* export.c - the table of export formats, and functions that their writers share. */
 #include "export/export.h"
 
 #include <string.h>

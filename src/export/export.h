@@ -35,7 +35,7 @@ extern const struct export_format export_c, export_torch, export_kernelbench, ex
 extern const struct export_format *const export_formats[];
 extern const size_t nexport_formats;
 
-/* NULL and an error that lists the formats if there is no such format. */
+/* If there is no such format, returns NULL, and err lists the formats. */
 const struct export_format *export_format_find(const char *name, struct err *err);
 void export_job_release(struct export_job *job);
 

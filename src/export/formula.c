@@ -1,3 +1,4 @@
+/* formula.c - bounds of expressions, and their text in C and Python. See formula.h. */
 #include "export/formula.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * formula.h - an expression of a plan or a task as a tree, printed as C or as Python.
+ * formula.h - turns an expression of a plan or a task into a tree, and prints it as C or Python.
  *
  *     const struct formula *f = formula_of(expr, &scope, &arena);
  *     formula_print(&sb, f, &scope, FORMULA_VALUE);           "cdiv(N, 128)"
@@ -57,7 +57,7 @@ void formula_print(struct strbuf *out, const struct formula *f, const struct for
                    enum formula_use use);
 /* Writes a floating-point number that reads back exactly. */
 void formula_real(struct strbuf *out, double v, enum export_lang lang);
-/* How often name i occurs in the formula. */
+/* Returns how often name i occurs in the formula. */
 unsigned formula_uses(const struct formula *f, size_t i);
 
 #endif

@@ -1,3 +1,4 @@
+/* model.c - derives from a task how an exported call learns its axes, and their bounds. */
 #include "export/model.h"
 
 #include <string.h>
@@ -145,6 +146,9 @@ static bool find_axis(struct export_model *m, const struct formula_scope *s, siz
     return false;
 }
 
+/* Finds a rule for each axis. First looks for axes that are by themselves a dimension of an input,
+ * then for axes that follow from a dimension and the axes known so far. The caller must give the
+ * rest. */
 static void find_axes(struct export_model *m)
 {
     const struct task *t = m->in.task;
@@ -175,7 +179,8 @@ static void find_axes(struct export_model *m)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* The floating-point scalars, in order. A scalar that the task fixes is a number. */
+/* Returns the floating-point scalars as the printed code spells them, in order. A scalar whose
+ * value the task gives is a number. */
 static const char *const *real_names(struct export_model *m, enum export_lang lang)
 {
     const struct task *t = m->in.task;

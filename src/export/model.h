@@ -1,6 +1,6 @@
 /*
- * model.h - one verified kernel as the writers of src/export see it: the task's tensors and axes,
- * the plan, the compiled code and the verdict.
+ * model.h - one kernel as the writers of src/export see it: the task's tensors and axes, the plan,
+ * the compiled code and the verdict.
  *
  * A caller fills `struct export_source` and calls export_model_init(). Everything else here is
  * derived from it and lives in the model's arena.
@@ -54,13 +54,13 @@ struct export_model {
 int export_model_init(struct export_model *m, const struct export_source *in, struct err *err);
 void export_model_release(struct export_model *m);
 
-/* The names of expressions in one language, with their bounds. */
+/* Returns the names of expressions in one language, with their bounds. */
 struct formula_scope export_scope(struct export_model *m, enum export_lang lang);
-/* Every address of the tensor is a multiple of this. */
+/* Returns the alignment in bytes that an export requires of the tensor's address. */
 uint32_t export_align(const struct export_model *m, size_t tensor);
-/* The signature of a launch's kernel. */
+/* Returns the signature of a launch's kernel. */
 const struct sig *export_sig(const struct export_model *m, const struct plan_launch *l);
-/* "float32[R, C]". */
+/* Returns the dtype and shape as text: "float32[R, C]". */
 const char *export_tensor_text(struct export_model *m, const struct task_tensor *t);
 
 #endif

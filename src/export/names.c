@@ -1,3 +1,4 @@
+/* names.c - the words that exported code must not use as names, and what it uses instead. */
 #include "export/names.h"
 
 #include <ctype.h>

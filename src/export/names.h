@@ -1,5 +1,5 @@
 /*
- * names.h - the names of a task as identifiers of the exported code.
+ * names.h - turns the names of a task into identifiers of the exported code.
  *
  * A name that the language or the exported code itself uses gets an underscore at its end:
  * a tensor `in` is `in_` in Python.
@@ -13,10 +13,11 @@
 
 enum export_lang { LANG_C, LANG_PYTHON };
 
-/* "_" if the language reserves the name, else "". */
+/* Returns "_" if the language or the exported code uses the name itself, else "". */
 const char *name_suffix(enum export_lang lang, const char *name);
 const char *name_in(enum export_lang lang, const char *name, struct arena *a);
-/* Any text as an identifier that no language reserves: "2_matmul-relu" is k2_matmul_relu. */
+/* Makes an identifier of any text, which neither language reserves: "2_matmul-relu" becomes
+ * k2_matmul_relu. */
 const char *name_of_text(const char *text, struct arena *a);
 
 #endif

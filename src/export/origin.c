@@ -1,3 +1,4 @@
+/* origin.c - reads "origin" of an imported task, and writes its module as Python text. */
 #include "export/origin.h"
 
 #include <ctype.h>
@@ -30,7 +31,7 @@ static int check_map(const struct task *t, const json_t *map, bool output, const
     return 0;
 }
 
-/* How often an input is named as an argument or as state. */
+/* Returns how often "arguments" and "state" name the input. */
 static unsigned count_uses(const json_t *origin, const char *name)
 {
     unsigned n = 0;
@@ -66,7 +67,8 @@ int origin_class(struct export_model *m, const char **name, struct err *err)
     return rc;
 }
 
-/* The path, in the module's state, of a tensor of the task; NULL if the state does not hold it. */
+/* Returns the path, in the module's state, of a tensor of the task, or NULL if the state does not
+ * hold the tensor. */
 static const char *path_of(const json_t *map, const char *tensor)
 {
     const char *path;
@@ -85,7 +87,8 @@ bool origin_is_updated(const struct export_model *m, const char *input)
     return updated;
 }
 
-/* A path of the state as an expression: "net.0.weight" is self.net._modules["0"].weight. */
+/* Returns a path of the state as an expression: "net.0.weight" becomes
+ * self.net._modules["0"].weight. */
 static const char *state_text(struct export_model *m, const char *path)
 {
     struct strbuf sb = STRBUF_INIT(4096);
@@ -145,7 +148,7 @@ static void add_forward(struct export_model *m, const json_t *origin, const char
     strbuf_release(&list);
 }
 
-/* The sizes that the module had when it was imported: those of the first timed workload. */
+/* Appends the sizes that the module had when it was imported: those of the first timed workload. */
 static void add_sizes(struct export_model *m, struct strbuf *out)
 {
     const struct task *t = m->in.task;

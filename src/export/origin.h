@@ -1,5 +1,5 @@
 /*
- * origin.h - the PyTorch module that a task was imported from.
+ * origin.h - writes the PyTorch module that a task was imported from, with the kernel inside.
  *
  * An imported task has the module's file in `torch` and says in `origin` how the module and the
  * task belong together:
@@ -20,10 +20,10 @@
 #include "base/strbuf.h"
 #include "export/model.h"
 
-/* The name of the module's class; NULL if the task did not come from a module. An error says which
- * part of `origin` does not fit the task. */
+/* Sets *name to the name of the module's class, or to NULL if the task did not come from a module.
+ * An error says which part of `origin` does not fit the task. */
 int origin_class(struct export_model *m, const char **name, struct err *err);
-/* Whether the input is state that forward changes. */
+/* Whether the input is a buffer of the module that forward() changes. */
 bool origin_is_updated(const struct export_model *m, const char *input);
 /* Appends `class NAME`, whose forward evaluates `call`, a function of the task's inputs. Needs
  * _reference_space() (torch_module_reference.py.in). Call it only if origin_class() gave a name. */

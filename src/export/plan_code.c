@@ -1,3 +1,4 @@
+/* plan_code.c - walks a plan and calls the printer of a language for each part of it. */
 #include "export/plan_code.h"
 
 #include <stdarg.h>

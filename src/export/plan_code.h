@@ -1,5 +1,5 @@
 /*
- * plan_code.h - the launch plan as readable code.
+ * plan_code.h - writes the launch plan as readable code.
  *
  * plan_code_write() walks the plan once: axes, tensors, constraints, then each launch with the
  * workspaces and tensor maps that it uses. A printer for each language writes the lines:
@@ -37,7 +37,8 @@ struct plan_printer {
     void (*transfer)(struct plan_code *c, const struct plan_launch *l); /* memset or copy */
     void (*end_launch)(struct plan_code *c, const struct plan_launch *l);
 };
-/* The sizes printer writes the first part in Python: axes from shapes, checks, constraints. */
+/* plan_printer_sizes writes only what comes before the launches, in Python: axes from shapes,
+ * checks, constraints. */
 extern const struct plan_printer plan_printer_c, plan_printer_python, plan_printer_sizes;
 
 void plan_code_write(struct export_model *m, const struct plan_printer *p, struct strbuf *out);
@@ -47,13 +48,14 @@ void code_line(struct plan_code *c, const char *fmt, ...) __attribute__((format(
 /* Returns an expression as text, in the model's arena. If `e` is NULL, returns `otherwise`. */
 const char *code_value(struct plan_code *c, const struct expr *e, const char *otherwise);
 const char *code_formula(struct plan_code *c, const struct formula *f, enum formula_use use);
-/* The text of an expression for use inside a string literal. */
+/* Returns the text with blanks for all characters that a string literal would need to escape. */
 const char *code_text(struct plan_code *c, const char *text);
-/* A floating-point number that reads back exactly. */
+/* Returns a floating-point number as text that reads back exactly. */
 const char *code_double(struct plan_code *c, double v);
-/* Dimension i of a tensor map: the one that the plan gives, else that of the tensor itself. */
+/* Returns dimension i of a tensor map: the one that the plan gives, else that of the tensor
+ * itself. */
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
-/* The bits of a 2-byte floating-point scalar. */
+/* Returns the bits of a 2-byte floating-point scalar. */
 unsigned code_half_bits(const struct task_scalar *s);
 /* Returns the number of CUtensorMapDataType for this type. */
 int code_map_type(enum dtype t);

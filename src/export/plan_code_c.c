@@ -1,6 +1,6 @@
 /*
  * plan_code_c.c - prints the plan as the body of make_plan() in templates/c_plan.h.in. The text is
- * C11 and C++17.
+ * valid C11 and C++17.
  */
 #include <string.h>
 
@@ -40,7 +40,7 @@ static void tensor(struct plan_code *c, size_t i)
         code_line(c, "tensor_dim(plan, %s);", code_value(c, t->shape[d], "1"));
 }
 
-/* Shows the values of the axes in the message. */
+/* Prints a check of a constraint. The message shows the values of the names in it. */
 static void constraint(struct plan_code *c, const struct formula *f, const char *text)
 {
     struct strbuf values = STRBUF_INIT(4096), args = STRBUF_INIT(4096);
@@ -186,7 +186,8 @@ static void launch(struct plan_code *c, const struct plan_launch *l, const struc
         argument(c, &l->args.items[i], &sig->params[i]);
 }
 
-/* The name, the address and the size of a buffer, and an offset in it: arguments of a call. */
+/* Returns the name, the address and the size of a buffer, and an offset in it, as arguments of a
+ * call. */
 static const char *part(struct plan_code *c, const struct plan_part *x)
 {
     struct arena *a = &c->m->arena;

@@ -1,7 +1,7 @@
 /*
  * plan_code_python.c - prints the plan as the body of a Python function _NAME_plan(plan, align,
- * AXES...). templates/torch_runtime.py.in has the class of `plan`. Shapes and constraints are
- * checked by another function, which fake tensors use too: see plan_code_sizes.c.
+ * AXES...). templates/torch_runtime.py.in has the class of `plan`. Another function checks shapes
+ * and constraints (plan_code_sizes.c): torch.compile calls that one with fake tensors, too.
  */
 #include <string.h>
 
@@ -25,7 +25,8 @@ static void workspace(struct plan_code *c, size_t i)
               w->zero ? "True" : "False");
 }
 
-/* "(64, 128)", "(64,)". Without `e` the list holds the map's dimensions. */
+/* Returns a tuple such as "(64, 128)" or "(64,)" of the expressions in `e`, from index `from` on.
+ * If `e` is NULL, they are the map's dimensions. */
 static const char *list(struct plan_code *c, const struct plan_map *m, struct expr *const *e,
                         uint32_t from)
 {

@@ -1,6 +1,6 @@
 /*
  * plan_code_sizes.c - prints how an exported Python function finds the axes in the shapes of its
- * inputs, and what it checks. Real and fake tensors both go through this code.
+ * inputs, and what it checks. It runs for real tensors, and for the fake tensors of torch.compile.
  */
 #include <string.h>
 

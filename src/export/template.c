@@ -1,3 +1,4 @@
+/* template.c - fills the slots of a template file. See template.h. */
 #include "export/template.h"
 
 #include <string.h>
@@ -5,7 +6,7 @@
 #include "base/util.h"
 #include "sys/asset.h"
 
-/* The length of the slot's name if a slot begins at p; else 0. */
+/* Returns the length of the slot's name if a slot begins at p, else 0. */
 static size_t slot_at(const char *p)
 {
     if (p[0] != '{' || p[1] != '{')

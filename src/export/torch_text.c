@@ -1,3 +1,4 @@
+/* torch_text.c - writes Python text for a kernel: its functions, its data, its reference. */
 #include "export/torch_text.h"
 
 #include <ctype.h>
@@ -141,7 +142,8 @@ static void add_kernel_name(void *ctx, size_t i, const struct sig *kernel)
     strbuf_addf(ctx, "%s\"%s\"", i ? ", " : "", sig_entry(kernel));
 }
 
-/* Another compiler makes the instance of a template only if some code uses it. */
+/* Appends code that uses the kernel if it is an instance of a template. A compiler that builds the
+ * source again makes the instance only if some code uses it. */
 static void add_instance(void *ctx, size_t i, const struct sig *kernel)
 {
     if (!str_eq(kernel->kernel, sig_entry(kernel)))
@@ -297,7 +299,7 @@ void torch_text_literal(struct strbuf *out, const char *text)
     json_decref(j);
 }
 
-/* PTX without the lines that only debuggers need. */
+/* Appends PTX without the lines that only debuggers need. */
 static void add_ptx(struct strbuf *out, const char *ptx)
 {
     struct strbuf sb = STRBUF_INIT(256u << 20);

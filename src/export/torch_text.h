@@ -1,6 +1,6 @@
 /*
- * torch_text.h - the parts of Python text that several formats share: the functions of one kernel
- * (sizes, plan, call) and its code as data.
+ * torch_text.h - writes the parts of Python text that several formats share: the functions of one
+ * kernel (sizes, plan, call) and its code as data.
  */
 #ifndef EXPORT_TORCH_TEXT_H
 #define EXPORT_TORCH_TEXT_H
@@ -11,35 +11,39 @@
 #include "base/strbuf.h"
 #include "export/model.h"
 
-/* The names of the generated functions begin with `_PREFIX_`. torch_text_sizes() writes only the
- * first: the axes from the shapes of the inputs. torch_text_kernel() writes all. */
+/* The names of the generated functions begin with `_PREFIX_`. torch_text_sizes() writes only
+ * _PREFIX_sizes(), which finds the axes in the shapes of the inputs. torch_text_kernel() writes all
+ * functions. */
 void torch_text_sizes(struct export_model *m, const char *prefix, struct strbuf *out);
 void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out);
-/* Machine code, PTX and source, and the function that gives them to _Kernel. */
+/* Appends machine code, PTX and source, and the function that gives them to _Kernel. */
 void torch_text_data(struct export_model *m, const char *prefix, struct strbuf *out);
-/* JSON as a string literal. */
+/* Appends JSON as a string literal. */
 void torch_text_json(struct strbuf *out, const json_t *j);
-/* The standard headers of NVRTC as JSON, in a string literal. */
+/* Appends the standard headers that NVRTC lacks, as JSON in a string literal. */
 void torch_text_headers(struct strbuf *out);
 /* Appends def reference(...): the task in eager PyTorch. Returns false if the task has no PyTorch
  * text, or if the text is an expression and Python reserves a name of the task. */
 bool torch_text_reference(struct export_model *m, struct strbuf *out);
-/* A Python string literal with this text: raw and readable where that is possible. */
+/* Appends a Python string literal with this text: raw and readable where that is possible. */
 void torch_text_literal(struct strbuf *out, const char *text);
 
 /* Appends the parameters of the operator, such as "x, w, D": inputs, then sizes and scalars that
  * the caller must give. With `types` it writes them as in a schema: "Tensor x, Tensor(a!) r,
  * SymInt D". */
 void torch_text_params(struct export_model *m, bool types, struct strbuf *out);
-/* "R, C": the values that a plan needs, as PREFIX_sizes() returns them. */
+/* Appends "R, C": the values that a plan needs, as _PREFIX_sizes() returns them. */
 void torch_text_values(struct export_model *m, struct strbuf *out);
 /* Appends lines that make the outputs which are not inputs, and the list of their names. */
 void torch_text_outputs(struct export_model *m, struct strbuf *lines, struct strbuf *names);
-/* "-> (Tensor, Tensor)" of the outputs that are not inputs. */
+/* Appends "-> (Tensor, Tensor)", with a Tensor for each output that is not an input. */
 void torch_text_returns(struct export_model *m, struct strbuf *out);
+/* Returns the number of outputs that are not inputs. */
 size_t torch_text_new_outputs(const struct export_model *m);
+/* Whether the task updates a tensor in place. */
 bool torch_text_in_place(const struct export_model *m);
-/* The operator's name: the task's, and a hash of what it is made from. */
+/* Returns the operator's name: the task's, and a hash of source, task, architecture and backward
+ * kernel. */
 const char *torch_text_op(struct export_model *m, const struct export_model *backward);
 
 #endif

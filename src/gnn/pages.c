@@ -1,3 +1,4 @@
+/* pages.c - reserves address space that begins at a huge page. See pages.h. */
 #include "gnn/pages.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * pages.h - large arrays in huge pages.
+ * pages.h - reserves large arrays in huge pages.
  *
  *     struct pages p;
  *     if (pages_reserve(&p, bytes, err) < 0) ...

@@ -1,3 +1,4 @@
+/* trace.c - collects events as text in Chrome's trace format. See trace.h. */
 #include "gnn/trace.h"
 
 #include <inttypes.h>

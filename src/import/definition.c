@@ -1,3 +1,4 @@
+/* definition.c - reads definitions of FlashInfer-Bench, and describes the data of their inputs. */
 #include "import/definition.h"
 
 #include <math.h>
@@ -217,7 +218,7 @@ static int given_scalar(const char *name, const char *const *given, size_t n, do
     return 0;
 }
 
-/* The value of a scalar in a workload. Returns false if there is none. */
+/* Sets *out to the value of a scalar in a workload. Returns false if the workload gives none. */
 static bool scalar_in(const struct definition_workload *w, const char *name, double *out)
 {
     const json_t *v = json_object_get(json_object_get(w->inputs, name), "value");
@@ -283,7 +284,7 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 #define MOST_READ (UINT64_C(1) << 22) /* elements of one tensor that are looked at, at most */
 
-/* What is known of one input from the files of all workloads. */
+/* What we know of one input from the files of all workloads. */
 struct input_facts {
     double least, most, sum, squares; /* of the finite elements that were looked at */
     uint64_t n;                       /* their number */
@@ -353,7 +354,7 @@ static void look_at(const struct definition *d, const struct definition_workload
     f->total = axis;
 }
 
-/* Does the path stay within the data set? */
+/* Whether the path stays within the data set. */
 static bool path_is_inside(const char *path)
 {
     return *path && *path != '/' && !str_eq(path, "..") && !str_starts(path, "../") &&
@@ -397,8 +398,9 @@ static int look_at_file(const struct definition *d, const struct definition_work
     return rc;
 }
 
-/* The `init` of an input that no workload has in a file: normal floats, or integers of both signs,
- * since FlashInfer-Bench gives indices in files. */
+/* Returns the `init` of an input that no workload has in a file. Floats are normally distributed.
+ * Integers have both signs: they are not indices, because FlashInfer-Bench gives indices in files.
+ */
 static json_t *random_init(enum dtype t)
 {
     if (t == DT_BOOL)
@@ -409,9 +411,9 @@ static json_t *random_init(enum dtype t)
     return json_pack("{s:s, s:f, s:f}", "dist", "normal", "mean", 0.0, "std", 1.0);
 }
 
-/* Finds the variable axis whose places the integers name: all are below its size, and it is the
- * first dimension of a float input. Of several it takes the one with the least size. NULL if there
- * is none. */
+/* Returns the variable axis that the integers seem to index: all integers are below its size, and
+ * it is the first dimension of a float input. Of several such axes, returns the one with the least
+ * size. Returns NULL if there is none. */
 static const char *indexed_axis(const struct definition *d, const struct input_facts *f)
 {
     const struct definition_workload *w = definition_largest(d);

@@ -1,6 +1,6 @@
 /*
- * definition.h - a definition of FlashInfer-Bench (its name for a task), with the workloads of its
- * data set.
+ * definition.h - reads a definition of FlashInfer-Bench (its name for a task), with the workloads
+ * of its data set.
  *
  *     struct definition d;
  *     if (definition_open(&d, "set/definitions/rmsnorm/rmsnorm_h4096.json", NULL, err) < 0) ...
@@ -46,7 +46,7 @@ void definition_close(struct definition *d);
  */
 int definition_read_workloads(struct definition *d, const char *text, size_t len, struct err *err);
 
-/* The largest workload; NULL if there is none. */
+/* Returns the workload with the largest `size`, or NULL if there is none. */
 const struct definition_workload *definition_largest(const struct definition *d);
 /* Sets out[i] to the value of scalar i of the task: as `given` has it ("eps=1e-5"), else as the
  * largest workload has it, else 1. A task has one value for each scalar, so the workloads without
@@ -54,8 +54,8 @@ const struct definition_workload *definition_largest(const struct definition *d)
  * workloads, or that is 1 because neither gives it a value. */
 int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
                        json_t *notes, struct err *err);
-/* How to draw inputs like those of the workloads: the `init` of a task (docs/data.md). Reads the
- * safetensors files. Returns a new reference, or NULL. */
+/* Returns how to draw inputs like those of the workloads: the `init` of a task (docs/data.md).
+ * Reads the safetensors files. Returns a new reference, or NULL after an error. */
 json_t *definition_init(const struct definition *d, struct err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* import.c - traces a module, writes its task, proves it, and tries again with other sizes. */
 #include "import/import.h"
 
 #include <ctype.h>
@@ -17,8 +18,8 @@
 #define MAX_TRACES 4
 #define MAX_SHAPES 3 /* at which rounding is tried */
 #define MAX_FLOPS 20000000
-/* If the model of rounding errors is too loose, every variance must be of at least 16 elements. If
- * it still is, of at least 64. */
+/* If the model of rounding errors allows too large errors, Hone chooses sizes at which every
+ * variance is of at least 16 elements; if it still does, of at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
 /* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
@@ -141,7 +142,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Does the message name the axis? With `divided`, only a name beside a division sign counts. */
+/* Whether the message names the axis. With `divided`, only a name beside a division sign counts. */
 static bool names(const char *message, const char *axis, bool divided)
 {
     size_t len = axis ? strlen(axis) : 0;
@@ -232,8 +233,9 @@ static void add_note(struct import_report *r, char *text)
 }
 
 /* Refuses to write over a task that somebody else made. Hone may replace only what it imported from
- * the same file before. A definition whose reference stays in Python has no description of Hone's;
- * its task has a tolerance, which a definition has not. */
+ * the same file before. It knows its tasks by their description. A task whose reference stays in
+ * Python has the definition's own description; Hone knows it by the tolerance, which a definition
+ * does not have. */
 static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
                         struct err *err)
 {

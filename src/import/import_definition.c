@@ -1,3 +1,4 @@
+/* import_definition.c - traces the reference of a definition, and adds what the definition says. */
 #include "import/import_definition.h"
 
 #include <math.h>
@@ -101,7 +102,8 @@ static char *write_program(const struct pending *p, const char *dir, struct err 
     return path;
 }
 
-/* "x=bfloat16[batch_size,4096]" for each tensor: const axes are numbers. */
+/* Appends a text such as "x=bfloat16[batch_size,4096]" for each input. Const axes become numbers.
+ */
 static void declare_inputs(const struct pending *p, struct arena *a, struct str_vec *out)
 {
     const struct task *t = p->d->task;
@@ -137,8 +139,7 @@ static void declare_sizes(const struct pending *p, struct arena *a, struct str_v
                 arena_printf(a, "%s=%lld", t->axes.items[i].name, (long long)p->largest->axes[i]);
 }
 
-/* ---- what the definition adds to the trace ----------------------------------------------------
- */
+/* ---- what the definition adds to the trace --------------------------------------------------- */
 
 static json_t *point(const struct pending *p, const struct definition_workload *w)
 {
@@ -237,7 +238,7 @@ static void add_constraints(const struct pending *p, json_t *found)
     }
 }
 
-/* The graph's outputs must have the shapes that the definition declares. */
+/* Checks that the graph's outputs have the shapes that the definition declares. */
 static int check_outputs(const struct pending *p, const json_t *found, struct err *err)
 {
     const json_t *outputs = json_object_get(json_object_get(found, "graph"), "outputs");
@@ -349,7 +350,8 @@ static int keep_python(struct importer *im, struct pending *p, struct import_rep
     return rc;
 }
 
-/* Finds the axis that a size of the user names. The tasks of a data set have different axes. */
+/* Checks that each --size names an axis of the definition. For a whole data set there is no check,
+ * because its definitions have different axes. */
 static int check_sizes(const struct pending *p, struct err *err)
 {
     const struct task *t = p->d->task;

@@ -1,3 +1,4 @@
+/* python_task.c - writes a task whose reference stays in Python, and chooses its sizes. */
 #include "import/python_task.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 enum { SMOKE_SHAPES = 2, MOST_CHECKED = 4, LEAST_HELDOUT = 1, MOST_HELDOUT = 12 };
 static const double CHECK_ELEMS = 4194304;
 
-/* An axis whose size follows from others by a constraint "AXIS == EXPRESSION". */
+/* The axes of the task. The size of an axis may follow from others by a constraint "AXIS ==
+ * EXPRESSION". */
 struct axes {
     const struct task *t;
     struct expr **follows; /* one per axis; NULL = free */
@@ -129,7 +131,7 @@ static void add_workload(json_t *all, const char *role, json_t *axes)
     json_array_append_new(all, json_pack("{s:s, s:o}", "role", role, "axes", axes));
 }
 
-/* Small odd sizes: the second shape is larger than the first. */
+/* Adds smoke workloads with small odd sizes. The second shape is larger than the first. */
 static int add_smoke(struct axes *x, json_t *all, struct err *err)
 {
     int made = 0;

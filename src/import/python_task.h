@@ -19,8 +19,8 @@ struct python_task_request {
     bool prove;                    /* run the reference with PyTorch */
 };
 
-/* Does the refusal of a trace leave the reference usable as it is? It does not if the reference
- * draws random numbers, keeps state, or is broken. */
+/* Whether a reference that trace.py refused can still be the task's reference, in Python. It cannot
+ * if it draws random numbers, keeps state, or is broken. */
 bool python_task_is_possible(const struct err *refusal);
 /* Writes the folder r->dir, and sets r->axes. */
 int import_python_task(struct importer *im, const struct python_task_request *q,

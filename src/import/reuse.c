@@ -1,3 +1,4 @@
+/* reuse.c - keeps imported tasks by a hash of the request, and finds them again. See reuse.h. */
 #include "import/reuse.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* safetensors.c - maps a safetensors file and checks its header. See safetensors.h. */
 #include "import/safetensors.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* sizes.c - draws shapes that satisfy the graph's conditions, and keeps the best. See sizes.h. */
 #include "import/sizes.h"
 
 #include <math.h>
@@ -43,8 +44,8 @@ struct search {
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
 
-/* Is the size a sum of products, without a division, remainder, subtraction or minimum? Then it is
- * at least 1, because every axis is at least 1. */
+/* Whether the size is a sum of products, without a division, remainder, subtraction or minimum.
+ * Then it is at least 1, because every axis is at least 1. */
 static bool always_positive(const struct dim *d)
 {
     return d->is_number ? d->value >= 1 : !strpbrk(d->text, "-/%") && !strstr(d->text, "min");
@@ -90,7 +91,7 @@ static double elements(const struct dim *const *shape, uint32_t rank, const int6
     return n;
 }
 
-/* The largest tensor that a kernel is given. */
+/* Returns the number of elements of the largest input or output. */
 static double largest_tensor(const struct search *s, const int64_t *axes)
 {
     double most = 0;
@@ -115,9 +116,9 @@ static double cost_of(const struct search *s, const int64_t *axes)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* The least step by which axis i can change alone. For example, it is 8 if the number of channels
- * must be a multiple of 8. Tries 1 to 8 and the divisors of the original value up to 4096, each at
- * up to four values below the original. Returns the original value if no step fits. */
+/* Returns the least step by which axis i can change alone. For example, it is 8 if the number of
+ * channels must be a multiple of 8. Tries 1 to 8 and the divisors of the original value up to 4096,
+ * each at up to four values below the original. Returns the original value if no step fits. */
 static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], best = keep;
@@ -139,7 +140,7 @@ static int64_t find_multiple(const struct search *s, size_t i, int64_t *axes)
     return best;
 }
 
-/* The least multiple of the step that fits while the other axes keep their values. */
+/* Returns the least multiple of the step that fits while the other axes keep their values. */
 static int64_t find_least(const struct search *s, size_t i, int64_t *axes)
 {
     int64_t keep = axes[i], m = s->multiple[i], v = m;
@@ -158,15 +159,15 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
 {
     int64_t m = s->multiple[i], top = s->original[i];
     int64_t v = likely[rng_below(r, ARRAY_LEN(likely))];
-    if (rng_below(r, 8) == 0) /* near the original, divided by a power of 2 */
+    if (rng_below(r, 8) == 0) /* the original, divided by a power of 2 */
         v = top >> rng_below(r, 8);
     v = (v + m - 1) / m * m;
     v = MAX(v, s->least[i]);
     return MIN(v, top);
 }
 
-/* How well a shape shows errors of kernels: better with odd sizes, with sizes above 8, and with
- * none that is 1. */
+/* Returns how likely a shape is to show errors of kernels: more likely with odd sizes, with sizes
+ * above 8, and without sizes of 1. */
 static double merit(const struct search *s, const int64_t *axes)
 {
     double sum = 0;
@@ -213,8 +214,8 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
     return best != NULL;
 }
 
-/* For a task whose least sizes already cost too much. Lets only one axis vary: the one whose growth
- * costs least. */
+/* Lets only one axis vary: the one whose growth costs least. This is for a task whose least sizes
+ * already cost too much. */
 static void widen_cheapest(const struct search *s, struct size_range *out)
 {
     struct arena a = ARENA_INIT;
@@ -297,7 +298,7 @@ static void read_values(struct search *s, struct size_choice *c)
                                                   (long long)MIN(s->limits.floor, s->original[i]));
 }
 
-/* The elements that v takes a variance of, or NULL. */
+/* Returns the number of elements of which v is a variance, or NULL if v is not a variance. */
 static const struct dim *elements_of_variance(struct graph *g, const struct value *v)
 {
     const struct value *x = v->args[0];
@@ -314,8 +315,9 @@ static const struct dim *elements_of_variance(struct graph *g, const struct valu
     return n ? dim_product(&g->dims, gone, n) : NULL;
 }
 
-/* A variance of two or three elements amplifies errors so much that a network of such layers has no
- * useful tolerance. */
+/* Requires of each shape that its variances are of at least limits.statistics elements. A variance
+ * of two or three elements amplifies errors so much that a network of such layers has no useful
+ * tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     vec_each (const struct value *, v, &s->values) {
@@ -348,8 +350,8 @@ static int find_steps(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* The shape with the least sizes. If these do not fit together, makes one axis after the other as
- * small as the others allow, in several orders, and takes the cheapest shape. */
+/* Returns the shape with the least sizes. If these do not fit together, makes one axis after the
+ * other as small as the others allow, in several orders, and returns the cheapest shape. */
 static int64_t *least_together(struct size_choice *c, const struct search *s)
 {
     int64_t *best = arena_alloc(&c->arena, (s->n + 1) * sizeof *best);

@@ -1,3 +1,4 @@
+/* task_text.c - turns trace.py's answer into task.json and reference.c. See task_text.h. */
 #include "import/task_text.h"
 
 #include <stdlib.h>
@@ -108,8 +109,9 @@ static double at_original(const struct writer *w, const struct dim *d)
     return dim_eval(d, w->original, &v) ? (double)v : 0;
 }
 
-/* The flops that no implementation can avoid. If there are too many terms for one expression, the
- * largest are taken: the declared work may be less than the real work, never more. */
+/* Returns the flops that no implementation can avoid. If there are too many terms for one
+ * expression, takes the largest terms only: the declared work may be less than the real work, never
+ * more. */
 static const struct dim *flops_text(struct writer *w)
 {
     struct arena a = ARENA_INIT;
@@ -199,7 +201,7 @@ static int64_t *point_of(const struct writer *w, const json_t *axes)
     return out;
 }
 
-/* Is the shape cheap enough for the oracle to compute it at every evaluation? */
+/* Whether the shape is cheap enough for the oracle to compute it at every evaluation. */
 static bool is_cheap(struct writer *w, const int64_t *point)
 {
     int64_t flops;

@@ -1,5 +1,5 @@
 /*
- * task_text.h - the files of an imported task: task.json and reference.c.
+ * task_text.h - writes the files of an imported task: task.json and reference.c.
  *
  *     struct import_files f = IMPORT_FILES_INIT;
  *     if (import_write_task(found, "relu", "model.py", &how, &f, err) < 0) ...

@@ -1,3 +1,4 @@
+/* trace.c - runs trace.py in a child process and reads its answer. See trace.h. */
 #include "import/trace.h"
 
 #include <ctype.h>
@@ -112,7 +113,7 @@ static char *request_text(const struct trace_request *rq, struct err *err)
     return text;
 }
 
-/* The last line that the program wrote to its standard error. */
+/* Returns the last line that the program wrote to its standard error. */
 static const char *last_line(struct strbuf *sb)
 {
     while (sb->len && sb->buf[sb->len - 1] == '\n')

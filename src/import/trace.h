@@ -45,8 +45,8 @@ const char *trace_shown(const struct trace_request *rq);
  * workloads may also name sizes that no input has. */
 int trace_check_sizes(const struct trace_request *rq, struct err *err);
 
-/* A new reference to trace.py's answer, or NULL. If trace.py refuses the module, that is an error
- * of kind ERR_INPUT, which names the line if trace.py knows it. */
+/* Returns a new reference to trace.py's answer, or NULL after an error. If trace.py refuses the
+ * module, the error is of kind ERR_INPUT and names the line if trace.py knows it. */
 json_t *trace_run(const struct trace_request *rq, struct err *err);
 
 #endif

@@ -88,7 +88,7 @@ class NotFree(Exception):
 
 
 def is_literal(node: ast.AST) -> bool:
-    """An integer, or arithmetic on integers: 64, 4096 * 2."""
+    """Whether the node is an integer, or arithmetic on integers: 64, 4096 * 2."""
     if isinstance(node, ast.BinOp):
         return is_literal(node.left) and is_literal(node.right)
     return isinstance(node, ast.Constant) and type(node.value) is int
@@ -122,7 +122,7 @@ class Source:
 
     @staticmethod
     def one_target_each(text: str, path: str) -> str:
-        """`height = width = 64` as `height = 64; width = 64`: they are two sizes."""
+        """Writes `height = width = 64` as `height = 64; width = 64`, because they are two sizes."""
         lines = text.splitlines(keepends=True)
         for node in ast.parse(text, path).body:
             if isinstance(node, ast.Assign) and len(node.targets) > 1 and node.lineno == node.end_lineno:
@@ -304,7 +304,8 @@ def without_init() -> Iterator[None]:
 @torch.library.custom_op("hone::lstm", mutates_args=())
 def lstm_steps(gates: torch.Tensor, weight: torch.Tensor, hidden: torch.Tensor,
                cell: torch.Tensor) -> torch.Tensor:  # fmt: skip
-    """All steps of one layer: h and c of each step, side by side. `gates` has the inputs' part."""
+    """All steps of one layer. Returns h and c of each step, side by side. `gates` has the part of the
+    gates that comes from the inputs; the loop adds the part that comes from h."""
     raise NotImplementedError
 
 
@@ -336,7 +337,7 @@ def _(gates: Any, weight: Any, hidden: Any, relu: bool) -> torch.Tensor:
 
 
 def recurrent(kind: str) -> Callable[..., Any]:
-    """A replacement of torch._VF.lstm, gru, rnn_tanh or rnn_relu."""
+    """Returns a replacement of torch._VF.lstm, gru, rnn_tanh or rnn_relu."""
 
     def layer(x: Any, weights: list[Any], has_bias: bool, h0: Any, c0: Any) -> tuple[Any, Any]:
         w_ih, w_hh = weights[0], weights[1]
@@ -384,7 +385,8 @@ def recurrent(kind: str) -> Callable[..., Any]:
     return run
 
 
-# nn.RNNBase keeps a list of its weights, which functional_call does not replace.
+# nn.RNNBase keeps a list of its weights, which functional_call does not replace. So this makes the
+# list again before each call.
 FRESH_WEIGHTS = """
 def fresh_weights(module, args):
     module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]
@@ -436,13 +438,13 @@ torch.nn.functional.scaled_dot_product_attention = attention
 
 
 def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch.Tensor:
-    """F.linear, whose C++ code would turn the sizes of a 3-D input into numbers."""
+    """Replaces F.linear, whose C++ code would turn the sizes of a 3-D input into numbers."""
     made = torch.matmul(input, weight.t())
     return made if bias is None else made + bias
 
 
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
-    """PyTorch's own looks at the data, to check it."""
+    """Replaces F.one_hot, which looks at the data to check it: fake tensors have no data."""
     if isinstance(num_classes, int) and num_classes < 0:
         raise Refused("one_hot without num_classes: the size of the result depends on data")
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
@@ -651,7 +653,8 @@ def is_plain(result: Any) -> bool:
 
 
 def drop_unchanged(fx: torch.fx.GraphModule, held: list[str]) -> list[str]:
-    """The last outputs are the state after the call. Keeps those that forward has changed."""
+    """The last outputs are the state after the call. Keeps those that forward has changed, and returns
+    their names."""
     nodes = list(fx.graph.nodes)
     given = [n for n in nodes if n.op == "placeholder"]
     end = nodes[-1]
@@ -668,7 +671,8 @@ def task_name(path: str) -> str:
 
 
 def own_name(name: str, taken: set[str]) -> str:
-    """A name that nothing has yet: a task whose output has the name of an input works in place."""
+    """Returns a name that no tensor has yet. If an output had the name of an input, the task would work
+    in place."""
     while name in taken:
         name += "_out"
     taken.add(name)
@@ -676,7 +680,8 @@ def own_name(name: str, taken: set[str]) -> str:
 
 
 def forward(function: Callable[..., Any], *args: Any) -> Any:
-    """Older versions of PyTorch record lines only below a function of this name."""
+    """Calls the function. Older versions of PyTorch record lines only below a function with the name
+    `forward`."""
     return function(*args)
 
 
@@ -755,7 +760,7 @@ def capture(
         taken = {*names, *map(task_name, held)}
         outputs[:] = [own_name(task_name(n), taken) for n, _ in flat]
         shape[0] = is_plain(result)
-        # All of the state: the graph shows which of it forward has changed.
+        # We return all of the state: the graph shows which part of it forward has changed.
         return [t for _, t in flat] + [bound.get(n, old) for n, old in zip(held, state)]
 
     def record() -> torch.fx.GraphModule:
@@ -941,7 +946,7 @@ class Sizes:
                 if s in self.names and s not in self.pins and n > 1 and self.hints[s] % n == 0}  # fmt: skip
 
     def holds_at(self, e: sympy.Basic, multiples: dict[sympy.Symbol, int]) -> set[sympy.Symbol]:
-        """The sizes whose being multiples makes the equation true; empty if it does not."""
+        """Returns the sizes of the equation if it holds whenever they are these multiples, else nothing."""
         used = {s: n for s, n in multiples.items() if s in e.free_symbols}
         if not used or not isinstance(e, sympy.Eq):
             return set()
@@ -1154,7 +1159,7 @@ class Translation:
         raise self.refuse("forward makes a tensor of constants: register it as a buffer")
 
     def constants(self, t: torch.Tensor) -> str:
-        """A few constants: each is chosen by its index."""
+        """Writes a small tensor of constants as nested choices by index."""
         at = self.add("iota", shape=[t.numel()])
         flat = t.flatten().tolist()
         made: Operand = self.full(self.number(flat[-1]), t.flatten())
@@ -1196,7 +1201,7 @@ class Translation:
             self.check_dtype(node, value)
 
     def check_dtype(self, node: torch.fx.Node, t: torch.Tensor) -> None:
-        """Declares the last value's dtype and shape, so that Hone's own rules are held to them."""
+        """Declares the dtype and shape of the last value. Hone refuses the graph if its own rules differ."""
         last = self.values[-1] if self.values else None
         if last is not None and last["id"] == self.of[node] and "dtype" not in last:
             last["dtype"], last["shape"] = self.dtype(t), self.dims(t.shape)
@@ -1356,7 +1361,7 @@ class Translation:
 
     def op_as_strided(self, node: Any, input: Any, size: Any, stride: Any,
                       storage_offset: Any = None) -> Operand:  # fmt: skip
-        """Only a view that shows the same elements: pooling to one element makes such views."""
+        """Accepts only a view that shows the same elements: pooling to one element makes such views."""
         old, new = self.value_of(input), node.meta["val"]
         same = self.dims(old.shape) == self.dims(new.shape) and all(
             self.same(n, 1) or self.same(a, b)
@@ -1461,7 +1466,7 @@ class Translation:
         return self.windows(self.operand(input), dimension % rank, size, step, 1)
 
     def at_least(self, size: Any, least: Any) -> None:
-        """Notes that the size must be at least this large, if sizes decide it."""
+        """Notes that `size` must be at least `least`, unless their difference is a number."""
         wanted = self.sizes.expression(size) - self.sizes.expression(least)
         if wanted.free_symbols:
             self.conditions[f"{self.sizes.write(wanted)} >= 0"] = None
@@ -1472,7 +1477,7 @@ class Translation:
                         dilation=self.fixed(dilation, "a dilation"))  # fmt: skip
 
     def op_reflection_pad1d(self, node: Any, input: Any, padding: Any) -> Operand:
-        """The elements beside each edge, turned around, lie beyond it."""
+        """Pads by reflection: beyond each edge lie the elements beside it, in reverse order."""
         shape, x = self.shape(input), self.operand(input)
         amounts = [self.fixed(p, "padding") for p in padding]
         if min(amounts) < 0:
@@ -1592,7 +1597,8 @@ class Translation:
         return self.add("sum", before, dim=[len(sizes)], keepdim=False)
 
     def at_ranks(self, x: Operand, rank: Operand, sizes: list[Any], want: Operand, like: Any) -> list[Operand]:
-        """The elements with the ranks `want`, and their indices. `want` has a last axis of size 1, or none."""
+        """The elements with the ranks `want`, and their indices. `want` is a number, or a tensor whose last
+        axis has size 1."""
         lead, n = self.dims(sizes[:-1]), self.dims(sizes[-1:])
         row = [*lead, 1, *n] if isinstance(want, str) else [*lead, *n]
         hit = self.add("eq", self.add("reshape", rank, shape=row), want)
@@ -1701,7 +1707,8 @@ class Translation:
         return [self.along("cummin", input, dim), None]
 
     def op_logcumsumexp(self, node: Any, input: Any, dim: int) -> str:
-        """The running maximum would be another scan: the maximum of all serves as well in double."""
+        """Subtracts the maximum of all elements before exp. The running maximum would need another scan, and
+        in double the maximum of all is as good."""
         x = self.operand(input)
         axis = dim % len(self.shape(input))
         high = self.add("amax", x, dim=[axis], keepdim=True)
@@ -1763,9 +1770,10 @@ class Translation:
         return str(node.target).removeprefix("aten.").split(".")[0]
 
     def attention(self, node: Any, weights: Any, value: Any) -> Operand:
-        """One operation instead of the square matrix of weights, which would take much memory.
+        """Writes softmax(scores) value as one operation, without the matrix of weights, which would take
+        much memory. Returns None if the nodes compute something else.
 
-        Only in float32: narrow types round the matrix where PyTorch stores it.
+        Does so only in float32: narrow types round the matrix where PyTorch stores it.
         """
         if node.meta["val"].dtype != torch.float32:
             return None
@@ -2316,7 +2324,7 @@ class Translation:
 
     def op_scatter(self, node: Any, input: Any, dim: int, index: Any, src: Any = None,
                    value: Any = None, reduce: Any = None) -> str:  # fmt: skip
-        """Hone takes it if no two writes of different values can meet in one element."""
+        """Accepts a scatter if no two writes of different values can meet in one element."""
         shape, at = self.shape(input), self.shape(index)
         d = dim % len(shape)
         self.hold_below(index, shape[d])
@@ -2528,7 +2536,7 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
                 continue
             if not free:
                 raise
-            # Sizes that are small are the likeliest to be something else: fix these first.
+            # A small integer is the likeliest to be no size at all, so fix the small ones first.
             rest = {n: v for n, v in free.items() if v >= 16}
             gone = [n for n in free if n not in rest] or list(free)
             notes.append(f"{', '.join(gone)}: fixed, because tracing with symbols failed ({brief(e)})")

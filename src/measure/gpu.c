@@ -1,3 +1,4 @@
+/* gpu.c - reads data sheets of GPUs, and computes the floor from them. See gpu.h. */
 #include "measure/gpu.h"
 
 #include <ctype.h>
@@ -106,8 +107,9 @@ int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct ar
     return rc;
 }
 
-/* "NVIDIA H200" contains "h200". "NVIDIA GeForce RTX 4090" contains "rtx4090" if blanks are left
- * out. "NVIDIA L40S" is not an "l4". */
+/* The device's name must contain the name of the data sheet, without regard to case and blanks:
+ * "NVIDIA GeForce RTX 4090" contains "rtx4090". A digit must not follow, because "NVIDIA L40S" is
+ * not an "l4". */
 const char *gpu_for_device(const char *device_name, struct arena *a)
 {
     struct strbuf flat = STRBUF_INIT(256);

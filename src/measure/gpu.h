@@ -16,16 +16,17 @@
  * NULL. */
 int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct arena *a,
              struct err *err);
-/* The built-in data sheet that matches a device's own name ("NVIDIA H200"); NULL if none does. */
+/* Returns the name of the built-in data sheet that matches a device's own name ("h200" for "NVIDIA
+ * H200"), or NULL if none does. */
 const char *gpu_for_device(const char *device_name, struct arena *a);
-/* The same, or else the device's own name. */
+/* Returns the name of the data sheet, or the device's own name if it has no data sheet. */
 const char *gpu_name_of(const char *device_name, struct arena *a);
 
-/* The least time that any implementation needs: for the unavoidable bytes at peak bandwidth, or for
- * the unavoidable arithmetic on the fastest unit for operands of this type, whichever is longer. If
- * all bytes fit the L2, the bandwidth is that of the L2. Otherwise it is that of DRAM, and the
- * floor leaves out the `written` bytes, up to the size of the L2, because they may reach DRAM after
- * the kernel's end. If `written` is 0, the floor counts all bytes. */
+/* Returns the floor: the least time that any implementation needs for the unavoidable bytes at peak
+ * bandwidth, or for the unavoidable arithmetic on the fastest unit for operands of this type,
+ * whichever is longer. If all bytes fit the L2, the bandwidth is that of the L2. Otherwise it is
+ * that of DRAM, and the floor leaves out the `written` bytes, up to the size of the L2, because
+ * they may reach DRAM after the kernel's end. If `written` is 0, the floor counts all bytes. */
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);
 

@@ -1,3 +1,4 @@
+/* timing.c - medians, ratios and rooflines from the times and counters of a job. See timing.h. */
 #include "measure/timing.h"
 
 #include <math.h>

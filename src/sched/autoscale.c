@@ -1,3 +1,4 @@
+/* autoscale.c - starts one worker for each bundle, and waits longer after each failure. */
 #include "sched/autoscale.h"
 
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /*
- * autoscale.h - how many workers a place should have. It decides and does nothing else, so the
- * simulator of t/unit/cluster.c can run it.
+ * autoscale.h - decides how many workers a place (starter.h) should have. It does nothing else, so
+ * the simulator of t/unit/cluster.c can run it.
  *
  *     struct autoscale a = {.most = 64};
  *     int n = autoscale_step(&a, &(struct autoscale_seen){.bundles = 90, .pending = 3}, now);
@@ -19,8 +19,8 @@ struct autoscale {
     unsigned most;
     uint64_t unit_ns;     /* the least time to wait after a failure is twice this; 0 = 1 s */
     unsigned failures;    /* in a row */
-    uint64_t hold_ns;     /* starts nothing before */
-    uint64_t too_many_ns; /* since when more workers wait to begin than are needed; 0 = not so */
+    uint64_t hold_ns;     /* no worker is started before this time */
+    uint64_t too_many_ns; /* since when there are more workers than needed; 0 = there are not */
 };
 
 struct autoscale_seen {
@@ -30,9 +30,9 @@ struct autoscale_seen {
 };
 
 int autoscale_step(struct autoscale *a, const struct autoscale_seen *seen, uint64_t now_ns);
-/* A worker could not be started, or ended before it finished a bundle. */
+/* Call this when a worker could not be started, or ended before it finished a bundle. */
 void autoscale_failed(struct autoscale *a, uint64_t now_ns);
-/* A worker finished a bundle. */
+/* Call this when a worker finished a bundle. */
 void autoscale_worked(struct autoscale *a);
 
 #endif

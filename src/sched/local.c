@@ -100,8 +100,8 @@ static void read_turn(struct local_bundle *r)
     free(path);
 }
 
-/* Ends workers of a GPU that have used it for too long, or that have been silent for so long while
- * they wait. Stopped processes do both. */
+/* Kills workers of a GPU that have used the GPU for longer than their limit, or that wait for it
+ * and have not said so for as long (a stopped process says nothing). */
 static void end_late_workers(struct local *l)
 {
     if (now_ns() - l->looked_ns < LOOK_NS)
@@ -143,7 +143,7 @@ static int start_waiting(struct local *l, struct err *err)
     return 0;
 }
 
-/* The command line: UNDER... WORKER [--lock] DIR. */
+/* Returns the command line: UNDER... WORKER [--lock] DIR. */
 static char **command(const char *const *under, const char *worker, bool lock, const char *dir)
 {
     size_t n = 0;
@@ -210,7 +210,7 @@ static int local_submit(struct sched *s, const char *bundle_dir, uint64_t wall_n
     return 0;
 }
 
-/* How long the bundle ran, without the time in which its worker waited for the GPU. */
+/* Returns how long the bundle ran, without the time in which its worker waited for the GPU. */
 static uint64_t ran_ns(struct local_bundle *r)
 {
     read_turn(r);

@@ -1,3 +1,4 @@
+/* sched.c - chooses the scheduler for a text such as "local" or "spool:DIR". See sched.h. */
 #include "sched/sched.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@ static bool is_slurm(const char *on)
     return str_eq(on, "slurm") || str_starts(on, "slurm:");
 }
 
-/* The spool of the place that a parent process shares with us. */
+/* The environment variable with the spool of the place that a parent process shares with us. */
 #define SHARED_SPOOL "HONE_SHARED_SPOOL"
 
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err)

@@ -48,10 +48,10 @@ struct sched {
     unsigned outstanding;
 };
 
-/* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR" or "slurm:...". `slots` is
- * how many bundles run at once, for "local" only; with 0, one for each core. `gpu` is the number of
- * the GPU that the bundles run on, or -1 for no GPU. Only one process at a time may measure on a
- * GPU. */
+/* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR", "slurm" or "slurm:...".
+ * `slots` is how many bundles run at once, for "local" only; with 0, one for each core. `gpu` is
+ * the number of the GPU that the bundles run on, or -1 for no GPU. Only one process at a time may
+ * measure on a GPU. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
 /* Ends bundles that still run, and frees s. NULL is allowed. */
 void sched_close(struct sched *s);
@@ -66,9 +66,9 @@ int sched_wait(struct sched *s, uint64_t timeout_ns, struct sched_done *out, str
  * its progress.bin. Appends nothing if the bundle waits or has no progress yet. */
 void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
 
-/* A place that several processes share, such as the tasks of a campaign. Opens it if `on` needs
- * that ("slurm"), and then sched_open() of every child process uses its workers. Sets *out to NULL
- * if `on` needs no such place. */
+/* Opens one place for several processes, such as the runs of a campaign, if `on` needs that
+ * ("slurm"). Then sched_open() in every child process uses the workers of this place. Sets *out to
+ * NULL if `on` needs no such place. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
 /* Looks after the workers of such a place. Call it a few times a second. Returns -1 if no worker
  * can be had. */

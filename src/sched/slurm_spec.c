@@ -1,3 +1,4 @@
+/* slurm_spec.c - reads the options of `--on slurm:...`. See slurm_spec.h. */
 #include "sched/slurm_spec.h"
 
 #include <stdlib.h>

@@ -290,7 +290,7 @@ int sched_tend(struct sched *sched, struct err *err)
     return s->starter->ops->step(s->starter, (unsigned)s->tended.n, s->finished, 0, err);
 }
 
-/* The path claimed/ID.gNfM.WORKER/progress.bin. */
+/* Returns the path claimed/ID.gNfM.WORKER/progress.bin, or NULL if no worker has the bundle. */
 static char *spool_progress_path(struct sched *sched, uint64_t ticket)
 {
     struct spool *s = (struct spool *)sched;
@@ -320,7 +320,7 @@ static void spool_close(struct sched *sched)
 static const struct sched_ops spool_ops = {"spool", spool_submit, spool_wait, spool_progress_path,
                                            spool_close};
 
-/* spool_fs_open() makes the spool itself, for its owner only. */
+/* Makes the folder above the spool. spool_fs_open() makes the spool itself, for its owner only. */
 static int make_parent(const char *dir, struct err *err)
 {
     const char *slash = strrchr(dir, '/');

@@ -1,8 +1,9 @@
 /*
- * starter_local.c - one worker process for each GPU of this machine. Each worker locks its GPU
- * while it runs a bundle. If a worker dies, its bundle goes back to todo/ at once, and the worker
- * is started again. After MAX_DEATHS deaths in a row without a finished bundle, its GPU is left
- * alone. A further worker is started only if there are more bundles than workers that can take one.
+ * starter_local.c - starts one worker process for each GPU of this machine. Each worker locks its
+ * GPU while it runs a bundle. If a worker dies, its bundle goes back to todo/ at once, and Hone
+ * starts the worker again. After MAX_DEATHS deaths in a row without a finished bundle, Hone leaves
+ * its GPU alone. Hone starts a further worker only if there are more bundles than workers that can
+ * take one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +93,8 @@ static int start(struct local_starter *l, struct slot *s, struct err *err)
     return 0;
 }
 
-/* The worker has ended, so nobody runs its bundle any more: we need not wait for its lease. */
+/* Puts the bundle of a worker that has ended back into todo/. Nobody runs the bundle any more, so
+ * we need not wait for a lease. */
 static void put_back(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
@@ -112,7 +114,7 @@ static void put_back(struct local_starter *l, const struct slot *s)
     spool_names_release(&names);
 }
 
-/* How many bundles the worker of this process id has finished. Removes its file: we started it. */
+/* Returns how many bundles the worker of this slot has finished, and removes its file workers/W. */
 static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
 {
     struct spool_names names = VEC_INIT;
@@ -133,7 +135,7 @@ static uint64_t forget_worker(struct local_starter *l, const struct slot *s)
     return done;
 }
 
-/* The process id in the worker's name HOST-PID-RANDOM; 0 = none. */
+/* Returns the process id in the worker's name HOST-PID-RANDOM, or 0 if there is none. */
 static pid_t pid_of(const char *worker)
 {
     const char *last = strrchr(worker, '-'), *at = last;
@@ -246,7 +248,7 @@ static int add_slot(struct local_starter *l, int gpu, struct err *err)
     return 0;
 }
 
-/* How many GPUs there are: those of the driver, or one pretend GPU for each core. */
+/* Returns how many GPUs there are: those of the driver, or one pretend GPU for each core. */
 static int count_gpus(bool pretend, struct err *err)
 {
     struct gpu_probe g = {.n = 0};

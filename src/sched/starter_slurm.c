@@ -1,6 +1,7 @@
 /*
- * starter_slurm.c - workers as jobs of Slurm. Every job of a run has the same random name, so
- * squeue finds them even if the reply of sbatch was lost, and scancel ends exactly these jobs.
+ * starter_slurm.c - starts workers as jobs of Slurm. Every job of a run has the same random name.
+ * So squeue finds the jobs even if the reply of sbatch was lost, and scancel ends exactly these
+ * jobs.
  *
  *     BASE/hone-NAME/spool/    the spool
  *     BASE/hone-NAME/bin/      the worker, by kind of machine
@@ -53,7 +54,7 @@ struct slurm_starter {
     unsigned pending, running;
     unsigned expected; /* jobs that sbatch accepted and squeue has not shown yet */
     uint64_t accepted_ns, looked_ns, finished;
-    uint64_t every_ns; /* between two looks */
+    uint64_t every_ns; /* how often to ask squeue */
     char last_words[300];
 };
 
@@ -191,7 +192,7 @@ static int write_text(const char *dir, const char *name, const char *text, unsig
     return rc;
 }
 
-/* In single quotes, for sh. */
+/* Appends the text in single quotes, for sh. */
 static void quote(struct strbuf *out, const char *text)
 {
     strbuf_addc(out, '\'');
@@ -294,7 +295,7 @@ static void cancel_pending(struct slurm_starter *s)
     free(name);
 }
 
-/* The end of the newest log of a job, for the error message. */
+/* Appends the end of the newest log of a job, for the error message. */
 static void last_log(struct slurm_starter *s, struct strbuf *out)
 {
     char *dir = xasprintf("%s/log", s->dir);

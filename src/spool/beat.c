@@ -1,3 +1,4 @@
+/* beat.c - reads and writes the file workers/W. See beat.h. */
 #include "spool/beat.h"
 
 #include <inttypes.h>

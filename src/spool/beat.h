@@ -17,7 +17,7 @@ struct spool_beat {
     uint64_t count;             /* grows with every beat; 0 = unreadable */
     uint64_t done;              /* bundles that the worker finished */
     char claim[SPOOL_NAME_MAX]; /* the name in claimed/, or "" */
-    char note[SPOOL_NOTE_MAX];  /* "host GPU state", for people */
+    char note[SPOOL_NOTE_MAX];  /* what the worker does, for people: "GPU 1: runs" */
 };
 /* Returns 0, or -1 if the file cannot be read. */
 int spool_beat_read(struct spool_fs *fs, const char *worker, struct spool_beat *out);

@@ -1,3 +1,4 @@
+/* lease.c - the steps of a worker in a spool: claim, beat, finish, put back. See lease.h. */
 #include "spool/lease.h"
 
 #include <errno.h>
@@ -169,7 +170,8 @@ bool spool_idle(struct spool_worker *w, const char *note)
     return spool_watch_step(&w->watch, "") > 0;
 }
 
-/* done/ID exists already, so this result is a second one. */
+/* Deletes the bundle that the worker holds. done/ID exists already, so this result is a second
+ * one. */
 static void discard(struct spool_worker *w)
 {
     char junk[SPOOL_NAME_MAX];

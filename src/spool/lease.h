@@ -10,7 +10,7 @@
  *                 if (!spool_beat(&w, "runs")) ...     another worker has it now: drop it
  *             spool_end(&w, SPOOL_FINISHED);
  *         } else {
- *             spool_idle(&w);                 every POLL: shows that it lives, watches others
+ *             spool_idle(&w, "idle");         again and again: shows that it lives, watches others
  *         }
  *     spool_worker_end(&w);
  *

@@ -1,3 +1,4 @@
+/* name.c - reads and writes the names of bundles in a spool. See name.h. */
 #include "spool/name.h"
 
 #include <stdio.h>

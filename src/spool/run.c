@@ -1,3 +1,4 @@
+/* run.c - puts bundles into a spool, counts them, and takes their results. See run.h. */
 #include "spool/run.h"
 
 #include <errno.h>
@@ -67,7 +68,8 @@ int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t 
     snprintf(from, sizeof from, "tmp/%s", id);
     spool_todo_path(&n, to);
     int rc = r->fs->ops->move(r->fs, from, to);
-    /* A worker may have claimed it already, so the new name proves less than the old one. */
+    /* A move that reports a failure may have happened, and a worker may have claimed the bundle
+     * since. So we look for the old name, not for the new one. */
     if (rc < 0 && r->fs->ops->exists(r->fs, from))
         return rc;
     struct spool_item *x = vec_push(&r->items);
@@ -158,8 +160,8 @@ static int mark(struct spool_run *r, const char *folder,
     return rc < 0 ? -1 : n;
 }
 
-/* Counts our bundles and puts those of dead workers back. A bundle that is in no folder gets older
- * by the time since the last census. */
+/* Counts our bundles and puts those of dead workers back. Adds the time since the last census to
+ * missing_ns of each bundle that is in no folder. */
 static void census(struct spool_run *r, uint64_t now)
 {
     uint64_t every = r->lease_ns / 5;
@@ -245,7 +247,7 @@ bool spool_run_where(struct spool_run *r, uint64_t tag, char claim[SPOOL_NAME_MA
     return found;
 }
 
-/* Moves a bundle out of the workers' sight first, so that none of them claims half of it. */
+/* Deletes a bundle. Moves it to tmp/ first, so that no worker claims one that is half deleted. */
 static void withdraw(struct spool_run *r, const char *folder, const char *name)
 {
     char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];

@@ -36,6 +36,7 @@ struct spool_run {
     struct spool_names done;      /* names of the last listing of done/ that were not looked at
                                    * yet */
     struct spool_watch watch;
+    /* When we last counted our bundles in all folders (the census), and last listed done/. */
     uint64_t census_ns, list_ns;
     size_t waiting, running; /* by the last census: bundles in todo/, in claimed/ */
 };

@@ -1,3 +1,4 @@
+/* bundle.c - files of a bundle, and the start of a worker on a bundle. See bundle.h. */
 #include "worker/bundle.h"
 
 #include <dirent.h>

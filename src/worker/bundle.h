@@ -1,5 +1,5 @@
 /*
- * bundle.h - reads whole files of a bundle, up to a given size, and writes files by rename.
+ * bundle.h - reads, writes and removes the files of a bundle, and starts a worker on a bundle.
  *
  *     if (bundle_read(dir, "job.bin", JOB_MAX_BYTES, &data, &len, err) < 0) ...
  *     bundle_write(dir, "result.bin", buf, len, true, err);
@@ -16,13 +16,15 @@
 
 #include "base/err.h"
 
-/* Sets data[len] to NUL. The caller frees data. */
+/* Reads a whole file of at most `max` bytes. Sets data[len] to NUL. The caller frees data. */
 int bundle_read(const char *dir, const char *name, size_t max, char **data, size_t *len,
                 struct err *err);
-/* Writes atomically. If `durable`, the file also survives a crash of the machine. */
+/* Writes a temporary file and renames it, so readers never see half of it. If `durable`, the data
+ * is on disk before the rename. */
 int bundle_write(const char *dir, const char *name, const void *data, size_t len, bool durable,
                  struct err *err);
-/* Removes the bundle with all files in it. Removes links, never follows them. */
+/* Removes the bundle with all files in it, and folders in it up to four deep. Removes links, never
+ * follows them. */
 void bundle_remove(const char *dir);
 /* Starts this program in a child process, as a worker on the bundle. The child dies when this
  * process dies. The caller must wait for the child. */

@@ -1,7 +1,7 @@
 /*
- * Runs one call from beginning to end. The worker loads the module, allocates and fills the
- * buffers, and runs the launches. Then it checks that inputs, guard zones and __device__ variables
- * are unchanged, and keeps, hashes or dumps the outputs.
+ * call.c - runs one call from beginning to end. The worker loads the module, allocates and fills
+ * the buffers, and runs the launches. Then it checks that inputs, guard zones and __device__
+ * variables are unchanged, and keeps, hashes or dumps the outputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -88,7 +88,7 @@ static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
     return !is_sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
 }
 
-/* Tensors always exist. A workspace exists only for the program that uses it. */
+/* Marks the buffers to allocate: all tensors, and the workspaces that the program uses. */
 static void find_used(struct call_ctx *x)
 {
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
@@ -392,8 +392,8 @@ void drop_kept_call(struct job_run *r, size_t index)
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
-/* Allocates memory in big pages. Kept outputs fill hundreds of megabytes of fresh memory; with
- * small pages the page faults would take most of the time. */
+/* Allocates memory in pages of 2 MB. Kept outputs can fill hundreds of megabytes of fresh memory.
+ * With small pages the page faults would take most of the time. */
 static void *alloc_kept(uint64_t bytes)
 {
     const size_t huge = 2 << 20;

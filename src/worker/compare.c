@@ -1,3 +1,4 @@
+/* compare.c - compares kept outputs with the truth, on the CPU, in threads. See compare.h. */
 #include "worker/compare.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * compare_input.h - the data of one comparison: the bytes of a kept output, the truth, the rule.
+ * compare_input.h - the data of one comparison: the bytes of a kept output, and their truth.
  */
 #ifndef WORKER_COMPARE_INPUT_H
 #define WORKER_COMPARE_INPUT_H

@@ -1,3 +1,4 @@
+/* job_run.c - runs one job: reads the bundle, runs the cases, verifies, writes result.bin. */
 #include "worker/job_run.h"
 
 #include <inttypes.h>
@@ -47,7 +48,7 @@ void job_run_save_progress(struct job_run *r, const char *where, bool now)
     serialize(r);
     r->res.status = RESULT_OK;
     r->res.message = was;
-    if (r->dog) /* it is not there yet while we wait for the GPU */
+    if (r->dog) /* the watchdog starts only when we have the GPU */
         watchdog_snapshot(r->dog, r->bytes.buf, r->bytes.len, later);
     if (later)
         return;

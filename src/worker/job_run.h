@@ -7,8 +7,8 @@
  * The worker keeps the order that job.h promises. First it runs all calls of all cases (call.c,
  * rounds.c). Then it unloads all modules, opens the oracle and compares the kept outputs with the
  * truth (verify.c). On the emulator it also verifies the calls so far before the first case with
- * sampled calls (calls that run only a sample of their blocks). Last, it times short kernels in
- * further processes (time_in_processes.c).
+ * sampled calls (calls that run only a sample of their blocks). Last, it times kernels that are
+ * short on a GPU in further processes (time_in_processes.c).
  */
 #ifndef WORKER_JOB_RUN_H
 #define WORKER_JOB_RUN_H
@@ -46,7 +46,7 @@ void time_in_processes(struct job_run *r);
 bool rounds_keep_call(struct rounds *s, double time_ns);
 /* Loads the oracle and verifies all kept calls (verify.c). */
 int verify_kept_calls(struct job_run *r, struct err *err);
-/* Drops a kept call that will not be verified. */
+/* Frees the outputs of a kept call, after it was verified, or because it will not be. */
 void drop_kept_call(struct job_run *r, size_t index);
 /* Unloads all kernel modules. The next call of a module loads it again. */
 void unload_kernels(struct job_run *r);
@@ -59,6 +59,7 @@ enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32
  * `now` is true, an emulator job with a time limit leaves the writing to the watchdog, which writes
  * the result some 50 ms later, unless it gets a newer result before that. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
+/* Returns how many threads to use: the job's number, or one for each core if the job names none. */
 unsigned job_run_threads(const struct job_run *r);
 /* Stores the GPU's clocks, and the reasons why they are low, in the result. Slot 0 is for the start
  * of the job, 1 for the end. */

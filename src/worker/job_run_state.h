@@ -2,7 +2,7 @@
  * job_run_state.h - the state of a job while it runs: its modules, calls and kept outputs.
  *
  * run_bundle() allocates `struct job_run`, which belongs to the main thread. Strings in the result
- * live in its arena, or in the device. So the device stays open until result.bin is written, or
+ * live in r->arena, or in the device. So the device stays open until result.bin is written, or
  * until time_in_processes() has copied these strings. The watchdog holds only a copy of the
  * serialized result.
  */
@@ -23,8 +23,8 @@ struct sidecar;
 struct module_state {
     struct device_module *m; /* NULL: not loaded */
     struct sidecar *sidecar; /* only for JOB_MODULE_TORCH; NULL until it is started */
-    bool unsealed; /* Hone cannot check all of the module's state, so timed calls load it afresh
-                    * too */
+    bool unsealed; /* Hone cannot check all of the module's state, so each timed call loads the
+                    * module afresh */
     enum result_status status;
 };
 
@@ -51,14 +51,14 @@ struct job_run {
     struct result_call_vec calls[JOB_MAX_CASES];
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_call_vec kept;
-    uint64_t kept_bytes, kept_max;
+    uint64_t kept_bytes, kept_max; /* memory of the kept outputs, and the most we allow */
     /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
     uint64_t out_hash[JOB_MAX_BUFFERS];
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;
-    struct strbuf bytes; /* the serialized result; the buffer is reused */
-    uint64_t start_ns, told_ns;
+    struct strbuf bytes;        /* the serialized result; the buffer is reused */
+    uint64_t start_ns, told_ns; /* when the job began; when we last wrote progress.bin */
     struct {
         uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
     } spent;               /* time that calls took, by part, for the log */

@@ -1,7 +1,7 @@
 /*
- * hone-worker runs the job of a bundle and writes the facts it saw to result.bin. It needs libc
- * and, for `cuda` jobs, the driver's libcuda.so.1, which it opens at run time. docs/worker.md
- * describes bundles and their life.
+ * main.c - the program hone-worker. It runs the job of a bundle and writes the facts that it saw to
+ * result.bin. It needs libc and, for `cuda` jobs, the driver's libcuda.so.1, which it opens at run
+ * time. docs/worker.md describes bundles and their life.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -40,6 +40,8 @@ static const char usage[] =
     "example: hone-worker --spool /shared/spool\n"
     "exit: 0 done, 2 usage, 3 no result could be written or bundles are left, 130 interrupted\n";
 
+/* Whether this process opened a GPU and no profiler watches it. Then finish() ends the process
+ * without exit handlers. */
 static bool used_cuda;
 
 /* A profiler collects its data when the process exits, so a profiled process must exit normally. */

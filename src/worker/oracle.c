@@ -1,3 +1,4 @@
+/* oracle.c - computes truths on the CPU, with the compiled reference or with PyTorch. */
 #include "worker/oracle.h"
 
 #include <dlfcn.h>
@@ -222,7 +223,7 @@ static int check_written(const struct job_buffer *b, const double *mag, struct e
     return 0;
 }
 
-/* Python gives no magnitudes: the terms of a sum are as large as the sum itself. */
+/* Python gives no magnitudes. We use the absolute value of each result instead. */
 static int run_python(const struct oracle *o, const struct job_case *c, const struct ref_ctx *ctx,
                       struct truth *out, struct err *err)
 {

@@ -9,9 +9,9 @@
  *     truth_release(&truth);
  *     oracle_close(o);
  *
- * The library is a task's compiled reference.c, which we trust. On a GPU the worker opens it only
- * after it has unloaded the candidate. A file "oracle.torch" is a reference in Python instead
- * (sidecar.h): a process with PyTorch computes the truth.
+ * oracle.so is the task's compiled reference.c, which we trust. In a job for a GPU the worker opens
+ * it only after it has unloaded the candidate. A file "oracle.torch" is a reference in Python
+ * instead: a process with PyTorch computes the truth (sidecar.h).
  */
 #ifndef WORKER_ORACLE_H
 #define WORKER_ORACLE_H

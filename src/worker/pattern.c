@@ -1,7 +1,10 @@
 /*
+ * pattern.c - describes the bad elements of an output in words.
+ *
  * This file treats the output as a matrix whose rows run along the last dimension (a vector is one
  * row). It answers two questions. Where are the bad elements? For this it counts them in each row
- * and each column. What do they hold? For this it tries each hypothesis on a few hundred of them.
+ * and each column. What do they hold? For this it tries hypotheses ("all zero", "transposed") on up
+ * to 256 of them.
  */
 #include "worker/pattern.h"
 

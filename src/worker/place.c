@@ -1,3 +1,4 @@
+/* place.c - passes --gpu, --pretend-gpu and --threads of a worker on to the process of a bundle. */
 #include "worker/place.h"
 
 #include <stdio.h>

@@ -2,9 +2,10 @@
  * place.h - the GPU and the threads that a worker was given with --gpu, --pretend-gpu, --threads.
  *
  *     worker_place_set(&p);              in the process that serves a spool
- *     worker_place_apply(&job);          in the process of each bundle: overrides the job
+ *     worker_place_apply(&job);          in the process of each bundle: overrides the job's own
  *
- * The processes of the bundles learn it from the environment (HONE_WORKER_PLACE).
+ * The first process passes these to the processes of the bundles in the environment variable
+ * HONE_WORKER_PLACE.
  */
 #ifndef WORKER_PLACE_H
 #define WORKER_PLACE_H
@@ -16,8 +17,8 @@
 
 struct worker_place {
     int gpu;          /* -1 = none given */
-    bool pretend;     /* the emulator under the number `gpu` */
-    unsigned threads; /* of the emulator; 0 = as the job says */
+    bool pretend;     /* there is no GPU: the emulator runs the bundles, under the number `gpu` */
+    unsigned threads; /* threads of the emulator; 0 = as the job says */
 };
 
 void worker_place_set(const struct worker_place *p);

@@ -1,9 +1,10 @@
 /*
- * Times the programs of a case in rounds. A round calls every program once; slow baselines
- * (SLOW_NS) take part in the first round only. The order is reversed from round to round (A B C, C
- * B A, ...), so that drift of the clocks affects all programs alike. Every call of a program gets
- * new data, poison and addresses, and all programs get the same sequence of data. Rounds go on
- * until the medians are known well enough, or the time or the number of rounds is used up.
+ * rounds.c - times the programs of a case in rounds. A round calls every program once; slow
+ * baselines (SLOW_NS) take part in the first round only. The order is reversed from round to round
+ * (A B C, C B A, ...), so that drift of the clocks affects all programs alike. Every call of a
+ * program gets new data, poison and addresses, and all programs get the same sequence of data.
+ * Rounds go on until the medians are known well enough, or the time or the number of rounds is used
+ * up.
  *
  * The address of the code matters too. A cold start fetches instructions from memory. This takes up
  * to 100 ns longer from one address than from another, in every call alike. So the modules change
@@ -40,7 +41,7 @@ struct rounds {
     uint64_t end_ns;
     uint32_t round;
     uint32_t nfast;  /* candidate calls so far that were no slower than the median */
-    size_t *sampled; /* the calls in the reservoir, as indices in the result */
+    size_t *sampled; /* the calls to verify (the reservoir), as indices in the result */
     uint32_t nsampled;
     bool is_model;
     bool once[JOB_MAX_PROGRAMS]; /* a slow baseline: it gets one timed call only */

@@ -1,3 +1,4 @@
+/* show.c - prints a result as text. See show.h. */
 #include "worker/show.h"
 
 #include <inttypes.h>

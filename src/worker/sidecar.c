@@ -1,3 +1,4 @@
+/* sidecar.c - starts Python processes with PyTorch, and sends them requests. See sidecar.h. */
 #include "worker/sidecar.h"
 
 #include <errno.h>
@@ -191,7 +192,7 @@ static int send_and_wait(struct sidecar *s, struct strbuf *line, uint64_t timeou
 /*
  * A module's spec has the lines "axes NAME...", "scalars NAME...", "mode eager|compile" and "tf32
  * 0|1|convs", then a blank line, then the program. If it does not begin with an axes line, the
- * whole spec is the program.
+ * whole spec is the program, and the mode is `compile` if the module's name ends in ".compile".
  */
 struct program {
     char *axes, *scalars; /* names, separated by spaces */
@@ -460,7 +461,7 @@ struct sidecar *sidecar_open_reference(const char *spec, struct err *err)
     return s;
 }
 
-/* The file in the bundle that passes buffer i. */
+/* Returns the name of the file in the bundle that passes buffer i; the caller frees it. */
 static char *data_name(uint32_t i)
 {
     return xasprintf("truth.%u", i);

@@ -1,9 +1,10 @@
 /*
- * sidecar.h - runs a PyTorch baseline in a process of its own, in lock-step with the worker.
+ * sidecar.h - runs a PyTorch baseline, or a reference in Python, in a process of its own, in
+ * lock-step with the worker.
  *
  * Each request is one line and gets one line as reply. The request for a call passes CUDA IPC
- * handles of the worker's buffers. The sidecar runs the program once and replies with the time that
- * its own events measured. docs/worker.md describes the protocol.
+ * handles of the worker's buffers. The sidecar runs the program and replies with the time that its
+ * own events measured. docs/worker.md describes the protocol.
  */
 #ifndef WORKER_SIDECAR_H
 #define WORKER_SIDECAR_H
@@ -30,8 +31,9 @@ void sidecar_stop(struct sidecar *s); /* NULL is fine */
 /* Starts a process that computes truths on the CPU, for a task whose reference is in Python. `spec`
  * is the program with its header, as for a baseline. NULL on failure. */
 struct sidecar *sidecar_open_reference(const char *spec, struct err *err);
-/* Runs the program in double. Input i of the case is `in[i]`. want[i], for outputs, gets the
- * result. The files that pass the data are in the folder `dir`, and are removed. */
+/* Runs the program in double. If buffer i of the case is an input, in[i] is its data. If it is an
+ * output, want[i] gets its truth. The data passes through files in the folder `dir`, which this
+ * function removes. */
 int sidecar_truth(struct sidecar *s, const char *spec, const struct job_case *c,
                   const void *const *in, double *const *want, const char *dir, struct err *err);
 

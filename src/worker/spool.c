@@ -1,3 +1,4 @@
+/* spool.c - serves a spool: claims bundles, runs each in a child process, hands back results. */
 #include "worker/spool.h"
 
 #include <dlfcn.h>
@@ -64,7 +65,7 @@ static uint64_t patience_ns(const struct server *s)
     return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
 }
 
-/* What the worker does, for `hone workers`: "GPU 1: runs". */
+/* Returns a note for `hone workers` that says what the worker does: "GPU 1: runs". */
 static const char *say(struct server *s, const char *state)
 {
     const struct worker_place *p = &s->options->place;
@@ -137,8 +138,9 @@ static void end_child(pid_t pid)
         ;
 }
 
-/* Runs the bundle's process and beats while it runs. A worker without a GPU of its own waits here
- * for the job's GPU. If it loses patience, it puts the bundle back and stops. */
+/* Runs the bundle's process, and shows with spool_beat() that this worker lives. A worker without a
+ * GPU of its own waits here for the job's GPU. If it loses patience, it puts the bundle back and
+ * stops. Sets *lost if another worker has taken the bundle over. */
 static enum spool_end run_child(struct server *s, const char *bundle, bool *lost)
 {
     uint64_t wall_ns, started = 0, asked = now_ns();
@@ -243,7 +245,7 @@ static bool used_by_others(struct server *s)
 }
 
 /* Claims a bundle and runs it. A worker with a GPU of its own locks the GPU first, so that it holds
- * no bundle while it waits. Returns whether there was one. */
+ * no bundle while it waits. Returns whether it claimed a bundle. */
 static bool serve_one(struct server *s)
 {
     const struct worker_place *p = &s->options->place;
@@ -272,7 +274,7 @@ static bool nothing_is_claimed(struct server *s)
     return none;
 }
 
-/* Says that the worker leaves bundles undone, and why. */
+/* Sets `err` to a message that the worker leaves bundles undone, and why. */
 static int leave_undone(const struct server *s, int bundles, struct err *err)
 {
     char left[64] = "bundles";
@@ -286,9 +288,10 @@ static int leave_undone(const struct server *s, int bundles, struct err *err)
                    s->blocked && bundles >= 0 ? s->blocked : "");
 }
 
-/* A worker with --once or --idle has found nothing to run. Returns whether it stops. Then *rc is -1
- * if it leaves bundles undone. While others hold bundles or use its GPU, a worker with --once stays
- * for more than a lease: it can take over from workers that died. */
+/* Called when the worker has found nothing to run. Returns whether it stops, which only a worker
+ * with --once or --idle does. If it leaves bundles undone, *rc becomes -1. While others hold
+ * bundles or use its GPU, a worker with --once stays longer than a lease (spool/lease.h), so that
+ * it can take over the bundles of workers that died. */
 static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
 {
     uint64_t patience = patience_ns(s);

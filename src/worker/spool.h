@@ -19,7 +19,8 @@
 
 struct spool_options {
     bool once; /* stop when no bundle is left to run */
-    /* With a GPU: run all bundles there, and lock it. Else a bundle runs on the GPU of its job. */
+    /* If it names a GPU, the worker runs all bundles there and locks that GPU. Else a bundle runs
+     * on the GPU that its job names. */
     struct worker_place place;
     uint64_t idle_ns; /* stop after this time without a bundle; 0 = never */
 };
@@ -31,8 +32,8 @@ int spool_serve(const char *dir, const struct spool_options *options, struct err
 /* Whether a signal ended spool_serve(). */
 bool spool_interrupted(void);
 
-/* --tar: unpacks bundles (todo/ID/FILE) from `in`, runs them, writes done/ID/result.bin to `out`.
- */
+/* Does the work of --tar: unpacks bundles (todo/ID/FILE) from the tar file `in`, runs them, and
+ * writes a tar file `out` with a done/ID/result.bin for each. */
 int spool_tar(const char *in, const char *out, struct err *err);
 
 #endif

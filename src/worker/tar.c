@@ -1,3 +1,4 @@
+/* tar.c - reads and writes ustar files, and trusts nothing that it reads. See tar.h. */
 #include "worker/tar.h"
 
 #include <ctype.h>

@@ -1,11 +1,13 @@
 /*
- * Times short kernels in further processes (timing processes). The driver places page tables and
- * other data of a process somewhere in the GPU's memory. With a flushed cache, this address makes a
- * kernel of 4 us up to 100 ns faster or slower, in every call of the process alike. So the worker
- * times a case with a short candidate again in further processes. Each timing process makes as many
- * timed calls of the case as this process made. A timing process is a worker too. It runs an inner
- * bundle, a directory inside our bundle, which holds only the cases with a short candidate. It
- * checks and verifies its calls as this process does, and we append its calls to ours.
+ * time_in_processes.c - times short kernels in further processes (timing processes).
+ *
+ * The driver places page tables and other data of a process somewhere in the GPU's memory. With a
+ * flushed cache, this address makes a kernel of 4 us up to 100 ns faster or slower, in every call
+ * of the process alike. So the worker times a case with a short candidate again in further
+ * processes. In each of them it makes as many timed calls of the case as in this one. A timing
+ * process is a worker too. It runs an inner bundle, a directory inside our bundle, which holds only
+ * the cases with a short candidate. It checks and verifies its calls as this process does, and we
+ * append its calls to ours.
  *
  * We do not time PyTorch baselines again, because PyTorch takes seconds to start. Nor do we time
  * baselines again that take longer than LONG_NS: the calls that they already have are enough.
@@ -23,7 +25,8 @@
 #include "worker/bundle.h"
 #include "worker/job_run.h"
 
-/* From 20 us on, times of one kernel in different processes differ by at most 0.5%. */
+/* A candidate is short if its median is below this. A kernel of 33 us differs by 0.5% between two
+ * processes (median of 20 pairs, results/h200/noise.txt), so one process is enough for it. */
 static const double SHORT_NS = 20e3;
 
 /* Baselines that take longer than this are not timed again. */

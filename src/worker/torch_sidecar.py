@@ -1,4 +1,4 @@
-"""Runs a PyTorch baseline in lock-step with hone-worker: one request line in, one reply line out.
+"""Runs a PyTorch program in lock-step with hone-worker: one request line in, one reply line out.
 
 Requests are JSON objects, one per line, on stdin:
     {"op": "load", "mode": "eager"|"compile"}
@@ -9,12 +9,13 @@ Requests are JSON objects, one per line, on stdin:
 Replies, on file descriptor 3: "ok", "ok NANOSECONDS", "ok TEXT", or "error TEXT".
 
 TEXT is a PyTorch expression over the input tensors, scalars and axes by name, or a module that
-defines run(...). Its value is the output, or the outputs in order. Buffers are the worker's own
-device memory, opened by IPC handle: inputs are copied out of it, outputs into it.
+defines run(...). The program returns the output, or the outputs in order or by name. Buffers are the
+worker's own device memory, opened by IPC handle: inputs are copied out of it, outputs into it.
 
-`hone task check` runs the same program without a GPU: "gpu" is null, and a buffer is {"file": PATH}.
-An input's file holds its bytes; the call writes an output's file as doubles. With "wide": true, float
-inputs are converted to float64 first, and casts to narrower floats in the program give float64 too.
+`hone task check`, and a task whose reference is in Python, run the program without a GPU: "gpu" is
+null, and a buffer is {"file": PATH}. An input's file holds its bytes; the call writes an output's file
+as doubles. With "wide": true, float inputs are converted to float64 first, and casts to narrower
+floats in the program give float64 too.
 """
 import ast
 import contextlib

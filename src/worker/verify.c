@@ -1,9 +1,10 @@
 /*
- * Verifies the kept calls. On a GPU it does so after the last call, when no candidate module is
- * loaded any more. For each kept call it computes the truth (on the device if the device can, else
- * on the CPU) and compares the kept outputs with it. Consecutive calls on the same data share one
- * truth, unless the truth depends on the outputs. If a call ran only a sample of its blocks, it
- * verifies a few elements, and only with an oracle that is a library on the CPU.
+ * verify.c - verifies the kept calls. On a GPU the worker does so after the last call, when no
+ * candidate module is loaded any more. For each kept call it computes the truth (on the device if
+ * the device can, else on the CPU) and compares the kept outputs with the truth. Consecutive calls
+ * on the same data share one truth, unless the truth depends on the outputs. If a call ran only a
+ * sample of its blocks, the worker verifies only a few elements. For that it needs an oracle that
+ * is a library on the CPU.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -64,8 +65,8 @@ static int compute(struct verifier *v, const struct kept_call *k, struct err *er
     return oracle_compute(v->oracle, c, &k->call, k->out, seed, job_run_threads(r), &v->truth, err);
 }
 
-/* The device only sums up errors and counts wrong elements. If there are any, the host looks at
- * every element. */
+/* The device only sums up errors and counts wrong elements. If there are wrong elements, the host
+ * compares all elements again. */
 static int compare_on_device(struct verifier *v, const struct kept_call *k, uint32_t i,
                              struct result_compare *out, struct err *err)
 {
@@ -109,8 +110,8 @@ static const struct kept_call *unperturbed(const struct job_run *r, const struct
     return NULL;
 }
 
-/* Estimates how many wrong elements have the same bits as in the call before the input changed.
- * Only these suggest that the kernel did not read the changed element. Other wrong elements have
+/* Estimates how many wrong elements have the same bits as in the call with the unperturbed input.
+ * Only these suggest that the kernel did not read the perturbed element. Other wrong elements have
  * another reason. */
 static uint64_t count_stale(const struct job_buffer *b, const struct result_compare *cmp,
                             const void *got, const void *before)
@@ -162,9 +163,9 @@ static void apply_copy(const struct job_case *c, const struct job_call *call,
     }
 }
 
-/* Gives the bytes [from, from + n) of an output that the kernels start from: its data if it is an
- * in-place tensor, else poison, then the memsets and copies of the plan. Returns false if a copy
- * takes bytes from a buffer that kernels may write. */
+/* Writes to `dst` the bytes [from, from + n) that an output holds before the kernels run: its data
+ * if it is an in-place tensor, else poison, and over these the memsets and copies of the plan.
+ * Returns false if a copy takes bytes from a buffer that kernels may write or from a file. */
 static bool original_bytes(const struct job_case *c, const struct job_call *call, uint32_t i,
                            uint64_t from, uint32_t n, uint8_t *dst)
 {
@@ -192,7 +193,7 @@ static bool original_bytes(const struct job_case *c, const struct job_call *call
     return true;
 }
 
-/* Draws pieces of an output, with the data that the kernels start from. */
+/* Draws pieces of an output, with the data that they hold before the kernels run. */
 static void draw_original(const struct job_case *c, uint32_t i, const struct job_call *call,
                           struct piece_vec *out)
 {

@@ -1,3 +1,7 @@
+/*
+ * verify_elements.c - guesses which units of the oracle compute an element, runs them, and finds
+ * out whether the guess was right. See verify_elements.h.
+ */
 #include "worker/verify_elements.h"
 
 #include <math.h>
@@ -481,7 +485,7 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds how many units of the earlier phases an element needs. Tries the levels (see
+/* Finds how many units of the phases before the last one an element needs. Tries the levels (see
  * part_of_element()) on one element, from the fewest units to all of them, as far as the budget
  * allows. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)

@@ -1,3 +1,4 @@
+/* watchdog.c - the watchdog's thread, and the handler that saves a snapshot in a crash. */
 #include "worker/watchdog.h"
 
 #include <fcntl.h>

@@ -2,8 +2,9 @@
  * watchdog.h - a thread that ends this process when a call hangs, and writes a result that says so.
  *
  * Before each call, the main thread hands the watchdog a snapshot of the result and says how long
- * the call may take. If the time runs out, the watchdog sets the snapshot's status, writes it as
- * result.bin and ends the process. The device's context and memory end with the process.
+ * the call may take. If the time runs out, the watchdog sets the snapshot's status, writes the
+ * snapshot as result.bin and ends the process. The device's context and memory end with the
+ * process.
  *
  *     watchdog_start(&dog, dir, wall_ns, cpu_ns, err);
  *     watchdog_snapshot(dog, bytes, len, false);
@@ -33,6 +34,8 @@ int watchdog_start(struct watchdog **out, const char *dir, uint64_t wall_ns, uin
  * one before. If this process crashes before that, the snapshot is written at once. Use
  * `save_later` only if watchdog_start() got a cpu_ns. */
 void watchdog_snapshot(struct watchdog *w, const char *bytes, size_t len, bool save_later);
+/* From now on the call may take limit_ns; 0 = no limit. If it takes longer, the result has this
+ * status. */
 void watchdog_arm(struct watchdog *w, uint64_t limit_ns, enum result_status status);
 void watchdog_disarm(struct watchdog *w);
 void watchdog_stop(struct watchdog *w);

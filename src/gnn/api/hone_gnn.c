@@ -135,7 +135,7 @@ void hone_gnn_tensor_drop(struct hone_gnn_tensor *t)
 
 enum { CODE_INT = 0, CODE_FLOAT = 2, DEVICE_CPU = 1 };
 
-/* A tensor of `rows`, or of rows x cols if cols >= 0. */
+/* Makes a vector of `rows` elements, or a matrix of rows x cols if cols >= 0. */
 static struct tensor *tensor_new(const void *data, int code, int bits, int64_t rows, int64_t cols)
 {
     struct tensor *o = xcalloc(1, sizeof *o);

@@ -44,7 +44,7 @@ extern "C" {
 
 #define HONE_GNN_EXPORT __attribute__((visibility("default")))
 
-/* Grows with each change that old callers cannot bear. */
+/* HONE_GNN_API grows with each change that breaks old callers. */
 enum { HONE_GNN_API = 1, HONE_GNN_HOPS = 8 };
 HONE_GNN_EXPORT int hone_gnn_api(void);
 
@@ -65,7 +65,7 @@ struct hone_gnn_tensor {
     void (*deleter)(struct hone_gnn_tensor *);
 };
 
-/* Each consumer of a tensor needs a reference of its own. The first belongs to who got the tensor;
+/* Each consumer of a tensor needs a reference of its own. Whoever got the tensor has the first;
  * hone_gnn_tensor_keep adds one. The deleter does the same as hone_gnn_tensor_drop. */
 HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_tensor_keep(struct hone_gnn_tensor *t);
 HONE_GNN_EXPORT void hone_gnn_tensor_drop(struct hone_gnn_tensor *t);
@@ -83,8 +83,8 @@ struct hone_gnn_data_info {
 /* `how` is "auto", "read" or "map"; see docs/gnn.md. */
 HONE_GNN_EXPORT struct hone_gnn_data *hone_gnn_data_open(const char *dir, const char *how);
 HONE_GNN_EXPORT struct hone_gnn_data_info hone_gnn_data_info(const struct hone_gnn_data *d);
-/* An array of the data by the name of its file: "offsets", "neighbours", "features", "labels",
- * "train", "valid", "test". It must not be written to. */
+/* Returns an array of the data by the name of its file: "offsets", "neighbours", "features",
+ * "labels", "train", "valid", "test". Do not write to the array. */
 HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_data_tensor(struct hone_gnn_data *d,
                                                              const char *name);
 HONE_GNN_EXPORT void hone_gnn_data_close(struct hone_gnn_data *d);
@@ -111,7 +111,7 @@ struct hone_gnn_options {
 
 HONE_GNN_EXPORT struct hone_gnn_loader *hone_gnn_open(struct hone_gnn_data *d,
                                                       const struct hone_gnn_options *o);
-/* How many batches an epoch has. */
+/* Returns how many batches an epoch has. */
 HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
 /* Begins an epoch, without its first `skip` batches. Ends the epoch before. */
 HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
@@ -141,10 +141,12 @@ enum hone_gnn_array {
     HONE_GNN_EDGES,     /* int64 [2][edges]: sources and targets of a hop; a copy */
     HONE_GNN_LABELS_64, /* int64 [seeds]; a copy */
 };
-/* NULL with an error if the batch does not have the array. `hop` counts for those of a hop. */
+/* Returns NULL with an error if the batch does not have the array. `hop` says which hop, for ROW,
+ * COL and EDGES. */
 HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_batch_tensor(struct hone_gnn_batch *b,
                                                               enum hone_gnn_array what, int hop);
-/* One number for the contents; `hone-gnn sample --digest` prints the sum over all batches. */
+/* Returns one number for the contents; `hone-gnn sample --digest` prints the sum over all
+ * batches. */
 HONE_GNN_EXPORT uint64_t hone_gnn_batch_digest(const struct hone_gnn_batch *b);
 HONE_GNN_EXPORT void hone_gnn_batch_drop(struct hone_gnn_batch *b);
 

@@ -1,5 +1,5 @@
 /*
- * bench.c - `hone-gnn bench`: how fast this machine prepares batches of a dataset.
+ * bench.c - `hone-gnn bench`: measures how fast this machine prepares batches of a dataset.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * import.c - `hone-gnn import`: a dataset from NumPy arrays or from an OGB directory.
+ * import.c - `hone-gnn import`: makes a dataset from NumPy arrays or from a directory of the Open
+ * Graph Benchmark (OGB).
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -34,7 +34,7 @@ static int check_data(const struct checkpoint *c, const struct dataset *d, struc
     return 0;
 }
 
-/* One line for each node: its id and its class. */
+/* Writes one line for each node: its id and its class. */
 static int write_predictions(const char *path, struct id_list ids, const struct infer_result *r,
                              struct err *err)
 {

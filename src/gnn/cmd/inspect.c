@@ -1,5 +1,5 @@
 /*
- * inspect.c - `hone-gnn inspect`: what a dataset holds, after checking all of it.
+ * inspect.c - `hone-gnn inspect`: checks all of a dataset and prints what it holds.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * main.c - the program `hone-gnn`: mini-batch graph neural networks.
+ * main.c - the program `hone-gnn`, which trains graph neural networks on mini-batches.
  */
 #include "base/util.h"
 #include "gnn/cmd/commands.h"

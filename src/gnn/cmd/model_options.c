@@ -1,3 +1,4 @@
+/* model_options.c - checks the options of the model. See model_options.h. */
 #include "gnn/cmd/model_options.h"
 
 #include <sched.h>

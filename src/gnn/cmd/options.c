@@ -1,3 +1,4 @@
+/* options.c - checks the options of data, sampler and loader, and opens the data. */
 #include "gnn/cmd/options.h"
 
 #include "base/util.h"

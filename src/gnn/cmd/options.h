@@ -69,7 +69,7 @@ int load_args_parse(const struct load_args *a, struct loader_options *o, struct 
  * With on_device, graph and features of a made dataset are left to the device. */
 int load_args_open(const struct load_args *a, const char *dir, bool on_device, struct dataset *d,
                    struct err *err);
-/* Checks that there is one DIR, or none and --make. Returns a message, or NULL if it is so. */
+/* Checks that there is either one DIR or --make. Returns a message if not, else NULL. */
 const char *load_args_check(const struct load_args *a, int argc);
 
 /* Returns {"name": ..., "nodes": ..., ...}. */

@@ -132,13 +132,14 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* The data on the GPU, if its sampler knows the fanouts of the evaluation. */
+/* Returns the data on the GPU, or NULL if the sampler there does not know the fanouts of the
+ * evaluation. */
 static struct gpu_store *store_for(const struct evaluation *v, struct trainer *t)
 {
     return gpu_store_samples(&v->load.sample, NULL) == 0 ? trainer_store(t) : NULL;
 }
 
-/* Each rank predicts its share of the nodes. */
+/* Predicts the classes of the nodes to evaluate; each rank takes its share of them. */
 static int evaluate(const struct evaluation *v, const struct job *j, struct trainer *t,
                     struct epoch_line *e, struct err *err)
 {
@@ -156,7 +157,7 @@ static int evaluate(const struct evaluation *v, const struct job *j, struct trai
     return 0;
 }
 
-/* {"gather_half": {"calls": 10, "ms": 0.8}, ...}, without kernels that did not run */
+/* Returns {"gather_half": {"calls": 10, "ms": 0.8}, ...}, without kernels that did not run. */
 static json_t *kernels_json(const struct trainer *t)
 {
     const struct gnn_kernel_time *k = NULL;
@@ -204,7 +205,7 @@ static int write_report(const struct job *j, const struct trainer *t, json_t *li
     return rc;
 }
 
-/* Rank r > 0 writes FILE.r. */
+/* Writes the trace of this rank: rank 0 to FILE, rank r > 0 to FILE.r. */
 static int write_trace(const struct job *j, struct err *err)
 {
     int rank = comm_rank(j->o.comm);

@@ -1,3 +1,4 @@
+/* train_report.c - draws the curves of a training run as SVG in an HTML page. */
 #include "gnn/cmd/train_report.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ struct chart {
     double low, high;
 };
 
-/* A number of an epoch; NaN if the epoch does not have it. */
+/* Returns a number of an epoch, or NaN if the epoch does not have it. */
 static double number(const json_t *epochs, size_t i, const char *key)
 {
     const json_t *v = json_object_get(json_array_get(epochs, i), key);
@@ -68,7 +69,7 @@ static void begin_drawing(struct chart *c, const char *title, const struct serie
                 HEIGHT, title);
 }
 
-/* Three lines across, with their values, and the numbers of the first and last epochs. */
+/* Draws three lines across, with their values, and the numbers of the first and last epochs. */
 static void draw_axes(const struct chart *c, const char *format, double factor)
 {
     for (int k = 0; k <= 2; k++) {
@@ -111,7 +112,7 @@ static void add_curves(struct strbuf *out, const json_t *epochs, const char *tit
     strbuf_adds(out, "</svg>\n");
 }
 
-/* One bar for each epoch; its parts add up to the time that the main thread spent. */
+/* Draws one bar for each epoch; its parts add up to the time that the main thread spent. */
 static void add_times(struct strbuf *out, const json_t *epochs, const struct series *s, size_t n)
 {
     struct chart c = {.out = out, .epochs = epochs, .n = json_array_size(epochs)};

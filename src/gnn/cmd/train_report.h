@@ -1,6 +1,6 @@
 /*
- * train_report.h - a training run as one HTML page without scripts: curves of loss and accuracy,
- * and where the time of each epoch went.
+ * train_report.h - writes a training run as one HTML page without scripts: curves of loss and
+ * accuracy, and where the time of each epoch went.
  */
 #ifndef GNN_CMD_TRAIN_REPORT_H
 #define GNN_CMD_TRAIN_REPORT_H

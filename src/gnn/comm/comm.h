@@ -1,5 +1,5 @@
 /*
- * comm.h - what several processes that train one model tell each other.
+ * comm.h - sums and averages numbers over the processes (ranks) that train one model.
  *
  *     struct comm *c;
  *     if (comm_open_shared(&c, ranks, n, err) < 0) ...        before the ranks are forked

@@ -1,4 +1,4 @@
-/* env.c - numbers of the environment that srun and mpirun set. */
+/* env.c - reads numbers from environment variables that srun and mpirun set. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* join.c - how a process finds the ranks that another program started. */
+/* join.c - joins ranks that mpirun or srun started, through MPI or TCP. */
 #include "gnn/comm/transport.h"
 
 bool comm_wanted(void)
@@ -6,8 +6,9 @@ bool comm_wanted(void)
     return comm_mpi_wanted() || comm_slurm_wanted();
 }
 
-/* srun sets the variables of PMI or PMIx also for programs that do not use MPI. So without libmpi,
- * the ranks of srun meet through TCP. Under mpirun, Slurm counts other processes than the ranks. */
+/* srun sets MPI's variables (of PMI or PMIx) also for programs that do not use MPI. So if there is
+ * no libmpi, the ranks of srun meet through TCP. Under mpirun we always use MPI, because the
+ * processes that Slurm counts are then not the ranks. */
 int comm_join(struct comm **out, struct err *err)
 {
     if (comm_mpi_wanted() && (!comm_mpi_is_srun() || comm_mpi_loads()))

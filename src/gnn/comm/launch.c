@@ -1,5 +1,6 @@
 /*
- * launch.c - see launch.h. The ranks report errors in a page that all processes share.
+ * launch.c - forks the ranks and waits for them. The ranks report errors in a page that all
+ * processes share.
  */
 #include "gnn/comm/launch.h"
 

@@ -1,6 +1,6 @@
 /*
- * mpi.c - ranks that mpirun or srun started, on one machine or on several. libmpi is loaded at run
- * time.
+ * mpi.c - connects ranks that mpirun or srun started, on one machine or on several, through MPI.
+ * libmpi is loaded at run time.
  *
  * Handles of MPI are pointers in Open MPI and ints in MPICH and its relatives. We declare them as
  * uintptr_t: in the calling conventions of x86-64 and AArch64 both travel in one integer register,

@@ -1,5 +1,5 @@
 /*
- * reduce.c - sums and means over the ranks; see transport.h.
+ * reduce.c - computes sums and means over the ranks; see transport.h.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * shared.c - ranks on one machine. The launcher maps the memory before it forks the ranks:
+ * shared.c - connects ranks on one machine through memory that they share. The launcher maps the
+ * memory before it forks the ranks:
  *
  *     struct board | sums of each rank | array of each rank | result
  *

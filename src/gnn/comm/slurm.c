@@ -1,17 +1,17 @@
 /*
- * slurm.c - ranks that srun started, on one machine or on several, without MPI. The environment
- * says which rank this process is: SLURM_PROCID of SLURM_STEP_NUM_TASKS.
+ * slurm.c - connects ranks that srun started, on one machine or on several, through TCP, without
+ * MPI. The environment says which rank this process is: SLURM_PROCID of SLURM_STEP_NUM_TASKS.
  *
  * 1. Every rank listens on a free port. Rank 0 writes its addresses and a secret into the file
- *    .hone-gnn-JOB.STEP in the working directory, which all nodes share.
+ *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all nodes share.
  * 2. The other ranks read the file, connect to rank 0 and send their own addresses. Rank 0 removes
  *    the file and sends every rank the addresses of all.
  * 3. Each rank connects to those between rank 0 and itself, so that any two ranks are connected.
  *
- * A connection counts only if its first message has the secret. One that does not say who it is
- * within CONNECT_NS is closed; it does not keep the others waiting. After that, data has no frames:
- * every rank knows how many bytes each call moves. If a rank ends, its connections close, and the
- * others stop with an error.
+ * A connection counts only if its first message has the secret. If the first message does not come
+ * within CONNECT_NS, we close the connection; other connections do not wait for it. After the first
+ * message, data has no frames: every rank knows how many bytes each call moves. If a rank ends, its
+ * connections close, and the other ranks stop with an error.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static int rank_ended(int rank, int code, struct err *err)
                    code ? strerror(code) : "");
 }
 
-/* Moves what a socket takes or has without waiting. */
+/* Sends or receives as much as is possible without waiting. */
 static int move_some(struct transfer *t, int fd, bool out, int rank, struct err *err)
 {
     while (t->left) {
@@ -339,8 +339,8 @@ struct guest {
 };
 VEC_DECL(guests, struct guest);
 
-/* Takes a guest whose message is complete as a rank above `above`. Returns whether it is a rank
- * that was missing. */
+/* Takes a guest whose message is complete, if it is a rank above `above` that knows the secret.
+ * Returns whether that rank was missing. */
 static bool take_guest(struct slurm_comm *s, const struct guest *g, int above,
                        char (*where)[MAX_ADDRESSES])
 {
@@ -384,7 +384,7 @@ static int hear_guests(struct slurm_comm *s, struct guests *guests, int above,
     return found;
 }
 
-/* Waits a moment for a connection or for words of a guest. */
+/* Waits a moment for a connection or for a message of a guest. */
 static void await_guests(const struct slurm_comm *s, const struct guests *guests)
 {
     struct pollfd *p = xcalloc(guests->n + 1, sizeof *p);

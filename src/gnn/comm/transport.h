@@ -1,10 +1,11 @@
 /*
- * transport.h - how the ranks exchange memory; private to gnn/comm/.
+ * transport.h - the interface through which the ranks exchange memory: one table of functions for
+ * each of shared memory, MPI and TCP. Private to gnn/comm/.
  *
  * comm_reduce() first gathers a few numbers of each rank. Then it averages the ranks' arrays in two
  * exchanges. In the first, rank r gets the r-th chunk of every rank's array and computes their
  * weighted mean. In the second, every rank gets the means of all chunks. A transport moves the
- * data; reduce.c does the arithmetic, so both transports give the same bits.
+ * data; reduce.c does the arithmetic, so all transports give the same bits.
  */
 #ifndef GNN_COMM_TRANSPORT_H
 #define GNN_COMM_TRANSPORT_H
@@ -30,7 +31,7 @@ struct comm {
     int64_t chunk_reals;
 };
 
-/* The number in an environment variable, or -1 if there is none. */
+/* Returns the number in an environment variable, or -1 if there is none. */
 long comm_env_number(const char *variable);
 /* Whether srun, and not mpirun, set the variables of MPI. Call it if comm_mpi_wanted(). */
 bool comm_mpi_is_srun(void);

@@ -1,3 +1,4 @@
+/* checksum.c - XXH64. See checksum.h. */
 #include "gnn/data/checksum.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * checksum.h - XXH64 of a stream of bytes, for noticing damaged files.
+ * checksum.h - computes XXH64 of a stream of bytes, to notice damaged files.
  *
  *     struct checksum c;
  *     checksum_init(&c);
@@ -7,7 +7,7 @@
  *     uint64_t sum = checksum_value(&c);
  *
  * The algorithm is xxHash's 64-bit hash with seed 0. It reads memory at several GB/s. It does not
- * protect against a person who forges a file; the bounds checks do.
+ * protect against a person who forges a file; against that, dataset_open() checks all bounds.
  */
 #ifndef GNN_DATA_CHECKSUM_H
 #define GNN_DATA_CHECKSUM_H

@@ -1,3 +1,4 @@
+/* dataset.c - opens the files of a dataset, and checks all that later code relies on. */
 #include "gnn/data/dataset.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* edge_sort.c - sorts edges by ranges of nodes, through files if they exceed memory. */
 #include "gnn/data/edge_sort.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /*
- * manifest.h - manifest.json of a dataset: what the directory holds, checked before any file of it
- * is opened.
+ * manifest.h - reads and writes manifest.json of a dataset, which says what the directory holds. It
+ * is checked before any other file of the directory is opened.
  *
  *     {"format": "hone-gnn", "version": 1, "name": "debian", "made_by": "hone-gnn make debian",
- *      "nodes": 62876, "edges": 588604, "symmetric": true, "classes": 58,
+ *      "nodes": 62662, "edges": 579298, "symmetric": true, "classes": 58,
  *      "features": {"dim": 256, "type": "float16"},
- *      "files": {"offsets": {"bytes": 503016, "xxh64": "..."}, "neighbours": {...}, ...}}
+ *      "files": {"offsets": {"bytes": 501304, "xxh64": "..."}, "neighbours": {...}, ...}}
  *
  * A file of kind K is called K.bin. All numbers in it are little-endian:
  *
@@ -56,7 +56,7 @@ struct manifest {
     } file[DATA_FILES];
 };
 
-/* "offsets", ..., also the name of the file without ".bin". */
+/* Returns "offsets" and so on, which is also the name of the file without ".bin". */
 const char *data_file_name(enum data_file f);
 const char *gnn_type_name(enum gnn_type t);
 int gnn_type_parse(const char *s, enum gnn_type *out, struct err *err);

@@ -1,3 +1,4 @@
+/* papers.c - makes the graph, splits, labels and features of papers.h in host memory. */
 #include "gnn/data/papers.h"
 
 #include <inttypes.h>

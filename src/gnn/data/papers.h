@@ -1,6 +1,6 @@
 /*
- * papers.h - a dataset that is made when it is opened, in place of one from disk. Its default size
- * is that of ogbn-papers100M, which is too large to travel.
+ * papers.h - makes a dataset in memory, in place of one from disk. Its default size is that of
+ * ogbn-papers100M, which is too large to download to every machine.
  *
  *     struct dataset d;
  *     if (papers_open(&d, "papers:scale=0.001", PAPERS_ON_HOST, err) < 0) ...
@@ -39,7 +39,7 @@ struct papers {
  *     classes   (default 172)
  *     seed      of the graph and the features (default 1) */
 int papers_open(struct dataset *d, const char *spec, enum papers_where where, struct err *err);
-/* The means of the classes in float16: classes rows of dim values. */
+/* Writes the means of the classes in float16: p->classes rows of p->dim values. */
 void papers_means(const struct papers *p, uint16_t *mean);
 
 #endif

@@ -1,3 +1,4 @@
+/* writer.c - writes the files of a dataset into a partial directory, then renames it. */
 #include "gnn/data/writer.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* devices.c - opens a device by its name, and sets what only GPUs know. See devices.h. */
 #include "gnn/gpu/devices.h"
 
 #include <stdlib.h>

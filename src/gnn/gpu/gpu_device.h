@@ -1,5 +1,6 @@
 /*
- * gpu_device.h - the inside of a GPU device. Private to gnn/gpu/.
+ * gpu_device.h - the structs and functions that the files of a GPU device share. Private to
+ * gnn/gpu/.
  */
 #ifndef GNN_GPU_GPU_DEVICE_H
 #define GNN_GPU_GPU_DEVICE_H
@@ -141,13 +142,13 @@ static inline void *pointer_to(cu_ptr p)
     return (void *)(uintptr_t)p;
 }
 
-/* Notes the first failure. */
+/* Notes a failure, unless there is one already. */
 void gpu_fail(struct gpu_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Does the same if `rc`, the result of a function of cuda/, is negative. Its message is in *err. */
 void gpu_note(struct gpu_device *d, int rc, const struct err *err);
 /* Makes room for a kernel's workspace. Returns NULL after a failure, or if bytes is 0. */
 void *gpu_workspace(struct gpu_device *d, size_t bytes);
-/* Device memory that is valid until the next sync() or step(). Returns NULL after a failure. */
+/* Returns device memory that is valid until the next sync() or step(), or NULL after a failure. */
 void *gpu_batch_room(struct gpu_device *d, size_t bytes);
 
 /* ---- gpu_kernels.c: gpu_run_NAME(d, args) queues a kernel with the workspace that it needs ----

@@ -1,3 +1,4 @@
+/* gpu_store.c - graph and features in a GPU's memory, and the sampler there. See gpu_store.h. */
 #include "gnn/gpu/gpu_store.h"
 
 #include <inttypes.h>

@@ -32,8 +32,8 @@ struct gpu_store;
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err);
 /* Opens a store if `place` asks for it, else sets *out to NULL. With GPU_PLACE_AUTO it opens one if
  * `d` is a GPU, the sampler knows the options, the graph has an edge, and the data takes at most
- * 3/4 of the GPU's memory. With GPU_PLACE_GPU it fails if it cannot open one. `data` must outlive
- * the store. */
+ * 3/4 of the GPU's memory. With GPU_PLACE_GPU it fails if it cannot open one. Data of papers.h that
+ * has no graph in host memory counts as GPU_PLACE_GPU. `data` must outlive the store. */
 int gpu_store_place(struct gpu_store **out, enum gpu_place place, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);

@@ -1,6 +1,6 @@
 /*
- * import.c - imports both forms in the same way: finds their arrays (struct array_files), then
- * copies edges, features, labels and splits.
+ * import.c - imports arrays and OGB directories in the same way: finds the arrays (struct
+ * array_files), then copies edges, features, labels and splits.
  */
 #include "gnn/import/import.h"
 

@@ -1,3 +1,4 @@
+/* table.c - chooses the reader for a file of numbers. See table.h. */
 #include "gnn/import/table.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /*
- * table.h - rows of numbers from .npy, .npz:member, .csv or .csv.gz, whichever a file is.
+ * table.h - reads rows of numbers from .npy, .npz:member, .csv or .csv.gz, whichever a file is.
  *
  *     struct table t;
  *     if (table_open(&t, "raw/data.npz:node_feat", 0, err) < 0) ...

@@ -1,3 +1,4 @@
+/* digest.c - the digest of a batch: a checksum over its arrays. See digest.h. */
 #include "gnn/load/digest.h"
 
 #include "gnn/data/checksum.h"

@@ -1,6 +1,6 @@
 /*
- * digest.h - one number for the epoch, index, hops, nodes, features and labels of a batch, for
- * telling whether two batches are equal.
+ * digest.h - computes one number from the epoch, index, hops, nodes, features and labels of a
+ * batch, to tell whether two batches are equal.
  *
  * Digests of several batches may be added. Epoch and number of a batch are part of its digest, so
  * the sum changes if two batches swap their contents.

@@ -1,5 +1,5 @@
 /*
- * loader.h - batches, prepared by threads ahead of the consumer.
+ * loader.h - prepares batches in threads, ahead of the consumer.
  *
  *     struct loader *l;
  *     struct loader_options o = {.sample = {...}, .batch_size = 1024, .threads = 2, .slots = 4};
@@ -12,11 +12,12 @@
  *     }
  *     loader_close(l);
  *
- * Each thread takes a free slot and the next batch number together, samples and slices into the
- * slot, and marks it ready. If no slot is free, threads sleep: memory is bounded by the slots. The
- * consumer gets batches in order, or as they are ready. A thread that fails ends the epoch:
- * loader_next then returns -1 with the thread's error. No thread polls, except that loader_next
- * wakes a few times a second to notice Ctrl-C.
+ * Each thread takes a free slot and the next batch number together, samples the batch into the
+ * slot, copies the features and labels of its nodes there (slices them), and marks the slot ready.
+ * If no slot is free, threads sleep: memory is bounded by the slots. The consumer gets batches in
+ * order, or as they are ready. A thread that fails ends the epoch: loader_next then returns -1 with
+ * the thread's error. No thread polls, except that loader_next wakes a few times a second to notice
+ * Ctrl-C.
  *
  * A batch depends on the data, the options and its number alone. With `ranks` processes, each of
  * them prepares a part of every batch: an equal share of its seeds, and the nodes that they need.
@@ -64,7 +65,7 @@ int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err
 /* Like loader_start, without the first `skip` batches: continues an epoch. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
                     struct err *err);
-/* How many batches the epoch has. */
+/* Returns how many batches the epoch has. */
 int64_t loader_batches(const struct loader *l);
 
 /* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, -1 on an error,

@@ -1,3 +1,4 @@
+/* slice.c - copies rows of features and labels, with prefetches. See slice.h. */
 #include "gnn/load/slice.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* blocks.c - makes a random graph whose classes are blocks of nodes. See make_blocks(). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -79,7 +80,7 @@ static int write_edges(const struct model *m, const struct make_options *o, doub
     return writer_edges_end(w, err);
 }
 
-/* Two Gaussian numbers (Box and Muller). */
+/* Draws two Gaussian numbers, by the method of Box and Muller. */
 static void gaussians(struct rng *r, float out[2])
 {
     double radius = sqrt(-2 * log(1 - rng_unit(r))),

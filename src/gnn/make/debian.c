@@ -1,3 +1,4 @@
+/* debian.c - makes the graph of Debian's packages from a snapshot. See make_debian(). */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

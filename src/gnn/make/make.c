@@ -1,3 +1,4 @@
+/* make.c - functions that the makers of datasets share. See make.h. */
 #include "gnn/make/make.h"
 
 #include <stdlib.h>

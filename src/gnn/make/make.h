@@ -2,8 +2,8 @@
  * make.h - makes datasets without a download: two random graphs, and Debian's packages.
  *
  * Every maker is deterministic: the same options give the same files. All graphs are symmetric,
- * without self loops and duplicates. Memory is bounded by memory_bytes and a few words for each
- * node.
+ * without self loops and duplicate edges. Memory is bounded by memory_bytes and a few words for
+ * each node.
  */
 #ifndef GNN_MAKE_MAKE_H
 #define GNN_MAKE_MAKE_H

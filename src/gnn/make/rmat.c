@@ -1,3 +1,4 @@
+/* rmat.c - makes a random graph by R-MAT. See make_rmat(). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,7 +17,7 @@ struct rmat {
     uint32_t limit[3]; /* cumulative probabilities of the quadrants, in 1/65536 */
 };
 
-/* A permutation of 0..mask: without it, small ids would have the most edges. */
+/* Permutes 0..mask. Without this, small ids would have the most edges. */
 static uint32_t scramble(const struct rmat *m, uint32_t x)
 {
     static const uint32_t odd[] = {0x9E3779B1u, 0x85EBCA6Bu, 0xC2B2AE35u};

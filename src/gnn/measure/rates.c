@@ -1,3 +1,4 @@
+/* rates.c - measures rates of memory, sampler and loader. See rates.h. */
 #include "gnn/measure/rates.h"
 
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static uint64_t below(uint64_t word, uint64_t n)
     return (uint64_t)((unsigned __int128)word * n >> 64);
 }
 
-/* Independent reads: the processor overlaps as many as it can. */
+/* Returns random reads per second. The reads are independent, so the processor overlaps as many as
+ * it can. */
 static double read_rate(const struct gnn_graph *g, uint64_t *state)
 {
     uint64_t n = 0, start = cpu_ns(), took;

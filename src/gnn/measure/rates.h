@@ -1,5 +1,5 @@
 /*
- * rates.h - how fast this machine prepares batches, and how fast its memory is.
+ * rates.h - measures how fast this machine prepares batches, and how fast its memory is.
  *
  *     struct rates r;
  *     if (measure_rates(&data, ids, &options, 5, &r, err) < 0) ...

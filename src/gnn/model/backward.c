@@ -1,3 +1,4 @@
+/* backward.c - runs a program backwards: the gradients of weights and values. See network.h. */
 #include "base/util.h"
 #include "gnn/model/network_state.h"
 

@@ -1,3 +1,4 @@
+/* forward.c - runs a program forwards, as a whole or layer by layer. See network.h. */
 #include "gnn/model/network_state.h"
 
 struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s)

@@ -1,3 +1,4 @@
+/* models.c - the layers of sage, gat, gin and sage-ri. See models.h. */
 #include "gnn/model/models.h"
 
 #include <math.h>
@@ -28,19 +29,20 @@ int model_kind(const char *name, enum gnn_model_kind *out, struct err *err)
 
 static const struct gnn_after nothing = {GNN_LINEAR, 0, 0};
 
-/* Glorot's bound for the weights in front of a ReLU, as torch.nn.init.xavier_uniform_ draws it. */
+/* Adds a weight within Glorot's bound, times `gain`, as torch.nn.init.xavier_uniform_ draws it. */
 static int glorot(struct gnn_program *p, const char *name, int64_t in, int64_t out, double gain)
 {
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, gain * sqrt(6.0 / (double)(in + out)));
 }
 
-/* The bound of torch.nn.Linear: 1 / sqrt(inputs). `all` counts the inputs of all terms. */
+/* Adds a weight within the bound of torch.nn.Linear: 1 / sqrt(inputs). `all` counts the inputs of
+ * all terms. */
 static int plain(struct gnn_program *p, const char *name, int64_t in, int64_t out, int64_t all)
 {
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, 1 / sqrt((double)all));
 }
 
-/* x w + b with one matrix of weights. */
+/* Adds the step x w, or x w + b if `bias` is true. */
 static int linear(struct gnn_program *p, int level, int x, int64_t width, int w, bool bias,
                   struct gnn_after after)
 {
@@ -49,7 +51,7 @@ static int linear(struct gnn_program *p, int level, int x, int64_t width, int w,
     return program_product(p, level, width, &x, &w, 1, b, after);
 }
 
-/* mean(x) a + x' b. */
+/* Adds the step mean(x) a + x' b, or with a sum or maximum in place of the mean. */
 static int sage_conv(struct gnn_program *p, enum gnn_segment aggregate, int x, int self,
                      int64_t width, struct gnn_after after)
 {

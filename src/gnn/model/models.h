@@ -1,5 +1,5 @@
 /*
- * models.h - the four models, as programs.
+ * models.h - builds the four models as programs (program.h).
  *
  *     struct gnn_model_config c = {.kind = GNN_SAGE, .layers = 3, .features = 128, .hidden = 256,
  *                                  .classes = 172};
@@ -14,9 +14,10 @@
  *              layer averages its heads, the others put theirs side by side; no bias
  *     gin      y = x' + sum(x); relu(relu(norm(y A + a)) B + b); after the last layer
  *              dropout_0.5(relu(y C + c)) D + d
- *     sage-ri  y = x' R + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), R only
- *              in the first layer; after the last layer two products without activation, over the
- *              input and the results of all layers side by side; dropout 0.1
+ *     sage-ri  y = x' R + r + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), R
+ *              and r only in the first layer, whose x is dropout(features); after the last layer
+ *              two products with bias, without activation, over this x and the results of all
+ *              layers side by side; dropout 0.1
  *
  * Attention has exactly one edge from a target to itself, as in PyG's GATConv, whether or not the
  * graph has a self loop there. The other models take a self loop like any other edge.

@@ -1,5 +1,5 @@
 /*
- * network.h - a program with its weights on a device: forwards, backwards, updates.
+ * network.h - runs a program with its weights on a device: forwards, backwards, updates.
  *
  *     struct gnn_network *n = network_new(&program, device, seed);
  *     network_batch(n, &batch);                       one training step:
@@ -64,14 +64,14 @@ void network_get(struct gnn_network *n, int value, int64_t rows, float *out);
 
 /* ---- the whole state, for checkpoints and tests ---- */
 enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING, GNN_STATES };
-/* The number of reals of one part of the state. */
+/* Returns the number of reals of one part of the state. */
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
-/* The memory of this part on the device. */
+/* Returns the memory of this part on the device. */
 void *network_state(struct gnn_network *n, enum gnn_state part);
 /* Copy a part of the state to or from host memory. The elements are reals of the device. */
 void network_download(struct gnn_network *n, enum gnn_state part, void *to);
 void network_upload(struct gnn_network *n, enum gnn_state part, const void *from);
-/* The number of training steps done. Dropout and the corrections of Adam depend on it. */
+/* Returns the number of training steps done. Dropout and the corrections of Adam depend on it. */
 int64_t network_steps(const struct gnn_network *n);
 void network_set_steps(struct gnn_network *n, int64_t steps);
 

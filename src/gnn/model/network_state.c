@@ -1,3 +1,4 @@
+/* network_state.c - the weights, buffers and batches of a network. See network.h. */
 #include "gnn/model/network.h"
 
 #include <math.h>
@@ -32,7 +33,8 @@ static void upload_reals(struct gnn_network *n, void *to, const double *v, int64
     free(f);
 }
 
-/* Uniform in [-bound, bound]: element i of a weight comes from its own random word. */
+/* Returns a number uniform in [-bound, bound]. Each element i of a weight has its own random word.
+ */
 static double draw(uint64_t seed, int weight, int64_t i, double bound)
 {
     struct gen_block b = gen_words(seed, STREAM_WEIGHTS, (uint32_t)weight, (uint64_t)i / 4);
@@ -148,7 +150,7 @@ void *aux_room(struct gnn_network *n, const struct gnn_step *s, int which, int64
     return buffer_room(n, &n->step[s - n->p->step.items].aux[which], elems, size);
 }
 
-/* The device's pointer to an array of the batch. */
+/* Returns the device's pointer to an array of the batch. */
 static const void *batch_array(struct gnn_network *n, const struct gnn_batch *b, const void *array,
                                int64_t elems)
 {

@@ -1,6 +1,6 @@
 /*
- * network_state.h - the inside of a network, private to the files of gnn/model/ that implement
- * network.h.
+ * network_state.h - the state of a network and its buffers. Private to the files of gnn/model/ that
+ * implement network.h.
  */
 #ifndef GNN_MODEL_NETWORK_STATE_H
 #define GNN_MODEL_NETWORK_STATE_H

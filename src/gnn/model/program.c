@@ -1,3 +1,4 @@
+/* program.c - builds a program step by step. See program.h. */
 #include "gnn/model/program.h"
 
 #include <string.h>

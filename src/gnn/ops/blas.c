@@ -1,3 +1,4 @@
+/* blas.c - loads OpenBLAS and sets it to one thread. See blas.h. */
 #include "gnn/ops/blas.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* cpu.c - opens the CPU as a device; its memory and its transpose. See cpu.h. */
 #include "gnn/ops/cpu.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * cpu_device.h - what the operations of the CPU share. Private to gnn/ops/cpu*.
+ * cpu_device.h - the struct and the functions that the operations of the CPU share. Private to
+ * gnn/ops/cpu*.
  */
 #ifndef GNN_OPS_CPU_DEVICE_H
 #define GNN_OPS_CPU_DEVICE_H
@@ -21,7 +22,7 @@ static inline struct cpu_device *cpu_of(struct gnn_device *d)
     return (struct cpu_device *)d;
 }
 
-/* Memory that is valid until the next call of cpu_scratch. */
+/* Returns memory that is valid until the next call of cpu_scratch. */
 void *cpu_scratch(struct cpu_device *d, size_t bytes);
 
 void cpu_close(struct gnn_device *d);

@@ -1,3 +1,4 @@
+/* parallel.c - a pool of threads that share the blocks of a loop. See parallel.h. */
 #include "gnn/ops/parallel.h"
 
 #include <pthread.h>

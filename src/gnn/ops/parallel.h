@@ -1,5 +1,5 @@
 /*
- * parallel.h - threads that share the blocks of one loop.
+ * parallel.h - runs a loop over rows in several threads, which share its blocks.
  *
  *     struct parallel *p = parallel_new(4);
  *     parallel_rows(p, rows, 256, add_rows, &args);    add_rows(&args, block, lo, hi), hi-lo <= 256

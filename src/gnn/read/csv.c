@@ -1,3 +1,4 @@
+/* csv.c - reads lines of numbers from a stream. See csv.h. */
 #include "gnn/read/csv.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ void csv_release(struct csv *c)
     c->buffer = NULL;
 }
 
-/* The next byte, without taking it; -1 at the end, -2 on an error. */
+/* Returns the next byte without taking it, -1 at the end, or -2 on an error. */
 static int peek(struct csv *c, struct err *err)
 {
     if (c->at == c->held) {

@@ -1,5 +1,5 @@
 /*
- * csv.h - numbers separated by commas, without a header line, as OGB writes them.
+ * csv.h - reads numbers separated by commas, without a header line, as OGB writes them.
  *
  *     struct csv c;
  *     csv_init(&c, stream, "edge.csv.gz");

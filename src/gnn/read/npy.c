@@ -1,3 +1,4 @@
+/* npy.c - reads the header of an .npy file, and converts its values. See npy.h. */
 #include "gnn/read/npy.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /*
- * npy.h - NumPy's array files: the header, then the values in blocks.
+ * npy.h - reads NumPy's array files: first the header, then the values in blocks.
  *
  *     struct npy n;
  *     if (npy_header(&n, stream, name, err) < 0) ...       shape and type

@@ -1,3 +1,4 @@
+/* stream.c - reads files and memory, with zlib where they are compressed. See stream.h. */
 #include "gnn/read/stream.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* zip.c - reads the directory of a zip file. See zip.h. */
 #include "gnn/read/zip.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /*
- * zip.h - the members of a zip file, as NumPy's .npz has them: stored or deflated, zip64 too.
+ * zip.h - finds the members of a zip file, as NumPy's .npz has them: stored or deflated, also in
+ * zip64.
  *
  *     struct zip_member m;
  *     if (zip_find(&b, "node_feat.npy", &m, err) < 0) ...

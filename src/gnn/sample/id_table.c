@@ -1,3 +1,4 @@
+/* id_table.c - memory of the hash table from node to position. See id_table.h. */
 #include "gnn/sample/id_table.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * sampler.c - one hop at a time, in blocks of targets, each block in five passes.
+ * sampler.c - samples one hop at a time, in blocks of targets, each block in five passes.
  *
  *     rows    look up where each target's neighbours are        one miss for each target
  *     picks   choose positions; write the index of each edge    no misses
@@ -229,7 +229,7 @@ static int too_large(const struct hop *p, struct err *err)
                    p->key.hop, p->key.batch, MAX_EDGES);
 }
 
-/* The pass `ids`: edges [from, hop->edges) hold global ids and get local ones. */
+/* The passes `touch` and `ids`: edges [from, hop->edges) hold global ids and get local ones. */
 static int number_edges(struct sampler *s, struct hop *p, int64_t from, struct err *err)
 {
     if (id_table_reserve(&s->ids, p->node, p->nodes, p->nodes + (p->edges - from), err) < 0)
@@ -249,7 +249,7 @@ static int number_edges(struct sampler *s, struct hop *p, int64_t from, struct e
     return 0;
 }
 
-/* The passes `loads` and `ids` for n edges, whose indices are in the block. */
+/* The passes `loads`, `touch` and `ids` for n edges, whose indices are in the block. */
 static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *err)
 {
     const int32_t *neighbour = s->graph->neighbour;
@@ -328,7 +328,7 @@ static int run_hop(struct sampler *s, struct hop *p, int64_t known, struct err *
     return 0;
 }
 
-/* The seeds are the first nodes, in the given order. */
+/* Makes the seeds the first nodes of the batch, in the given order. */
 static int start_batch(struct sampler *s, const int32_t *seeds, int64_t n, int32_t *node,
                        struct err *err)
 {

@@ -1,3 +1,4 @@
+/* checkpoint.c - writes and reads the file of a checkpoint. See checkpoint.h. */
 #include "gnn/train/checkpoint.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /*
- * checkpoint.h - the state of a training run in one file.
+ * checkpoint.h - saves and restores the state of a training run in one file.
  *
  *     checkpoint_save("run.ckpt", &setting, &position, network, err);
  *

@@ -1,3 +1,4 @@
+/* infer.c - predicts classes over batches, or layer by layer over all nodes. See infer.h. */
 #include "gnn/train/infer.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* train.c - the loop of training: batches, steps, checkpoints, the average over ranks. */
 #include "gnn/train/train.h"
 
 #include <inttypes.h>

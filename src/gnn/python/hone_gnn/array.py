@@ -74,7 +74,7 @@ class Array:
                 "data": (self._address, self._read_only)}
 
     def memoryview(self):
-        """For the standard library alone. Float16 values come as their bits, in unsigned shorts."""
+        """A view that needs no other package. Float16 values come as their bits, in unsigned shorts."""
         if self.nbytes == 0:  # a memoryview cannot have shapes with 0 in them
             return memoryview(b"").cast(self._format)
         memory = (ctypes.c_char * self.nbytes).from_address(self._address)

@@ -1,4 +1,4 @@
-"""Datasets, loaders and batches."""
+"""Datasets, loaders and batches: the classes that a program uses, on the functions of _library.py."""
 import ctypes
 import os
 import threading
@@ -29,7 +29,7 @@ class Dataset:
         return Array(library.data_tensor(self._open(), name.encode()), read_only=True)
 
     def close(self):
-        """Loaders and arrays of the dataset stay usable."""
+        """Closes the dataset. Loaders and arrays of it stay usable."""
         handle, self._handle = self._handle, None
         if handle:
             self._close(handle)
@@ -54,7 +54,8 @@ class Dataset:
 
 
 class Slot:
-    """A batch of the library. The library uses its memory again when this object and all arrays are gone."""
+    """A slot of the loader with one batch. The library fills the slot again when this object and all
+    arrays of the batch are gone."""
 
     def __init__(self, pointer, output, copy):
         self.pointer, self.output, self.copy = pointer, output, copy
@@ -88,7 +89,7 @@ class Lazy:
 
 
 class Block:
-    """The sampled edges of one layer. It reads num_src rows and writes num_dst rows.
+    """The sampled edges of one layer. The layer reads num_src rows and writes num_dst rows.
 
     Row i of the result belongs to the same node as row i of the input.
     """
@@ -276,7 +277,8 @@ class NeighborLoader:
             self._close(handle)
 
     def _mutex(self):
-        """In a forked process, the parent's lock may be locked for ever. The library refuses there anyway."""
+        """Returns the lock. In a forked process, the parent's lock may be locked for ever, so this returns
+        a new one; there the library refuses all calls anyway."""
         return self._lock if os.getpid() == self._pid else threading.Lock()
 
     def _open(self):
