@@ -85,6 +85,7 @@ unsigned spool_watch_step(struct spool_watch *w, const char *part)
     uint64_t passed = w->last_ns ? MIN(now - w->last_ns, w->lease_ns / 4) : 0;
     unsigned put_back = 0;
     w->last_ns = now;
+    w->watched_ns += passed;
     for (size_t i = 0; i < w->seen.n; i++)
         w->seen.items[i].listed = false;
     int rc = w->fs->ops->list(w->fs, "claimed", &names);

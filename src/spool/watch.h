@@ -26,6 +26,7 @@ struct spool_watch {
     size_t first; /* with `most`: where to start, so that watchers choose different claims */
     VEC(struct spool_watched) seen;
     uint64_t last_ns;
+    uint64_t watched_ns; /* for how long it has watched; a long pause counts little */
 };
 
 /* Looks once at the claims whose name contains `part`. Returns how many bundles it put back. */

@@ -65,6 +65,14 @@ static uint64_t patience_ns(const struct server *s)
     return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
 }
 
+/* The clock that patience is measured by. A worker with --once must watch the claims of others long
+ * enough to notice a dead one, and it looks less often on a slow machine. So it counts the time for
+ * which it has watched. */
+static uint64_t idle_clock_ns(const struct server *s)
+{
+    return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
+}
+
 /* Returns a note for `hone workers` that says what the worker does: "GPU 1: runs". */
 static const char *say(struct server *s, const char *state)
 {
@@ -336,7 +344,7 @@ int spool_serve(const char *dir, const struct spool_options *options, struct err
     struct sigaction sa = {.sa_handler = on_signal};
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
-    uint64_t busy_ns = now_ns();
+    uint64_t busy_ns = idle_clock_ns(&s);
     int rc = 0;
     while (!asked_to_stop) {
         bool any = serve_one(&s);
@@ -345,10 +353,10 @@ int spool_serve(const char *dir, const struct spool_options *options, struct err
             break;
         }
         if (any)
-            busy_ns = now_ns();
+            busy_ns = idle_clock_ns(&s);
         if (any || spool_idle(&s.w, say(&s, s.blocked ? s.blocked : "idle")))
             continue;
-        if (stops(&s, now_ns() - busy_ns, &rc, err))
+        if (stops(&s, idle_clock_ns(&s) - busy_ns, &rc, err))
             break;
         poll(NULL, 0, POLL_MS);
     }
