@@ -1,3 +1,4 @@
+/* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them (near_epsilon.h). */
 #include "graph/near_epsilon.h"
 
 #include <math.h>
@@ -9,8 +10,8 @@
 static const double MOST_EPSILON = 1e-3;
 /* Without scaling, an epsilon matters enough if the value is at most this many times as large. */
 static const double NEAR = 16;
-/* Scaling by less than this many bits is not worth a workload; by more, floats might become
- * subnormal. float16 has fewer exponents. */
+/* Scaling by fewer than LEAST_BITS bits is not worth a workload. With more than MOST_BITS, floats
+ * might become subnormal; float16 has fewer exponents, and so a lower limit. */
 enum { LEAST_BITS = 1, MOST_BITS = 60, MOST_BITS_F16 = 8 };
 
 struct spread {
@@ -25,7 +26,8 @@ struct search {
     struct spread *spread; /* by id: the estimate of each value */
     bool *seen;            /* by id: collect() was here */
     bool *chosen;          /* by input */
-    double *degree;        /* by id: the value's factor is s^degree; NAN: it is no power of s */
+    double *degree; /* by id: if the chosen inputs are multiplied by s, the value is multiplied
+                       by s^degree; NAN: by no power of s */
     int *bits;
 };
 
@@ -281,8 +283,8 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* Finds the value beside an epsilon in v, and how large it is now. `power`: the degree of the value
- * in terms of *beside, which is the operand of a norm. */
+/* Finds an epsilon in v: sets *epsilon, the value *beside it, and *size, how large that value is
+ * now. In a norm *beside is the operand, and *size grows as the power *power of the operand. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
 {
@@ -316,8 +318,8 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* Scales the inputs of `beside` so that it comes near the epsilon. Returns false if there are none,
- * or if another epsilon scales one of them already. */
+/* Scales the inputs of `beside` so that this value comes near the epsilon. Returns false if there
+ * are no such inputs, or if another epsilon scales one of them already. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

@@ -1,4 +1,5 @@
-/* collect.c - see collect.h. */
+/* collect.c - writes the statements that add a term to a collector and that finish it (collect.h).
+ */
 #include "graph/reference/collect.h"
 
 #include "base/util.h"
@@ -8,7 +9,7 @@ bool collect_is_index(enum collect k)
     return k == COLLECT_ARGMAX || k == COLLECT_ARGMIN;
 }
 
-/* Does the collector round what it adds up? */
+/* Does the collector model the rounding of its partial results? */
 static bool rounds(const struct emit *e, const struct collector *c)
 {
     return e->mode.kind != REFERENCE_MAGNITUDE && c->kind <= COLLECT_PROD &&

@@ -1,4 +1,5 @@
-/* drawn.c - see drawn.h. */
+/* drawn.c - plans which values get copies with drawn errors, and puts the copies into the graph
+ * (drawn.h). */
 #include "graph/reference/drawn.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * emit_error.c - the rounding error of an element: its variance (SIGMA), or a random draw of it
- * (NOISY). docs/tolerance.md has the rules and their reasons.
+ * emit_error.c - writes the rounding error of an element: its variance (SIGMA), or a random draw of
+ * it (NOISY). docs/tolerance.md has the rules and their reasons.
  */
 #include <math.h>
 #include <string.h>
@@ -27,8 +27,8 @@ static bool is_narrow(enum dtype t)
     return dtype_is_float(t) && t != inner_type(t);
 }
 
-/* A rounding to the type adds an error that is uniform in +-u|f|. The variance of that error is the
- * result, times f^2. */
+/* A rounding of f to the type adds an error that is uniform in +-u|f|. Returns the variance of that
+ * error divided by f^2. */
 static double rounding_of(enum dtype t)
 {
     double u = unit_roundoff(t);
@@ -58,7 +58,8 @@ double least_error(enum dtype t)
 
 /* ---- the error that an elementwise operation makes ------------------------------------------- */
 
-/* OWN_FUNCTION: the result is within 2 ulp before it is rounded, as in the libraries' functions. */
+/* The error that an operation adds by itself: none, one rounding, or the error of a library
+ * function, which is within 2 ulp. */
 enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
 
 static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */

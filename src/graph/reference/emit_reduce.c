@@ -1,7 +1,7 @@
 /*
- * emit_reduce.c - elements that a loop adds up: reductions, matrix products, convolutions, bags. A
- * large reduction to few elements takes two phases: the first makes partial results, the second
- * combines them.
+ * emit_reduce.c - writes elements that a loop adds up: reductions, matrix products, convolutions
+ * and embedding bags. A large reduction to few elements takes two phases: the first makes partial
+ * results, the second combines them.
  */
 #include <string.h>
 

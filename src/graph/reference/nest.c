@@ -1,4 +1,4 @@
-/* nest.c - see nest.h. */
+/* nest.c - opens and closes the loops of a sum, and makes the collectors of its chains (nest.h). */
 #include "graph/reference/nest.h"
 
 #include "base/util.h"

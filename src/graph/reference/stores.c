@@ -1,4 +1,5 @@
-/* stores.c - see stores.h. */
+/* stores.c - decides which values are stored, and makes the list of sinks; stores.h says what these
+ * are. */
 #include "graph/reference/stores.h"
 
 #include <stdlib.h>
@@ -105,8 +106,8 @@ static bool windows_overlap(const struct value *v)
            value_attr(v, "step")->i < size->value;
 }
 
-/* The same for a kernel or a reference. Kernels know that windows side by side read an element
- * once. */
+/* The same, but for a kernel 1 if the windows of v do not overlap, because each element is then
+ * read once. */
 static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
 {
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
@@ -123,7 +124,7 @@ static void weigh(struct planner *p, const struct value *v)
         const struct value *a = v->args[k];
         if (!a || op_makes_lines(a->op) ||
             (p->weight[a->id] > CHEAP && times_read(p, v, k) == MANY))
-            continue; /* absent, or certain to be stored */
+            continue; /* the operand is absent, or certain to be stored */
         if (p->e->mode.kernel && is_heavy(a))
             continue; /* a kernel never computes it again: see must_store() */
         w += p->weight[a->id];
@@ -139,7 +140,7 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Whether the only reads are at the sink's own place: the element is computed once for a unit. */
+/* Is the value read only at a sink's own place? Then a unit computes the element once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
@@ -155,7 +156,7 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (kind == OPK_LEAF)
         return false;
-    /* An anchor in a kernel of its own reads operands that are stored. */
+    /* The launch of an anchor reads its operands from memory, so they are stored. */
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
     if (kind == OPK_VIEW)
@@ -303,7 +304,8 @@ const struct value *stores_centre(struct emit *e, const struct value *v)
     return same ? mean : NULL;
 }
 
-/* Lets one launch compute the parts of a sum and of the squares around its mean. */
+/* If v adds up squares around a mean in parts, lets one launch compute the parts of the squares and
+ * of the sum for the mean. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
@@ -391,9 +393,9 @@ static void store_others(struct planner *p, const struct value *v, const struct 
     }
 }
 
-/* Marks the values through which every use of an anchor goes: the anchor itself, and values that
- * are computed element by element from it. `open` counts the uses that do not yet go through a
- * value with the same anchor. */
+/* Marks the ends of elementwise work on anchors. The end is the value that every use of the anchor
+ * goes through: the anchor itself, or a value that is computed element by element from it. `open`
+ * counts the uses that do not yet go through a value with the same anchor. */
 static void mark_ends(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -423,7 +425,8 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
-/* How often the elements of v, which have one use each, read the same element of the input. */
+/* How often v reads the element of the input at its own place. Goes only through values that have
+ * one use. */
 static uint32_t reads_in_place(const struct value *v, const struct value *input,
                                const uint32_t *uses)
 {

@@ -1,3 +1,4 @@
+/* prove.c - compares noisy runs of a graph with the tolerance of its SIGMA reference (prove.h). */
 #include "graph/tolerance/prove.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ struct proof {
     const struct task *t;
     const char *oracle_so; /* t's oracle, or NULL */
     struct arena arena;
-    struct built sigma, plain, noisy; /* plain: without branches */
+    struct built sigma, plain, noisy; /* plain: SIGMA with `without_branches` (reference_mode.h) */
     bool has_branches;
     bool is_index[TASK_MAX_TENSORS]; /* an argmax or argmin: any of nearly equal elements is
                                         right */
@@ -154,7 +155,8 @@ static int run(struct oracle_trial *x, struct shape *s, const struct built *b, s
                                                : oracle_trial_run(x, b->so, ORACLE_IN_ORDER, err);
 }
 
-/* If all elements of an output share one error, eight runs are only eight samples. */
+/* Should there be another run? If all elements of an output share one error, eight runs give only
+ * eight independent errors. */
 static bool wants_more(const struct proof *p, uint64_t seed, uint64_t most)
 {
     bool low = false;
