@@ -1,6 +1,6 @@
 /*
  * bench.c - `hone bench SUITE|DIR|FILE...`: begins or resumes a campaign and prints its table.
- * bench_work.c is the process that works on one task of it.
+ * A child process works on each task (bench_work.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +218,8 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* Options of the resumed call replace those of the campaign; the rest stays. */
+/* Loads a campaign to resume. Options of this command replace those of the campaign; the campaign's
+ * other options stay. */
 static int resume(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
                   struct err *err)
 {
@@ -386,7 +387,7 @@ static int run_campaign(struct bench *b)
     return rc;
 }
 
-/* Returns 1 if one of the campaign's runs is this one, 0 if not, -1 on an error. */
+/* Does the run belong to the campaign? Returns 1, 0, or -1 on an error. */
 static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, struct arena *a,
                    struct err *err)
 {

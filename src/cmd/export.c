@@ -181,7 +181,7 @@ out:
     return rc;
 }
 
-/* `which` is RUN[:N], or TASK with `file`. */
+/* Loads the kernel that the user names: `which` is RUN[:N], or a task if `file` is not NULL. */
 static int load_kernel(struct kernel *k, const struct request *r, const char *which,
                        const char *file, struct err *err)
 {
@@ -203,7 +203,7 @@ static int load_kernel(struct kernel *k, const struct request *r, const char *wh
     return export_model_init(&k->model, &in, err);
 }
 
-/* --backward RUN[:N] or TASK=KERNEL.cu. */
+/* Loads the kernel of --backward, which is RUN[:N] or TASK=KERNEL.cu. */
 static int load_backward(struct kernel *k, const struct request *r, struct err *err)
 {
     const char *equals = strchr(r->backward, '=');

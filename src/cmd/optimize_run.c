@@ -1,3 +1,5 @@
+/* optimize_run.c - carries out a run: opens its authors and its judge, shows progress, and writes
+ * the report (optimize_run.h). */
 #include "cmd/optimize_run.h"
 
 #include <math.h>
