@@ -1,3 +1,4 @@
+/* kind.c - finds the kind of work of a task from its graph (kind.h). */
 #include "campaign/kind.h"
 
 #include "base/util.h"

@@ -1,3 +1,4 @@
+/* score.c - computes the means and counts of a campaign (score.h). */
 #include "campaign/score.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* suite.c - reads suites, and finds the tasks that an operand of `hone bench` means (suite.h). */
 #include "campaign/suite.h"
 
 #include <ctype.h>

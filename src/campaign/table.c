@@ -1,3 +1,4 @@
+/* table.c - writes the table of a campaign as text, Markdown, CSV and JSON. */
 #include "campaign/table.h"
 
 #include <string.h>
