@@ -1,6 +1,6 @@
 /*
- * mailbox.c - writes each prompt to a file and waits for the reply in another file. People, or
- * programs that start later, write the replies.
+ * mailbox.c - the author that writes each prompt to a file and waits for the reply in another file.
+ * People, or programs that start later, write the replies.
  *
  * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, where NNNN is a free
  * number. So a prompt appears complete at once, and several runs may share DIR. The reply is

@@ -147,8 +147,8 @@ static bool read_remembered(const struct playbook *pb, const json_t *settings,
     return named == json_object_size(settings);
 }
 
-/* The remembered points of this playbook as trials. Only the ratios of their times mean something.
- */
+/* Reads the remembered points of this playbook as trials. Only the ratios of their times mean
+ * something. */
 static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
                        struct pb_trial_vec *out)
 {

@@ -1,3 +1,5 @@
+/* remote.c - sends the requests of an HTTP author, retries them and continues replies that were cut
+ * off (remote.h). */
 #include "author/remote.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* limiter.c - grants requests so that all processes together keep to a provider's limits
+ * (limiter.h). */
 #include "author/limits/limiter.h"
 
 #include <errno.h>
@@ -20,14 +22,14 @@
 
 enum {
     TICKETS = 256,
-    PARTS = 32, /* of a window: use is counted in each part */
+    PARTS = 32, /* a window has this many parts, and use is counted in each part */
     RING = PARTS + 2,
     SALT = 32,
     BURST = 8,     /* 1/BURST of a limit may go at once */
     CREDIT = 8,    /* how many requests a run may lag behind and still make up for */
     OLD_DAYS = 30, /* the age at which unchanged state files are removed */
 };
-/* For how long the first request, or the first one after a pause, keeps the others waiting. */
+/* For how long at most the first request, or the first one after a pause, keeps others waiting. */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
@@ -42,7 +44,8 @@ struct ticket {
 
 struct limit {
     double most; /* 0 = not known */
-    /* Spreads the requests over the window: refilled steadily, emptied by grants. */
+    /* What may be granted at once. Time refills it steadily, and grants reduce it, so requests are
+     * spread over the window. */
     double pace;
     uint64_t closed_until_ns; /* nothing is left of a limit that holds for longer than a minute */
     double used[RING];        /* what answered requests used, by parts of the window */
@@ -162,7 +165,7 @@ static void advance(struct state *s, uint64_t part)
     s->part = part;
 }
 
-/* The sum over at least one whole window. */
+/* The sum of the log over at least the last window. */
 static double sum_of(const struct state *s, const double log[RING])
 {
     double sum = 0;
@@ -189,7 +192,8 @@ static double counted_of(const struct state *s, int k)
     return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
-/* Adds what a request needs when the provider counts it: at its beginning, except the output. */
+/* Adds the need of a request to the log. Output tokens are left out, because the provider counts
+ * them when they are written. */
 static void log_need(struct state *s, struct ticket *t)
 {
     t->logged_at = s->part;
@@ -259,7 +263,8 @@ static double cost_of(const struct state *s, const struct ticket *t)
     return most > 0 ? most : 1e-3;
 }
 
-/* A process with several authors is one run: their shares grow together. */
+/* Adds a cost to what a run has got. A process with several authors is one run, so all its members
+ * get the cost. */
 static void charge(struct state *s, unsigned member, double cost)
 {
     int64_t run = s->members[member].run;
@@ -401,7 +406,8 @@ int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS])
         *t = (struct ticket){
             .stage = WAITING, .member = shared_state_member(l->shared), .seq = ++s->seq};
         memcpy(t->need, need, sizeof t->need);
-        /* A run that paused may make up for a few requests, not for all that it left out. */
+        /* A run that made no requests for a while may catch up by a few requests, but not by all
+         * that the others sent in the meantime. */
         double floor = s->clock - CREDIT * cost_of(s, t) - s->members[t->member].served;
         if (floor > 0)
             charge(s, t->member, floor);

@@ -1,3 +1,4 @@
+/* pool.c - keeps a budget from which calls reserve, in memory or in a shared file (pool.h). */
 #include "author/limits/pool.h"
 
 #include <stdbool.h>
