@@ -128,8 +128,9 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone log [options] RUN [ROLE/INDEX]",
         .about =
-            "Lists every call of a run with its tokens, cost and latency, and every note. With\n"
-            "ROLE/INDEX, as the list has it, prints that call's whole prompt and reply.",
+            "Lists every author call of a run with its tokens, cost and latency, and every note\n"
+            "(--json: the calls alone). With ROLE/INDEX, such as code/0, prints the whole prompt\n"
+            "and reply of one call.",
         .example = "hone log last\nhone log last code/0\nhone log last --export run.jsonl",
         .opts = opts,
     };
