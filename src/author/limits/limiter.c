@@ -34,36 +34,41 @@ enum {
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
 
+/* A request of a process, from the queue to its end. */
 struct ticket {
     uint32_t stage, member;
     uint64_t seq;       /* the order in the queue */
-    uint64_t sent_ns;   /* when it was granted, then when it was sent */
+    uint64_t sent_ns;   /* when it was granted; from SENT on, when it was sent */
     uint64_t logged_at; /* the part of the window to which its use was added */
     double need[LIMIT_KINDS];
 };
 
+/* One limit of the provider, and what counts against it. */
 struct limit {
-    double most; /* 0 = not known */
+    double most; /* the limit for one window; 0 = not known */
     /* What may be granted at once. Time refills it steadily, and grants reduce it, so requests are
      * spread over the window. */
     double pace;
-    uint64_t closed_until_ns; /* nothing is left of a limit that holds for longer than a minute */
+    uint64_t closed_until_ns; /* until then nothing is left: a limit for more than one window is
+                                 used up; 0 = not so */
     double used[RING];        /* what answered requests used, by parts of the window */
     /* The provider may count these in addition: reserved tokens that were not used, and requests of
      * other machines. */
     double extra[RING];
 };
 
+/* A process (or one author of a process) that has the state file open. */
 struct member {
     int64_t run;   /* 0 = no such member */
     double served; /* what its requests cost so far, in shares of the tightest limit */
 };
 
+/* The content of the state file. A window is the provider's minute. */
 struct state {
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
     uint32_t learnt;  /* an answer has come */
     uint32_t careful; /* after a pause: one request at a time until an answer is good */
-    double clock;     /* `served` of the run that was granted last, before that request */
+    double clock;     /* `served` of the run that was granted last, before it was charged */
     double longest_output;
     struct limit limits[LIMIT_KINDS];
     struct member members[SHARED_STATE_MEMBERS];
@@ -207,7 +212,7 @@ static double burst_of(const struct limit *m, enum limit_kind k)
     return MAX(m->most / BURST, k == LIMIT_REQUESTS ? 1 : 0);
 }
 
-/* Refills what may be sent at once. */
+/* Adds to `pace` what the time since the last call allows. */
 static void refill(struct limiter *l, struct state *s, uint64_t now)
 {
     double windows = now > s->paced_ns ? (double)(now - s->paced_ns) / (double)l->window_ns : 0;
@@ -220,6 +225,7 @@ static void refill(struct limiter *l, struct state *s, uint64_t now)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
+/* Frees the tickets of a process that has ended. */
 static void forget_member(struct state *s, unsigned member)
 {
     for (size_t i = 0; i < TICKETS; i++) {
@@ -233,6 +239,7 @@ static void forget_member(struct state *s, unsigned member)
     s->members[member] = (struct member){0};
 }
 
+/* Forgets processes that have died, at most once a second. */
 static void sweep(struct limiter *l, struct state *s, uint64_t now)
 {
     if (now < s->swept_ns + MIN(SEC_NS, l->window_ns / 4))
@@ -243,6 +250,7 @@ static void sweep(struct limiter *l, struct state *s, uint64_t now)
             forget_member(s, m);
 }
 
+/* Locks the state and brings it up to date. */
 static struct state *begin(struct limiter *l, uint64_t now)
 {
     struct state *s = shared_state_begin(l->shared);
@@ -254,6 +262,7 @@ static struct state *begin(struct limiter *l, uint64_t now)
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
+/* What a request costs, as a share of the limit of which it needs the largest share. */
 static double cost_of(const struct state *s, const struct ticket *t)
 {
     double most = 0;
@@ -273,6 +282,7 @@ static void charge(struct state *s, unsigned member, double cost)
             s->members[m].served += cost;
 }
 
+/* Is ticket a served before b? The run that got less so far is first. */
 static bool is_before(const struct state *s, const struct ticket *a, const struct ticket *b)
 {
     double x = s->members[a->member].served, y = s->members[b->member].served;
@@ -305,6 +315,8 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
+/* Must the others wait for the answer to one request, because limits are not known or the provider
+ * asked for a pause? */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)
@@ -450,8 +462,8 @@ static void trim_extra(const struct state *s, struct limit *m, double taken, uin
     }
 }
 
-/* Compares our own count with the provider's. The provider had counted everything that we logged
- * before this request was sent; about later parts of the log its number says nothing. */
+/* Compares our own count of limit k with the provider's. The provider had counted everything that
+ * we logged before this request was sent. Its number says nothing about later parts of the log. */
 static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {
@@ -491,6 +503,7 @@ void limiter_answered(struct limiter *l, int ticket, bool ok,
     shared_state_end(l->shared, true);
 }
 
+/* Replaces the need of an answered request in the log by what it used. */
 static void settle(struct state *s, const struct ticket *t, const double used[LIMIT_KINDS])
 {
     for (int k = LIMIT_TOKENS; k < LIMIT_KINDS; k++) {
