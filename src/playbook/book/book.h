@@ -72,7 +72,7 @@ struct playbook {
     bool in_place;  /* the output may be one of the inputs */
     bool part;      /* its file may be a part of a generated file, in a namespace */
     bool first;     /* comes before the other playbooks on the shelf */
-    bool last;      /* comes after the other playbooks on the shelf */
+    bool last;      /* only for tasks that no other playbook fits; last on the shelf */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
