@@ -24,7 +24,7 @@ struct request {
     struct compiler *compiler;
 };
 
-/* One kernel with everything that its model borrows. */
+/* One kernel, and everything that `model` borrows from. */
 struct kernel {
     struct evidence evidence;
     struct plan *plan;
@@ -66,6 +66,8 @@ static int evaluate_now(struct evidence *e, const struct request *r, struct err 
     return rc;
 }
 
+/* Finds the verdict of a kernel file: in the file of --verdict, in the store, or by an evaluation.
+ */
 static int find_verdict(struct evidence *e, const struct request *r, struct err *err)
 {
     struct store *s = NULL;
