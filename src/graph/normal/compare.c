@@ -78,6 +78,7 @@ static int bind(struct value_match *m, const struct value *a, const struct value
     return 1;
 }
 
+/* Undoes bindings until only the first `to` are left. */
 static void unbind(struct value_match *m, size_t to)
 {
     while (m->norder > to)

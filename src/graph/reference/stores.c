@@ -28,8 +28,9 @@ enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 struct planner {
     struct stores *s;
     struct emit *e;
-    int64_t *weight, *reads;
-    int64_t *site;
+    int64_t *weight; /* one per value: the operations for one element */
+    int64_t *reads;  /* one per value: how often each element is read; at most MANY */
+    int64_t *site;   /* one per value: see above */
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
     bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
     /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
@@ -40,6 +41,7 @@ struct planner {
     bool *replaces;
 };
 
+/* Does an element of v need a loop? */
 static bool is_heavy(const struct value *v)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -58,6 +60,7 @@ bool stores_is_anchor(const struct value *v)
            !dim_is(a->shape[a->rank - 2], 1) && !dim_is(b->shape[b->rank - 1], 1);
 }
 
+/* Is operand a of the product v broadcast along a batch axis? */
 static bool batch_repeats(const struct value *v, const struct value *a)
 {
     uint32_t rows = v->args[0]->rank > 1, columns = v->args[1]->rank > 1;
@@ -106,13 +109,14 @@ static bool windows_overlap(const struct value *v)
            value_attr(v, "step")->i < size->value;
 }
 
-/* The same, but for a kernel 1 if the windows of v do not overlap, because each element is then
- * read once. */
+/* The result of fan(), except that a kernel reads each element once if v takes windows that do not
+ * overlap. */
 static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
 {
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
 }
 
+/* Sets the weight of v: its own work, and that of operands which are computed with it. */
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -146,6 +150,7 @@ static bool site_is_sink(int64_t site)
     return site > 0 && site % 16 <= 1;
 }
 
+/* Must v be stored? Its reads must have been counted. */
 static bool must_store(const struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -168,6 +173,7 @@ static bool must_store(const struct planner *p, const struct value *v)
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
 }
 
+/* Counts reads of a at a site. */
 static void add_reads(struct planner *p, const struct value *a, int64_t reads, int64_t site)
 {
     int64_t *s = &p->site[a->id];
@@ -228,7 +234,7 @@ static void read_operands(struct planner *p, const struct value *v)
     }
 }
 
-/* Whether v should be computed in two steps, partial results first, because one unit per element
+/* Should v be computed in two steps, partial results first? It should if one unit for each element
  * would have too much to add up. */
 static bool wants_parts(struct planner *p, const struct value *v)
 {
