@@ -58,8 +58,8 @@ double least_error(enum dtype t)
 
 /* ---- the error that an elementwise operation makes ------------------------------------------- */
 
-/* The error that an operation adds by itself: none, one rounding, or the error of a library
- * function, which is within 2 ulp. */
+/* The error that an operation adds by itself: none, one rounding, or that of a library function,
+ * which is up to 2 ulp and a rounding. */
 enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
 
 static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */
@@ -171,7 +171,7 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     }
 }
 
-/* Does the operation only choose among its operands' elements? */
+/* Does the operation make no error of its own? It chooses among elements, or computes exactly. */
 static bool only_chooses(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -261,6 +261,7 @@ static void add_secants(struct emit *e, const struct value *v, const char *f,
     }
 }
 
+/* Adds the variance of a choice by a condition. */
 static void add_where(struct emit *e, const char *f, const struct term *t, struct strbuf *out)
 {
     strbuf_addf(out, "(%s != 0 ? %s : %s)", t[0].v, t[1].m, t[2].m);
@@ -313,7 +314,8 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
     return arena_printf(mem, "hone_product(%s, %s, %s, %s)", a.v, b.v, am, bm);
 }
 
-/* The variance of the error that v's own rounding makes. */
+/* Returns the variance of the error that v makes by itself, divided by the square of the size that
+ * the error is relative to (scale_text()). *least is added to the variance. */
 static double own_variance(const struct emit *e, const struct value *v, double *least)
 {
     enum own own = op_row(v->op)->kind == OPK_ELEMENTWISE ? own_of(v) : OWN_NONE;
@@ -331,6 +333,7 @@ static double own_variance(const struct emit *e, const struct value *v, double *
     return c;
 }
 
+/* The term for f, the text of an element of v, with its variance. */
 static struct term with_variance(struct emit *e, const struct value *v, const char *f,
                                  const struct term *args, unsigned depth)
 {
@@ -360,6 +363,7 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i)
     return arena_printf(e->u.arena, "hone_key(%u, (uint64_t)(%s))", v->id, i.text);
 }
 
+/* The element of v with a random error. */
 static struct term with_noise(struct emit *e, const struct value *v, const struct term *args,
                               struct index i, unsigned depth)
 {
