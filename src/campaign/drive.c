@@ -34,21 +34,23 @@ struct job {
     bool used, ended;
 };
 
+/* One call of campaign_run(). */
 struct drive {
     struct campaign_run *r;
     struct loop *loop;
     struct arena mem;
     struct entry_rec_vec entries; /* those that are not done yet, in the order of work */
-    size_t next;
+    size_t next;                  /* the first entry that was not started yet */
     struct job jobs[MAX_JOBS];
     struct temp_dir pool_dir; /* of the file that all processes reserve from */
     char *pool_path;          /* NULL = no budget of tokens or money */
-    char *program;
-    bool stopping;
+    char *program;            /* the path of this program, which the children execute */
+    bool stopping;            /* the children were told to stop */
 };
 
 /* ---- what is left to do ---------------------------------------------------------------------- */
 
+/* Is nothing left to do for the entry? */
 static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
 {
     if (r->import_only && *e->task_sha)
@@ -121,7 +123,7 @@ static int spent_by_run(struct drive *d, int64_t run, struct amounts *out, struc
     return rc;
 }
 
-/* The sum that all runs have spent, and the sum that the running ones may still spend. */
+/* Sums up what all runs have spent; a running task counts with its whole share. */
 static int committed(struct drive *d, struct amounts *out, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -353,6 +355,7 @@ static int carried_out(struct drive *d, const struct job *j, struct strbuf *why,
     return rc;
 }
 
+/* Takes the run from the entry, and adds the entry to the end of the list. */
 static int begin_again(struct drive *d, const struct job *j, struct err *err)
 {
     vec_each (struct entry_rec, e, &d->entries)
@@ -366,6 +369,7 @@ static int begin_again(struct drive *d, const struct job *j, struct err *err)
     return set_state(d, j, "waiting", "", err);
 }
 
+/* Sets the state of an entry from the way in which its process ended. */
 static int record_end(struct drive *d, struct job *j, struct err *err)
 {
     const struct child_process *c = &j->child;
@@ -390,6 +394,7 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
     return rc;
 }
 
+/* Records the ends of all processes that have ended. */
 static int reap(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -419,8 +424,8 @@ static void stop_all(struct drive *d)
             child_terminate(&d->jobs[i].child);
 }
 
-/* Ends all running tasks after Ctrl-C. The children got the signal too; those that did not are
- * killed now. */
+/* Ends the tasks that still run when work() has returned, for example after Ctrl-C. The children
+ * got that signal too; those that still live are killed. */
 static int give_up(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -447,7 +452,7 @@ static int work(struct drive *d, struct err *err)
         while (rc == 0 && !d->stopping && !r->stop.len && d->next < d->entries.n &&
                running(d) < jobs)
             rc = start_next(d, err);
-        if (rc == 1) /* a budget is used up; what runs may end */
+        if (rc == 1) /* a budget is used up; the running tasks go on to their ends */
             rc = 0;
         unsigned n = running(d);
         if (rc < 0 || !n)
