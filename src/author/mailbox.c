@@ -24,11 +24,13 @@
 #include "base/util.h"
 #include "sys/file.h"
 
+/* A reply counts as complete once it has not changed for so long, or is at least 2 s old. */
 #define SETTLE_NS 400000000ull
 
+/* A prompt whose reply we wait for. */
 struct letter {
     char *reply_path;
-    off_t size;
+    off_t size; /* of the reply when step() last saw it change; so are the next two */
     struct timespec mtime;
     uint64_t same_since_ns;
 };
@@ -117,6 +119,7 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
     return err_set(err, ERR_SYSTEM, "no free number in mailbox '%s'", dir);
 }
 
+/* Writes the prompt into the mailbox and returns its number; -1 on an error. */
 static long post(const char *dir, const struct author_call *c, struct err *err)
 {
     char line[512], tmp[4096];
