@@ -8,7 +8,7 @@ runs 0 "the tables of known rows" "$HONE" study softmax --table -o d --seeds 2 -
 out_has "refine is at 75 of 100" "| refine | 2 | 75.0 [50.0, 100.0] | 62.5"
 out_has "search is 25 better" "| search | 2 | 100.0 [100.0, 100.0] | 75.0 [50.0, 100.0] | +25.0"
 out_has "memory needs 1.5 of 2 candidates" "| softmax | 2 | 1.5 | 75%"
-out_has "which is too many" "0 of 1 tasks need at most 60%. 0 reach the time with their first kernel"
+out_has "which is too many" "0 of 1 tasks need at most 60% of the candidates. 0 reach the time with their first kernel"
 ok "a plot" grep -q "</svg>" d/study.svg
 ok "that says how many seeds it has" grep -q "tasks: 1, seeds: at most 2" d/study.svg
 ok "is well formed" python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("d/study.svg")'
@@ -18,6 +18,7 @@ out_lacks "does not count" "| sample |"
 runs 0 "another budget" "$HONE" study softmax --table -o d --seeds 2 --budget 3
 out_lacks "has no rows yet" "| refine |"
 out_has "and says so" "it has 0 of"
+out_has "and which seeds count" "only if every task has a run with it"
 runs 2 "too large a budget" "$HONE" study softmax --budget 100
 runs 1 "an unknown task" "$HONE" study no_such_task
 runs 2 "an unknown arm" "$HONE" study softmax --arms 'refine;no such arm' -o e

@@ -1,3 +1,4 @@
+/* author.c - the table of authors, and what all author calls have in common (author.h). */
 #include "author/author.h"
 
 #include <stdarg.h>

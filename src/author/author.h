@@ -34,7 +34,7 @@ struct author_call;
 struct author_ops;
 struct budget_pool; /* author/limits/pool.h */
 
-/* Limits. Zero means the default, which stands in brackets. */
+/* Limits. Zero means the default, which is in brackets. */
 struct author_config {
     /* How long one request may take [15 min]; exec: the whole command. */
     uint64_t total_ns;
@@ -80,7 +80,7 @@ struct author_reply {
     struct strbuf notes; /* retries and other trouble, one line each */
 };
 
-/* The author number i of all there are; NULL past the last. */
+/* Author number i of the table, from 0 on; NULL after the last. */
 const struct author_ops *author_nth(size_t i);
 /* `spec` is "SCHEME:ARGUMENT", such as "openai:gpt-5". `cfg` may be NULL, for all defaults. Fails
  * if there is no such author, or if it cannot be used (no key, no such file). */
@@ -91,17 +91,17 @@ const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
-/* From now on calls reserve what they may cost from the pool, and wait or fail if it is not there.
- * Authors other than the HTTP ones cannot know that before; they only count what they used. The
- * pool must outlive the author. */
+/* From now on each call reserves what it may cost from the pool, and waits or fails if the pool has
+ * too little. Only HTTP authors can know the cost before the call; the others only count what they
+ * used. The pool must outlive the author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
 /* Begins a call. It copies the request. Free the call with author_call_free(), before
  * author_close(). */
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
-/* A text with which a later process can continue this call ("0007" in a mailbox); "" if none can.
- */
+/* A text with which a later process can continue this call ("0007" in a mailbox); "" if no process
+ * can. */
 const char *author_call_handle(const struct author_call *c);
 /* Names for the user the thing that the call waits for: "the file box/0007.reply.md", "429 Too Many
  * Requests; trying again in 4 s (2 of 6)". "" = the author's reply. */

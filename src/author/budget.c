@@ -1,3 +1,4 @@
+/* budget.c - loads prices, and compares what a run has spent with its budget (budget.h). */
 #include "author/budget.h"
 
 #include <fnmatch.h>

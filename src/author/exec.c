@@ -1,5 +1,6 @@
 /*
- * exec.c - asks any program that reads a prompt from standard input and prints a reply.
+ * exec.c - the author that asks a program, which reads a prompt from standard input and prints a
+ * reply.
  *
  * The program runs in an empty directory of its own, without the task's files and the store. Hone
  * removes the directory when the program ends. Hone shows the program's standard error only in

@@ -1,3 +1,4 @@
+/* key.c - looks for a provider's key, and removes keys from texts (key.h). */
 #include "author/key.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /*
- * mailbox.c - writes each prompt to a file and waits for the reply in another file. People, or
- * programs that start later, write the replies.
+ * mailbox.c - the author that writes each prompt to a file and waits for the reply in another file.
+ * People, or programs that start later, write the replies.
  *
  * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, where NNNN is a free
  * number. So a prompt appears complete at once, and several runs may share DIR. The reply is
@@ -24,11 +24,13 @@
 #include "base/util.h"
 #include "sys/file.h"
 
+/* A reply counts as complete once it has not changed for so long, or is at least 2 s old. */
 #define SETTLE_NS 400000000ull
 
+/* A prompt whose reply we wait for. */
 struct letter {
     char *reply_path;
-    off_t size;
+    off_t size; /* of the reply when step() last saw it change; so are the next two */
     struct timespec mtime;
     uint64_t same_since_ns;
 };
@@ -117,6 +119,7 @@ static long link_into_place(const char *dir, const char *tmp, long n, struct err
     return err_set(err, ERR_SYSTEM, "no free number in mailbox '%s'", dir);
 }
 
+/* Writes the prompt into the mailbox and returns its number; -1 on an error. */
 static long post(const char *dir, const struct author_call *c, struct err *err)
 {
     char line[512], tmp[4096];

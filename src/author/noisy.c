@@ -1,6 +1,6 @@
 /*
- * noisy.c - the built-in author, made to err as models do, for studies of strategies without a
- * model.
+ * noisy.c - an author for studies of strategies without a language model: the built-in author, made
+ * to err as often as a model did in recorded runs.
  *
  * It differs from `playbook` in two ways.
  *  1. It knows only what its prompt says. The built-in author reads all candidates from the facts.
@@ -10,13 +10,14 @@
  *
  *        compile   the file does not compile
  *        wrong     the first grid has one block too few: elements stay unwritten
- *        slower    the move is any of the next moves, not the most promising one
- *        idle      the file of the parent with another comment
+ *        slower    the move is a random one of the eight most promising moves
+ *        idle      the reply is the file of the parent with another comment
  *
- * The label of a spoilt candidate is in braces, so that nobody takes its failure for a failure of
- * the point. When asked to repair it, the author writes the same point again, and may err again.
- * Random numbers depend only on the run's seed, the role and the number of the call. The spoilt
- * file of a point is always the same, so that its verdict can be used again.
+ * The label of a spoilt candidate (compile, wrong) is in braces, so that its failure does not count
+ * as a failure of the point. When asked to repair it, the author writes the same point again, and
+ * may err again. Random numbers depend only on the run's seed, the role and the number of the call.
+ * If a point is spoilt in the same way twice, the file is the same, so that its verdict can be used
+ * again.
  *
  * "noisy:compile=0.2,wrong=0.1,slower=0.3,idle=0.1" sets other rates.
  */
@@ -32,7 +33,7 @@
 
 #define STREAM_NOISY 7301
 #define RATES_FILE "prompts/noisy.json"
-enum { SLOWER_OF = 8 }; /* a careless move is one of this many */
+enum { SLOWER_OF = 8 }; /* a "slower" move is one of this many */
 
 enum noise { NOISE_COMPILE, NOISE_WRONG, NOISE_SLOWER, NOISE_IDLE, NOISES };
 static const char *const noise_names[NOISES] = {"compile", "wrong", "slower", "idle"};
@@ -135,7 +136,7 @@ static void forget_unseen(struct author_call *c)
 
 /* ---- spoiling -------------------------------------------------------------------------------- */
 
-/* Replaces the reply's first `old` from `at` on. */
+/* Replaces `old` bytes of the text, from byte `at` on. */
 static void replace(struct strbuf *text, size_t at, size_t old, const char *new)
 {
     struct strbuf out = STRBUF_INIT(AUTHOR_MAX_REPLY);
@@ -255,12 +256,12 @@ static void step(struct author_call *c)
     advise_repair(c);
     if (noise == NOISE_IDLE && !planned && reply_idle(c))
         return;
-    /* Replies to one and the same prompt differ, as those of a model at a high temperature do. */
+    /* At a high temperature, replies to the same prompt differ, as those of a model do. */
     if (noise == NOISE_SLOWER || (alone && c->temperature >= 1))
         json_object_set_new(c->facts, "proposal", json_integer((json_int_t)other));
     ask_playbook(c);
     if (str_starts(c->reply.text.buf, "STOP") && json_object_get(c->facts, "proposal")) {
-        strbuf_clear(&c->reply.text); /* there are fewer moves left */
+        strbuf_clear(&c->reply.text); /* fewer moves are left than `other` */
         json_object_del(c->facts, "proposal");
         ask_playbook(c);
     }

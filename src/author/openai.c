@@ -1,5 +1,5 @@
 /*
- * openai.c - the chat completions API of OpenAI and of the many servers compatible with it.
+ * openai.c - the author that uses the chat completions API of OpenAI, or of a compatible server.
  *
  * Settings: OPENAI_BASE_URL (default https://api.openai.com/v1) and OPENAI_API_KEY. Reasoning
  * models take max_completion_tokens and no temperature. Some other servers (Ollama, transformers

@@ -52,6 +52,7 @@ static uint32_t arch_number(const char *arch)
     return str_starts(arch, "sm_") ? (uint32_t)strtoul(arch + 3, NULL, 10) : 90;
 }
 
+/* Lists the points of this playbook that the run has tried, with their times. */
 static void read_tried(const struct playbook *pb, const json_t *facts, struct pb_trial_vec *out)
 {
     const json_t *tried = json_object_get(facts, "tried");
@@ -67,6 +68,7 @@ static void read_tried(const struct playbook *pb, const json_t *facts, struct pb
 
 /* ---- the next proposal ---------------------------------------------------------------------- */
 
+/* A point to try next, and the move that leads to it. */
 struct proposal {
     const struct playbook *pb;
     /* If `source` is not NULL, `pb` is `own`: the settings of this kernel file. */
@@ -79,6 +81,8 @@ struct proposal {
     char kind[24], move[160]; /* the move ends with the point's label */
 };
 
+/* Writes kind and move. `base` is the point that changes, or NULL for a first kernel; `changed` is
+ * the setting that gives the kind. */
 static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
 {
     struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(100);
@@ -106,7 +110,8 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
     strbuf_release(&code);
 }
 
-/* If the advice contains the label of a point, the coder writes the kernel for that point. */
+/* Takes the point whose label the advice contains. Returns false if there is none, or if the
+ * playbook forbids it. */
 static bool follow_advice(struct proposal *x, const json_t *facts)
 {
     struct pb_point p;
@@ -126,8 +131,8 @@ static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_po
            (best && playbook_uncode(pb, facts_text(best, "move"), out));
 }
 
-/* Reads a remembered point. Settings that the point does not name keep their start. Returns false
- * if it names a setting or a value that the playbook does not have (any more). */
+/* Reads a point from memory. Settings that the point does not name keep their start. Returns false
+ * if the point names a setting or a value that the playbook does not have (any more). */
 static bool read_remembered(const struct playbook *pb, const json_t *settings,
                             const struct pb_point *start, struct pb_point *out)
 {
@@ -147,8 +152,8 @@ static bool read_remembered(const struct playbook *pb, const json_t *settings,
     return named == json_object_size(settings);
 }
 
-/* The remembered points of this playbook as trials. Only the ratios of their times mean something.
- */
+/* Reads the points from memory of this playbook as trials. The time of a trial is 1 / gain, so only
+ * the ratios of these times mean something. */
 static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
                        struct pb_trial_vec *out)
 {
@@ -163,6 +168,8 @@ static void read_hints(const struct playbook *pb, const json_t *facts, const str
     }
 }
 
+/* Proposes the k-th next point of one playbook (see playbook_next_hinted()). Sets *known if the
+ * candidate in question or the best kernel comes from this playbook. */
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
     struct pb_trial_vec tried = VEC_INIT;
@@ -225,7 +232,8 @@ static bool own_settings(struct proposal *x, const char *source)
     return n > 0;
 }
 
-/* Adds the point of a file that the user gave: its move has no label. */
+/* Adds the points of candidates whose source is in the facts, such as the file that the user gave.
+ * Its move has no label, so its point is read from the file. */
 static void add_given(const struct playbook *own, const json_t *facts, struct pb_trial_vec *tried)
 {
     const json_t *all = json_object_get(facts, "tried");
@@ -241,8 +249,8 @@ static void add_given(const struct playbook *own, const json_t *facts, struct pb
     }
 }
 
-/* Proposes other values for the settings of the candidate in question, or of the best kernel.
- * Passes over a kernel of a playbook, whose settings are those of the playbook. */
+/* Proposes other values for the settings that are written in the file of the candidate in question,
+ * or of the best kernel. Returns false if that file has no such settings, as files of playbooks. */
 static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *k)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -268,7 +276,7 @@ static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *
 
 /* ---- points from memory ---------------------------------------------------------------------- */
 
-/* How many of the remembered points the author tries before it goes on from the best kernel. */
+/* How many points from memory the author tries before it goes on from the best kernel. */
 enum { REMEMBERED = 3 };
 
 static bool was_tried(const struct playbook *pb, const json_t *facts, const struct pb_point *p)
@@ -383,7 +391,7 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
         return true;
     if (!json_object_get(facts, "best") && k == 0 && propose_other_start(s, facts, arch, x))
         return true;
-    /* The last resort comes after both rounds, and only if nothing else fits. */
+    /* Rounds 2 and 3 are for playbooks with `last`, and only if no other playbook fits. */
     for (int round = 0; round < 4; round++)
         vec_each (struct playbook, pb, &s->books) {
             struct strbuf no = STRBUF_INIT(200);
@@ -403,8 +411,8 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
             templates += !pb->last;
             struct pb_point p;
             bool of_best = base_of(pb, facts, &p), any_best = json_object_get(facts, "best");
-            /* The first round tries the best kernel's playbook, or all playbooks in order if there
-             * is no best kernel yet. */
+            /* Rounds 0 and 2 try the best kernel's playbook, or all playbooks in order if there is
+             * no best kernel yet. Rounds 1 and 3 try the other playbooks. */
             bool now = round % 2 == 0 ? of_best || !any_best : !of_best;
             if (now && propose_from(x, facts, &k, &known))
                 return true;

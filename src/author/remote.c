@@ -1,3 +1,5 @@
+/* remote.c - sends the requests of an HTTP author, retries them and continues replies that were cut
+ * off (remote.h). */
 #include "author/remote.h"
 
 #include <ctype.h>
@@ -17,29 +19,32 @@
 #define MAX_ADAPT 6
 #define MAX_WITHOUT_CODE 2 /* how often to ask for the rest of a reply that holds no code yet */
 
+/* An HTTP author. */
 struct remote {
     const struct remote_protocol *p;
     struct http *http;
     char *url;
     struct strbuf key;
     struct remote_quirks quirks;
-    uint64_t rng;
+    uint64_t rng; /* for the jitter of pauses */
     struct limiter *limiter;
     unsigned queued; /* calls that wait for their turn */
 };
 
+/* A call, which may take several requests. */
 struct remote_call {
-    struct http_transfer *t;
-    size_t seen;
+    struct http_transfer *t; /* the request under way, or NULL */
+    size_t seen;             /* how many bytes of its body were parsed */
     struct sse sse;
     struct remote_answer answer;
     bool streaming;
     uint64_t resume_ns; /* when the pause ends; 0 = no pause */
     uint32_t failures;  /* failures in a row */
-    uint32_t empties, adapted;
+    uint32_t empties;   /* empty answers so far */
+    uint32_t adapted;   /* how often a parameter was changed or dropped */
     struct turn turn;
     uint64_t prompt_bound; /* tokens of the next prompt, at most; 0 = not counted yet */
-    bool queued;
+    bool queued;           /* counted in remote.queued */
 };
 
 const char *remote_str(const json_t *obj, const char *key)
@@ -200,7 +205,8 @@ static uint64_t next_random(struct remote *r)
     return r->rng;
 }
 
-/* `asked`: the seconds that the server asks to wait; -1 = it does not say. */
+/* Pauses before the next request of the call, or ends the call if it failed too often. `asked` is
+ * how many seconds the server asks to wait; -1 if it does not say. */
 static void pause_and_retry(struct author_call *c, const char *why, double asked)
 {
     struct remote *r = c->author->priv;
@@ -232,8 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* The server has too much to do. All processes that use it wait, so that not each of them must find
- * out by itself. */
+/* Makes all processes that use this server wait too. It has too much to do, and so each of them
+ * need not find that out by itself. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;
@@ -266,7 +272,8 @@ static void set_queued(struct author_call *c, bool queued)
     rc->queued = queued;
 }
 
-/* The next prompt holds the reply as far as it has come. */
+/* The most tokens that the next prompt can have. The prompt includes the part of the reply that has
+ * come so far. */
 static uint64_t bound_prompt(const struct author_call *c)
 {
     const char *const parts[] = {c->stable, c->turn, c->reply.text.buf};
@@ -287,7 +294,8 @@ static struct turn_used tokens_of(const struct author_reply *r)
                               .out = r->out_tokens};
 }
 
-/* Settles for what the answer added to the tokens of the reply. */
+/* Ends the turn and settles for the tokens that this answer used: those of the reply now, minus
+ * those `before` the answer. */
 static void give_turn_back(struct author_call *c, const struct turn_used *before)
 {
     struct remote_call *rc = c->priv;
@@ -327,7 +335,8 @@ static void append_continuation(struct strbuf *text, const char *more, size_t n)
     strbuf_add(text, more, n);
 }
 
-/* A model may write the character 0, which would end the text for most of Hone. */
+/* Replaces the character 0, which a model may write, because it would end the text for C functions.
+ */
 static void replace_nul(struct strbuf *text)
 {
     for (char *p = text->buf; (p = memchr(p, '\0', text->len - (size_t)(p - text->buf)));)
@@ -365,6 +374,7 @@ static void take_answer(struct author_call *c, bool keep_text)
     }
 }
 
+/* Asks for the rest of a reply that was cut off, or ends the call if that happened too often. */
 static void continue_reply(struct author_call *c, const char *why)
 {
     struct remote_call *rc = c->priv;
@@ -470,6 +480,7 @@ static bool is_quota(const struct remote_answer *a)
            names(a->error_text, "exceeded your current quota");
 }
 
+/* Decides what to do after an answer with another HTTP status than 200. */
 static void judge_status(struct author_call *c, int status)
 {
     struct remote *r = c->author->priv;
@@ -507,6 +518,8 @@ static void judge_status(struct author_call *c, int status)
     }
 }
 
+/* Decides what to do after an error inside a stream. Keeps the text that came before it, if whole.
+ */
 static void judge_error_event(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -531,6 +544,7 @@ static void judge_error_event(struct author_call *c)
         pause_and_retry(c, why, -1);
 }
 
+/* Decides what to do after an answer without text. */
 static void judge_empty(struct author_call *c, const char *why)
 {
     struct remote_call *rc = c->priv;
@@ -568,6 +582,7 @@ static void judge_text(struct author_call *c)
         continue_reply(c, http_outcome_text(rc->t));
 }
 
+/* Decides what to do after an answer with status 200, once its events were read. */
 static void judge_stream(struct author_call *c)
 {
     struct remote_call *rc = c->priv;
@@ -605,6 +620,7 @@ static void judge_stream(struct author_call *c)
     }
 }
 
+/* Decides what to do after an answer with status 200 that is not an event stream. */
 static void judge_plain(struct author_call *c)
 {
     struct remote *r = c->author->priv;
@@ -630,8 +646,8 @@ static void judge_plain(struct author_call *c)
     pause_and_retry(c, why, -1);
 }
 
-/* Most servers send {"error": {...}}, those made with FastAPI {"detail": "..."}, others the message
- * alone. */
+/* Takes the error message from the body. Most servers send {"error": {...}}, servers made with
+ * FastAPI send {"detail": "..."}, and others send {"message": "..."}. */
 static void set_error_of_body(struct remote_answer *a, const json_t *j)
 {
     const json_t *e = json_object_get(j, "error"), *detail = json_object_get(j, "detail");
@@ -726,6 +742,7 @@ int remote_start(struct author_call *c, struct err *err)
     return try_send(c, err);
 }
 
+/* Gives the bytes that have come to the parser of events. */
 static void feed(struct author_call *c)
 {
     struct remote_call *rc = c->priv;

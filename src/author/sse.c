@@ -1,3 +1,4 @@
+/* sse.c - the parser of server-sent events (sse.h). */
 #include "author/sse.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* turn.c - asks the budget and the provider's limits whether a request may be sent (turn.h). */
 #include "author/turn.h"
 
 #include "base/util.h"

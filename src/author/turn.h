@@ -1,5 +1,6 @@
 /*
- * turn.h - when a request may be sent: the budget pays for it, and the provider's limits allow it.
+ * turn.h - decides when a request may be sent: when the budget pays for it and the provider's
+ * limits allow it.
  *
  *     struct turn t = TURN_INIT;
  *     enum turn_answer a = turn_take(&t, &rules, prompt, &most, &why);    again until TURN_GO

@@ -1,4 +1,4 @@
-/* campaign.c - the configuration of a campaign, and how a campaign begins. */
+/* campaign.c - writes and reads the configuration of a campaign, and creates its entries. */
 #include "campaign/campaign.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* drive.c - campaign_run(): which task is next, its process, and how the process ended. */
+/* drive.c - campaign_run(): chooses the next task, starts its process, and records how the process
+ * ended. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@
 #include "sys/proc.h"
 #include "sys/term.h"
 
-/* How long a process may take to stop cleanly. `hone` ends by itself after ten seconds. */
+/* How long a process may take to stop after an interrupt. `hone` itself gives up after ten seconds.
+ */
 #define STOP_NS (12 * SEC)
 /* How long to wait for a process of a killed campaign that still holds its run. */
 #define LOCK_NS (30 * SEC)
@@ -32,21 +34,23 @@ struct job {
     bool used, ended;
 };
 
+/* One call of campaign_run(). */
 struct drive {
     struct campaign_run *r;
     struct loop *loop;
     struct arena mem;
     struct entry_rec_vec entries; /* those that are not done yet, in the order of work */
-    size_t next;
+    size_t next;                  /* the first entry that was not started yet */
     struct job jobs[MAX_JOBS];
     struct temp_dir pool_dir; /* of the file that all processes reserve from */
     char *pool_path;          /* NULL = no budget of tokens or money */
-    char *program;
-    bool stopping;
+    char *program;            /* the path of this program, which the children execute */
+    bool stopping;            /* the children were told to stop */
 };
 
 /* ---- what is left to do ---------------------------------------------------------------------- */
 
+/* Is nothing left to do for the entry? */
 static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
 {
     if (r->import_only && *e->task_sha)
@@ -54,7 +58,8 @@ static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
     return str_eq(e->state, "done") || (str_eq(e->state, "failed") && !r->retry);
 }
 
-/* A campaign may be killed after a run has ended and before its entry says so. */
+/* Corrects an entry whose run has ended, because a campaign may be killed before it records that.
+ */
 static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
 {
     struct run_rec run;
@@ -71,7 +76,8 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* Tasks that have begun come first, so that a campaign that is resumed finishes them. */
+/* Lists the entries to work on. Tasks that have begun come first, so that a campaign that is
+ * resumed finishes them. */
 static int list_entries(struct drive *d, struct err *err)
 {
     struct entry_rec_vec all = VEC_INIT;
@@ -117,7 +123,7 @@ static int spent_by_run(struct drive *d, int64_t run, struct amounts *out, struc
     return rc;
 }
 
-/* The sum that all runs have spent, and the sum that the running ones may still spend. */
+/* Sums up what all runs have spent; a running task counts with its whole share. */
 static int committed(struct drive *d, struct amounts *out, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -144,8 +150,8 @@ static int committed(struct drive *d, struct amounts *out, struct err *err)
     return rc;
 }
 
-/* An equal share for each task that has not begun to spend. A later task gets what earlier ones
- * leave. Returns 0 if nothing is left. */
+/* What a task's run may spend in all: what it has spent (`own`), and an equal share of what is
+ * left. `tasks` is how many tasks share the rest. Returns 0 if nothing is left. */
 static double share_of(double limit, double used, double own, size_t tasks)
 {
     double left = limit - used;
@@ -238,7 +244,8 @@ static void release_job(struct job *j)
     *j = (struct job){.used = false};
 }
 
-/* A campaign that was killed may have left a process that is just ending. */
+/* Waits until no process holds the run. A campaign that was killed may have left one that is just
+ * ending. */
 static void wait_for_lock(struct drive *d, int64_t run)
 {
     uint64_t until = now_ns() + LOCK_NS;
@@ -309,8 +316,8 @@ static void last_words(const struct job *j, struct strbuf *out)
     free(words);
 }
 
-/* A run that another version of Hone began may not be resumable, since the built-in author has
- * changed. Then a new run begins in its place. */
+/* Must a new run begin in place of the entry's run? That is so if another version of Hone began the
+ * run and this version cannot resume it, for example because the built-in author has changed. */
 static bool must_begin_again(const struct drive *d, const struct job *j)
 {
     return j->entry.run >= 0 && *j->entry.hone && !str_eq(j->entry.hone, d->r->hone) &&
@@ -323,9 +330,9 @@ static int set_state(struct drive *d, const struct job *j, const char *state, co
     return store_entry_state(d->r->store, d->r->campaign, j->entry.index, state, reason, err);
 }
 
-/* Whether the process carried its task out: it made the task, or the run came to an end. If no
- * kernel passes, `why` says why. A status of 1 alone does not tell, because a task that cannot be
- * loaded gives it too. */
+/* Did the process carry its task out: did it make the task, or did the run come to an end? If no
+ * kernel passes, `why` says why. The exit status 1 alone does not tell, because a task that cannot
+ * be loaded gives it too. */
 static int carried_out(struct drive *d, const struct job *j, struct strbuf *why, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -348,6 +355,7 @@ static int carried_out(struct drive *d, const struct job *j, struct strbuf *why,
     return rc;
 }
 
+/* Takes the run from the entry, and adds the entry to the end of the list. */
 static int begin_again(struct drive *d, const struct job *j, struct err *err)
 {
     vec_each (struct entry_rec, e, &d->entries)
@@ -361,6 +369,7 @@ static int begin_again(struct drive *d, const struct job *j, struct err *err)
     return set_state(d, j, "waiting", "", err);
 }
 
+/* Sets the state of an entry from the way in which its process ended. */
 static int record_end(struct drive *d, struct job *j, struct err *err)
 {
     const struct child_process *c = &j->child;
@@ -385,6 +394,7 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
     return rc;
 }
 
+/* Records the ends of all processes that have ended. */
 static int reap(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -414,7 +424,8 @@ static void stop_all(struct drive *d)
             child_terminate(&d->jobs[i].child);
 }
 
-/* After Ctrl-C the loop no longer runs. The children got the signal too, or die now. */
+/* Ends the tasks that still run when work() has returned, for example after Ctrl-C. The children
+ * got that signal too; those that still live are killed. */
 static int give_up(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -441,7 +452,7 @@ static int work(struct drive *d, struct err *err)
         while (rc == 0 && !d->stopping && !r->stop.len && d->next < d->entries.n &&
                running(d) < jobs)
             rc = start_next(d, err);
-        if (rc == 1) /* a budget is used up; what runs may end */
+        if (rc == 1) /* a budget is used up; the running tasks go on to their ends */
             rc = 0;
         unsigned n = running(d);
         if (rc < 0 || !n)

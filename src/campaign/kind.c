@@ -1,9 +1,11 @@
+/* kind.c - finds the kind of work of a task from its graph (kind.h). */
 #include "campaign/kind.h"
 
 #include "base/util.h"
 #include "graph/cost.h"
 #include "torch/task.h"
 
+/* From the heaviest to the lightest. */
 enum kind {
     K_ATTENTION,
     K_CONVOLUTION,
@@ -21,7 +23,7 @@ enum kind {
     KINDS
 };
 
-/* The name of a kind, and of a chain on it. */
+/* The name of a kind, and its name if the graph is a chain of operations (graph/cost.h). */
 static const char *const names[KINDS][2] = {
     [K_ATTENTION] = {"attention", "attention chain"},
     [K_CONVOLUTION] = {"convolution", "convolution chain"},
@@ -38,7 +40,7 @@ static const char *const names[KINDS][2] = {
     [K_ELEMENTWISE] = {"elementwise", "elementwise"},
 };
 
-/* Whether v takes windows of a tensor, with only views and paddings between: then a reduction of v
+/* Does v take windows of a tensor, with only views and paddings in between? Then a reduction of v
  * is a pooling. */
 static bool takes_windows(const struct value *v)
 {
@@ -147,7 +149,7 @@ void work_kind_of_graph(const struct graph *g, struct work_kind *out)
     /* A task that moves elements and computes with them is elementwise. */
     if (first == K_MOVEMENT && n[K_ELEMENTWISE])
         first = K_ELEMENTWISE;
-    if (first == K_REDUCTION && class == CLASS_NORM) /* written with sums, as imported norms are */
+    if (first == K_REDUCTION && class == CLASS_NORM) /* a norm that is written with sums */
         first = K_NORM;
     bool chain = class == CLASS_CHAIN || (first <= K_GATHER && n[K_POOLING]);
     out->name = names[first][chain];

@@ -1,3 +1,5 @@
+/* known_times.c - reads a table of PyTorch's times, and finds the time of a problem
+ * (known_times.h). */
 #include "campaign/known_times.h"
 
 #include <math.h>

@@ -1,14 +1,14 @@
 /*
- * known_times.h - PyTorch's times for KernelBench problems, measured before: a table with tabs
- * between its columns.
+ * known_times.h - reads a table of PyTorch's times for KernelBench problems, which were measured
+ * before. Tabs separate its columns.
  *
  *     level   number  name    eager   compile cudnn_bench     ...
  *     1       1       Square_matrix_multiplication_   2684.5  2690.1  2684.0
  *
- * Times are in microseconds; in an empty field there is none. The first line that does not begin
- * with '#' names the columns. A row belongs to the problem NUMBER_NAME: a file NUMBER_NAME.py or a
- * folder NUMBER_NAME. If a folder above it is called levelN, the levels must agree too. The table
- * may be hostile.
+ * Times are in microseconds; an empty field or "-" means that there is none. The first line that
+ * does not begin with '#' names the columns. A row belongs to the problem NUMBER_NAME: a file
+ * NUMBER_NAME.py or a folder NUMBER_NAME. If a folder above the problem is called levelN, the
+ * levels must agree too. The table may be hostile.
  */
 #ifndef CAMPAIGN_KNOWN_TIMES_H
 #define CAMPAIGN_KNOWN_TIMES_H

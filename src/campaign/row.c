@@ -1,3 +1,4 @@
+/* row.c - loads the rows of a campaign's table from the store (row.h). */
 #include "campaign/row.h"
 
 #include <math.h>
@@ -24,8 +25,8 @@ static struct row_baseline *baseline_of(struct campaign_row *r, const char *who,
     return b;
 }
 
-/* Geometric means over the shapes. The intervals of the shapes are independent, so the interval of
- * the mean is narrower. */
+/* Computes the geometric means over the timed shapes. The measurements of the shapes are
+ * independent, so the interval of the mean is narrower than theirs. */
 static void add_baselines(struct campaign_row *r, const struct verdict *v, struct arena *a)
 {
     vec_each (struct verdict_time, t, &v->times)

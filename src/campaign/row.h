@@ -49,8 +49,8 @@ struct campaign_row {
     enum row_state state;
     const char *reason;
     int64_t at_ms;
-    const char *hone; /* the version of Hone that made it: "0.3.0 1a2b3c4d5e6f" */
-    bool is_old;      /* another version than this one made it */
+    const char *hone; /* the version of Hone that made the row: "0.3.0 1a2b3c4d5e6f" */
+    bool is_old;      /* another version of Hone than this one made the row */
     struct work_kind kind;
     const char *precision, *gpu;
     bool is_model;
@@ -73,8 +73,8 @@ struct campaign_table {
     VEC(struct campaign_row) rows;
 };
 
-/* `hone` is the version of this program; NULL: mark no row as one of another version. `which` is as
- * for store_campaign_find(). */
+/* Loads the table of the campaign that `which` names, as for store_campaign_find(). `hone` is the
+ * version of this program; rows of other versions get is_old. If `hone` is NULL, no row does. */
 int campaign_table_load(struct campaign_table *t, struct store *s, const char *which,
                         const char *hone, struct err *err);
 void campaign_table_release(struct campaign_table *t);

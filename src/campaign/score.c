@@ -1,3 +1,4 @@
+/* score.c - computes the means and counts of a campaign (score.h). */
 #include "campaign/score.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@ static bool is_done(const struct campaign_row *r)
     return r->state == ROW_PASS || r->state == ROW_NO_PASS || r->state == ROW_FAILED;
 }
 
-/* While rows are added, the means hold sums of logarithms. */
+/* Counts a row. While rows are added, mean_passes holds the sum of logarithms. */
 static void add_row(struct score *s, const struct campaign_row *r)
 {
     s->n++;
@@ -29,6 +30,7 @@ static void add_row(struct score *s, const struct campaign_row *r)
     s->ties += r->standing == ROW_TIE;
 }
 
+/* Computes the means from the sum of logarithms. */
 static void finish(struct score *s)
 {
     unsigned all = s->in_mean + s->failures;

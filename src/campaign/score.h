@@ -1,5 +1,5 @@
 /*
- * score.h - the means of a campaign.
+ * score.h - computes the means of a campaign, and counts wins, losses and failures.
  *
  * Rules:
  *  1. A row counts when it is done and its task is not degenerate.

@@ -1,3 +1,4 @@
+/* suite.c - reads suites, and finds the tasks that an operand of `hone bench` means (suite.h). */
 #include "campaign/suite.h"
 
 #include <ctype.h>
@@ -61,6 +62,7 @@ static struct suite_item *add_item(struct suite_item_vec *out, const char *opera
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
+/* The line that is being read. */
 struct line {
     const char *name; /* of the suite */
     const char *folder;
@@ -98,7 +100,8 @@ static bool is_size(const char *s)
     return v >= 1 && v <= UINT64_C(1) << 62;
 }
 
-/* "float32[M,4*K]": a dtype and sizes in brackets; the importer reads it in full. */
+/* Does the text look like "float32[M,4*K]", a dtype and sizes in brackets? The importer checks it
+ * in full. */
 static bool is_type(const char *s)
 {
     size_t n = strcspn(s, "["), all = strlen(s);
@@ -133,7 +136,7 @@ static int add_word(const struct line *l, struct suite_item *i, const char *word
     return 0;
 }
 
-/* A path must stay below the suite's folder. */
+/* Does the path stay below the suite's folder? */
 static bool stays_below(const char *path)
 {
     if (*path == '/')
@@ -254,7 +257,7 @@ static bool is_task_folder(const char *dir)
     return found;
 }
 
-/* "2_x.py" comes before "10_x.py". */
+/* Compares names by the numbers at their beginnings: "2_x.py" comes before "10_x.py". */
 static int by_number(const void *x, const void *y)
 {
     const char *a = *(char *const *)x, *b = *(char *const *)y;
@@ -262,7 +265,7 @@ static int by_number(const void *x, const void *y)
     return m != n ? (m < n ? -1 : 1) : strcmp(a, b);
 }
 
-/* All PyTorch files and task folders of a folder, but not those of its folders. */
+/* Adds all PyTorch files and task folders of a folder, but not those in the folders inside it. */
 static int add_folder(const char *dir, struct suite_item_vec *out, struct arena *a, struct err *err)
 {
     struct name_vec names = VEC_INIT;

@@ -1,5 +1,6 @@
 /*
- * suite.h - a list of tasks for a campaign: read from a suite's file, or made of operands.
+ * suite.h - makes the list of tasks of a campaign, from a suite's file or from operands of
+ * `hone bench`.
  *
  * A suite is a text file with one task in each line. docs/bench.md describes it:
  *

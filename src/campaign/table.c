@@ -1,3 +1,4 @@
+/* table.c - writes the table of a campaign as text, Markdown, CSV and JSON. */
 #include "campaign/table.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ static void add_time(double ns, struct strbuf *out)
         print_time(ns, false, out);
 }
 
-/* Notes that a reader of the row needs, separated by commas. */
+/* Appends the notes of a row, separated by commas. */
 static void add_marks(const struct campaign_row *r, struct strbuf *out)
 {
     size_t from = out->len;
@@ -80,6 +81,7 @@ static void add_cell(const char *text, unsigned width, struct strbuf *out)
     strbuf_addf(out, "%-*s ", (int)width, cell);
 }
 
+/* The time of the baseline with which the row is compared; 0 if there is none. */
 static double counted_ns(const struct campaign_row *r)
 {
     vec_each (struct row_baseline, b, &r->baselines)
@@ -167,7 +169,8 @@ void campaign_print(const struct campaign_table *t, struct strbuf *out)
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
-/* A cell of a Markdown table: no line break, and nothing that Markdown or HTML would act on. */
+/* Appends a text as a cell of a Markdown table: without line breaks, and with a backslash before
+ * signs that Markdown or HTML would act on. */
 static void add_plain(const char *s, struct strbuf *out)
 {
     for (; *s; s++) {
@@ -239,7 +242,8 @@ void campaign_markdown(const struct campaign_table *t, struct strbuf *out)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* A field in quotes if it needs them. A program that opens the file must not read a formula. */
+/* Appends a field, in quotes if it needs them. A text that a spreadsheet would read as a formula
+ * gets a ' in front. */
 static void add_field(const char *s, struct strbuf *out)
 {
     bool formula = *s && strchr("=+-@\t\r", *s);

@@ -1,6 +1,6 @@
 /*
  * bench.c - `hone bench SUITE|DIR|FILE...`: begins or resumes a campaign and prints its table.
- * bench_work.c is the process that works on one task of it.
+ * A child process works on each task (bench_work.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@
 
 enum { MAX_TABLE = 64 << 20 };
 
+/* The command's options. */
 struct bench {
     struct campaign_config config;
     struct str_vec operands;
@@ -38,6 +39,7 @@ struct bench {
 
 /* ---- the live table -------------------------------------------------------------------------- */
 
+/* What the callbacks below share. */
 struct live {
     struct bench *b;
     struct store *store;
@@ -112,8 +114,8 @@ static int on_tick(void *ctx, unsigned running, unsigned waiting)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* The GPU that candidates run on: "NVIDIA H200"; "" on the emulator, and if they run elsewhere than
- * on this machine. */
+/* The GPU on which candidates run, such as "NVIDIA H200". Returns "" if they run on the emulator or
+ * on another machine. */
 static const char *gpu_model(const struct campaign_config *c, struct arena *a)
 {
     struct gpu_probe g = {.n = 0};
@@ -139,7 +141,8 @@ static int check_device(const struct campaign_config *c, struct err *err)
     return rc;
 }
 
-/* A path that children and later calls understand from any folder. */
+/* Makes an operand that is a path absolute, because child processes and later commands may run in
+ * other folders. */
 static const char *full_path(const char *operand, struct arena *a)
 {
     if (str_starts(operand, SUITE_ASSET) || (!strchr(operand, '/') && !suite_is_python(operand)))
@@ -218,7 +221,8 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
-/* Options of the resumed call replace those of the campaign; the rest stays. */
+/* Loads a campaign to resume. Options of this command replace those of the campaign; the campaign's
+ * other options stay. */
 static int resume(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
                   struct err *err)
 {
@@ -386,7 +390,7 @@ static int run_campaign(struct bench *b)
     return rc;
 }
 
-/* Returns 1 if one of the campaign's runs is this one, 0 if not, -1 on an error. */
+/* Does the run belong to the campaign? Returns 1, 0, or -1 on an error. */
 static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, struct arena *a,
                    struct err *err)
 {

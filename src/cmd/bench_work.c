@@ -1,3 +1,5 @@
+/* bench_work.c - works on one task of a campaign: imports it, and begins or resumes its run
+ * (bench_work.h). */
 #include "cmd/bench_work.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* command.c - the helpers that subcommands share (command.h). */
 #include "cmd/command.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* eval_command.c - loads a task and a kernel, evaluates the kernel and prints the verdict
+ * (eval_command.h). */
 #include "cmd/eval_command.h"
 
 #include <stdio.h>

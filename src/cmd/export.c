@@ -24,7 +24,7 @@ struct request {
     struct compiler *compiler;
 };
 
-/* One kernel with everything that its model borrows. */
+/* One kernel, and everything that `model` borrows from. */
 struct kernel {
     struct evidence evidence;
     struct plan *plan;
@@ -66,6 +66,8 @@ static int evaluate_now(struct evidence *e, const struct request *r, struct err 
     return rc;
 }
 
+/* Finds the verdict of a kernel file: in the file of --verdict, in the store, or by an evaluation.
+ */
 static int find_verdict(struct evidence *e, const struct request *r, struct err *err)
 {
     struct store *s = NULL;
@@ -181,7 +183,7 @@ out:
     return rc;
 }
 
-/* `which` is RUN[:N], or TASK with `file`. */
+/* Loads the kernel that the user names: `which` is RUN[:N], or a task if `file` is not NULL. */
 static int load_kernel(struct kernel *k, const struct request *r, const char *which,
                        const char *file, struct err *err)
 {
@@ -203,7 +205,7 @@ static int load_kernel(struct kernel *k, const struct request *r, const char *wh
     return export_model_init(&k->model, &in, err);
 }
 
-/* --backward RUN[:N] or TASK=KERNEL.cu. */
+/* Loads the kernel of --backward, which is RUN[:N] or TASK=KERNEL.cu. */
 static int load_backward(struct kernel *k, const struct request *r, struct err *err)
 {
     const char *equals = strchr(r->backward, '=');

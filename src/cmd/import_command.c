@@ -1,3 +1,5 @@
+/* import_command.c - options, report and import that `hone import` and `hone optimize FILE.py`
+ * share (import_command.h). */
 #include "cmd/import_command.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* log.c - `hone log RUN`: lists calls and notes, prints one call, or exports a recording. */
+/* log.c - `hone log RUN`: lists the author calls and notes of a run, prints the prompt and reply of
+ * one call, or exports the run as a recording. With --json the list has no notes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static json_t *call_json(const struct call_rec *c)
                      "drift", c->drift, "error", json_text(c->error));
 }
 
+/* Prints the list. With --json it has the calls only, and no notes. */
 static int print_all(const struct run_summary *m, bool json)
 {
     if (json) {
@@ -67,7 +69,7 @@ static int print_all(const struct run_summary *m, bool json)
     return HONE_OK;
 }
 
-/* Finds a call by the name that the list shows: `code/3`. */
+/* Finds a call by ROLE/INDEX, such as `code/3`. The list shows role and index in two columns. */
 static const struct call_rec *find_call(const struct run_summary *m, const char *which)
 {
     vec_each (struct call_rec, c, &m->calls) {
@@ -79,6 +81,7 @@ static const struct call_rec *find_call(const struct run_summary *m, const char 
     return NULL;
 }
 
+/* Prints one call: its whole prompt, then its reply. */
 static int print_one(struct store *s, const struct run_summary *m, const char *which, bool json,
                      struct err *err)
 {
@@ -125,8 +128,9 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone log [options] RUN [ROLE/INDEX]",
         .about =
-            "Lists every call of a run with its tokens, cost and latency, and every note. With\n"
-            "ROLE/INDEX, as the list has it, prints that call's whole prompt and reply.",
+            "Lists every author call of a run with its tokens, cost and latency, and every note\n"
+            "(--json: the calls alone). With ROLE/INDEX, such as code/0, prints the whole prompt\n"
+            "and reply of one call.",
         .example = "hone log last\nhone log last code/0\nhone log last --export run.jsonl",
         .opts = opts,
     };

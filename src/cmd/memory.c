@@ -1,5 +1,5 @@
 /*
- * memory.c - `hone memory`: shows, removes, exports and imports what runs have learnt.
+ * memory.c - `hone memory`: shows, removes, exports and imports the lessons of runs.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void print_point(const json_t *p)
            (long long)json_integer_value(json_object_get(p, "tried")));
 }
 
-/* Shows what a run on this task would be told. */
+/* Shows the lessons that a run on this task would be offered. */
 static int show_task(struct store *s, const char *task, const char *gpu, bool json, struct err *err)
 {
     struct task *t = cmd_load_task(task);
@@ -64,7 +64,7 @@ static int show_task(struct store *s, const char *task, const char *gpu, bool js
     return HONE_OK;
 }
 
-/* One row for each run: how much was learnt there. */
+/* The JSON of a run that left lessons. */
 static json_t *run_json(const struct lesson_run_rec *r)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "run", json_text(r->run), "task",

@@ -1,5 +1,5 @@
-/* names.c - the names that a shell can complete: tasks, runs, authors, and the values of options.
- */
+/* names.c - prints the names that a shell can complete: tasks, runs, authors, and the values of
+ * options. */
 #include "cmd/names.h"
 
 #include "agent/agent.h"

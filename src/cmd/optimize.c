@@ -104,8 +104,8 @@ static const char *task_of_operand(const struct optimize_run *s, const struct wi
     return task;
 }
 
-/* The dialect binds models. The kernels that the built-in author writes from a graph are plain
- * CUDA. */
+/* Does only the built-in author write code? Then a run without --dialect accepts plain CUDA,
+ * because the kernels that this author writes from a graph are plain CUDA. */
 static bool only_built_in(const struct run_config *c)
 {
     for (int i = 0; i < AUTHOR_ROLES; i++)
@@ -115,7 +115,8 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* Sets the architecture and the data sheet: those that were asked for, or else the device's. */
+/* Sets the architecture and the GPU whose data sheet is used: those that the user asked for, or
+ * else the device's. */
 static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
                          struct err *err)
 {

@@ -1,3 +1,5 @@
+/* optimize_check.c - checks before a run begins that it can produce a candidate (optimize_check.h).
+ */
 #include "cmd/optimize_check.h"
 
 #include <stdlib.h>
@@ -34,7 +36,7 @@ static int check_from(const struct run_config *c, struct err *err)
     return 0;
 }
 
-/* Whether the built-in author can write a kernel for the task. */
+/* Checks that the built-in author can write a kernel for the task. */
 static int check_playbooks(const struct run_config *c, const struct task *t, struct err *err)
 {
     const char *spec = c->authors[AUTHOR_CODE];
@@ -68,7 +70,7 @@ static int check_playbooks(const struct run_config *c, const struct task *t, str
     return fits ? 0 : -1;
 }
 
-/* The strategy `team` begins with the task's simple kernel. */
+/* Checks that the task has a simple kernel, with which the strategy `team` begins. */
 static int check_base(const struct task *t, struct err *err)
 {
     struct strbuf simple = STRBUF_INIT(1 << 20);

@@ -1,3 +1,5 @@
+/* optimize_run.c - carries out a run: opens its authors and its judge, shows progress, and writes
+ * the report (optimize_run.h). */
 #include "cmd/optimize_run.h"
 
 #include <math.h>
@@ -67,7 +69,7 @@ struct live {
     struct progress p;
     const struct run_config *cfg;
     bool quiet;
-    char waits_for[400]; /* shown last */
+    char waits_for[400]; /* what the line says that the call waits for */
 };
 
 static void on_asking(void *ctx, const struct agent *a, const char *role)
@@ -77,8 +79,8 @@ static void on_asking(void *ctx, const struct agent *a, const char *role)
         progress_show(&l->p, "step %u: asking %s ...", a->step, role);
 }
 
-/* Shows at once if the call waits for something else than before, for example after an error of the
- * server. */
+/* Updates the line of progress. Updates it at once if the call waits for something else than
+ * before, for example after an error of the server. */
 static void on_waiting(void *ctx, const struct agent *a, const char *role, const char *what,
                        uint64_t ns)
 {

@@ -26,7 +26,7 @@ char *cmd_existing_store(const char *given, struct err *err);
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err);
 
 struct optimize_run {
-    struct store *store;    /* NULL for a new run: opened when nothing can refuse it any more */
+    struct store *store;    /* NULL for a new run, which opens the store after its other checks */
     const char *store_path; /* as the user gave it; may be NULL */
     int64_t run; /* the run's number; for a new run, set when authors and device are open */
     const char *run_name;

@@ -17,8 +17,8 @@ struct wishes {
     struct str_vec ablate; /* KEY=VALUE */
 };
 
-/* Takes over --dialect and --ablate. Only the dialect can be changed: everything else would make
- * the recorded part of the run another run. */
+/* Applies --dialect and --ablate. Only the dialect can be changed: with any other change, the
+ * recorded steps would not be those of the run. */
 static int change_dialect(struct run_config *c, const struct wishes *w, uint64_t calls,
                           struct err *err)
 {
@@ -37,6 +37,7 @@ static int change_dialect(struct run_config *c, const struct wishes *w, uint64_t
     return run_config_set_dialect(c, now.dialect, now.strict_dialect, calls, err);
 }
 
+/* Loads the configuration of the run, and applies the options that change it. */
 static int carry_on(struct optimize_run *s, const char *which, const struct wishes *w,
                     struct arena *mem, struct err *err)
 {

@@ -1,5 +1,6 @@
 /*
- * study.c - `hone study`: compares strategies at an equal budget, with a simulated author.
+ * study.c - `hone study`: compares strategies at an equal budget of candidates, with a simulated
+ * author, and prints the tables.
  */
 #include "study/study.h"
 
@@ -34,7 +35,7 @@ static int add_operands(struct study *s, int argc, const char **argv, struct err
     return rc;
 }
 
-/* Every arm that --arms names must exist. */
+/* Checks that every arm that --arms names exists. */
 static int check_arms(const struct study *s, struct err *err)
 {
     for (const char *p = s->only; p && *p;) {

@@ -1,5 +1,5 @@
 /*
- * task.c - `hone task`: list, show, check and new.
+ * task.c - `hone task`: lists, shows and checks tasks, and makes the files of a new one.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* task_naive.c - evaluates a task's naive.cu, and reports what is wrong with it (task_naive.h). */
 #include "cmd/task_naive.h"
 
 #include <stdio.h>

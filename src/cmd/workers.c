@@ -1,6 +1,7 @@
 /*
- * workers.c - `hone workers`: lists the workers of spools. It reads their counts twice: a worker
- * whose count has not changed is silent.
+ * workers.c - `hone workers`: lists the workers of spools. A worker that lives counts up in a file
+ * (spool/beat.h). The command reads the counts twice, and calls a worker silent if its count has
+ * not changed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct listed {
 };
 VEC_DECL(listed_vec, struct listed);
 
-/* Workers write a count at least every 2 s. */
+/* The time between the two readings. Workers count up at least every 2 s. */
 static const struct timespec between = {.tv_sec = 2, .tv_nsec = 500000000};
 
 static int read_spool(const char *dir, struct listed_vec *out, struct err *err)
@@ -50,6 +51,7 @@ static int read_spool(const char *dir, struct listed_vec *out, struct err *err)
     return 0;
 }
 
+/* Reads the count of a worker for the second time. */
 static void read_again(struct listed *w)
 {
     struct spool_fs *fs;
@@ -60,7 +62,7 @@ static void read_again(struct listed *w)
     spool_fs_close(fs);
 }
 
-/* The spools of this user's runs on Slurm. */
+/* Lists the spools of this user's runs on Slurm. */
 static void find_spools(struct str_vec *out, struct arena *a)
 {
     struct strbuf base = STRBUF_INIT(4096);

@@ -1,4 +1,4 @@
-/* cost.c - see cost.h. */
+/* cost.c - finds the class of a graph, and counts its flops and bytes. */
 #include "graph/cost.h"
 
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 /* ---- class ----------------------------------------------------------------------------------- */
 
+/* What kinds of operations a graph has. */
 struct census {
     uint32_t by_kind[OPK_LOSS + 1];
     bool computes; /* there is an elementwise operation other than a cast */

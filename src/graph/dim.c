@@ -1,5 +1,5 @@
 /*
- * dim.c - sizes in canonical form.
+ * dim.c - makes sizes in canonical form, and computes with them.
  *
  * A size is a sum of terms; a term is an integer factor times atoms; an atom is a name, an
  * operation that could not be worked out ("/", "%", "min", ...), an exact division, or a whole

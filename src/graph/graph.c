@@ -1,5 +1,5 @@
-/* graph.c - makes values. The same operation with the same operands and attributes is always the
- * same value. */
+/* graph.c - makes the values of a graph, and checks a finished graph. The same operation with the
+ * same operands and attributes is always the same value. */
 #include "graph/graph.h"
 
 #include <math.h>

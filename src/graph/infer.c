@@ -1,6 +1,6 @@
 /*
- * infer.c - the rules that infer dtypes and shapes. The last column of ops.def names the rule of
- * each operation.
+ * infer.c - the rules that find the dtype and shape of a value. The last column of ops.def names
+ * the rule of each operation.
  */
 #include "graph/infer.h"
 

@@ -1,3 +1,4 @@
+/* near_epsilon.c - finds epsilons in a graph, and the inputs to scale for them (near_epsilon.h). */
 #include "graph/near_epsilon.h"
 
 #include <math.h>
@@ -7,12 +8,13 @@
 
 /* The largest number that counts as an epsilon. */
 static const double MOST_EPSILON = 1e-3;
-/* Without scaling, an epsilon matters enough if the value is at most this many times as large. */
+/* An epsilon needs no scaled inputs if the value beside it is at most this many times as large. */
 static const double NEAR = 16;
-/* Scaling by less than this many bits is not worth a workload; by more, floats might become
- * subnormal. float16 has fewer exponents. */
+/* Scaling by fewer than LEAST_BITS bits is not worth a workload. With more than MOST_BITS, floats
+ * might become subnormal; float16 has fewer exponents, and so a lower limit. */
 enum { LEAST_BITS = 1, MOST_BITS = 60, MOST_BITS_F16 = 8 };
 
+/* The estimated mean and variance of a value's elements. */
 struct spread {
     double mean, variance;
 };
@@ -24,9 +26,10 @@ struct search {
     const int64_t *sizes;
     struct spread *spread; /* by id: the estimate of each value */
     bool *seen;            /* by id: collect() was here */
-    bool *chosen;          /* by input */
-    double *degree;        /* by id: the value's factor is s^degree; NAN: it is no power of s */
-    int *bits;
+    bool *chosen;          /* by input: is it one of those to scale? */
+    double *degree; /* by id: if the chosen inputs are multiplied by s, the value is multiplied
+                       by s^degree; NAN: by no power of s */
+    int *bits;      /* by input: the result, as in struct near_epsilon */
 };
 
 static size_t input_number(const struct search *x, const struct value *v)
@@ -54,7 +57,7 @@ static double count(const struct search *x, const struct value *v)
     return elements(x, v->shape, v->rank);
 }
 
-/* The number of products that one element of a product adds up. */
+/* How many products of two elements one element of the product or convolution v adds up. */
 static double terms(const struct search *x, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -77,8 +80,8 @@ static double size_of(struct spread s)
     return sqrt(s.mean * s.mean + s.variance);
 }
 
-/* Estimates mean and variance of the elements of v. The estimate may be wrong by a large factor,
- * because a fault is visible in a wide range around the epsilon. */
+/* Estimates mean and variance of the elements of v. A rough estimate is enough, because a fault is
+ * visible in a wide range around the epsilon. */
 static struct spread estimate(const struct search *x, const struct value *v)
 {
     struct spread a = {0, 1}, b = {0, 0};
@@ -142,7 +145,8 @@ static bool collect_all(struct search *x, const struct value *v)
     return ok;
 }
 
-/* Chooses inputs that probably scale v. measure_degrees() then finds whether they do. */
+/* Chooses inputs that probably scale v; degree_of() then finds whether they do. Returns false if an
+ * input may not be scaled, or if v depends on something else. */
 static bool collect(struct search *x, const struct value *v)
 {
     double zero;
@@ -163,7 +167,7 @@ static bool collect(struct search *x, const struct value *v)
         return collect_all(x, v);
     case OP_MATMUL:
     case OP_CONV:
-    case OP_CONV_TRANSPOSE: /* the weight, because the bias must be scaled with it */
+    case OP_CONV_TRANSPOSE: /* scales the weight and the bias, not the input */
         return collect(x, v->args[1]) && (v->nargs < 3 || !v->args[2] || collect(x, v->args[2]));
     case OP_CAST:
     case OP_NEG:
@@ -281,8 +285,8 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* Finds the value beside an epsilon in v, and how large it is now. `power`: the degree of the value
- * in terms of *beside, which is the operand of a norm. */
+/* Finds an epsilon in v: sets *epsilon, the value *beside it, and *size, how large that value is
+ * now. In a norm *beside is the operand, and *size grows as the power *power of the operand. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
 {
@@ -316,8 +320,8 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* Scales the inputs of `beside` so that it comes near the epsilon. Returns false if there are none,
- * or if another epsilon scales one of them already. */
+/* Scales the inputs of `beside` so that this value comes near the epsilon. Returns false if there
+ * are no such inputs, or if another epsilon scales one of them already. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

@@ -1,3 +1,4 @@
+/* print.c - writes a graph as text, in the form that print.h shows. */
 #include "graph/print.h"
 
 #include <inttypes.h>

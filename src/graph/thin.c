@@ -6,7 +6,7 @@
 /* The input that an operand comes from. */
 struct source {
     const struct value *input; /* NULL = the operand does not come from one input */
-    uint32_t dims; /* the dimensions of the input that correspond to given ones of the operand */
+    uint32_t dims; /* the dimensions of the input that correspond to those asked for, as bits */
     bool alone;    /* nothing else uses the input */
 };
 
@@ -58,7 +58,8 @@ static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
     return true;
 }
 
-/* One step towards the inputs: replaces *v by its operand, and *dims by the operand's. */
+/* Goes one step towards the inputs: replaces *v by its operand, and *dims by the dimensions of the
+ * operand. Returns false if v does not keep zeros, or if the dimensions do not correspond. */
 static bool step(const struct value **v, uint32_t *dims)
 {
     const struct value *x = *v;
@@ -89,6 +90,8 @@ static bool step(const struct value **v, uint32_t *dims)
     return ok;
 }
 
+/* Finds the float32 input from which v comes, and the dimensions of this input that correspond to
+ * `dims` of v. */
 static struct source find_source(const struct value *v, uint32_t dims, const uint32_t *uses)
 {
     bool alone = uses[v->id] == 1;
@@ -110,8 +113,8 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Makes one of the operands thin. An input that is thin already must be so along the same
- * dimensions. */
+/* Makes the first of n operands thin for which that is possible. An input that is thin already must
+ * be thin along the same dimensions. Returns false if none is possible. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -124,6 +127,7 @@ static bool thin_one(const struct graph *g, struct thin *t, const struct source 
     return false;
 }
 
+/* Lets the two inputs of a product be multiplied and divided, if nothing else uses them. */
 static void scale_both(const struct graph *g, struct thin *t, const struct source *s)
 {
     if (!s[0].input || !s[1].input || s[0].input == s[1].input || !s[0].alone || !s[1].alone)
@@ -163,7 +167,7 @@ static void thin_product(const struct graph *g, struct thin *t, const struct val
     /* We try the second operand first, because it is often a weight. */
     struct source s[] = {find_source(v->args[1], b, uses), find_source(v->args[0], a, uses)};
     bool ok = thin_one(g, t, s, 2);
-    if (!a) /* any dimension will do: only the input itself matters for scaling */
+    if (!a) /* for scaling only the input matters, so we ask for any dimension */
         s[1] = find_source(v->args[0], 1, uses);
     scale_both(g, t, s);
     if (v->op == OP_ATTENTION) {

@@ -8,7 +8,8 @@
 #include "playbook/playbook.h"
 #include "task/snapshot.h"
 
-/* The playbook whose label the move ends with, and the point; NULL if it has no label. */
+/* Finds the label of a point in the move. Returns its playbook and sets *p; NULL if there is no
+ * label. */
 static const struct playbook *book_of(const struct playbook_shelf *shelf, const char *move,
                                       struct pb_point *p)
 {
@@ -25,8 +26,8 @@ static void point_text(const struct playbook *pb, const struct pb_point *p, stru
                     (long long)pb->settings[i].values[p->at[i]]);
 }
 
-/* The move without the label at its end. Returns false if it is too long for a lesson: a part of
- * it could say something else. */
+/* Writes the move without the label at its end. Returns false if the move is too long for a lesson.
+ * We do not cut it, because a part of a move can have another meaning. */
 static bool move_text(const char *move, char out[LESSON_TEXT])
 {
     const char *label = strrchr(move, '[');
@@ -45,8 +46,9 @@ static double best_time(const struct memory_outcome *o, size_t n)
     return best;
 }
 
-/* Fills kind, playbook, text and gain. Returns false if there is nothing to learn from it: the move
- * is "playbook softmax, starting point", say. */
+/* Fills kind, playbook, text and gain. `best` is the best time of the run. Returns false if no
+ * lesson can be made of the outcome: a candidate without a point, or a move that breaks the rules
+ * of lesson_bad_field(), such as "playbook softmax, starting point". */
 static bool make_lesson(const struct memory_outcome *o, const struct playbook_shelf *shelf,
                         double best, struct strbuf *text, struct lesson_rec *l)
 {

@@ -1,3 +1,4 @@
+/* lesson.c - reads and checks the parts of a lesson; lesson.h describes them. */
 #include "memory/lesson.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ static const char *read_number(const char *p, int64_t *out)
     return p + sign + n;
 }
 
+/* Reads a name that is followed by `end`. Returns the text after `end`, or NULL. */
 static const char *read_name(const char *p, char end, struct lesson_setting *out)
 {
     size_t n = strcspn(p, " =,");
@@ -106,7 +108,7 @@ void lesson_make_name(const char *text, char out[LESSON_NAME])
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-/* Words of lower-case letters, digits, '_', '-' and '.', with single spaces between; may be "". */
+/* Is the text a list of names (lesson_is_name) with single spaces between? It may be "". */
 static bool is_words(const char *s, size_t max)
 {
     if (strlen(s) > max)
@@ -120,7 +122,8 @@ static bool is_words(const char *s, size_t max)
     return true;
 }
 
-/* The name of a task or of a run: 1 to 160 letters, digits, '_', '-', '.', no path. */
+/* Is this the name of a task or of a run? It has 1 to 160 letters, digits, '_', '-', '.', and no
+ * '/', so it cannot be a path. */
 static bool is_label(const char *s)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
@@ -138,7 +141,8 @@ static bool is_sizes(const char *s)
     return strlen(s) < 80 && strspn(s, "0123456789.- ") == strlen(s);
 }
 
-/* A playbook's lesson is a point or a move of settings. Any other is a move in clean words. */
+/* Does the text have its form? A lesson that names a playbook is a point or a move of settings. Any
+ * other lesson is a move in words that lesson_clean() would leave as they are. */
 static bool is_text(const struct lesson_rec *l)
 {
     struct lesson_setting settings[LESSON_SETTINGS];

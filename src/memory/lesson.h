@@ -1,10 +1,11 @@
 /*
- * lesson.h - the parts of a lesson and their forms.
+ * lesson.h - the parts of a lesson, their forms, and functions that check them.
  *
- * `kind` is "point" or a kind of move. The text of a point lists its settings, "threads=256 vec=4".
- * The text of a playbook's move is "vec 1 -> 4, threads 128 -> 256". Another author's move is free
- * text, cleaned: letters, digits and a few signs. The gain of a point is the best time of its run /
- * its time (at most 1); the gain of a move is its parent's time / its own. 0 means that it failed.
+ * `kind` is "point" or a kind of move. The text of a point lists its settings: "threads=256 vec=4".
+ * The text of a playbook's move is "vec 1 -> 4, threads 128 -> 256". The move of another author is
+ * free text, of which lesson_clean() keeps letters, digits and a few signs. The gain of a point is
+ * the best time of its run / its own time (at most 1). The gain of a move is the parent's time /
+ * the new time. A gain of 0 means that the candidate failed.
  */
 #ifndef MEMORY_LESSON_H
 #define MEMORY_LESSON_H
@@ -17,27 +18,28 @@
 
 #define LESSON_POINT "point"
 #define LESSON_MAX_GAIN 1e4
-#define LESSON_NAME 48   /* bytes of a name: playbook, setting, class, gpu, kind */
-#define LESSON_TEXT 120  /* bytes of a lesson's text */
-#define LESSON_MARKS 272 /* bytes of all marks of its task */
+#define LESSON_NAME 48   /* bytes of a name, with the 0: playbook, setting, class, gpu, kind */
+#define LESSON_TEXT 120  /* bytes of a lesson's text, with the 0 */
+#define LESSON_MARKS 272 /* the most bytes of all marks of its task */
 
 struct lesson_setting {
     char name[LESSON_NAME];
-    int64_t from, to; /* a point has only `to` */
+    int64_t from, to; /* in a point both are the value */
 };
 enum { LESSON_SETTINGS = 12 };
 
-/* A name: lower-case letters, digits, '_', '-' and '.', 1 to LESSON_NAME - 1 of them. */
+/* Are the n characters a name: 1 to LESSON_NAME - 1 lower-case letters, digits, '_', '-' and '.'?
+ */
 bool lesson_is_name(const char *s, size_t n);
 /* Reads "threads=256 vec=4". Returns how many settings there are, 0 if the text has another form.
  */
 size_t lesson_read_point(const char *text, struct lesson_setting out[LESSON_SETTINGS]);
 /* Reads "vec 1 -> 4, threads 128 -> 256" in the same way. */
 size_t lesson_read_move(const char *text, struct lesson_setting out[LESSON_SETTINGS]);
-/* Is this the name of a kind of move? */
+/* Is this "point" or the name of a kind of move? */
 bool lesson_is_kind(const char *kind);
-/* Copies free text and keeps letters, digits and the signs .,:;+-*=>()%_/ and spaces; every other
- * character becomes a space, and spaces do not repeat. Returns false if the rest is too long. */
+/* Copies free text. Keeps letters, digits, spaces and the signs .,:;+-*=>()%_/ and writes a space
+ * for every other character; several spaces become one. Returns false if the text is too long. */
 bool lesson_clean(const char *text, char out[LESSON_TEXT]);
 /* Makes a name of any text: "NVIDIA T4" becomes "nvidia_t4". */
 void lesson_make_name(const char *text, char out[LESSON_NAME]);

@@ -1,6 +1,6 @@
 /*
- * memory.h - memory across runs: what worked in a run is kept, and offered to later runs on similar
- * tasks. docs/memory.md describes it for users.
+ * memory.h - memory across runs: a run leaves lessons in the store, and later runs on similar tasks
+ * are offered them. docs/memory.md describes it for users.
  *
  *     memory_learn(store, &run, outcomes, n, err);          when a run ends
  *     char *found = memory_recall(store, task, "h200", false, NULL, err);   when a run begins
@@ -9,12 +9,13 @@
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
  *  2. A run is offered no lesson of its own task: neither by the task's hash, nor by a mark
  *     (traits.h), which is the same for the same computation under other names.
- *  3. The findings of a recall are in the run's configuration. So a run that is resumed or replayed
- *     has the findings with which it began, whatever the memory holds by then.
- *  4. Every field of a lesson has a cap and a form (lesson_bad_field). An imported lesson is data
- * of strangers: the only words of it that reach a prompt are names of settings that a built-in
- *     playbook has, and kinds of moves that Hone knows. It says nothing about a point or a move of
- *     which the user's own runs left a lesson. Findings never touch the judge.
+ *  3. The run's configuration contains what memory_recall() returned when the run began. So a run
+ *     that is resumed or replayed gets the same, even if the store has other lessons by then.
+ *  4. Every field of a lesson has a cap and a form (lesson_bad_field).
+ *  5. An imported lesson is hostile data. The only words of it that reach a prompt are names of
+ *     settings of a loaded playbook, and kinds of moves that Hone knows. It does not count if the
+ *     user's own runs left a lesson of the same point or move.
+ *  6. Lessons have no influence on verdicts.
  */
 #ifndef MEMORY_MEMORY_H
 #define MEMORY_MEMORY_H
@@ -37,16 +38,17 @@
 struct memory_run {
     const char *name;
     const struct task *task;
-    const char *gpu;   /* the GPU that judged, or whose times the model gave: any text */
+    const char *gpu;   /* the GPU that ran the candidates, or whose times were modelled: any text */
     bool measured;     /* times were measured on a GPU, not modelled */
     const char *books; /* the folder of further playbooks; NULL = only the built-in ones */
 };
-/* A candidate or an idea of the run. */
+/* A candidate, or an idea (a move and its outcome), of the run. */
 struct memory_outcome {
     const char *kind, *move; /* a move of the built-in author ends with the label of its point */
     double time_ns;          /* a candidate's time; 0 = it failed */
-    double gain; /* an idea's parent's time / its own; 0 = it failed; <0 = a candidate */
+    double gain; /* of an idea: the parent's time / the new time; 0 = it failed. < 0: a candidate */
 };
+/* Keeps the n outcomes of a run as lessons. If no candidate passed, keeps nothing. */
 int memory_learn(struct store *s, const struct memory_run *run, const struct memory_outcome *o,
                  size_t n, struct err *err);
 
@@ -60,8 +62,9 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
  *      "lines": ["vectorize: vec 1 -> 4 (elements that one load carries): 1.31x, held in 3 of 4
  *                 runs", ...]}
  *
- * The gain of a point is the best time of its run / its own time, a geometric mean over runs. A
- * point held if it came within 2% of that best time, and a line if it made the kernel faster.
+ * The gain of a point is the best time of its run / its own time, as the geometric mean over the
+ * runs in which it passed. `held` counts the runs in which the point's gain was at least 0.98. In a
+ * line, it counts the runs in which the move's gain was at least 1.01.
  */
 char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool measured,
                     const char *books, struct err *err);
@@ -73,8 +76,8 @@ json_t *memory_checked(const json_t *j);
 
 /* Writes all lessons as JSON. */
 int memory_export(struct store *s, FILE *out, struct err *err);
-/* Reads lessons from the text of a file. Adds nothing if any of them is not valid. *n is how many
- * there were. */
+/* Reads lessons from the text of a file, which `name` names in messages. Adds nothing if one of the
+ * lessons is not valid. *n is the number of lessons in the file. */
 int memory_import(struct store *s, const char *text, size_t len, const char *name, size_t *n,
                   struct err *err);
 /* Reads one lesson and checks every field. The lesson borrows from `j`. */

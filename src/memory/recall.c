@@ -1,17 +1,19 @@
 /*
  * recall.c - finds the lessons that may help with a task, and sums them up.
  *
- * Only lessons of the task's class count, and none of the task itself. A lesson counts by how
- * similar its task is, less if it is from another GPU, if it is modelled where the run measures (or
- * the reverse), or if it was imported. An imported lesson does not count if one's own runs left a
- * lesson of the same point or move: neither a copy of it nor a stranger's claim changes its rank.
+ * Only lessons of tasks of the same class count, and none of the task itself. The weight of a
+ * lesson is the similarity of its task. The weight is lower if the lesson is from another GPU, if
+ * its times were measured and the run's times are modelled (or the reverse), or if it was imported.
+ * An imported lesson does not count if the user's own runs left a lesson of the same point or move.
+ * So no file from others can change the rank of such a point or move.
  *
- * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, its mean
- * over all points that r tried stands for it: so a point that few runs tried is neither better nor
- * worse for that. The points with the largest weighted mean of L come first.
+ * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
+ * the mean of L over all points that r tried. So it does not matter how many runs tried a point.
+ * The points with the largest weighted mean of L over the runs come first.
  *
- * Lines. Moves with the same kind and text are one line. Its gain is the geometric mean over the
- * runs in which it passed, and its rank the weighted sum of the logarithms.
+ * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
+ * line is the geometric mean over the runs in which the move passed. Its rank is the weighted sum
+ * of the logarithms over all runs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,10 +27,10 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-#define FAILED_GAIN 0.125 /* how a failure counts in a mean of gains */
-#define RECALL_MAX 4000   /* lessons that count: the newest of the class */
-#define HELD_POINT 0.98
-#define HELD_MOVE 1.01
+#define FAILED_GAIN 0.125 /* the gain that stands for a failure, and the least gain, in ranks */
+#define RECALL_MAX 4000   /* the most lessons that one recall reads */
+#define HELD_POINT 0.98   /* a point with at least this gain held */
+#define HELD_MOVE 1.01    /* a move with at least this gain held */
 
 struct past_run {
     const struct lesson_rec *first;
@@ -36,10 +38,11 @@ struct past_run {
     unsigned points;
 };
 
+/* All lessons of one point or one move. */
 struct summary {
-    const struct lesson_rec *l; /* the newest lesson of this kind and text */
-    double score;
-    double log_gain; /* over those that passed */
+    const struct lesson_rec *l; /* the first of them in the store's list */
+    double score;               /* the rank */
+    double log_gain;            /* the sum of the logarithms of the gains above 0 */
     unsigned tried, passed, held;
 };
 
@@ -96,7 +99,8 @@ static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, 
     return s;
 }
 
-/* The user's own lessons come first in the list, so the summary has one of them if there is any. */
+/* Is this an imported lesson of a point or move of which the user's own runs left a lesson? The
+ * user's own lessons come first in the list, so s->l is one of them if there is any. */
 static bool is_outranked(const struct summary *s, const struct lesson_rec *l)
 {
     return l->imported && !s->l->imported;
@@ -121,7 +125,8 @@ static void add_lesson(struct recall *r, const struct lesson_rec *l)
     }
 }
 
-/* A point's score: first as if no run had tried it, then corrected by the runs that did. */
+/* Computes the scores of all points. Every score starts as if no run had tried the point. Then each
+ * lesson replaces the mean of its run by the gain of the point. */
 static void score_points(struct recall *r, const struct lesson_rec_vec *all)
 {
     double weights = 0, untried = 0;
@@ -189,7 +194,8 @@ static const struct pb_setting *find_setting(const struct playbook_shelf *shelf,
     return NULL;
 }
 
-/* Adds the move in words. Returns false if its words are not fit for a prompt. */
+/* Adds the move in words. Returns false if the words must not reach a prompt: an imported move in
+ * free text, or a setting that no loaded playbook has. */
 static bool say_move(const struct lesson_rec *l, const struct playbook_shelf *shelf,
                      struct strbuf *out)
 {
@@ -231,7 +237,7 @@ static json_t *lines_json(struct recall *r, const struct playbook_shelf *shelf)
     return list;
 }
 
-/* ---- the form of findings -------------------------------------------------------------------- */
+/* ---- the form of the result ------------------------------------------------------------------ */
 
 static json_t *checked_point(const json_t *j)
 {
@@ -256,8 +262,8 @@ static json_t *checked_point(const json_t *j)
                      MAX(MIN(tried, MEMORY_MAX), 0));
 }
 
-/* A line is printable ASCII without the signs that shape a prompt: it has no heading, no fence, no
- * placeholder of a template and no tag. */
+/* Is the line printable ASCII of at most 400 characters, without the signs that begin a heading, a
+ * fence, a placeholder or a tag in a prompt? */
 static bool line_is_plain(const char *s)
 {
     size_t n = strlen(s);

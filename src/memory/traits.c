@@ -1,3 +1,4 @@
+/* traits.c - computes the traits of a task, and compares the traits of two tasks; see traits.h. */
 #include "memory/traits.h"
 
 #include <inttypes.h>
@@ -52,7 +53,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The mark of one value from the marks of its operands. Inputs and scalars count without names. */
+/* Computes the mark of one value from the marks of its operands. Names of inputs and scalars do not
+ * enter it. */
 static void mark_value(const struct value *v, const int64_t *axes, struct mark *marks)
 {
     struct hash *h = hash_new();
@@ -95,7 +97,7 @@ static void mark_graph(const struct graph *g, const int64_t *axes, struct mark *
     free(marks);
 }
 
-/* Without a graph, the class, the operation's name and the tensors must do. */
+/* The mark of a task without a graph: a hash of the class, the op_type and the tensors. */
 static void mark_tensors(const struct task *t, const struct shape *s, struct mark *out)
 {
     struct hash *h = hash_new();
@@ -110,6 +112,7 @@ static void mark_tensors(const struct task *t, const struct shape *s, struct mar
 
 /* ---- the other traits ------------------------------------------------------------------------ */
 
+/* Adds the logarithms of the sizes at one shape. */
 static void add_sizes(const struct task *t, const struct shape *s, double sum[TRAITS_SIZES])
 {
     double bytes = 0, inner = 1;
@@ -156,7 +159,7 @@ static const char *op_names(const struct graph *g, struct arena *a)
     return kept;
 }
 
-/* Without a graph, the operation's name must do, written as a word. */
+/* The operations of a task without a graph: its op_type, written as a name. */
 static const char *op_type_words(const struct task *t, struct arena *a)
 {
     char name[LESSON_NAME];
@@ -248,8 +251,9 @@ static bool read_sizes(const char *text, double out[TRAITS_SIZES])
 double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops_b,
                          const char *sizes_b)
 {
-    /* How fast similarity falls with each of the sizes: elements of another width want other
-     * settings at once, a tensor of twice the size hardly does. */
+    /* How fast similarity falls with the difference in each of the sizes. The width of elements has
+     * the largest rate, because elements of another width need other settings; a tensor of twice
+     * the size hardly does. */
     static const double rate[TRAITS_SIZES] = {0.05, 0.15, 0.1, 0.7, 0.2};
     unsigned na, nb, common;
     double a[TRAITS_SIZES], b[TRAITS_SIZES], distance = 0;

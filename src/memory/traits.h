@@ -8,9 +8,10 @@
  * A mark is a hash of everything that the task computes at one of its timed shapes: the graph in
  * normal form, with the sizes of this shape, the dtypes and the constants. Names of the task, of
  * its tensors and of its axes do not change a mark, and neither does the order of the operands of a
- * sum or product. Two tasks that have a mark in common are the same task under two names, or
- * overlap. Two marks can be equal although the graphs differ in which of two like inputs goes
- * where; memory then leaves out more than it must.
+ * sum or product. Two tasks that have a mark in common compute the same at one of their timed
+ * shapes. There is an exception: inputs have no names in a mark, so x - y and y - x have the same
+ * mark if x and y have the same shape and dtype. Memory then leaves out more lessons than it must.
+ * A task without a graph has a mark of its class, op_type and tensors only.
  */
 #ifndef MEMORY_TRAITS_H
 #define MEMORY_TRAITS_H
@@ -26,16 +27,17 @@
 
 struct task_traits {
     const char *class;
-    const char *ops;   /* names of the graph's operations, sorted, each once, with spaces between */
-    const char *sizes; /* log2 of: bytes of all tensors, the first input's last extent, its other
-                          extents, the bytes of its elements, the number of tensors; each the mean
-                          over the timed shapes */
-    const char *marks; /* one for each timed shape, with spaces between */
+    const char *ops;   /* names of the graph's operations, sorted, each once, with spaces between;
+                          the op_type of a task without a graph */
+    const char *sizes; /* five numbers, each a log2, as the mean over the timed shapes: bytes of all
+                          tensors; of the first tensor the last extent, the product of the other
+                          extents, and the bytes of an element; 1 + the number of tensors */
+    const char *marks; /* one for each of the first 16 timed shapes, with spaces between */
 };
 
 void task_traits(struct task_traits *out, const struct task *t, struct arena *a);
-/* How similar two tasks of one class are: 1 for equal traits, towards 0 for different ones. Text
- * that is not of the form above counts as different. */
+/* How similar two tasks of one class are: 1 for equal traits, nearly 0 for very different ones. If
+ * sizes do not have the form above, the result is 0.01. */
 double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops_b,
                          const char *sizes_b);
 /* Do the two lists have a mark in common? */

@@ -1,4 +1,5 @@
-/* expand.c - fills in a template. */
+/* expand.c - replaces the placeholders of a template by the values of a point and the texts of a
+ * binding. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +8,8 @@
 #include "playbook/playbook.h"
 #include "sys/asset.h"
 
+/* The text of a placeholder: a setting's value (written into `number`) or a bound text; else NULL.
+ */
 static const char *placeholder(const struct playbook *pb, const struct pb_binding *b,
                                const struct pb_point *p, const char *key, size_t len,
                                char number[32])
@@ -33,8 +36,9 @@ static const char *shared_part(const char *key, size_t len)
     return a ? a->data : NULL;
 }
 
-/* The text of a placeholder may contain placeholders too, but their texts may not. A shared part
- * does not count as a level, because it is treated like text of the template. */
+/* Expands a text. The text of a placeholder may contain placeholders, but the texts of those may
+ * not: `depth` says how many levels are left. A shared part does not use up a level, because it is
+ * treated like text of the template. */
 static int expand_text(const struct playbook *pb, const struct pb_binding *b,
                        const struct pb_point *p, const char *text, unsigned depth,
                        struct strbuf *out, struct err *err)

@@ -65,7 +65,7 @@ static const struct pb_op *op_by_way(const struct match_way *way, struct match *
     return x->v && !x->why->len ? way->find(x) : NULL;
 }
 
-/* Finds the op that the task asks for: by its expression, or else by its name. */
+/* Finds the op that the task computes: by the task's expression, or else by its name. */
 static const struct pb_op *find_op(struct match *x)
 {
     const struct pb_op *op = match_form(x->pb, x->m, &x->seen), *any = op_called(x->pb, "*");
@@ -88,6 +88,7 @@ static const struct pb_op *find_op(struct match *x)
     return op;
 }
 
+/* Binds the texts and integers of an op. */
 static void bind_texts(struct pb_binding *b, const json_t *texts)
 {
     const char *key;
@@ -152,7 +153,7 @@ struct templates {
     uint32_t arch;
 };
 
-/* Writes the first kernel of the first playbook that fits a part of a task. */
+/* Writes the file of the starting point of the first playbook with `part` that fits the task. */
 static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
 {
     const struct templates *t = ctx;
@@ -174,7 +175,7 @@ static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
     return false;
 }
 
-/* Binds the texts of kernels that are written from the task's graph. */
+/* Writes kernels from the graph, and binds their texts. */
 static bool bind_graph(struct graph *g, const struct generate_templates *t, struct pb_binding *out,
                        struct strbuf *why)
 {
@@ -195,6 +196,8 @@ static bool bind_graph(struct graph *g, const struct generate_templates *t, stru
     return ok;
 }
 
+/* Binds a playbook whose op has "from": "graph". The graph is the task's `graph`, or that of its
+ * PyTorch expression. */
 static bool bind_any(const struct playbook *pb, const json_t *task, uint32_t arch,
                      struct pb_binding *out, struct strbuf *why)
 {

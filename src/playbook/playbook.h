@@ -1,9 +1,9 @@
 /*
  * playbook.h - writes a playbook's kernel for a task.
  *
- * If a task has a PyTorch expression, names do not matter: a playbook serves every task whose
- * computation, shapes and dtypes fit, whatever the task, its tensors and its axes are called. A
- * task without an expression must have the name or the op_type of an operation of the playbook.
+ * If a task has a PyTorch expression, a playbook fits it by computation, shapes and dtypes. The
+ * names of the task, its tensors and its axes do not matter. A task without an expression must have
+ * the name or the op_type of an operation of the playbook.
  *
  *     struct playbook_shelf *s;
  *     playbooks_open(&s, NULL, err);                     the built-in ones
@@ -22,7 +22,8 @@
  * say_task_json() writes them. If the playbook does not fit, `why` says why. */
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why);
-/* Fills in the template. Fails if it has a placeholder that stands for nothing. */
+/* Writes the kernel file of a point. Fails if the template has an unknown placeholder, or if the
+ * file is too long for `out`. */
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err);
 

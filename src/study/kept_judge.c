@@ -1,3 +1,4 @@
+/* kept_judge.c - looks for a verdict in a folder before it asks the evaluator; see kept_judge.h. */
 #include "study/kept_judge.h"
 
 #include <stdio.h>
@@ -14,9 +15,10 @@
 
 struct order {
     uint64_t ticket; /* ours */
-    uint64_t theirs; /* the evaluator's, if it was asked */
+    uint64_t theirs; /* the evaluator's ticket, if it was asked */
     char path[400];  /* the file of the verdict */
-    bool asked, done;
+    bool asked;      /* the evaluator was asked, because the file was not there */
+    bool done;       /* the caller has the verdict */
 };
 
 struct kept {
@@ -25,8 +27,8 @@ struct kept {
     VEC(struct order) orders;
 };
 
-/* The length without comments at the end of the file, which change no verdict: `noisy` adds them to
- * its parent when it is idle. */
+/* Returns the length of the source without the lines at its end that begin with //. Such a comment
+ * changes no verdict, and an idle author `noisy` adds one to its parent's file. */
 static size_t code_len(const char *source, size_t len)
 {
     for (;;) {
@@ -56,11 +58,12 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     struct order x = {.ticket = k->orders.n};
     struct eval_config cfg = EVAL_CONFIG_INIT;
     order_path(k, o, x.path);
-    /* No parent: a precompiled header for its children pays only if there are several of them. */
+    /* We name no parent to the evaluator: it would make a precompiled header for the parent's
+     * children, which pays only if there are several of them. */
     cfg.depth = EVAL_TIME;
     cfg.seed = 1;
     cfg.baselines = BASELINES_NONE;
-    cfg.sanitize = false; /* every error of `noisy` shows in the results */
+    cfg.sanitize = false; /* every error of `noisy` shows in the outputs */
     x.asked = !file_exists(x.path);
     if (x.asked && eval_submit(k->e, o->task, o->source, o->len, &cfg, &x.theirs, err) < 0)
         return -1;
@@ -77,8 +80,8 @@ static int read_verdict(const char *path, struct verdict *out, struct err *err)
     return rc < 0 ? -1 : 1;
 }
 
-/* Writes the verdict without its longest lists, which no author of a study reads. Writes to a name
- * of its own first, because other processes of the study may read the file. */
+/* Writes the verdict to a file, without its longest lists, which no author of a study reads. Writes
+ * to a temporary name and renames it, because other processes of the study may read the file. */
 static int keep(const char *path, const struct verdict *v, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(16u << 20);

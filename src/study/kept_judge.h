@@ -1,13 +1,14 @@
 /*
- * kept_judge.h - a judge that keeps verdicts in a folder, by task and source, and asks an evaluator
- * only for those that it does not have. Comments at the end of a source do not count.
+ * kept_judge.h - a judge (agent/judge.h) that keeps verdicts in a folder, by task and source, and
+ * asks an evaluator only for verdicts that the folder lacks. Two sources that differ only in
+ * comments at their ends have the same verdict.
  */
 #ifndef STUDY_KEPT_JUDGE_H
 #define STUDY_KEPT_JUDGE_H
 
 #include "agent/judge.h"
 
-/* The evaluator is borrowed. */
+/* `dir` is the folder. The judge borrows the evaluator, which must outlive it. */
 struct judge *judge_kept(const char *dir, struct evaluator *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* plot.c - draws how the arms come nearer to the best time with each candidate. */
+/* plot.c - draws a study as SVG: for each arm a line, its score after each candidate. */
 #include <stdlib.h>
 
 #include "base/util.h"
@@ -38,7 +38,8 @@ static void add_axes(const struct study *s, struct strbuf *out)
                 (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, s->tasks.n, s->seeds);
 }
 
-/* The mean over seeds; -1 if no seed has a row. */
+/* The score of an arm after c candidates: the mean over seeds, and its interval. All three numbers
+ * are -1 if there is no seed with a run on every task. */
 static struct study_interval score_at(const struct study_scores *x, const char *arm, uint32_t c)
 {
     double *v = xcalloc(x->s->seeds + 1, sizeof *v);

@@ -1,4 +1,10 @@
-/* run.c - does the runs of a study, in several processes. */
+/*
+ * run.c - does the runs of a study, in several processes.
+ *
+ * In the first phase the built-in author works on every task and its siblings, and leaves lessons.
+ * In the second phase every arm works on every task with every seed; arms with memory use the
+ * lessons.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +65,7 @@ uint32_t study_seeds(const struct study *s, const struct study_arm *arm)
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
+/* One process of the study. */
 struct worker {
     const struct study *s;
     struct evaluator *e;
@@ -67,6 +74,7 @@ struct worker {
     uint32_t runs; /* so far, for the names of stores */
 };
 
+/* Fills in the best time after each candidate of the run. */
 static void take_curve(const struct agent *a, uint32_t budget, struct study_row *row)
 {
     double best = 0;
@@ -83,6 +91,7 @@ static void take_curve(const struct agent *a, uint32_t budget, struct study_row 
     }
 }
 
+/* Does one run in a new store. If row is not NULL, fills in its times. */
 static int open_run(struct worker *w, const struct task *t, const struct run_config *c,
                     struct store *store, struct author *author, struct study_row *row,
                     struct err *err)
@@ -138,8 +147,8 @@ static char *lessons_path(const struct study *s, const char *task)
     return xasprintf("%s/lessons/%u/%s.json", s->dir, s->budget, task);
 }
 
-/* Recalls the lessons of runs on sibling tasks. The seed chooses about half of them, at least one.
- */
+/* Puts the lessons of runs on sibling tasks into the store, and returns what memory_recall() finds
+ * there. The seed chooses about half of the sibling tasks, at least one. */
 static char *recall_siblings(struct worker *w, const struct task *t, uint32_t seed,
                              struct store *store, struct err *err)
 {
@@ -158,7 +167,8 @@ static char *recall_siblings(struct worker *w, const struct task *t, uint32_t se
     return rc == 0 ? memory_recall(store, t, "h200", false, NULL, err) : NULL;
 }
 
-/* Runs an arm on a task. `stop_ns` is a time at which the run may end early; 0 = none. */
+/* Runs an arm on a task. The run ends early when its best time is at most `stop_ns`; 0 = never. If
+ * `lessons` is not NULL, the run leaves lessons, which are written there. */
 static int one_run(struct worker *w, const struct study_arm *arm, const struct task *t,
                    uint32_t seed, double stop_ns, struct study_row *row, FILE *lessons,
                    struct err *err)
@@ -248,7 +258,7 @@ static const struct study_arm *arm_named(const char *name)
     return arm;
 }
 
-/* Writes the lessons of a run on a task into a file. */
+/* Does a run of the arm `playbook` on a task, and writes its lessons into a file. */
 static int keep_lessons(struct worker *w, const struct task *t, const char *path,
                         struct study_row *row, struct err *err)
 {
@@ -268,8 +278,8 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     return rc;
 }
 
-/* The first phase: the built-in author works on a task. Its run on a task of the study is also that
- * of the arm `playbook`. */
+/* The first phase: the built-in author works on a task, or on a sibling that the study made. A run
+ * on a task of the study is also the run of the arm `playbook`, so it gets a row. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)
 {
@@ -295,7 +305,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* The time at which a run of the built-in author with memory has nothing left to show. */
+/* The time at which a run of the built-in author with memory ends: it is as fast as without memory.
+ * Returns 0 for all other arms. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {
@@ -305,7 +316,7 @@ static double goal_of(const struct study_arm *arm, const char *task,
     return 0;
 }
 
-/* The second phase: all arms on a task with one seed. */
+/* The second phase: does the missing runs of all arms on a task with one seed. */
 static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
                    const struct study_row_vec *rows, struct err *err)
 {
@@ -321,7 +332,8 @@ static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
     return rc;
 }
 
-/* A study that was killed may have left half a row, to which the next row must not be added. */
+/* A study that was killed may have left the first part of a row at the end of the file. Removes it,
+ * because the next row would continue the same line. */
 static int drop_half_row(const struct study *s, struct err *err)
 {
     char *path = xasprintf("%s/study.tsv", s->dir);
@@ -339,9 +351,9 @@ static int drop_half_row(const struct study *s, struct err *err)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* The work of a phase in pieces: for the first, each task; for the second, each task with each
- * seed. All tasks of a seed come before the next seed, so that a study that is stopped has whole
- * seeds, and so that processes seldom judge the same kernel at the same time. */
+/* The number of pieces into which the work of a phase is divided. A piece is a task in phase 0, and
+ * a task with a seed in phase 1. All tasks with one seed come before the next seed. So a study that
+ * is stopped has whole seeds, and two processes seldom judge the same kernel at the same time. */
 static uint32_t pieces_of(const struct study *s, int phase)
 {
     return (uint32_t)s->tasks.n * (phase ? s->seeds : 1);
@@ -361,6 +373,8 @@ static int do_piece(struct worker *w, int phase, uint32_t i, const struct study_
     return rc;
 }
 
+/* What a child process does: takes the next piece until none is left. `next` is shared memory.
+ * Returns the exit status. */
 static int work(const struct study *s, int phase, uint32_t *next, const struct study_row_vec *rows)
 {
     struct err err = ERR_INIT;

@@ -1,5 +1,6 @@
 /*
- * scores.h - scores of a study's runs, for its tables and its plot.
+ * scores.h - the runs of a study with their scores, for its tables and its plot. A score is the
+ * speed of a run's best kernel as a share of the best known speed: at most 1.
  */
 #ifndef STUDY_SCORES_H
 #define STUDY_SCORES_H
@@ -11,7 +12,7 @@ struct study_scores {
     struct arena mem;
     struct study_row_vec rows;
     const struct study_row **index; /* by arm, task and seed; NULL = no row */
-    double *best_ns;                /* for each task: the best time of any run; 0 = none passed */
+    double *best_ns; /* for each task: the best time of any run; 0 = no kernel passed */
 };
 struct study_interval {
     double mean, lo, hi;
@@ -22,9 +23,9 @@ void study_scores_release(struct study_scores *x);
 /* NULL if the study has no such row yet. */
 const struct study_row *study_find_row(const struct study_scores *x, const char *arm,
                                        const char *task, uint32_t seed);
-/* The speed after so many candidates as a share of the best known speed: the mean over all tasks;
- * -1 if the study has no row for one of them yet. A run without a kernel that passes counts 0, and
- * a task on which no run of the study has one does not count. */
+/* The score of an arm with a seed after `after` candidates: the mean over all tasks. -1 if the
+ * study has no row for one of the tasks yet. A run in which no kernel passed counts as 0. A task on
+ * which no kernel of any run passed is left out of the mean. */
 double study_score(const struct study_scores *x, const char *arm, uint32_t seed, uint32_t after);
 /* The mean of n > 0 values, with a 95% interval by bootstrap. */
 struct study_interval study_mean(const double *v, uint32_t n);

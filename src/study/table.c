@@ -1,4 +1,5 @@
-/* table.c - what the rows of a study say: tables with intervals. */
+/* table.c - reads the rows of a study, computes the scores of its arms, and writes its two tables.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static const struct study_task *find_task(const struct study *s, const char *nam
     return NULL;
 }
 
-/* Returns false if the row has another form or belongs to another study. */
+/* Splits a line at its tabs. Returns false if the line has another form, or if another study wrote
+ * it: one with other tasks, another budget, another author or other sibling tasks. */
 static bool read_row(const struct study *s, char *line, struct study_row *r)
 {
     char *save = NULL, *arm = strtok_r(line, "\t", &save), *task = strtok_r(NULL, "\t", &save);
@@ -62,7 +64,7 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
     char *line = rc == 0 ? arena_strdup(a, text.buf) : NULL;
     for (char *end; line && (end = strchr(line, '\n')); line = end + 1) {
         struct study_row r;
-        *end = '\0'; /* a last line without an end was cut off by a kill */
+        *end = '\0'; /* the loop leaves out a last line without '\n', which a kill cut off */
         if (read_row(s, line, &r))
             *vec_push(out) = r;
     }
@@ -169,9 +171,13 @@ struct study_interval study_mean(const double *v, uint32_t n)
 
 /* ---- the table of arms ----------------------------------------------------------------------- */
 
+/* The scores of an arm, one for each seed. */
 struct arm_scores {
-    double *end, *way, *more; /* at the end, along the way, more than refine at the end */
-    uint32_t n, compared;     /* how many seeds each list has; `compared` is for `more` */
+    double *end;       /* at the end */
+    double *way;       /* along the way: the mean over all numbers of candidates */
+    double *more;      /* how much more at the end than refine with the same seed */
+    uint32_t n;        /* the length of `end` and `way` */
+    uint32_t compared; /* the length of `more` */
 };
 
 static struct arm_scores score_arm(const struct study_scores *x, const struct study_arm *arm)
@@ -215,7 +221,7 @@ static void add_arm(const struct study_scores *x, const struct study_arm *arm, s
     free(a.more);
 }
 
-/* How many of the runs that the study wants are there. */
+/* Counts the runs that the study has; *wanted is how many a complete study has. */
 static uint64_t count_runs(const struct study_scores *x, uint64_t *wanted)
 {
     uint64_t n = 0;
@@ -236,22 +242,25 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
         return -1;
     uint64_t wanted, runs = count_runs(&x, &wanted);
     if (runs < wanted)
-        strbuf_addf(out,
-                    "The study is not complete: it has %llu of %llu runs. A seed of an arm counts "
-                    "once all tasks have it.\n\n",
-                    (unsigned long long)runs, (unsigned long long)wanted);
+        strbuf_addf(
+            out,
+            "The study is not complete: it has %llu of %llu runs. The table uses a seed of an "
+            "arm only if every task has a run with it.\n\n",
+            (unsigned long long)runs, (unsigned long long)wanted);
     strbuf_addf(
         out,
-        "%zu tasks, at most %u seeds, %u candidates for each run. 100 is the best time that "
-        "any run of the study reached on the task, 50 half its speed. In brackets: 95%%\n"
+        "%zu tasks, at most %u seeds, %u candidates for each run. 100 stands for the best time "
+        "that any run of the study reached on the task, 50 for half its speed. In brackets: 95%%\n"
         "intervals over seeds.\n\n| arm | seeds | at the end | along the way | more than "
         "refine |\n| --- | --- | --- | --- | --- |\n",
         s->tasks.n, s->seeds, s->budget);
     for (const struct study_arm *arm = study_arms; arm->name; arm++)
         if (study_has_arm(s, arm) && !arm->author)
             add_arm(&x, arm, out);
-    strbuf_adds(out, "\n(*) changes only words of the prompts. The simulated author does not read "
-                     "them, so this row cannot differ.\n");
+    strbuf_adds(out,
+                "\n(*) This arm changes only words of the prompts. The simulated author does not "
+                "read them, so the arm gives the same results as its strategy without the "
+                "change.\n");
     study_scores_release(&x);
     return 0;
 }
@@ -271,10 +280,10 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
 struct memory_row {
     uint32_t without, seeds, never; /* never: seeds that did not reach the time */
     double with;                    /* the mean over seeds */
-    struct study_interval share;
+    struct study_interval share;    /* candidates with memory / candidates without */
 };
 
-/* Returns false if the study has no runs for it yet. */
+/* Fills in the row of a task. Returns false if the study has no runs for it yet. */
 static bool memory_row(const struct study_scores *x, const char *task, struct memory_row *out)
 {
     const struct study_row *base = study_find_row(x, "playbook", task, 1);
@@ -308,8 +317,9 @@ int study_memory_table(const struct study *s, struct strbuf *out, struct err *er
     if (study_scores_load(&x, s, err) < 0)
         return -1;
     strbuf_addf(out,
-                "Candidates that the built-in author needs for the best time that it reaches "
-                "without memory (within 0.5%%).\n\n| task | without memory | with memory, mean of "
+                "How many candidates the built-in author needs until its best time is at most "
+                "0.5%% above the best time that it reaches without memory.\n\n| task | without "
+                "memory | with memory, mean of "
                 "%u seeds | share | never, of the seeds |\n| --- | --- | --- | --- | --- |\n",
                 s->seeds);
     vec_each (const struct study_task, t, &s->tasks) {
@@ -328,8 +338,9 @@ int study_memory_table(const struct study *s, struct strbuf *out, struct err *er
     if (rows)
         strbuf_addf(
             out,
-            "| all | %u | %.1f | %.0f%% | |\n\n%u of %u tasks need at most %.0f%%. %u reach "
-            "the time with their first kernel, so that memory cannot save any.\n",
+            "| all | %u | %.1f | %.0f%% | |\n\n%u of %u tasks need at most %.0f%% of the "
+            "candidates. %u reach the time with their first kernel, so memory cannot save a "
+            "candidate there.\n",
             without, with, 100 * with / without, good, rows, 100 * STUDY_SHARE, first);
     study_scores_release(&x);
     return 0;

@@ -1,4 +1,5 @@
-/* tasks.c - the tasks of a study, without the shapes that it leaves out, and their siblings. */
+/* tasks.c - makes the tasks of a study: without the shapes that a study leaves out, and with an
+ * axis halved (the siblings). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static struct task *parse(json_t *j, const struct task *like, struct err *err)
         err_set(err, ERR_INPUT, "task '%s' cannot be studied: %s", like->name,
                 problems.n ? problems.items[0].text : "it has no text");
     else
-        t->regimes.n = 0; /* a playbook's kernels are known to pass them */
+        t->regimes.n = 0; /* the tests show that kernels of playbooks pass at these shapes */
     problems_release(&problems);
     free(text);
     return t;
@@ -28,6 +29,7 @@ static const char *role_of(const json_t *w)
     return role ? role : "";
 }
 
+/* Removes the check and held-out shapes, and all baselines but one. */
 static void drop_slow_parts(json_t *j)
 {
     json_t *all = json_object_get(j, "workloads");
@@ -39,8 +41,8 @@ static void drop_slow_parts(json_t *j)
     json_object_set_new(j, "baselines", json_pack("[s]", "naive")); /* a task must have one */
 }
 
-/* Halves one axis of each timed shape: the first (k = 0) or the last (k = 1) that is at least 64.
- */
+/* Halves one axis of a workload: the first (k = 0) or the last (k = 1) whose size is even and at
+ * least 64. Returns false if there is none. */
 static bool halve_axis(json_t *w, int k)
 {
     json_t *axes = json_object_get(w, "axes"), *v, *chosen = NULL;
@@ -56,6 +58,7 @@ static bool halve_axis(json_t *w, int k)
     return chosen != NULL;
 }
 
+/* Returns the task with an axis halved at every timed shape; NULL if that cannot be done. */
 static struct task *make_sibling(json_t *j, const struct task *like, int k)
 {
     json_t *copy = json_deep_copy(j), *w;

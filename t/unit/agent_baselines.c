@@ -1,4 +1,4 @@
-/* Which baselines candidates are timed with: PyTorch once in a run, the others always. */
+/* Tests which baselines candidates are timed with: PyTorch once in a run, the others always. */
 #include "agent_rig.h"
 
 static void test_first_pass_alone(void **state)

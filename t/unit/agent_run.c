@@ -1,4 +1,4 @@
-/* Rules for all strategies: verdicts that never come, the content of prompts, settings. */
+/* Tests rules for all strategies: verdicts that never come, the content of prompts, settings. */
 #include "agent_rig.h"
 
 static void test_unjudged(void **state)

@@ -1,4 +1,4 @@
-/* The small tools of src/base and src/job: strbuf, vec, arena, err, log, wire, util. */
+/* Tests the small tools of src/base and src/job: strbuf, vec, arena, err, log, wire, util. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* The comparison of outputs with the truth: special values, tolerances, error budgets, poison, and
+ * the patterns of wrong elements. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

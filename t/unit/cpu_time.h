@@ -1,8 +1,9 @@
+/*
+ * cpu_time.h - the CPU time of this process, for tests that some work does not take exponential
+ * time. Unlike elapsed time, CPU time does not grow when other programs use the cores.
+ */
 #ifndef HONE_T_CPU_TIME_H
 #define HONE_T_CPU_TIME_H
-
-/* The CPU time of this process, for tests that some work stays far from exponential. Unlike the
- * time on the wall it does not grow when other programs use the cores. */
 
 #include <stdint.h>
 #include <time.h>

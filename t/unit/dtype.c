@@ -1,7 +1,7 @@
 /*
- * Every value of the small float types, both ways, and the rounding between neighbours: each pair
- * of adjacent finite values is probed below, at and above its midpoint. The truth is computed here
- * from the formats' definitions, not with the code under test.
+ * Converts every value of the small float types to double and back, and tests the rounding between
+ * neighbours: each pair of adjacent finite values is probed below, at and above its midpoint. The
+ * truth is computed here from the formats' definitions, not with the code under test.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * The decoder against t/cases/ptx_forms.tsv: the instruction forms of 279 real programs. Operands
- * are made up from the form; a form is covered if it decodes to something that runs. Every form
- * that three or more programs use must be covered, except textures and surfaces. Prints the share
- * of all forms that is covered.
+ * Tests the decoder on t/cases/ptx_forms.tsv: the instruction forms of 279 real programs. The test
+ * makes up operands for each form; a form is covered if it decodes to something that runs. Every
+ * form that three or more programs use must be covered, except textures and surfaces. Prints the
+ * share of all forms that is covered.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Matrix instructions against plain triple loops. The layouts here are written out from the tables
- * of the PTX manual, element by element, not from the block structure mma.c uses.
+ * Compares matrix instructions with plain triple loops. The layouts here are written out element by
+ * element from the tables of the PTX manual, not from the block structure that mma.c uses.
  */
 #include <math.h>
 #include <setjmp.h>

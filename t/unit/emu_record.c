@@ -1,6 +1,6 @@
 /*
- * emu_record.c - the cost model against measured times, without an emulation: the inputs of the
- * model were recorded (t/cases/model/h200.tsv, docs/emulator-cost.md says how).
+ * emu_record.c - compares the cost model with measured times, without an emulation. The inputs of
+ * the model were recorded in t/cases/model/h200.tsv; docs/emulator-cost.md says how.
  *
  *     emu_record print     prints the modelled time and the bound of each case
  */

@@ -1,6 +1,7 @@
 /*
- * emu_sample.c - calls that run a block sample. Data is filled when first touched. The call reports
- * what the blocks wrote, if it is certain that no other block contributes to these results.
+ * emu_sample.c - calls that run only a sample of the blocks. Data is filled when it is first
+ * touched. A call reports what the blocks wrote, if it is certain that no other block contributes
+ * to these results.
  */
 #include <math.h>
 #include <setjmp.h>

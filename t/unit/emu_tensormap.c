@@ -1,4 +1,4 @@
-/* Tensor maps: every element of every box against a direct computation from coordinates. */
+/* Tensor maps: compares every element of every box with a direct computation from coordinates. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

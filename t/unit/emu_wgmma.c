@@ -1,6 +1,6 @@
 /*
- * wgmma against plain triple loops: operands are laid out in shared memory by the canonical layouts
- * of the PTX manual, whole tile first, then described by a descriptor.
+ * Compares wgmma with plain triple loops. The test lays out a whole tile of operands in shared
+ * memory by the canonical layouts of the PTX manual, and then makes the descriptor.
  */
 #include <setjmp.h>
 #include <stdarg.h>

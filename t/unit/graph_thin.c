@@ -1,4 +1,5 @@
-/* Which inputs get few values, along which dimensions, and which ones are scaled. */
+/* Which inputs are thin (zero except at a few places), along which dimensions, and which inputs are
+ * scaled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

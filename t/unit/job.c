@@ -1,3 +1,5 @@
+/* job.bin: a job is written and read back; a reader refuses truncated, changed and hostile files.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

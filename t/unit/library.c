@@ -1,3 +1,4 @@
+/* Library baselines: which tasks are products of matrices, and the PyTorch programs of a job. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* memory.c - lessons of earlier runs: who is offered them, what a hostile file cannot do. */
+/* memory.c - lessons of earlier runs: which runs are offered them, and what a hostile file cannot
+ * do. */
 #include "memory/memory.h"
 #include "agent/extract.h"
 #include "agent_rig.h"

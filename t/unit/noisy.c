@@ -1,5 +1,5 @@
-/* noisy.c - the author that errs: spoilt files, repairs, the same errors for the same seed, and
- * nothing known but the prompt. */
+/* noisy.c - the author `noisy`, which errs: its errors, its repairs, the same errors for the same
+ * seed, and that it knows only what the prompt says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -342,10 +342,11 @@ static void test_bad_playbooks(void **state)
         {"\"arch\": 80", "\"arch\": \"80\"", "arch"},
         {"\"io\": \"in\"", "\"broadcast\": true, \"io\": \"in\"", "may broadcast"},
         {"[\"eps\"]", "\"eps\"", "or \"*\" for any"},
-        {"{\"softmax\"", "{\"softmax\": 1, \"x\"", "an op is an object"},
+        {"{\"softmax\"", "{\"softmax\": 1, \"x\"", "an op must be an object"},
         {"\"name\": \"vec\"", "\"name\": \"threads\"", "two settings"},
         {"\"f\":", "\"torch\": [1], \"f\":", "a list of texts"},
         {"\"arch\": 80", "\"share\": \"nothing\", \"arch\": 80", "no playbooks/parts/nothing.json"},
+        {"\"name\": \"vec\"", "\"name\": \"2vec\"", "the first not a digit"},
         {"\"arch\": 80,", "\"arch\": 80", "mine/playbook.json:"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -1,3 +1,5 @@
+/* Poison: its values for each dtype, that it differs by place and call, and that a fill writes only
+ * its bytes. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* What say_task tells of a task; how a file is shown with its changes, and in excerpts. */
+/* Parts of prompts: what say_task() tells of a task, and how a file is shown with its changes and
+ * in excerpts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

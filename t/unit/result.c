@@ -1,3 +1,4 @@
+/* result.bin: facts are written and read back; a reader refuses truncated and changed files. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

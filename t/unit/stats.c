@@ -1,3 +1,4 @@
+/* Statistics of times: medians, outliers, ratios of paired times, and the floor of physics. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* study.c - the rows of a study: which of them belong to it, and what its tables say of them. */
+/* study.c - the rows of a study: which rows of a file belong to it, and the tables made of them. */
 #include "study/study.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* Verdicts: JSON there and back, broken and older JSON, what the text says, and the order of kinds.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

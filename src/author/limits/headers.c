@@ -1,3 +1,4 @@
+/* headers.c - reads limits and pauses from the headers of an answer (headers.h). */
 #include "author/limits/headers.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ static double seconds_until(double unix_s)
     return MAX(unix_s - (double)now.tv_sec - (double)now.tv_usec / 1e6, 0);
 }
 
-/* "1h2m3.5s", "20ms"; -1 if the text is something else. */
+/* Reads "1h2m3.5s" or "20ms" as seconds; -1 if the text is something else. */
 static double go_duration(const char *s)
 {
     static const struct {
@@ -46,7 +47,7 @@ static double go_duration(const char *s)
     return sum;
 }
 
-/* RFC 3339, always UTC ("Z" or "+00:00"), or the date of HTTP. */
+/* Reads a date of RFC 3339, which is always UTC ("Z" or "+00:00"), or a date of HTTP. */
 static double date(const char *s)
 {
     static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%a, %d %b %Y %H:%M:%S GMT"};
@@ -94,7 +95,7 @@ static double count(header_get get, const void *ctx, const char *name)
     return end != text && !*end && isfinite(v) && v >= 0 ? v : -1;
 }
 
-/* "limit", "remaining" or "reset" stands between prefix and suffix. */
+/* The names of headers: "limit", "remaining" or "reset" is between prefix and suffix. */
 static const struct {
     enum limit_kind kind;
     const char *prefix, *suffix;
@@ -119,7 +120,8 @@ unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get,
         char name[96], text[64];
         if (t->limit > 0)
             continue;
-        /* Anthropic's "tokens" is the tighter one of its two limits. */
+        /* Anthropic's header for "tokens" repeats the tighter of its limits for input and output.
+         */
         if (names[i].kind == LIMIT_TOKENS && told[LIMIT_INPUT].limit > 0)
             continue;
         snprintf(name, sizeof name, "%slimit%s", names[i].prefix, names[i].suffix);

@@ -1,3 +1,5 @@
+/* limiter.c - grants requests so that all processes together keep to a provider's limits
+ * (limiter.h). */
 #include "author/limits/limiter.h"
 
 #include <errno.h>
@@ -20,47 +22,53 @@
 
 enum {
     TICKETS = 256,
-    PARTS = 32, /* of a window: use is counted in each part */
+    PARTS = 32, /* a window has this many parts, and use is counted in each part */
     RING = PARTS + 2,
     SALT = 32,
     BURST = 8,     /* 1/BURST of a limit may go at once */
     CREDIT = 8,    /* how many requests a run may lag behind and still make up for */
     OLD_DAYS = 30, /* the age at which unchanged state files are removed */
 };
-/* For how long the first request, or the first one after a pause, keeps the others waiting. */
+/* For how long at most the first request, or the first one after a pause, keeps others waiting. */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
 
+/* A request of a process, from the queue to its end. */
 struct ticket {
     uint32_t stage, member;
     uint64_t seq;       /* the order in the queue */
-    uint64_t sent_ns;   /* when it was granted, then when it was sent */
+    uint64_t sent_ns;   /* when it was granted; from SENT on, when it was sent */
     uint64_t logged_at; /* the part of the window to which its use was added */
     double need[LIMIT_KINDS];
 };
 
+/* One limit of the provider, and what counts against it. */
 struct limit {
-    double most; /* 0 = not known */
-    /* Spreads the requests over the window: refilled steadily, emptied by grants. */
+    double most; /* the limit for one window; 0 = not known */
+    /* What may be granted at once. Time refills it steadily, and grants reduce it, so requests are
+     * spread over the window. */
     double pace;
-    uint64_t closed_until_ns; /* nothing is left of a limit that holds for longer than a minute */
+    uint64_t closed_until_ns; /* until then nothing is left: a limit for more than one window is
+                                 used up; 0 = not so */
     double used[RING];        /* what answered requests used, by parts of the window */
     /* The provider may count these in addition: reserved tokens that were not used, and requests of
      * other machines. */
     double extra[RING];
 };
 
+/* A process (or one author of a process) that has the state file open. */
 struct member {
     int64_t run;   /* 0 = no such member */
     double served; /* what its requests cost so far, in shares of the tightest limit */
 };
 
+/* The content of the state file. A window is the provider's minute. */
 struct state {
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
     uint32_t learnt;  /* an answer has come */
     uint32_t careful; /* after a pause: one request at a time until an answer is good */
-    double clock;     /* `served` of the run that was granted last, before that request */
+    double clock;     /* `served` of the run that was granted last, before it was charged */
     double longest_output;
     struct limit limits[LIMIT_KINDS];
     struct member members[SHARED_STATE_MEMBERS];
@@ -162,7 +170,7 @@ static void advance(struct state *s, uint64_t part)
     s->part = part;
 }
 
-/* The sum over at least one whole window. */
+/* The sum of the log over at least the last window. */
 static double sum_of(const struct state *s, const double log[RING])
 {
     double sum = 0;
@@ -189,7 +197,8 @@ static double counted_of(const struct state *s, int k)
     return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
-/* Adds what a request needs when the provider counts it: at its beginning, except the output. */
+/* Adds the need of a request to the log. Output tokens are left out, because the provider counts
+ * them when they are written. */
 static void log_need(struct state *s, struct ticket *t)
 {
     t->logged_at = s->part;
@@ -203,7 +212,7 @@ static double burst_of(const struct limit *m, enum limit_kind k)
     return MAX(m->most / BURST, k == LIMIT_REQUESTS ? 1 : 0);
 }
 
-/* Refills what may be sent at once. */
+/* Adds to `pace` what the time since the last call allows. */
 static void refill(struct limiter *l, struct state *s, uint64_t now)
 {
     double windows = now > s->paced_ns ? (double)(now - s->paced_ns) / (double)l->window_ns : 0;
@@ -216,6 +225,7 @@ static void refill(struct limiter *l, struct state *s, uint64_t now)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
+/* Frees the tickets of a process that has ended. */
 static void forget_member(struct state *s, unsigned member)
 {
     for (size_t i = 0; i < TICKETS; i++) {
@@ -229,6 +239,7 @@ static void forget_member(struct state *s, unsigned member)
     s->members[member] = (struct member){0};
 }
 
+/* Forgets processes that have died, at most once a second. */
 static void sweep(struct limiter *l, struct state *s, uint64_t now)
 {
     if (now < s->swept_ns + MIN(SEC_NS, l->window_ns / 4))
@@ -239,6 +250,7 @@ static void sweep(struct limiter *l, struct state *s, uint64_t now)
             forget_member(s, m);
 }
 
+/* Locks the state and brings it up to date. */
 static struct state *begin(struct limiter *l, uint64_t now)
 {
     struct state *s = shared_state_begin(l->shared);
@@ -250,6 +262,7 @@ static struct state *begin(struct limiter *l, uint64_t now)
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
+/* What a request costs, as a share of the limit of which it needs the largest share. */
 static double cost_of(const struct state *s, const struct ticket *t)
 {
     double most = 0;
@@ -259,7 +272,8 @@ static double cost_of(const struct state *s, const struct ticket *t)
     return most > 0 ? most : 1e-3;
 }
 
-/* A process with several authors is one run: their shares grow together. */
+/* Adds a cost to what a run has got. A process with several authors is one run, so all its members
+ * get the cost. */
 static void charge(struct state *s, unsigned member, double cost)
 {
     int64_t run = s->members[member].run;
@@ -268,6 +282,7 @@ static void charge(struct state *s, unsigned member, double cost)
             s->members[m].served += cost;
 }
 
+/* Is ticket a served before b? The run that got less so far is first. */
 static bool is_before(const struct state *s, const struct ticket *a, const struct ticket *b)
 {
     double x = s->members[a->member].served, y = s->members[b->member].served;
@@ -300,6 +315,8 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
+/* Must the others wait for the answer to one request, because limits are not known or the provider
+ * asked for a pause? */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)
@@ -401,7 +418,8 @@ int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS])
         *t = (struct ticket){
             .stage = WAITING, .member = shared_state_member(l->shared), .seq = ++s->seq};
         memcpy(t->need, need, sizeof t->need);
-        /* A run that paused may make up for a few requests, not for all that it left out. */
+        /* A run that made no requests for a while may catch up by a few requests, but not by all
+         * that the others sent in the meantime. */
         double floor = s->clock - CREDIT * cost_of(s, t) - s->members[t->member].served;
         if (floor > 0)
             charge(s, t->member, floor);
@@ -444,8 +462,8 @@ static void trim_extra(const struct state *s, struct limit *m, double taken, uin
     }
 }
 
-/* Compares our own count with the provider's. The provider had counted everything that we logged
- * before this request was sent; about later parts of the log its number says nothing. */
+/* Compares our own count of limit k with the provider's. The provider had counted everything that
+ * we logged before this request was sent. Its number says nothing about later parts of the log. */
 static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {
@@ -485,6 +503,7 @@ void limiter_answered(struct limiter *l, int ticket, bool ok,
     shared_state_end(l->shared, true);
 }
 
+/* Replaces the need of an answered request in the log by what it used. */
 static void settle(struct state *s, const struct ticket *t, const double used[LIMIT_KINDS])
 {
     for (int k = LIMIT_TOKENS; k < LIMIT_KINDS; k++) {

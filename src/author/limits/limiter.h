@@ -1,5 +1,6 @@
 /*
- * limiter.h - all processes of a user that ask one model with one key keep to its limits together.
+ * limiter.h - decides when requests may be sent, so that all processes of a user that ask one model
+ * with one key keep to the provider's limits together.
  *
  *     struct limiter *l = limiter_open(&(struct limiter_config){.provider = url, .model = m,
  *                                                               .key = key});
@@ -12,9 +13,9 @@
  * A ticket:   WAITING ──> GRANTED ──> SENT ──> ANSWERED ──> freed by limiter_end
  *
  * Who is granted:
- *  - Limits come from the headers of answers alone. As long as no answer has come, one request is
- *    under way at a time, so that the others need not run into a limit. A provider that tells no
- *    limits is not limited.
+ *  - Limits come from the headers of answers alone. As long as no answer has come, only one request
+ *    is under way at a time, so that not all of them meet an unknown limit. If a provider tells no
+ *    limits, requests are not held back.
  *  - Requests never take more than the limit in any minute. That suits providers that count by the
  *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. A
  *    request counts with the prompt and the longest reply until it ends. Some providers go on

@@ -1,3 +1,4 @@
+/* pool.c - keeps a budget from which calls reserve, in memory or in a shared file (pool.h). */
 #include "author/limits/pool.h"
 
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 
 enum { TICKETS = 1024 };
 
+/* The reservation of one call. */
 struct ticket {
     uint32_t used, member;
     struct pool_sum held;
@@ -24,6 +26,7 @@ struct budget_pool {
     struct shared_state *shared;
 };
 
+/* The sum of all reservations. */
 static struct pool_sum reserved(const struct state *s)
 {
     struct pool_sum sum = {0};
@@ -42,6 +45,7 @@ static void forget_member(struct state *s, unsigned member)
             s->tickets[i].used = 0;
 }
 
+/* Gives back the reservations of processes that have died. */
 static void forget_dead(const struct budget_pool *p, struct state *s)
 {
     bool seen[SHARED_STATE_MEMBERS] = {false};
@@ -97,8 +101,8 @@ void budget_pool_close(struct budget_pool *p)
     free(p);
 }
 
-/* How many tokens of reply the limits still pay for after the prompt, if `taken` is gone; -1 if
- * they do not pay for the prompt. */
+/* How many tokens of reply the limits still pay for after the prompt, if `taken` is spent or
+ * reserved; -1 if they do not pay for the prompt. */
 static double affordable(const struct state *s, const struct pool_wish *w, struct pool_sum taken)
 {
     double out = (double)w->out;
@@ -132,6 +136,8 @@ static int free_ticket(const struct state *s)
     return -1;
 }
 
+/* Decides whether a call may go: never, if even the end of all other calls would leave too little;
+ * later, if others hold what it needs; else now, perhaps with a shorter reply. */
 static enum pool_answer decide(const struct budget_pool *p, struct state *s, struct pool_wish *w,
                                int *ticket, struct strbuf *why)
 {

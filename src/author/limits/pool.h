@@ -15,8 +15,8 @@
  * less is left than the longest reply needs, and no other call can give anything back, the reply is
  * limited to what is left. Reservations of a process that died are given back.
  *
- * A campaign keeps its pool in a file that its processes share (sys/shared_state.h); a run of its
- * own has a pool in memory.
+ * A campaign keeps its pool in a file that its processes share (sys/shared_state.h). A run that
+ * does not belong to a campaign has a pool in memory.
  */
 #ifndef AUTHOR_LIMITS_POOL_H
 #define AUTHOR_LIMITS_POOL_H

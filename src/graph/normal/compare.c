@@ -1,4 +1,4 @@
-/* compare.c - do two values, or two graphs, compute the same? */
+/* compare.c - compares values and graphs: do they compute the same? */
 #include "graph/normal/compare.h"
 
 #include "base/util.h"
@@ -78,6 +78,7 @@ static int bind(struct value_match *m, const struct value *a, const struct value
     return 1;
 }
 
+/* Undoes bindings until only the first `to` are left. */
 static void unbind(struct value_match *m, size_t to)
 {
     while (m->norder > to)
@@ -160,7 +161,7 @@ static bool same_attrs(const struct value *a, const struct value *b)
     return true;
 }
 
-/* Is it a number, or a size that is a number because its axes are constant? */
+/* Is v a number, or a size that is a number because its axes are constant? */
 static bool has_number(const struct value *v, double *out)
 {
     if (v->op != OP_SIZE || !v->size->fixed->is_number)

@@ -130,7 +130,7 @@ static bool is_count(const struct value *v, const struct dim *count)
            number == (double)count->fixed->value;
 }
 
-/* sum(x, axes) / N, where N is how many elements are summed. */
+/* Rewrites sum(x, axes) / N as a mean, if N is how many elements are summed; else returns NULL. */
 static const struct value *mean_of_sum(struct graph *g, const struct value *v)
 {
     const struct value *sum = v->op == OP_DIV ? v->args[0] : NULL;

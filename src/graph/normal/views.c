@@ -1,4 +1,4 @@
-/* views.c - steps of the normal form that have to do with shapes. */
+/* views.c - the steps of the normal form that deal with shapes (views.h). */
 #include "graph/normal/views.h"
 
 #include <math.h>

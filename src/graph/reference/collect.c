@@ -1,4 +1,5 @@
-/* collect.c - see collect.h. */
+/* collect.c - writes the statements that add a term to a collector and that finish it (collect.h).
+ */
 #include "graph/reference/collect.h"
 
 #include "base/util.h"
@@ -8,7 +9,7 @@ bool collect_is_index(enum collect k)
     return k == COLLECT_ARGMAX || k == COLLECT_ARGMIN;
 }
 
-/* Does the collector round what it adds up? */
+/* Does the collector model the rounding of its partial results? */
 static bool rounds(const struct emit *e, const struct collector *c)
 {
     return e->mode.kind != REFERENCE_MAGNITUDE && c->kind <= COLLECT_PROD &&
@@ -48,8 +49,8 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
 
 /* ---- adding a term --------------------------------------------------------------------------- */
 
-/* Chooses the first of the largest elements, or of the smallest. A NaN is chosen before any
- * number. */
+/* Keeps the larger (or smaller) of the element so far and the term; the earlier one if they are
+ * equal. A NaN is chosen before any number. */
 static void add_choice(struct emit *e, const struct collector *c, struct term t, const char *index)
 {
     bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX,
@@ -82,6 +83,7 @@ static const char *step(struct emit *e, const struct collector *c, const char *t
     return is_noisy(e) ? noisy_text(e, text, "0", inner, term_key(e, c)) : text;
 }
 
+/* Multiplies the product so far by the term. */
 static void add_factor(struct emit *e, const struct collector *c, struct term t)
 {
     struct arena *a = e->u.arena;
@@ -92,6 +94,7 @@ static void add_factor(struct emit *e, const struct collector *c, struct term t)
     unit_do(&e->u, "%s += 1", c->n); /* only the next round of the loop reads it */
 }
 
+/* Adds the chain to the sum, and begins a new chain. */
 static void end_chain(struct emit *e, const struct collector *c)
 {
     const char *const clear[] = {c->s, c->squares, c->q, c->n};
@@ -170,6 +173,7 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
+/* The variance of the shared errors that are not yet in c->m, as text to append. */
 static const char *shared_sum(struct emit *e, const struct collector *c)
 {
     const char *text = "";

@@ -1,4 +1,5 @@
-/* drawn.c - see drawn.h. */
+/* drawn.c - plans which values get copies with drawn errors, and puts the copies into the graph
+ * (drawn.h). */
 #include "graph/reference/drawn.h"
 
 #include <string.h>
@@ -7,12 +8,12 @@
 
 struct plan {
     struct emit *e;
-    bool *affected;               /* one per value: it depends on a product in TF32 */
-    bool *mixed;                  /* affected, and a later operation adds up elements that share its
-                                     error */
-    bool *copied;                 /* one per value: it needs a copy */
-    const struct value **copy;    /* one per value, by its old id */
-    const struct value **rounded; /* the same, for rounded operands */
+    bool *affected; /* one per value: it depends on a product in TF32 */
+    bool *mixed;    /* one per value: it depends on a sum of affected elements, which may share an
+                       error */
+    bool *copied;   /* one per value: it needs a copy */
+    const struct value **copy;    /* by old id: the copy of the value, or NULL */
+    const struct value **rounded; /* by old id: the value rounded at random, or NULL */
     VEC(struct value *) values;   /* in the new order */
     VEC(uint8_t) notes, kinds;    /* one per value of the new order */
 };
@@ -40,6 +41,7 @@ static uint32_t rounded_operands(const struct emit *e, const struct value *v, ui
     }
 }
 
+/* Does v add up or multiply elements of an operand? */
 static bool adds_up(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -54,6 +56,7 @@ static bool adds_up(const struct value *v)
     }
 }
 
+/* Finds out which values need a copy: affected values on the way to an output that is mixed. */
 static void mark(struct plan *p)
 {
     const struct graph *g = p->e->g;
@@ -135,6 +138,7 @@ static void round_operands(struct plan *p, struct value *v)
         v->args[k] = rounded(p, v->args[k]->id, v->args[k], 0);
 }
 
+/* Lists the values in their new order: each value, and after it its copy if it has one. */
 static void rebuild(struct plan *p)
 {
     struct graph *g = p->e->g;

@@ -1,4 +1,5 @@
-/* emit.c - one element of any value: leaves, broadcasting, views, reading by index. See emit.h. */
+/* emit.c - writes one element of a value: leaves, broadcasting, views and reads by index are here,
+ * and the other emit_*.c have the rest (emit.h). */
 #include "graph/reference/emit.h"
 
 #include <string.h>
@@ -327,7 +328,8 @@ static struct term emit_source(struct emit *e, const struct value *v, int k, str
     return t;
 }
 
-/* Whether scratch holds v with sources off, all of which are sources of this sum too. */
+/* Does scratch hold v with each of its sources off, and are all these sources also sources of this
+ * sum? */
 static bool has_offs(const struct emit *e, const struct value *v)
 {
     const struct shared_error *own = e->store[v->id].offs;

@@ -1,6 +1,6 @@
 /*
- * emit_attention.c - attention: one unit makes a row of the result, in two passes over the keys. In
- * a SIGMA reference a third pass adds the errors of the weights.
+ * emit_attention.c - writes attention: one unit makes a row of the result, in two passes over the
+ * keys. In a SIGMA reference a third pass adds the errors of the weights.
  */
 #include <math.h>
 #include <string.h>

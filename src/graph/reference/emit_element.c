@@ -1,4 +1,4 @@
-/* emit_element.c - one element of an elementwise operation: its value and its magnitude. */
+/* emit_element.c - writes one element of an elementwise operation: its value and its magnitude. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * emit_error.c - the rounding error of an element: its variance (SIGMA), or a random draw of it
- * (NOISY). docs/tolerance.md has the rules and their reasons.
+ * emit_error.c - writes the rounding error of an element: its variance (SIGMA), or a random draw of
+ * it (NOISY). docs/tolerance.md has the rules and their reasons.
  */
 #include <math.h>
 #include <string.h>
@@ -27,8 +27,8 @@ static bool is_narrow(enum dtype t)
     return dtype_is_float(t) && t != inner_type(t);
 }
 
-/* A rounding to the type adds an error that is uniform in +-u|f|. The variance of that error is the
- * result, times f^2. */
+/* A rounding of f to the type adds an error that is uniform in +-u|f|. Returns the variance of that
+ * error divided by f^2. */
 static double rounding_of(enum dtype t)
 {
     double u = unit_roundoff(t);
@@ -58,7 +58,8 @@ double least_error(enum dtype t)
 
 /* ---- the error that an elementwise operation makes ------------------------------------------- */
 
-/* OWN_FUNCTION: the result is within 2 ulp before it is rounded, as in the libraries' functions. */
+/* The error that an operation adds by itself: none, one rounding, or that of a library function,
+ * which is up to 2 ulp and a rounding. */
 enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
 
 static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */
@@ -170,7 +171,7 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     }
 }
 
-/* Does the operation only choose among its operands' elements? */
+/* Does the operation make no error of its own? It chooses among elements, or computes exactly. */
 static bool only_chooses(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -260,6 +261,7 @@ static void add_secants(struct emit *e, const struct value *v, const char *f,
     }
 }
 
+/* Adds the variance of a choice by a condition. */
 static void add_where(struct emit *e, const char *f, const struct term *t, struct strbuf *out)
 {
     strbuf_addf(out, "(%s != 0 ? %s : %s)", t[0].v, t[1].m, t[2].m);
@@ -312,7 +314,8 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
     return arena_printf(mem, "hone_product(%s, %s, %s, %s)", a.v, b.v, am, bm);
 }
 
-/* The variance of the error that v's own rounding makes. */
+/* Returns the variance of the error that v makes by itself, divided by the square of the size that
+ * the error is relative to (scale_text()). *least is added to the variance. */
 static double own_variance(const struct emit *e, const struct value *v, double *least)
 {
     enum own own = op_row(v->op)->kind == OPK_ELEMENTWISE ? own_of(v) : OWN_NONE;
@@ -330,6 +333,7 @@ static double own_variance(const struct emit *e, const struct value *v, double *
     return c;
 }
 
+/* The term for f, the text of an element of v, with its variance. */
 static struct term with_variance(struct emit *e, const struct value *v, const char *f,
                                  const struct term *args, unsigned depth)
 {
@@ -359,6 +363,7 @@ const char *noise_key(struct emit *e, const struct value *v, struct index i)
     return arena_printf(e->u.arena, "hone_key(%u, (uint64_t)(%s))", v->id, i.text);
 }
 
+/* The element of v with a random error. */
 static struct term with_noise(struct emit *e, const struct value *v, const struct term *args,
                               struct index i, unsigned depth)
 {

@@ -1,8 +1,8 @@
 /*
- * emit_recurrent.c - lstm, gru and rnn: one unit makes all steps of one row of the batch.
+ * emit_recurrent.c - writes lstm, gru and rnn: one unit makes all steps of one row of the batch.
  *
- * A step needs every element of the step before, so a phase for each step would be the only other
- * way. The unit stores each step in VAL, and the next step reads it there. Rows of the batch are
+ * A step needs every element of the step before, so the only other way would be a phase for each
+ * step. The unit stores each step in VAL, and the next step reads it there. Rows of the batch are
  * independent of each other.
  *
  * The arithmetic of a step is written with the rules of the elementwise operations: each gate is a

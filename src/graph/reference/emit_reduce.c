@@ -1,7 +1,7 @@
 /*
- * emit_reduce.c - elements that a loop adds up: reductions, matrix products, convolutions, bags. A
- * large reduction to few elements takes two phases: the first makes partial results, the second
- * combines them.
+ * emit_reduce.c - writes elements that a loop adds up: reductions, matrix products, convolutions
+ * and embedding bags. A large reduction to few elements takes two phases: the first makes partial
+ * results, the second combines them.
  */
 #include <string.h>
 
@@ -43,6 +43,8 @@ static uint32_t reduced_axes(const struct value *v, const struct dim **out)
     return (uint32_t)dim->n;
 }
 
+/* The element of the operand that the reduction reads for the result at `kept` and the place `gone`
+ * along the reduced axes. */
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
                                 struct place *gone)
 {
@@ -97,6 +99,7 @@ static struct term product_of(struct emit *e, const struct value *v, struct term
     return t;
 }
 
+/* The same for a reduction or a product. */
 static struct term item(struct emit *e, const struct value *v, struct place *kept,
                         struct place *gone)
 {
@@ -108,6 +111,7 @@ static struct term item(struct emit *e, const struct value *v, struct place *kep
     return product_of(e, v, a, b);
 }
 
+/* For an argmax or argmin, the number of the element along the reduced axes; else "". */
 static const char *position(struct emit *e, const struct value *v, struct place *gone)
 {
     if (!collect_is_index(kind_of(v->op)))
@@ -189,6 +193,7 @@ static struct part_range part_range(struct emit *e, const struct value *v)
     return r;
 }
 
+/* Collects the elements of one part. */
 static struct term part_of(struct emit *e, const struct value *v, const struct part_range *range)
 {
     const struct dim *axes[GRAPH_MAX_RANK];
@@ -311,6 +316,7 @@ static struct index below_tap(struct emit *e, const struct value *v, uint32_t i,
     return at;
 }
 
+/* Begins the sum of a convolution. The bias, if there is one, is its first term. */
 static struct collector start_with_bias(struct emit *e, const struct value *v, struct place *p)
 {
     const struct value *bias = v->args[2];

@@ -1,4 +1,4 @@
-/* line.c - see line.h. */
+/* line.c - numbers the units that make lines, and finds the places of their elements (line.h). */
 #include "graph/reference/line.h"
 
 #include "base/util.h"

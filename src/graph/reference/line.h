@@ -16,8 +16,8 @@ bool op_makes_lines(enum graph_op op);
 /* Returns how many units the phase of v has. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
 /* The axis along which a unit of a scan or attention makes its elements. For index_add it is the
- * axis of `dim`; a unit makes all elements with one index along it. Not for recurrent operations.
- */
+ * axis `dim`, and a unit makes all elements with one index along this axis. Recurrent operations
+ * have no such axis. */
 uint32_t line_axis(const struct value *v);
 /* The place of the unit's elements along the axes that number the units. The other axes are not
  * set. */

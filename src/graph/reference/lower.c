@@ -1,5 +1,5 @@
-/* lower.c - see lower.h. Each composite operation has a function that builds it from simpler ones.
- */
+/* lower.c - rewrites a graph with fewer kinds of operations (lower.h). Each composite operation has
+ * a function that builds it from simpler ones. */
 #include "graph/reference/lower.h"
 
 #include <math.h>
@@ -277,7 +277,7 @@ static const struct value *lower_triplet(struct lower *l)
 
 /* ---- attention ------------------------------------------------------------------------------- */
 
-/* Whether key j is at or before query i: [queries, keys]. */
+/* Makes the causal mask [queries, keys]: true if key j is at or before query i. */
 static const struct value *causal_mask(struct lower *l, const struct value *scores)
 {
     const struct value *at[2] = {NULL, NULL};
@@ -461,7 +461,7 @@ static int lower_graph(const struct graph *g, bool for_kernel, struct graph *low
     l.made = xcalloc(g->values.n + 1, sizeof *l.made);
     for (size_t i = 0; i < g->values.n && rc == 0; i++) {
         const struct value *v = g->values.items[i];
-        bool is_scalar = v->op == OP_SCALAR; /* sizes may mention it */
+        bool is_scalar = v->op == OP_SCALAR; /* lowered even if unused: sizes may mention it */
         if (!uses[i] && !is_scalar)
             continue;
         l.made[i] = lower_value(&l, v);

@@ -1,11 +1,12 @@
-/* nest.c - see nest.h. */
+/* nest.c - opens and closes the loops of a sum, and makes the collectors of its chains (nest.h). */
 #include "graph/reference/nest.h"
 
 #include "base/util.h"
 
-/* A loop of at most this many terms is left to one thread. */
+/* Lanes do not share a loop of at most this many terms. */
 enum { FEW_TERMS = 32 };
 
+/* Does the sum have chains? Only sums of floats in kernels have. */
 static bool in_chains(const struct nest *x)
 {
     const struct collector *c = &x->sum[0];

@@ -22,7 +22,7 @@ struct nest {
     struct emit *e;
     struct collector sum[NEST_MAX];
     uint32_t sums;
-    struct scope *opened[NEST_MAX]; /* NULL: here a chain began */
+    struct scope *opened[NEST_MAX]; /* NULL marks the beginning of a chain */
     uint32_t n;
     int64_t terms; /* how many terms the innermost chain has so far; 0: unknown */
     bool shared;   /* lanes share the loop: their results must be combined */
@@ -31,8 +31,8 @@ struct nest {
 struct nest nest_start(struct emit *e, struct collector c);
 /* Opens a loop over n elements. An axis of size 1 needs no loop. */
 struct index nest_loop(struct nest *x, const struct dim *n);
-/* Opens a loop over [first, end). `most` is the most terms if that is known, else 0. The threads of
- * a group share it if `shared`. */
+/* Opens a loop over [first, end). `most` is the largest number of terms if that is known, else 0.
+ * If `shared` is true, the lanes share the loop. */
 struct index nest_range(struct nest *x, struct index first, struct index end, int64_t most,
                         bool shared);
 void nest_if(struct nest *x, const char *condition);

@@ -1,5 +1,5 @@
 /*
- * reference.c - see reference.h.
+ * reference.c - writes the text of a reference: phases, scratch and helper functions (reference.h).
  *
  * Phases are written from the last to the first. So when we write a phase, we know which magnitudes
  * the later phases read, and store only those.
@@ -114,7 +114,7 @@ static void write_value(struct emit *e, const struct sink *s)
         write_offs(e, s->v);
 }
 
-/* A copy with drawn errors is only a value. Nobody reads its magnitude, so that is left out. */
+/* Writes one sink. A copy with drawn errors has no magnitude, because no phase reads it. */
 static void write_sink(struct emit *e, const struct sink *s)
 {
     const struct store *store = &e->store[s->v->id];

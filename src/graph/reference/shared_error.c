@@ -1,8 +1,8 @@
 /*
- * shared_error.c - which errors many terms of a sum share (struct shared_error in emit.h).
+ * shared_error.c - finds the errors that many terms of a sum share (struct shared_error in emit.h).
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
- * operands that are broadcast there: each of their elements is in many terms.
+ * operands that are broadcast there, the sources: each of their elements is in many terms.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"
@@ -23,6 +23,8 @@ static bool add_source(struct shared_error *s, const struct value *v)
     return true;
 }
 
+/* Finds the sources below v, and marks the values between. `repeated` says that v is broadcast
+ * where it is read. Returns whether there is a source. */
 static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                          const struct value *v, bool repeated)
 {
@@ -38,7 +40,7 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
         for (uint32_t k = 0; k < v->nargs; k++) {
             bool spreads = kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
             if (k == 1 && (e->notes[v->id] & LOWERED_SHIFT))
-                continue; /* its error does not matter */
+                continue; /* the result does not depend on this operand: see lower.h */
             found |= v->args[k] &&
                      find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v));
         }

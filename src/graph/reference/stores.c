@@ -1,4 +1,5 @@
-/* stores.c - see stores.h. */
+/* stores.c - decides which values are stored, and makes the list of sinks; stores.h says what these
+ * are. */
 #include "graph/reference/stores.h"
 
 #include <stdlib.h>
@@ -27,8 +28,9 @@ enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 struct planner {
     struct stores *s;
     struct emit *e;
-    int64_t *weight, *reads;
-    int64_t *site;
+    int64_t *weight; /* one per value: the operations for one element */
+    int64_t *reads;  /* one per value: how often each element is read; at most MANY */
+    int64_t *site;   /* one per value: see above */
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
     bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
     /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
@@ -39,6 +41,7 @@ struct planner {
     bool *replaces;
 };
 
+/* Does an element of v need a loop? */
 static bool is_heavy(const struct value *v)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -57,6 +60,7 @@ bool stores_is_anchor(const struct value *v)
            !dim_is(a->shape[a->rank - 2], 1) && !dim_is(b->shape[b->rank - 1], 1);
 }
 
+/* Is operand a of the product v broadcast along a batch axis? */
 static bool batch_repeats(const struct value *v, const struct value *a)
 {
     uint32_t rows = v->args[0]->rank > 1, columns = v->args[1]->rank > 1;
@@ -105,13 +109,14 @@ static bool windows_overlap(const struct value *v)
            value_attr(v, "step")->i < size->value;
 }
 
-/* The same for a kernel or a reference. Kernels know that windows side by side read an element
- * once. */
+/* The result of fan(), except that a kernel reads each element once if v takes windows that do not
+ * overlap. */
 static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
 {
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
 }
 
+/* Sets the weight of v: its own work, and that of operands which are computed with it. */
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -123,7 +128,7 @@ static void weigh(struct planner *p, const struct value *v)
         const struct value *a = v->args[k];
         if (!a || op_makes_lines(a->op) ||
             (p->weight[a->id] > CHEAP && times_read(p, v, k) == MANY))
-            continue; /* absent, or certain to be stored */
+            continue; /* the operand is absent, or certain to be stored */
         if (p->e->mode.kernel && is_heavy(a))
             continue; /* a kernel never computes it again: see must_store() */
         w += p->weight[a->id];
@@ -139,12 +144,13 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Whether the only reads are at the sink's own place: the element is computed once for a unit. */
+/* Is the value read only at a sink's own place? Then a unit computes the element once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
 }
 
+/* Must v be stored? Its reads must have been counted. */
 static bool must_store(const struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -155,7 +161,7 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (kind == OPK_LEAF)
         return false;
-    /* An anchor in a kernel of its own reads operands that are stored. */
+    /* The launch of an anchor reads its operands from memory, so they are stored. */
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
     if (kind == OPK_VIEW)
@@ -167,6 +173,7 @@ static bool must_store(const struct planner *p, const struct value *v)
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
 }
 
+/* Counts reads of a at a site. */
 static void add_reads(struct planner *p, const struct value *a, int64_t reads, int64_t site)
 {
     int64_t *s = &p->site[a->id];
@@ -227,7 +234,7 @@ static void read_operands(struct planner *p, const struct value *v)
     }
 }
 
-/* Whether v should be computed in two steps, partial results first, because one unit per element
+/* Should v be computed in two steps, partial results first? It should if one unit for each element
  * would have too much to add up. */
 static bool wants_parts(struct planner *p, const struct value *v)
 {
@@ -303,7 +310,8 @@ const struct value *stores_centre(struct emit *e, const struct value *v)
     return same ? mean : NULL;
 }
 
-/* Lets one launch compute the parts of a sum and of the squares around its mean. */
+/* If v adds up squares around a mean in parts, lets one launch compute the parts of the squares and
+ * of the sum for the mean. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
@@ -391,9 +399,9 @@ static void store_others(struct planner *p, const struct value *v, const struct 
     }
 }
 
-/* Marks the values through which every use of an anchor goes: the anchor itself, and values that
- * are computed element by element from it. `open` counts the uses that do not yet go through a
- * value with the same anchor. */
+/* Marks the ends of elementwise work on anchors. The end is the value that every use of the anchor
+ * goes through: the anchor itself, or a value that is computed element by element from it. `open`
+ * counts the uses that do not yet go through a value with the same anchor. */
 static void mark_ends(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -423,7 +431,8 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
-/* How often the elements of v, which have one use each, read the same element of the input. */
+/* How often v reads the element of the input at its own place. Goes only through values that have
+ * one use. */
 static uint32_t reads_in_place(const struct value *v, const struct value *input,
                                const uint32_t *uses)
 {

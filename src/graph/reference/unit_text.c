@@ -1,4 +1,5 @@
-/* unit_text.c - see unit_text.h. */
+/* unit_text.c - keeps the statements of a unit by scope, drops unused ones, and writes the text
+ * (unit_text.h). */
 #include "graph/reference/unit_text.h"
 
 #include <ctype.h>

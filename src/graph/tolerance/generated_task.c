@@ -1,3 +1,4 @@
+/* generated_task.c - copies a task and gives the copy another reference (generated_task.h). */
 #include "graph/tolerance/generated_task.h"
 
 #include <string.h>

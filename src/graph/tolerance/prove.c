@@ -1,3 +1,4 @@
+/* prove.c - compares noisy runs of a graph with the tolerance of its SIGMA reference (prove.h). */
 #include "graph/tolerance/prove.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ struct proof {
     const struct task *t;
     const char *oracle_so; /* t's oracle, or NULL */
     struct arena arena;
-    struct built sigma, plain, noisy; /* plain: without branches */
+    struct built sigma, plain, noisy; /* plain: SIGMA with `without_branches` (reference_mode.h) */
     bool has_branches;
     bool is_index[TASK_MAX_TENSORS]; /* an argmax or argmin: any of nearly equal elements is
                                         right */
@@ -56,7 +57,7 @@ static int build(struct proof *p, struct built *b, const struct graph *g,
         b->so = arena_strdup(&p->arena, p->oracle_so);
         return 0;
     }
-    /* Without branches, most references stay the same. */
+    /* If the graph has no branches, both references have the same text. */
     if (b == &p->plain && same_text(b, p->sigma.ref.source.buf)) {
         b->so = p->sigma.so;
         return 0;
@@ -64,6 +65,7 @@ static int build(struct proof *p, struct built *b, const struct graph *g,
     return oracle_build(&b->task, b->so, err);
 }
 
+/* Finds the outputs that are an argmax or argmin. */
 static void find_indices(struct proof *p, const struct graph *g)
 {
     vec_each (const struct graph_output, o, &g->outputs) {
@@ -154,7 +156,8 @@ static int run(struct oracle_trial *x, struct shape *s, const struct built *b, s
                                                : oracle_trial_run(x, b->so, ORACLE_IN_ORDER, err);
 }
 
-/* If all elements of an output share one error, eight runs are only eight samples. */
+/* Should there be another run? If all elements of an output share one error, eight runs give only
+ * eight independent errors. */
 static bool wants_more(const struct proof *p, uint64_t seed, uint64_t most)
 {
     bool low = false;
@@ -254,9 +257,10 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* If errors have half the model's sigma, the largest of `samples` errors exceeds the result, times
- * the allowance, with probability 99%. The largest of that many normal numbers is below z with
- * probability 1%, so the largest error is below z/2 sigma with probability 1%. */
+/* Suppose that errors have half the model's sigma. Then the ratio of the largest of `samples`
+ * errors to its allowance exceeds the result with a probability of 99%. Why: z is such that the
+ * largest of so many normal numbers is below z with a probability of 1%, so the largest error is
+ * below z/2 sigma with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

@@ -1,6 +1,6 @@
 /*
  * broadcast.c - binds inputs whose shapes broadcast to the shape of the output. An input has stride
- * 0 along each axis that it lacks.
+ * 0 along each axis of the output that it lacks, or in which its size is 1.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +24,8 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
     return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
 }
 
+/* Puts the output's axes into groups. Returns false if an input does not broadcast to the output.
+ */
 static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, bool rows,
                         struct groups *g, struct strbuf *why)
 {

@@ -19,9 +19,8 @@ static bool is_plain(const char *s)
     return n > 0 && !s[n];
 }
 
-/* Writes the size of a role with the task's names for its axes, without blanks. Writes "" if a name
- * is not bound yet.
- */
+/* Writes a size in a role's shape, with the task's names for the role's names, and without blanks.
+ * Writes "" if a name is not bound yet. */
 static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
 {
     for (size_t i = 0; text[i];) {
@@ -44,9 +43,9 @@ static void translate(const struct pb_binding *b, const char *text, struct strbu
     }
 }
 
-/* If the role's size is a name that is not bound yet, binds it to the actual size. Any other size
- * of the role must be the same expression as the actual size; this is checked only when all names
- * are bound. */
+/* Compares a size of the role with the tensor's actual size. If the role's size is a name that is
+ * not bound yet, binds it to the actual size. Otherwise both must be the same expression; this is
+ * checked only if `all_bound` says that all names are bound. */
 static bool bind_dim(struct pb_binding *b, const char *role, const char *actual, bool all_bound)
 {
     if (is_plain(role) && !isdigit((unsigned char)role[0]) && !bound_text(b, role, strlen(role))) {
@@ -73,6 +72,7 @@ static bool bind_flat(struct pb_binding *b, const char *role, const char *produc
     return !had || same_text(had, arena_printf(&b->arena, "(%s)", product));
 }
 
+/* Does the tensor fit the role? Binds the names in the role's shape. */
 static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_t *t,
                  bool all_bound, struct strbuf *why)
 {
@@ -213,6 +213,8 @@ static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
     return true;
 }
 
+/* Goes over the tensors twice: a shape such as "2*D" can be compared only after D is bound, and D
+ * may occur in a later tensor. */
 bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                   struct strbuf *why)
 {

@@ -12,7 +12,8 @@
 
 bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                   struct strbuf *why);
-/* `inputs` is the number of inputs. In v0, v1, ... the scalars are numbered after the inputs. */
+/* `inputs` is the number of the task's inputs. If the op takes any number of scalars, its code
+ * calls them v<inputs>, v<inputs + 1>, ... */
 bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const json_t *scalars,
                   size_t inputs, struct strbuf *why);
 

@@ -1,8 +1,9 @@
 /*
  * book.h - a playbook: a kernel template, the operations it can do and the settings it may take.
  *
- * A playbook is a folder with playbook.json (which tasks it fits, its settings) and kernel.cu (the
- * template). docs/playbooks.md describes both. playbook/playbook.h says how Hone uses a playbook.
+ * A playbook is a folder with two files. playbook.json says which tasks the playbook fits, and
+ * lists its settings. kernel.cu is the template. docs/playbooks.md describes both files, and
+ * playbook/playbook.h says how Hone uses a playbook.
  *
  * A point is one choice for all settings. The label of a point, such as "[softmax 1.0.2]", gives
  * for each setting the index in its list of values. A candidate's move ends with the label, so a
@@ -42,8 +43,8 @@ struct pb_tensor {
     bool broadcast; /* repeated inputs may differ in dtype, and their shapes broadcast */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
-    uint32_t dtypes;  /* a bit per enum dtype */
-    const char *like; /* the role that has the same dtype, or NULL */
+    uint32_t dtypes;  /* a bit for each allowed enum dtype */
+    const char *like; /* the role whose dtype this tensor must have, or NULL */
 };
 
 struct pb_signature {
@@ -55,7 +56,7 @@ struct pb_signature {
 };
 
 struct pb_op {
-    const char *name;    /* one of its names in "ops", such as "sum"; "*" = any */
+    const char *name;    /* one of its names in "ops", such as "sum"; "*" = any operation */
     const json_t *texts; /* its object in "ops": texts for placeholders, "torch", "from", ... */
     const struct pb_signature *sig;
 };
@@ -63,15 +64,15 @@ struct pb_op {
 struct playbook_shelf;
 
 struct playbook {
-    const struct playbook_shelf *shelf; /* to which it belongs */
+    const struct playbook_shelf *shelf; /* the shelf that holds this playbook */
     const char *name, *about, *class, *template;
     json_t *root;
     uint32_t arch;  /* the least architecture on which it runs: 80, 90 */
     bool unordered; /* the kernel adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
     bool part;      /* its file may be a part of a generated file, in a namespace */
-    bool first;     /* before the other playbooks that fit */
-    bool last;      /* only for tasks that no other playbook fits */
+    bool first;     /* comes before the other playbooks on the shelf */
+    bool last;      /* only for tasks that no other playbook fits; last on the shelf */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
@@ -81,13 +82,13 @@ struct playbook {
 
 struct playbook_shelf {
     struct arena arena;
-    /* Sorted: those with `first`, then the others, then those with `last`; among these the highest
-     * architecture first, then by name. */
+    /* Sorted: playbooks with `first`, then the others, then playbooks with `last`. Each of these
+     * three groups is sorted by architecture, the highest first, and then by name. */
     VEC(struct playbook) books;
 };
 
-/* Opens the built-in playbooks and those in folders of dir (NULL = none). A playbook of dir
- * replaces a built-in one of the same name. */
+/* Opens the built-in playbooks and the playbooks in folders of dir (NULL = none). A playbook of dir
+ * replaces a built-in playbook of the same name. */
 int playbooks_open(struct playbook_shelf **out, const char *dir, struct err *err);
 void playbooks_close(struct playbook_shelf *s);
 
@@ -99,7 +100,7 @@ struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
     int64_t elem;  /* bytes of an element of the first output; if inputs broadcast, of the
-                    * widest tensor */
+                    * input or output with the widest elements */
     bool in_place; /* the output is one of the inputs */
     /* Per setting: 0, or 1 more than the index of the value that suits the task's sizes. */
     uint8_t guessed[PB_MAX_SETTINGS];
@@ -113,17 +114,19 @@ struct pb_binding {
     }
 void pb_binding_release(struct pb_binding *b);
 
+/* For each setting, the index of its value. */
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
 /* For each setting with a `guess`, finds the value that suits the largest timed shape of the task:
- * the greatest value that is not above the expression, or the least value. The expression may use
- * the binding's texts and the values of the settings before it. A task without a timed shape, or an
- * expression that has no value there, leaves the setting at its start. */
+ * the greatest value that is not above the expression, or else the setting's least value. The
+ * expression may use the binding's texts and the values of earlier settings. If the task has no
+ * timed shape, or the expression cannot be computed, the setting begins at its `start`. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
-/* The point with every setting at its guessed value, or else at its start. If the requirements
- * forbid this point, because the elements are too wide, lowers one setting: the first for which
- * that is enough. If no single setting helps, returns the forbidden point. */
+/* The point to begin with: every setting has its guessed value, or else its start. If the
+ * requirements forbid this point (for example because elements are wide), lowers the first setting
+ * that alone can make the point allowed. If there is no such setting, returns the forbidden point.
+ */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
@@ -146,21 +149,23 @@ struct pb_trial {
 VEC_DECL(pb_trial_vec, struct pb_trial);
 
 /*
- * Finds the k-th point to try next (k from 0): a point that the requirements allow, that was not
- * tried, and that differs from `base` in one setting or, after all such points, in two. Settings of
- * the given move stage come first, then the others in order. Among the values of a setting the
- * nearest come first, upwards before downwards. A value is dominated if two tried points differ
- * only in this setting, the point with base's value passed, and the point with this value failed or
- * was more than 5% slower. A dominated value is left out, and so are all values beyond it. Returns
- * false when nothing is left. *changed is the setting that differs, or the first of the two that
- * differ.
+ * Finds the k-th point to try next (k from 0). The requirements must allow the point, and it must
+ * not be among those that were tried. It differs from `base` in one setting or, after all such
+ * points, in two. Settings of the given move stage come first, then those of the other stages.
+ * Among the values of a setting the nearest to base's value come first, upwards before downwards.
+ *
+ * A value is dominated if two tried points differ only in this setting, the point with base's value
+ * passed, and the point with the other value failed or was more than 5% slower. A dominated value
+ * is left out, and so are all values beyond it. Returns false when no point is left. *changed is
+ * the setting that differs, or the first of the two settings that differ.
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,
                    uint32_t k, struct pb_point *out, uint32_t *changed);
 
-/* The same with trials of other tasks as hints: a point with a value that is dominated in the hints
- * comes after all other points. The times of hints are compared only with each other. */
+/* Like playbook_next(), but takes trials on other tasks as hints. A point with a value that is
+ * dominated in the hints comes after all other points. Times of hints are compared only with each
+ * other. */
 bool playbook_next_hinted(const struct playbook *pb, const struct pb_binding *b,
                           const struct pb_trial_vec *tried, const struct pb_trial_vec *hints,
                           const struct pb_point *base, int stage, uint32_t k, struct pb_point *out,

@@ -1,4 +1,4 @@
-/* guess.c - finds the settings to begin with from the sizes of a task. */
+/* guess.c - computes the values with which settings begin from the sizes of a task. */
 #include <string.h>
 
 #include "base/util.h"
@@ -30,6 +30,7 @@ static struct shape read_shape(const json_t *workload)
     return s;
 }
 
+/* Finds the timed shape whose axes have the largest product; false if there is no timed shape. */
 static bool find_largest(const json_t *task, struct shape *out)
 {
     const json_t *all = json_object_get(task, "workloads");
@@ -46,7 +47,8 @@ static bool find_largest(const json_t *task, struct shape *out)
     return found;
 }
 
-/* Replaces the placeholders of a guess; false if one of them stands for nothing. */
+/* Writes the guess of setting number `before` with its placeholders replaced. A placeholder is a
+ * text of the binding or an earlier setting; returns false if it is neither. */
 static bool fill_in(const struct playbook *pb, const struct pb_binding *b, uint32_t before,
                     struct strbuf *out)
 {
@@ -77,6 +79,7 @@ static bool fill_in(const struct playbook *pb, const struct pb_binding *b, uint3
     return !out->truncated;
 }
 
+/* Returns 1 more than the index of the value that suits the shape; 0 if the guess has no value. */
 static uint8_t guess(const struct playbook *pb, struct pb_binding *b, uint32_t i,
                      const struct shape *shape)
 {

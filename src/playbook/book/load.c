@@ -1,5 +1,5 @@
-/* load.c - reads playbook.json and kernel.cu into a struct playbook, and checks everything in
- * them. */
+/* load.c - reads playbooks into a shelf: checks playbook.json and keeps the text of kernel.cu,
+ * whose placeholders expand.c checks when they are filled in. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +20,7 @@ struct loading {
     struct err *err;
 };
 
+/* Sets an error with the line and column of the JSON pointer ("/ops/sum"). Returns -1. */
 static int bad(const struct loading *l, const char *pointer, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static int bad(const struct loading *l, const char *pointer, const char *fmt, ...)
@@ -79,7 +80,8 @@ static int load_setting(const struct loading *l, const json_t *j, size_t i)
     const json_t *guess = json_object_get(j, "guess");
     snprintf(at, sizeof at, "/settings/%zu", i);
     if (!json_is_object(j) || !json_is_string(name) || !is_name(json_string_value(name)))
-        return bad(l, at, "a setting needs a name of letters, digits and _");
+        return bad(l, at,
+                   "a setting needs a name: 1 to 47 letters, digits and _, the first not a digit");
     if (only_keys(l, j, at, keys) < 0)
         return -1;
     if (!json_array_size(values) || json_array_size(values) > PB_MAX_VALUES)
@@ -88,20 +90,21 @@ static int load_setting(const struct loading *l, const json_t *j, size_t i)
     if (!json_is_string(stage) || !json_is_string(kind) || !json_is_string(why))
         return bad(l, at, "setting '%s' needs a stage, a kind and a why", json_string_value(name));
     if (guess && !json_is_string(guess))
-        return bad(l, at, "the guess of '%s' is an expression, as a text", json_string_value(name));
+        return bad(l, at, "the guess of '%s' must be an expression, written as a text",
+                   json_string_value(name));
     s->guess = guess ? text_of(l, guess) : NULL;
     s->name = text_of(l, name);
     s->kind = text_of(l, kind);
     s->why = text_of(l, why);
     s->stage = playbook_stage(json_string_value(stage));
     if (s->stage < 0)
-        return bad(l, at, "stage is structure, movement, pipelining or tuning, not '%s'",
+        return bad(l, at, "stage must be structure, movement, pipelining or tuning, not '%s'",
                    json_string_value(stage));
     s->start = UINT32_MAX;
     for (size_t k = 0; k < json_array_size(values); k++) {
         const json_t *v = json_array_get(values, k);
         if (!json_is_integer(v) || (k && json_integer_value(v) <= s->values[k - 1]))
-            return bad(l, at, "the values of '%s' are integers in ascending order", s->name);
+            return bad(l, at, "the values of '%s' must be integers in ascending order", s->name);
         s->values[s->n++] = json_integer_value(v);
         if (json_is_integer(start) && json_integer_value(start) == s->values[k])
             s->start = (uint32_t)k;
@@ -138,7 +141,10 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
     const json_t *shape = json_object_get(j, "shape");
     snprintf(at, sizeof at, "%s/%zu", list, i);
     if (!role || !is_name(role) || !io)
-        return bad(l, at, "a tensor needs a role (a name) and io (in, out or inout)");
+        return bad(
+            l, at,
+            "a tensor needs a role (1 to 47 letters, digits and _, the first not a digit) and "
+            "io (in, out or inout)");
     if (only_keys(l, j, at, keys) < 0)
         return -1;
     t->role = arena_strdup(l->mem, role);
@@ -147,13 +153,13 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
     t->repeat = json_is_true(json_object_get(j, "repeat"));
     t->broadcast = json_is_true(json_object_get(j, "broadcast"));
     if (!str_eq(io, "in") && !t->out)
-        return bad(l, at, "io is in, out or inout, not '%s'", io);
+        return bad(l, at, "io must be in, out or inout, not '%s'", io);
     if (t->repeat && (i > 0 || t->out))
-        return bad(l, at, "only the first tensor, an input, may repeat");
+        return bad(l, at, "only the first tensor may have \"repeat\", and its io must be \"in\"");
     if (t->broadcast && !t->repeat)
-        return bad(l, at, "only inputs that repeat may broadcast");
+        return bad(l, at, "only a tensor with \"repeat\" may broadcast");
     if (!json_is_array(shape) || json_array_size(shape) > PB_MAX_RANK)
-        return bad(l, at, "shape is a list of at most %d texts or integers", PB_MAX_RANK);
+        return bad(l, at, "shape must be a list of at most %d texts or integers", PB_MAX_RANK);
     for (size_t d = 0; d < json_array_size(shape); d++) {
         const json_t *v = json_array_get(shape, d);
         if (json_is_integer(v))
@@ -162,7 +168,7 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
         else if (json_is_string(v))
             t->shape[t->rank++] = text_of(l, v);
         else
-            return bad(l, at, "shape is a list of texts or integers");
+            return bad(l, at, "shape must be a list of texts or integers");
     }
     const json_t *dtype = json_object_get(j, "dtype");
     for (size_t k = 0; k < i && json_is_string(dtype) && !t->like; k++)
@@ -171,15 +177,16 @@ static int load_tensor(const struct loading *l, const json_t *j, const char *lis
             t->dtypes = sig->tensors[k].dtypes;
         }
     if (json_is_string(dtype) && !t->like)
-        return bad(l, at, "dtype is a list, or the role of a tensor before it, not '%s'",
+        return bad(l, at,
+                   "dtype must be a list of dtypes or the role of a tensor before it, not '%s'",
                    json_string_value(dtype));
     sig->n++;
     return t->like ? 0 : load_dtypes(l, dtype, at, &t->dtypes);
 }
 
-/* Loads `tensors` and `scalars` of j, which is the playbook or one of its ops. A key that j lacks
- * keeps its value in `from`: NULL for the playbook, the playbook's signature for an op. If j has
- * neither key, *out is `from`. */
+/* Loads the keys "tensors" and "scalars" of j, which is the playbook or one of its ops. If an op
+ * lacks one of these keys, it has the playbook's tensors or scalars. They are in `from`, which is
+ * NULL while the playbook itself is loaded. If j has neither key, *out is `from`. */
 static int load_signature(const struct loading *l, const json_t *j, const char *pointer,
                           const struct pb_signature *from, const struct pb_signature **out)
 {
@@ -194,7 +201,7 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
     if (tensors) {
         snprintf(at, sizeof at, "%s/tensors", pointer);
         if (json_array_size(tensors) > PB_MAX_TENSORS || json_array_size(tensors) < 2)
-            return bad(l, at, "a kernel has 2 to %d tensors", PB_MAX_TENSORS);
+            return bad(l, at, "a playbook or an op must have 2 to %d tensors", PB_MAX_TENSORS);
         memset(sig->tensors, 0, sizeof sig->tensors);
         sig->n = 0;
         for (size_t i = 0; i < json_array_size(tensors); i++)
@@ -206,13 +213,13 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
         sig->any_scalars = json_is_string(scalars) && str_eq(json_string_value(scalars), "*");
         if (!sig->any_scalars &&
             (!json_is_array(scalars) || json_array_size(scalars) > PB_MAX_TENSORS))
-            return bad(l, at, "scalars is a list of at most %d names, or \"*\" for any",
+            return bad(l, at, "scalars must be a list of at most %d names, or \"*\" for any",
                        PB_MAX_TENSORS);
         sig->nscalars = 0;
         for (size_t i = 0; i < json_array_size(scalars); i++) {
             const json_t *v = json_array_get(scalars, i);
             if (!json_is_string(v) || !is_name(json_string_value(v)))
-                return bad(l, at, "scalars is a list of names");
+                return bad(l, at, "scalars must be a list of names");
             sig->scalars[sig->nscalars++] = text_of(l, v);
         }
     }
@@ -220,9 +227,9 @@ static int load_signature(const struct loading *l, const json_t *j, const char *
     return 0;
 }
 
-/* Adds the ops of playbooks/parts/NAME.json, where NAME is the value of "share". If the playbook
- * has an op with the same name, the keys of the playbook's op are added to the shared op and
- * replace equal keys. */
+/* Adds the ops of playbooks/parts/NAME.json to `own`, the ops of the playbook; NAME is the value of
+ * "share". If both have an op of the same name, the result has the keys of both, and the
+ * playbook's value for a key that both have. */
 static int add_shared_ops(const struct loading *l, json_t *own)
 {
     const json_t *share = json_object_get(l->pb->root, "share");
@@ -233,9 +240,12 @@ static int add_shared_ops(const struct loading *l, json_t *own)
         return 0;
     snprintf(path, sizeof path, "playbooks/parts/%.60s.json", part ? part : "");
     const struct asset *a = part ? asset_find(path) : NULL;
-    if (!a || !json_is_object(own))
-        return bad(l, "/share",
-                   "there is no %s, or the playbook has no \"ops\" object to add its ops to", path);
+    if (!a)
+        return bad(l, "/share", "there is no %s", path);
+    if (!json_is_object(own))
+        return bad(
+            l, "/share",
+            "a playbook with \"share\" needs an object \"ops\", to which Hone adds shared ops");
     json_t *ops = json_read_text(a->data, a->len, path, NULL, l->err);
     json_object_foreach(ops, name, op)
     {
@@ -247,14 +257,14 @@ static int add_shared_ops(const struct loading *l, json_t *own)
     return ops ? 0 : -1;
 }
 
-/* Checks a key that playbook_bind() reads as a list of texts. */
+/* Checks that a key of an op, if the op has it, is a list of texts. */
 static int check_texts(const struct loading *l, const json_t *op, const char *at, const char *key)
 {
     const json_t *list = json_object_get(op, key);
     bool ok = !list || json_is_array(list);
     for (size_t i = 0; ok && i < json_array_size(list); i++)
         ok = json_is_string(json_array_get(list, i));
-    return ok ? 0 : bad(l, at, "\"%s\" is a list of texts", key);
+    return ok ? 0 : bad(l, at, "\"%s\" must be a list of texts", key);
 }
 
 /* Adds an op under each of its names: "sum|reduce_sum". */
@@ -285,7 +295,7 @@ static int load_ops(const struct loading *l)
         struct pb_op op = {.texts = v};
         snprintf(at, sizeof at, "/ops/%s", name);
         if (!json_is_object(v))
-            return bad(l, at, "an op is an object of texts for the template");
+            return bad(l, at, "an op must be an object");
         if (check_texts(l, v, at, "torch") < 0 || check_texts(l, v, at, "args") < 0)
             return -1;
         if (load_signature(l, v, at, sig, &op.sig) < 0)
@@ -298,6 +308,7 @@ static int load_ops(const struct loading *l)
     return 0;
 }
 
+/* Parses the requirements: expressions over the settings and "elem". */
 static int load_require(const struct loading *l, const json_t *list)
 {
     const char *names[PB_MAX_SETTINGS + 1];
@@ -314,12 +325,13 @@ static int load_require(const struct loading *l, const json_t *list)
         struct expr *x =
             text ? expr_parse(text, strlen(text), names, n + 1, l->mem, &col, &e) : NULL;
         if (!x)
-            return bad(l, at, "%s", text ? e.msg : "a requirement is a text");
+            return bad(l, at, "%s", text ? e.msg : "a requirement must be a text");
         *vec_push(&l->pb->require) = x;
     }
     return 0;
 }
 
+/* Checks that the requirements allow a starting point for elements of 4 bytes. */
 static int check_start(const struct loading *l)
 {
     struct pb_binding b = PB_BINDING_INIT;
@@ -340,7 +352,7 @@ static int load_json(const struct loading *l)
     const json_t *class = json_object_get(root, "class"), *arch = json_object_get(root, "arch");
     const json_t *settings = json_object_get(root, "settings");
     if (!json_is_object(root))
-        return bad(l, "", "a playbook is an object");
+        return bad(l, "", "a playbook must be an object");
     if (only_keys(l, root, "", keys) < 0)
         return -1;
     if (!json_is_string(about) || !json_is_string(class) || !json_is_integer(arch))
@@ -354,7 +366,7 @@ static int load_json(const struct loading *l)
     pb->first = json_is_true(json_object_get(root, "first"));
     pb->last = json_is_true(json_object_get(root, "last"));
     if (json_array_size(settings) > PB_MAX_SETTINGS || !json_array_size(settings))
-        return bad(l, "/settings", "a playbook has 1 to %d settings", PB_MAX_SETTINGS);
+        return bad(l, "/settings", "a playbook must have 1 to %d settings", PB_MAX_SETTINGS);
     for (size_t i = 0; i < json_array_size(settings); i++)
         if (load_setting(l, json_array_get(settings, i), i) < 0)
             return -1;
@@ -370,6 +382,7 @@ static void book_release(struct playbook *pb)
     vec_release(&pb->require);
 }
 
+/* Adds a playbook to the shelf, or replaces the one of the same name. */
 static int add_book(struct playbook_shelf *s, const char *name, const char *file, const char *text,
                     size_t len, const char *template, struct err *err)
 {
@@ -436,6 +449,7 @@ static int add_folder(struct playbook_shelf *s, const char *dir, const char *nam
     return rc;
 }
 
+/* The order of the shelf, which book.h describes. */
 static int by_demand(const void *x, const void *y)
 {
     const struct playbook *a = x, *b = y;

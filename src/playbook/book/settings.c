@@ -1,4 +1,5 @@
-/* settings.c - the settings of a playbook: where to begin, what to try next. */
+/* settings.c - chooses values for the settings of a playbook: the point to begin with, and the
+ * points to try next. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +7,8 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* A value is clearly slower than another if its point takes more than this factor times the other's
- * time, with all other settings equal. */
+/* With all other settings equal, a value is clearly slower than another if its time is more than
+ * this factor times the other time. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)
@@ -96,8 +97,8 @@ static const struct pb_trial *find(const struct playbook *pb, const struct pb_tr
     return NULL;
 }
 
-/* Was value v of setting s, in any point that was tried, clearly slower than the value `to` with
- * all other settings equal? A point that failed counts as slower. */
+/* Are there two tried points that differ only in setting s, where value v was clearly slower than
+ * value `to`? A point that failed counts as slower. */
 static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, uint32_t s, uint8_t v,
                  uint8_t to)
 {
@@ -139,6 +140,7 @@ static uint32_t order_settings(const struct playbook *pb, int stage, uint32_t *o
     return n;
 }
 
+/* One call of playbook_next_hinted(). */
 struct search {
     const struct playbook *pb;
     const struct pb_binding *b;
@@ -146,8 +148,9 @@ struct search {
     const struct pb_point *base;
     const struct pb_trial_vec *hints;
     uint32_t order[PB_MAX_SETTINGS], n;
-    uint32_t skip;
-    bool postponed; /* look only at points that the hints speak against, else only at others */
+    uint32_t skip;  /* how many points to pass over before one is taken */
+    bool postponed; /* take only points with a value that is dominated in the hints; else only
+                       others */
 };
 
 /* Is a value of the point dominated by the value of `base` in the hints? */
@@ -159,14 +162,15 @@ static bool is_postponed(const struct search *x, const struct pb_point *p)
     return false;
 }
 
+/* Is p the point that the search is for? Counts `skip` down if p would do but is passed over. */
 static bool take(struct search *x, const struct pb_point *p)
 {
     return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) &&
            is_postponed(x, p) == x->postponed && x->skip-- == 0;
 }
 
-/* Starting from p, tries the values of setting order[i], nearest first. For each value it then also
- * changes `more` further settings. */
+/* Starting from p, tries the values of setting order[i], nearest first. With each value, also
+ * changes `more` settings that come later in the order. Returns true if a point was taken. */
 static bool move_setting(struct search *x, const struct pb_point *p, uint32_t i, uint32_t more,
                          struct pb_point *out)
 {

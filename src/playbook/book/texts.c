@@ -1,4 +1,4 @@
-/* texts.c - see texts.h. */
+/* texts.c - keeps the texts of a binding, and writes sizes and C++ types as texts. */
 #include "playbook/book/texts.h"
 
 #include <ctype.h>

@@ -1,9 +1,9 @@
 /*
- * texts.h - the text that replaces each placeholder of a template in one task, and arithmetic on
- * sizes that are texts.
+ * texts.h - binds texts to the placeholders of a template, and does arithmetic on sizes that are
+ * texts.
  *
  * The author facts of a task give sizes as texts ("2*D"), and plans take sizes as texts. Two sizes
- * from the same facts are compared as texts, without blanks.
+ * of one task count as equal if their texts are equal without blanks.
  */
 #ifndef PLAYBOOK_BOOK_TEXTS_H
 #define PLAYBOOK_BOOK_TEXTS_H
@@ -21,7 +21,8 @@ const char *restricted(const struct pb_binding *b);
 
 /* Are the texts equal if blanks are ignored? */
 bool same_text(const char *a, const char *b);
-bool same_shape(const json_t *a, const json_t *b); /* lists of texts */
+/* Are the shapes, lists of texts, equal size by size? */
+bool same_shape(const json_t *a, const json_t *b);
 
 /* A size as a factor of a product, in parentheses unless it is "1". */
 const char *dim_factor(struct arena *a, const char *dim);
@@ -35,7 +36,7 @@ const char *element_type(enum dtype t);
 /* The type in which one value is passed: "float" for all floats, "bool", "int32_t", ... */
 const char *value_type(enum dtype t);
 
-/* The op of that name; NULL if the playbook has none. */
+/* The op with that name; NULL if the playbook has none. */
 const struct pb_op *op_called(const struct playbook *pb, const char *name);
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * generate.c - see generate.h.
+ * generate.c - writes the launches and kernels of a graph; generate.h describes the steps.
  *
- * A unit is one call of a kernel's body: it computes one element of the launch's value, or one
- * line of it. There are three ways to map units to threads:
+ * A sink is one thing that a launch computes, for example a stored value
+ * (graph/reference/stores.h). A unit is one call of a kernel's body: it computes one element of the
+ * launch's value, or one line of it. There are three ways to map units to threads:
  *
  *   MAP_THREADS   a thread computes @{items} units
- *   MAP_LANES     a group of threads ("lanes") computes one unit and shares the loop of a reduction
+ *   MAP_LANES     a group of threads ("lanes") computes one unit, and they share its loop
  *   MAP_BLOCK     a block computes one unit: all steps of a recurrent operation for one batch row
  */
 #include "playbook/generate/generate.h"
@@ -20,9 +21,10 @@
 #include "playbook/generate/params.h"
 #include "playbook/generate/part.h"
 
-/* Outputs of one launch; more would need too many arguments. */
+/* The most sinks of one launch; more would need too many arguments. */
 enum { MAX_TOGETHER = 4 };
-/* Lanes share a loop only if there are not enough units to fill a GPU. */
+/* So many threads fill a GPU. If a launch has as many units, a unit whose loop does not read
+ * contiguous memory has one lane. */
 enum { ENOUGH_THREADS = 1 << 18 };
 
 enum mapping { MAP_THREADS, MAP_LANES, MAP_BLOCK };
@@ -44,9 +46,10 @@ struct writer {
 
 /* ---- which threads make a unit --------------------------------------------------------------- */
 
-/* The first reduction or product from which the elements of v are computed in place; NULL if there
- * is none. `own`: v is the value of the launch, which is computed even if it is stored. `seen`
- * marks the values that were looked at, because many paths may lead to one value. */
+/* Finds the first reduction or product that the launch of v computes itself, without storing it;
+ * NULL if there is none. `own` says that v is the value of the launch, which is computed even if it
+ * is stored. `seen` marks the values that were looked at, because many paths may lead to one value.
+ */
 static const struct value *loop_of(struct writer *w, const struct value *v, bool own, bool *seen)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -116,7 +119,8 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
 struct launch {
     const struct sink *sinks;
     size_t n, last; /* `last` is the number of the last of neighbouring sinks */
-    bool rides;     /* the second sink reads the result of the first one at its own place */
+    bool rides; /* there are two sinks, and a unit of the second one reads only the element of the
+                   first one that has the same index: see can_ride() */
     enum mapping map;
     const char *lanes;
     bool contiguous;
@@ -144,7 +148,8 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
-/* Writes a reduction, and then a value that reads it only at its own place. */
+/* Writes a reduction, and then the value of the second sink, which reads only the element that the
+ * unit has just computed. */
 static void write_riding(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -327,8 +332,9 @@ static bool template_fits(struct writer *w, const struct sink *s, struct strbuf 
     return fits;
 }
 
-/* Marks the anchors of launches that no template fits, and that are not an anchor alone: in a
- * launch of its own, a template may fit it. Returns whether there are any. */
+/* Looks for launches that contain an anchor and more work, and that no template fits. Marks their
+ * anchors in `keep`, so that each of them gets a launch of its own, which a template may fit.
+ * Returns whether there are any. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -367,7 +373,8 @@ static bool write_template(struct writer *w, const struct sink *s)
     return n > 0;
 }
 
-/* Does v read only inputs, the value `but`, and stored values of sinks before number `end`? */
+/* Is v computed only from inputs, from the value `but`, and from stored values of sinks before
+ * number `end`? */
 static bool reads_earlier(struct writer *w, const struct value *v, const struct value *but,
                           size_t end, bool own, bool *seen)
 {
@@ -386,12 +393,13 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
     return ok;
 }
 
-/* How a unit of a launch reads the value of an earlier reduction. */
+/* Which elements of an earlier reduction a unit of a launch reads: none, only the element with the
+ * unit's own index, or other elements too. */
 enum reading { READS_NOT, READS_OWN, READS_OTHERS };
 
-/* Does a unit that computes v read `of`, and only the element at its own place? `loop` is the
- * reduction of the unit. It goes over the same axes as `of`, so below it each element reads the
- * element of its own row, as long as all operations are elementwise. */
+/* How does a unit that computes v read `of`? `loop` is the reduction of the unit. It goes over the
+ * same axes as `of`. So if all operations below it are elementwise, each element of the loop reads
+ * the element of `of` for its own row. */
 static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
                                const struct value *loop, bool own, uint8_t *known)
 {
@@ -424,7 +432,7 @@ static bool same_axes(const struct value *a, const struct value *b)
     return same;
 }
 
-/* Can sink t be computed in the launch of the reduction of sink number `first`, right after it? */
+/* Sink number `first` is a reduction. Can the same launch compute sink t right after it? */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
@@ -460,7 +468,7 @@ static size_t find_rider(struct writer *w, size_t first)
     return 0;
 }
 
-/* Takes sinks from number `first` on that one launch can compute. */
+/* Makes a launch of sink number `first` and of further sinks that the launch can compute too. */
 static struct launch launch_of(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;

@@ -1,25 +1,26 @@
 /*
- * generate.h - writes kernels for any graph, for tasks that no template fits.
+ * generate.h - writes a plan and kernels from a graph, for tasks that no template fits.
  *
  *     struct generated x = GENERATED_INIT;
- *     if (generate(&g, &x, err) == 0)
+ *     if (generate(&g, &templates, &x, err) == 0)
  *         ...                                  x.plan, x.kernels
  *     generated_release(&x);
  *
- * The same steps that write the reference of a graph (graph/reference/) cut it into stored values:
- * graph_lower_for_kernel() reduces it to few kinds of operations, stores_plan() decides which
- * values are stored, and emit_value() writes the statements for one element. A launch computes one
- * stored value, or up to four outputs or values that need no loop. Elementwise work is done where
- * its result is read, unless that would repeat much work.
+ * The code that writes the reference of a graph (graph/reference/) does the main steps:
+ * graph_lower_for_kernel() reduces the graph to few kinds of operations, stores_plan() decides
+ * which values are stored, and emit_value() writes the statements for one element. A launch
+ * computes one stored value, two reductions of the same rows, or up to four values or outputs that
+ * need no loop. Elementwise work is done where its result is read, unless that would repeat much
+ * work.
  *
  * A launch that contains an anchor (a convolution or a product of matrices) becomes a task of its
  * own: its tensors are the inputs and stored values that the launch reads and the value that it
  * computes. If a template fits this task, the launches and kernels of the template replace the
  * launch.
  *
- * Stored values are in workspaces. Values whose lives do not overlap share one if they have the
- * same size. The texts have the placeholders @{threads}, @{items} and @{lanes} of
- * playbooks/generate.
+ * Stored values are in workspaces. Two values of the same size share a workspace if the first one
+ * is not read any more when the second one is computed. The texts have the placeholders @{threads},
+ * @{items} and @{lanes} of playbooks/generate.
  */
 #ifndef PLAYBOOK_GENERATE_GENERATE_H
 #define PLAYBOOK_GENERATE_GENERATE_H
@@ -35,7 +36,7 @@ struct generated {
     struct strbuf plan;                /* the launch plan, as JSON */
     struct strbuf includes, overloads; /* headers and functions for the types of the tensors */
     struct strbuf templates;           /* the kernels of templates */
-    struct strbuf kernels;
+    struct strbuf kernels;             /* the kernels that are written here */
 };
 #define GENERATED_INIT                                                         \
     {                                                                          \

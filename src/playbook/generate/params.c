@@ -1,4 +1,5 @@
-/* params.c - see params.h. */
+/* params.c - finds the parameters of a generated kernel in its text, and gives workspaces to stored
+ * values. */
 #include "playbook/generate/params.h"
 
 #include <ctype.h>
@@ -10,14 +11,14 @@
 #include "graph/reference/collect.h"
 #include "plan/model.h"
 
-/* Indices up to this many elements fit an int, with room for what is added to them in between. */
+/* Indices of arrays of up to this many elements fit an int, with room for intermediate results. */
 #define MOST_IN_INT (INT64_C(1) << 30)
 
 static const char *const array_names[ARRAYS] = {"VAL", "PART", "PMAG"};
 
 /* ---- which sinks read a value ---------------------------------------------------------------- */
 
-/* Marks the stored values that v is computed from. */
+/* Notes that sink number `reader` reads the values from which v is computed. */
 static void note_reads(struct params *p, const struct value *v, uint32_t reader, bool own,
                        bool *seen)
 {
@@ -103,7 +104,8 @@ static const char *element_in_cuda(enum dtype t)
     return names[t];
 }
 
-/* Stored floats are not rounded to a narrow type. */
+/* The type of a stored value's elements. Floats narrower than 32 bits are stored as float, so that
+ * they are not rounded. */
 static const char *stored_type(const struct value *v, enum value_array array)
 {
     bool is_index = v->op == OP_ARGMAX || v->op == OP_ARGMIN;
@@ -203,7 +205,8 @@ static void add_named(struct params *p, enum param_kind kind, const char *name)
     add(p, x);
 }
 
-/* The sum whose parts a sink computes beside its own; -1 if there is none. */
+/* If the sink computes the partial squares of a variance, it also computes partial sums. Returns
+ * the number of the value to which these belong, else -1. */
 static int64_t sum_with(const struct params *p, const struct sink *s)
 {
     const struct value *centre = s->kind == SINK_PART ? p->stores->store[s->v->id].centre : NULL;
@@ -278,7 +281,8 @@ static const char *prefix(enum param_kind kind)
     return prefixes[kind];
 }
 
-/* An output that replaces an input has two parameters for the same memory. */
+/* Is the parameter an input that is also an output? Then two parameters point to the same memory.
+ */
 static bool is_replaced(const struct params *p, const struct param *x)
 {
     const struct value *v = graph_find(p->g, x->name);

@@ -1,11 +1,11 @@
 /*
  * params.h - the parameters of generated kernels: tensors, axes, scalars and stored values.
  *
- * The text of a kernel's body names them by macros: IN(x, i), OUT(y, i, v), AX(N), SC(eps), and
- * VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these in the text.
+ * The text of a kernel's body uses macros for them: IN(x, i), OUT(y, i, v), AX(N), SC(eps), and
+ * VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these macros in the text.
  *
- * Each stored value has a slot, which is a workspace of the plan. A slot is used again for a value
- * of the same size in bytes when no later launch reads its value.
+ * Each stored value has a slot, which is a workspace of the plan. When no later launch reads the
+ * value, its slot can hold another value of the same size in bytes.
  */
 #ifndef PLAYBOOK_GENERATE_PARAMS_H
 #define PLAYBOOK_GENERATE_PARAMS_H
@@ -13,7 +13,8 @@
 #include "graph/reference/stores.h"
 
 enum param_kind { PARAM_IN, PARAM_OUT, PARAM_AXIS, PARAM_SCALAR, PARAM_VALUE };
-/* The arrays of a stored value: the value, its partial results, and their indices. */
+/* The arrays of a stored value: the value, its partial results, and a second number for each
+ * partial result (the index of a partial maximum, for example). */
 enum value_array { ARRAY_VAL, ARRAY_PART, ARRAY_PMAG, ARRAYS };
 
 struct param {

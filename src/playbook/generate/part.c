@@ -1,4 +1,5 @@
-/* part.c - see part.h. */
+/* part.c - makes a task of a launch, and adds the file that a template writes for it to the
+ * generated file. */
 #include "playbook/generate/part.h"
 
 #include <stdio.h>
@@ -11,8 +12,8 @@
 
 /* ---- the values of a part -------------------------------------------------------------------- */
 
-/* Calls `act` for the values from which the sink is computed, operands first: computed ones, and
- * inputs and stored values. */
+/* Calls `act` for each value that the launch reads or computes, operands first. `computed` is false
+ * for inputs and stored values, which the launch reads. */
 struct walk {
     const struct part *p;
     void (*act)(struct walk *w, const struct value *v, bool computed);
@@ -259,8 +260,8 @@ static void type_maps(json_t *maps, const char *slots)
     }
 }
 
-/* Puts the #include lines into `includes`, the other lines into `out`. The kernels lose their C
- * names, which a namespace would not keep apart. */
+/* Puts the #include lines into `includes`, the other lines into `out`. Removes extern "C" from the
+ * kernels, because two functions with C names clash even in different namespaces. */
 static void add_code(const char *code, struct strbuf *includes, struct strbuf *out)
 {
     for (const char *line = code; *line;) {
@@ -281,8 +282,8 @@ static void add_code(const char *code, struct strbuf *includes, struct strbuf *o
     }
 }
 
-/* Reads the plan, with 256 in the place of alignof(WORKSPACE): Hone aligns workspaces so, and a
- * plan takes alignof() of tensors only. */
+/* Reads the plan, with 256 in the place of alignof(WORKSPACE). Hone aligns workspaces to 256 bytes,
+ * and a plan takes alignof() of tensors only. */
 static json_t *read_plan(const char *text, size_t len, const char *slots)
 {
     struct strbuf sb = STRBUF_INIT(1 << 20);

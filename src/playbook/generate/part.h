@@ -1,9 +1,9 @@
 /*
  * part.h - a launch of a generated kernel as a task of its own, for which a template may exist.
  *
- *     json_t *task = part_task(&part, &calls);
+ *     json_t *task = part_task(&part);
  *     ...                                        a template writes the kernel file `source`
- *     part_add(source, "c3", &plan, &workspaces, &includes, &kernels)
+ *     part_add(source, "c3", "work", false, &texts);
  */
 #ifndef PLAYBOOK_GENERATE_PART_H
 #define PLAYBOOK_GENERATE_PART_H
@@ -13,7 +13,7 @@
 #include "graph/reference/stores.h"
 
 struct part {
-    struct graph *g; /* lowered */
+    struct graph *g; /* the lowered graph (graph/reference/lower.h) */
     const struct stores *stores;
     const struct sink *sink;
     const json_t *whole; /* the author facts of the whole task */
@@ -23,7 +23,7 @@ struct part {
 };
 
 /* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
- * not NULL, marks the anchors there. */
+ * not NULL, marks the anchors there, and other loops do not matter. */
 bool part_has_anchor(const struct part *p, bool *keep);
 /* The author facts of the part's task, as a new reference. */
 json_t *part_task(const struct part *p);

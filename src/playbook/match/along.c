@@ -5,7 +5,8 @@
  *     (x * x).sum(dim=-1)              the op "sum" of "(v0 * v0)"
  *     1 - x.mean(-1)                   the op "mean" of "v0", and post "(1.f - v0)"
  *
- * For integers the op is "whole_sum" and so on, if the playbook has such an op.
+ * For integers the op is "whole_sum", "whole_max" and so on, if the playbook has such an op. post
+ * is the expression after a reduction, in which v0 is the reduction's result.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +16,14 @@
 
 #define WHOLE "whole_"
 
-/* The operation along axes [from, to) of its operand. */
+/* An operation along axes [from, to) of its operand `of`. */
 struct along {
-    const char *name; /* as playbooks call it */
+    const char *name; /* the operation's name in playbooks */
     const struct value *of;
     uint32_t from, to;
 };
 
-/* The name of the operation in playbooks; NULL if it has none. */
+/* The name that playbooks have for the operation; NULL if they have none. */
 static const char *name_of(const struct value *v)
 {
     static const char *const names[OP_COUNT] = {
@@ -205,6 +206,7 @@ static const struct pb_op *op_for(struct match *x, const struct along *a, bool r
     return x->why->len ? NULL : op;
 }
 
+/* Binds expr and post. Returns false, with the reason, if the op cannot take them. */
 static bool bind_values(struct match *x, const struct pb_op *op, const struct along *a,
                         const struct strbuf *post)
 {

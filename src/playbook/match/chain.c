@@ -1,10 +1,12 @@
 /*
- * chain.c - matches expressions that need sums or extremes of each row, such as norms.
+ * chain.c - matches elementwise expressions that use sums, maxima or minima of each row, such as
+ * norms.
  *
  *     x / x.abs().amax(-1, keepdim=True)     a pass finds the greatest |x| of a row, m; then x / m
  *
- * Operations along the last axis are rewritten as sums and extremes (graph/normal/normal.h). Each
- * sum or extreme is one pass over the row. Later passes and the result may use the value of a pass.
+ * graph_unfolded() (graph/normal/normal.h) rewrites operations along the last axis as sums and
+ * extremes. An extreme is a maximum or a minimum. Each sum or extreme is one pass over the row.
+ * Later passes and the result may use the value of a pass.
  */
 #include <string.h>
 
@@ -35,6 +37,7 @@ static bool is_pass(const struct value *v)
     return v->op == OP_SUM || v->op == OP_AMAX || v->op == OP_AMIN;
 }
 
+/* Does v have an element for each element of a row? */
 static bool spans_rows(const struct chain *c, const struct value *v)
 {
     return v->rank && dim_same(v->shape[v->rank - 1], c->row);

@@ -1,18 +1,21 @@
 /*
  * conv.c - matches one convolution with an epilogue.
  *
- * The ops are "depthwise", "conv" and "conv_transpose". The tensors of "depthwise" are
- * [N, C, H, W], [C, KH, KW] and [N, C, OH, OW]; in one dimension H is 1. The tensors of the other
- * two are [N, C, D, H, W], the weight with a window [KD, KH, KW], and [N, O, OD, OH, OW]; an axis
- * that the convolution lacks has size 1.
+ * The ops are "depthwise", "conv" and "conv_transpose". The tensors of "depthwise" are the input
+ * [N, C, H, W], the weight [C, KH, KW] and the output [N, C, OH, OW]. For a conv1d, H, KH and OH
+ * are
+ * 1. The tensors of the other two ops are the input [N, C, D, H, W], the weight with a window
+ * [KD, KH, KW] as its last axes, and the output [N, O, OD, OH, OW]. A spatial axis that the
+ * convolution lacks has size 1.
  */
 #include "base/util.h"
 #include "playbook/match/epilogue.h"
 
 enum { SIDES = 3, MAX_WINDOW = 64 };
-/* Templates compute with int: steps and paddings beyond this are not for them. */
+/* The largest stride, dilation and padding that templates take, because they compute with int. */
 enum { MAX_STEP = 1 << 16 };
-/* The dense template has a bit for each place of the window along each side, and one more. */
+/* The template of dense convolutions has a mask of 64 bits: a bit for each place of the window
+ * along each side, and one more. So the sum of the window's sizes is at most 63. */
 enum { MAX_WINDOW_SUM = 63, MAX_PHASES = 4096 };
 
 static const char *const side_names[SIDES] = {"d", "h", "w"};
@@ -96,7 +99,7 @@ static json_t *with_shape(const json_t *t, json_t *shape)
     return copy;
 }
 
-/* Gives a tensor so many spatial axes: [N, C, L] becomes [N, C, 1, L]. */
+/* Returns the tensor with `axes` spatial axes: for 2, [N, C, L] becomes [N, C, 1, L]. */
 static json_t *with_axes(const json_t *t, unsigned axes)
 {
     json_t *shape = json_deep_copy(json_object_get(t, "shape"));
@@ -110,6 +113,7 @@ static const json_t *tensor_of(const struct match *x, size_t i)
     return json_array_get(json_object_get(x->m->facts, "tensors"), i);
 }
 
+/* Sets x->seen to the task in the shapes of "depthwise". */
 static void see_planes(struct match *x, const struct conv *c)
 {
     const json_t *in = tensor_of(x, (size_t)c->x);
@@ -178,8 +182,9 @@ static bool is_too_large(const struct conv *c)
     return phases > MAX_PHASES || c->window[0] + c->window[1] + c->window[2] > MAX_WINDOW_SUM;
 }
 
-/* A transposed convolution has a phase for each remainder of an output's place by the stride. Binds
- * the number of phases along each side and of all, and the most taps that a phase has. */
+/* In a transposed convolution, the outputs whose places leave the same remainder by the stride are
+ * a phase. Binds the number of phases along each side, the number of all phases, and the most taps
+ * (places of the window) that a phase uses. */
 static void bind_phases(struct match *x, const struct conv *c)
 {
     int64_t phases = 1, taps = 1;

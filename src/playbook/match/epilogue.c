@@ -1,4 +1,5 @@
-/* epilogue.c - writes the expression around a product, with the index of each input's element. */
+/* epilogue.c - writes the expression around a product or convolution, and the index at which it
+ * reads each input. */
 #include "playbook/match/epilogue.h"
 
 #include <math.h>
@@ -31,6 +32,7 @@ int input_but_casts(const struct meaning *m, const struct value *v)
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
+/* Does t have a single element? */
 static bool is_one(const struct value *t)
 {
     for (uint32_t i = 0; i < t->rank; i++)
@@ -52,6 +54,7 @@ static bool is_along(const struct value *t, const struct value *d, uint32_t axis
     return true;
 }
 
+/* Do t and d have the same shape? */
 static bool is_like(const struct value *t, const struct value *d)
 {
     bool same = t->rank == d->rank;
@@ -60,8 +63,8 @@ static bool is_like(const struct value *t, const struct value *d)
     return same;
 }
 
-/* The axis of d that n counts, if d is a value whose elements are those of the product in order. -1
- * if a reshape between the two takes this axis apart or merges it. */
+/* The axis of d that n counts. The elements of d are those of the product, in the same order.
+ * Returns -1 if a reshape between the product and d takes this axis apart or merges it. */
 static int axis_of_n(const struct epilogue *e, const struct value *d)
 {
     const struct value *p = e->product;
@@ -107,10 +110,11 @@ static const char *index_name(const struct epilogue *e, const struct value *v,
 struct writing {
     struct match *x;
     const struct epilogue *e;
-    /* The value whose elements the expression writes, one for each element of the result. Below a
-     * reshape it is the value that the reshape reads. */
+    /* The value whose elements the expression computes, one for each element of the result: first
+     * the result itself, and below a reshape the value that the reshape reads. */
     const struct value *domain;
-    unsigned reshapes; /* that the expression has looked through */
+    unsigned reshapes; /* how many reshapes the expression has looked through */
+    /* For each value number v0, v1, ...: does the expression read it? */
     bool used[2 * PB_MAX_TENSORS];
 };
 
@@ -256,11 +260,12 @@ static bool bind_reads(struct match *x, const struct writing *w)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* The elements in which the epilogue uses the product: those with from <= n - m <= to. */
+/* The epilogue uses the product only in elements with from <= n - m <= to. */
 struct band {
     int64_t from, to;
 };
 
+/* Is v computed from the product? */
 static bool needs(const struct match *x, const struct value *v, const struct value *product)
 {
     return v && v->id >= product->id && graph_needed(&x->m->g, v, NULL, &x->m->mem)[product->id];
@@ -273,8 +278,8 @@ static int sign_of_index(const struct epilogue *e, const struct value *v, const 
     return !place ? 0 : *place == 'n' ? 1 : *place == 'm' ? -1 : 0;
 }
 
-/* Reads a comparison of n - m with a number, or of n with m. `taken` says whether the elements
- * count where the comparison holds, or where it does not. */
+/* Narrows the band by a comparison of n - m with a number, or of n with m. The product is used
+ * where the comparison has the value `taken`. */
 static void read_band(const struct epilogue *e, const struct value *c, const struct value *d,
                       bool taken, struct band *out)
 {
@@ -302,8 +307,9 @@ static void read_band(const struct epilogue *e, const struct value *c, const str
         out->to = MIN(out->to, sign * bound);
 }
 
-/* Follows the product's only way to the result, and looks for a choice that ignores the product in
- * some elements. */
+/* Follows the operations from the result down to the product, as long as each has one operand that
+ * is computed from the product. A torch.where() on the way may ignore the product in some elements.
+ */
 static struct band find_band(const struct match *x, const struct epilogue *e)
 {
     const struct value *v = x->v, *next;

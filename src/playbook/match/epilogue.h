@@ -1,13 +1,13 @@
 /*
- * epilogue.h - the epilogue: the computation on an element of a product or convolution before it is
- * stored.
+ * epilogue.h - binds the epilogue of a kernel: what it computes from an element of a product or
+ * convolution before it stores the result.
  *
- * bind_epilogue() fills the placeholders of playbooks/parts/epilogue.cu. The expression may read
- * inputs of the result's shape, inputs with a single value, and inputs with one value for each n. n
- * is the column of a product or the channel of a convolution. It may also use n and the row m as
- * numbers: torch.triu(x @ w) is x @ w where n - m >= 0, else 0. For a product, bind_epilogue()
- * binds keep_from and keep_to: only elements with keep_from <= n - m <= keep_to depend on the
- * product.
+ * bind_epilogue() binds the texts for playbooks/parts/epilogue.cu. n is the column of a product or
+ * the channel of a convolution, and m is the row of a product. The expression may read inputs of
+ * the result's shape, inputs with a single value, and inputs with one value for each n. It may also
+ * use n and m as numbers: torch.triu(x @ w) is x @ w where n - m >= 0, else 0. For a product,
+ * bind_epilogue() also binds keep_from and keep_to: all elements that depend on the product have
+ * keep_from <= n - m <= keep_to.
  */
 #ifndef PLAYBOOK_MATCH_EPILOGUE_H
 #define PLAYBOOK_MATCH_EPILOGUE_H
@@ -25,6 +25,7 @@ struct epilogue {
     int bias; /* an input with one value for each n that is added to the product; the expression
                  must not use it again. -1 if there is none */
 };
+/* Returns false, with the reason in x->why, if the epilogue cannot be written. */
 bool bind_epilogue(struct match *x, const struct epilogue *e);
 
 /* The only value with that operation in the task's graph; NULL if there is none or several. */

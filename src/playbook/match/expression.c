@@ -1,4 +1,4 @@
-/* expression.c - writes elementwise values as CUDA C++. */
+/* expression.c - writes elementwise values of a graph as CUDA C++ expressions. */
 #include "playbook/match/expression.h"
 
 #include <ctype.h>
@@ -60,6 +60,7 @@ static void write_number(double v, bool real, struct strbuf *out)
         strbuf_addf(out, "%s%sf", text, strpbrk(text, ".e") ? "" : ".");
 }
 
+/* The number of the scalar or axis of that name; -1 if there is none. */
 static int number_of(const struct meaning *m, const char *name, size_t len)
 {
     for (size_t i = m->inputs; i < m->n; i++)
@@ -77,7 +78,8 @@ static bool is_plain(const char *key)
     return true;
 }
 
-/* Writes a size as an expression in which axis i is v<i>. Axes and sizes have the type int64_t. */
+/* Writes a size as an expression of type int64_t. Axes and scalars in it become v<i>, where i is
+ * their number. */
 static bool write_size(const struct meaning *m, const struct dim *d, const char *prefix,
                        struct strbuf *out)
 {
@@ -164,8 +166,8 @@ static void of_integers(const struct value *v, const char *a, const char *b, str
         strbuf_addf(out, "%s(%s %s %s)", type, a, op, b);
 }
 
-/* C compares uint32_t with int32_t as unsigned integers, but PyTorch compares them as int64.
- */
+/* Is exactly one of the operands a uint32? C++ compares uint32_t with int32_t as unsigned integers,
+ * but PyTorch compares them as int64. */
 static bool mixes_signs(const struct value *x, const struct value *y)
 {
     return !x->weak && !y->weak && (x->dtype == DT_U32) != (y->dtype == DT_U32);
@@ -209,8 +211,8 @@ static bool write_floor(struct writer *w, const struct value *v, struct strbuf *
     return ok;
 }
 
-/* Writes a cube as a product. Other powers of integers are refused. Squares do not reach this
- * function, because they are an operation of their own. */
+/* Writes a cube as a product, and other powers of floats as powf(). Refuses other powers of
+ * integers. Squares do not reach this function, because they are an operation of their own. */
 static bool write_power(struct writer *w, const struct value *v, struct strbuf *out)
 {
     double n = 0;
@@ -342,9 +344,8 @@ static bool write_operation(struct writer *w, const struct value *v, struct strb
     }
 }
 
-/* Writes v. A number gets the kind that the operation around it needs; any other value keeps its
- * type.
- */
+/* Writes v. A number is written as a float if `kind` or its own dtype is real, else as an integer.
+ * Any other value keeps its type. */
 static bool write_as(struct writer *w, const struct value *v, enum kind kind, struct strbuf *out)
 {
     size_t before = w->why->len;

@@ -3,9 +3,9 @@
  *
  *     x * sigmoid(x), x being v0   ->   "(v0 * (1.f / (1.f + expf(-v0))))"
  *
- * Floats of all widths are `float`. Integers keep their width and wrap around as in PyTorch. Adding
- * bools is "or". The caller says how the leaves are written: inputs, scalars, and values that
- * something else computes (a product, a reduction).
+ * Floats of all widths are `float`. Integers keep their width and wrap around as in PyTorch. Bools
+ * are added with ||. The caller says how to write the leaves: inputs, scalars, and values that
+ * another part of the kernel computes (a product, a reduction).
  */
 #ifndef PLAYBOOK_MATCH_EXPRESSION_H
 #define PLAYBOOK_MATCH_EXPRESSION_H

@@ -5,9 +5,9 @@
  *
  * A form is a PyTorch expression whose names are the roles of the op; $last is the last axis. Hone
  * assigns the task's inputs to the roles in every possible order, reads the form, and compares it
- * with what the task computes. Both are in normal form, so a playbook lists only one spelling. The
- * order of factors, casts between floats, and whether a quotient is written as a product do not
- * matter. The task may have a number where the form has a scalar.
+ * with what the task computes. Both are in normal form, so a playbook need list only one spelling.
+ * Differences in the order of factors and terms, in casts between floats, and in whether a quotient
+ * is written as a product do not matter. The task may have a number where the form has a scalar.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ enum { MAX_ROLES = 2 * PB_MAX_TENSORS, MAX_RESULTS = 8 };
 struct form {
     const struct pb_op *op;
     struct meaning *m;
-    const char *text;                         /* with -1 for $last */
+    const char *text;                         /* the form, with -1 for $last */
     const struct value *results[MAX_RESULTS]; /* the task's results, made by for_comparing() */
     size_t inputs, nroles;
     const char *roles[MAX_ROLES];           /* inputs, then scalars */
@@ -46,6 +46,8 @@ static const char *with_last(struct arena *a, const char *text)
     return kept;
 }
 
+/* Brings a value into the form in which values are compared: normal, without casts between floats.
+ */
 static const struct value *for_comparing(struct graph *g, const struct value *v)
 {
     v = v ? graph_normal(g, v) : NULL;
@@ -55,6 +57,7 @@ static const struct value *for_comparing(struct graph *g, const struct value *v)
 
 /* ---- one assignment of inputs to roles ------------------------------------------------------- */
 
+/* With the inputs that the roles have now: does the form compute the task's results? */
 static bool same_results(struct form *f)
 {
     struct torch_name all[MAX_ROLES];
@@ -136,7 +139,8 @@ static int updated(const struct meaning *m, size_t k)
     return -1;
 }
 
-/* If a tensor is updated in place, its position among the outputs decides its role. */
+/* Assigns the inputs that are updated in place: the k-th output must be the input in the role of
+ * the op's k-th output. Returns false if an output that should be an input is none. */
 static bool place_results(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;
@@ -152,6 +156,7 @@ static bool place_results(struct form *f)
     return true;
 }
 
+/* Does the task compute the form f->text of f->op? */
 static bool takes_form(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;

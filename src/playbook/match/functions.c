@@ -1,4 +1,4 @@
-/* functions.c - the table of functions.h. */
+/* functions.c - the table of CUDA C++ expressions that functions.h describes. */
 #include "playbook/match/functions.h"
 
 static const struct c_function functions[OP_COUNT] = {

@@ -1,9 +1,10 @@
 /*
- * functions.h - how CUDA C++ writes an elementwise operation of a graph.
+ * functions.h - the CUDA C++ expression for each elementwise operation of a graph that is a
+ * function.
  *
- * $0, $1, ... are the operands. max_nan and min_nan (playbooks/parts/values.cu) keep a NaN, as
- * PyTorch does. expression.c writes operators (add, eq, ...), because integers and bools need other
- * forms.
+ * In the texts $0, $1, ... stand for the operands. max_nan and min_nan (playbooks/parts/values.cu)
+ * keep a NaN, as PyTorch does. expression.c writes operators (add, eq, ...), because integers and
+ * bools need other forms.
  */
 #ifndef PLAYBOOK_MATCH_FUNCTIONS_H
 #define PLAYBOOK_MATCH_FUNCTIONS_H
@@ -16,7 +17,7 @@
 struct c_function {
     const char *real;  /* for floats; other operands are converted to float first; NULL: none */
     const char *whole; /* for integers, gives an integer; NULL: integers are converted to float */
-    const char *test;  /* gives a bool, for operands of any type */
+    const char *test; /* gives a bool, for operands of any type; NULL: the function gives no bool */
 };
 
 const struct c_function *c_function(enum graph_op op);

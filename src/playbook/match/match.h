@@ -20,7 +20,7 @@ struct match {
     const struct value *v; /* the only output's value */
     struct pb_binding *b;
     struct strbuf *why;
-    json_t *seen; /* NULL if the task is used as it is */
+    json_t *seen; /* the task in the shapes of the op's roles; NULL if the task is used as it is */
 };
 
 struct match_way {
@@ -30,14 +30,14 @@ struct match_way {
 /* The way of that name; NULL if there is no such way. */
 const struct match_way *match_way(const char *from);
 
-/* "torch": only elementwise operations. Binds expr and expr:type. */
+/* "torch": matches if all operations are elementwise. Binds expr and expr:type. */
 const struct pb_op *match_elementwise(struct match *x);
-/* "torch rows": one reduction, softmax or scan along the last axes, of an elementwise expression;
- * after a reduction there may be another expression. Binds expr and post. */
+/* "torch rows": matches one reduction, softmax or scan of an elementwise expression along the last
+ * axes. A further elementwise expression may follow a reduction. Binds expr and post. */
 const struct pb_op *match_rows(struct match *x);
 /* "torch axis": like "torch rows", but along other axes than the last. */
 const struct pb_op *match_axis(struct match *x);
-/* "torch gemm": one product of matrices, and an epilogue. */
+/* "torch gemm": matches one product of matrices, and an epilogue (epilogue.h). */
 const struct pb_op *match_product(struct match *x);
 /* "torch matvec": one product of a vector and a matrix whose rows run along K, and an epilogue.
  * Binds columns, the last size of the product. */

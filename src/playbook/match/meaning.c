@@ -1,4 +1,5 @@
-/* meaning.c - reads a task's graph from its author facts, and numbers the values. */
+/* meaning.c - reads a task's graph from its author facts, and numbers its inputs, scalars and axes.
+ */
 #include "playbook/match/meaning.h"
 
 #include <ctype.h>
@@ -131,7 +132,8 @@ static void number_values(struct meaning *m, const struct signature *s)
     }
 }
 
-/* Do a and b have the same sizes if sizes of 1 are ignored, and so the same elements in order? */
+/* Do a and b have the same sizes if sizes of 1 are ignored? Then a reshape of one to the other
+ * keeps the order of elements. */
 static bool same_but_ones(const struct value *a, const struct value *b)
 {
     uint32_t i = 0, k = 0;
@@ -178,8 +180,8 @@ static void set_shape(json_t *tensor, uint32_t rank, const struct dim *const *sh
     json_object_set_new(tensor, "shape", texts);
 }
 
-/* Gives the tensors in m->facts the shapes that m->seen has. Equal sizes get the same spelling.
- */
+/* Fills m->seen, and gives the inputs in m->facts the shapes of m->seen and the outputs the shapes
+ * of the graph. Equal sizes then have equal texts. */
 static void see_tensors(struct meaning *m)
 {
     const uint32_t *uses = graph_uses(&m->g, &m->mem);

@@ -1,8 +1,8 @@
 /*
- * meaning.h - what a task computes, for matching: its graph in normal form, and its values by
- * number.
+ * meaning.h - what a task computes, for comparison with playbooks: its graph in normal form, and
+ * the numbers of its inputs, scalars and axes.
  *
- * Kernels call the task's values v0, v1, ...: the inputs in order, then the scalars, then (after
+ * In kernels these are v0, v1, ...: the inputs in order, then the scalars, then (after
  * meaning_take_axes()) the axes that the computation uses as numbers. If every use of an input
  * reads it through the same reshape, such as w[:, None], and this reshape only adds axes of size 1,
  * matching treats the input as if it had the reshape's shape.

@@ -1,13 +1,15 @@
 /*
  * permute.c - matches a permutation of axes that templates know.
  *
- * Axes that stay together are merged. The result must be "permute_zmn", [Z, M, N] to [Z, N, M], or
- * "permute_rows", [Z, M, N, D] to [Z, N, M, D]. Z is 1 if no axis stays in front.
+ * Axes that are neighbours in both the input and the result count as one axis. The permutation must
+ * then be "permute_zmn", [Z, M, N] to [Z, N, M], or "permute_rows", [Z, M, N, D] to [Z, N, M, D]. Z
+ * is 1 if the first axis of the input is not the first axis of the result.
  */
 #include "base/util.h"
 #include "playbook/match/match.h"
 
-/* Axes of the result in runs that stay together: run k is axes [from, from + len) of the input. */
+/* The axes of the result, divided into runs. A run is a sequence of axes that follow each other in
+ * the input too: run k of the result is axes [from[k], from[k] + len[k]) of the input. */
 struct runs {
     size_t n, from[GRAPH_MAX_RANK], len[GRAPH_MAX_RANK];
 };
@@ -26,6 +28,7 @@ static struct runs runs_of(const struct attr *perm)
     return r;
 }
 
+/* Returns a copy of the task whose two tensors have the shapes of the op's roles. */
 static json_t *seen_as(const json_t *task, const char *const *dims, bool rows)
 {
     json_t *copy = json_deep_copy(task), *tensors = json_object_get(copy, "tensors");
@@ -45,7 +48,7 @@ const struct pb_op *match_permute(struct match *x)
     const json_t *tensors = json_object_get(x->m->facts, "tensors");
     const json_t *shape = json_object_get(json_array_get(tensors, 0), "shape");
     if (json_array_size(tensors) != 2) {
-        strbuf_adds(x->why, "it takes one input and makes one output");
+        strbuf_adds(x->why, "the task does not have exactly one input and one output");
         return NULL;
     }
     if (x->v->op != OP_PERMUTE || meaning_input(x->m, x->v->args[0]) != 0) {
@@ -62,7 +65,8 @@ const struct pb_op *match_permute(struct match *x)
     }
     struct arena mem = ARENA_INIT;
     const char *dims[4] = {"1"};
-    for (size_t k = 0; k < r.n; k++) { /* the result exchanges the two runs after the front */
+    for (size_t k = 0; k < r.n;
+         k++) { /* the runs after the front are in the result's order: N, then M */
         size_t to = k < front ? 0 : k == front ? 2 : k == front + 1 ? 1 : 3;
         dims[to] = dims_product(&mem, shape, r.from[k], r.from[k] + r.len[k]);
     }

@@ -3,9 +3,10 @@
  *
  *     F.silu(x @ w.T + b)     the op "gemm_nt"; the epilogue is silu of (v + float(e.v2[n]))
  *
- * The op's tensors are [Z, M, K] and so on. Z is the batch. If the second operand has no batch, Z
- * is 1 and the leading axes of the first operand are rows. Each operand is a view of an input, and
- * its axes may lie in the input in any order that makes an array of matrices.
+ * The op's tensors are A[Z, M, K], B[Z, K, N] and C[Z, M, N], or A[Z, K, M] and B[Z, N, K] if they
+ * are stored transposed. Z is the batch. If the second operand has no batch, Z is 1 and the leading
+ * axes of the first operand are rows. Each operand is a view (view.h) of an input, which must be
+ * stored as an array of matrices or of transposed matrices.
  */
 #include <stdio.h>
 
@@ -132,6 +133,7 @@ static json_t *with_shape(const json_t *tensor, const struct dim *x, const struc
     return copy;
 }
 
+/* Sets x->seen to the task with its tensors in the shapes of the op's roles. */
 static void see_matrices(struct match *x, const struct product *p)
 {
     const json_t *task = x->m->facts, *a = tensor_at(task, (size_t)p->a.input),
@@ -189,7 +191,7 @@ const struct pb_op *match_matvec(struct match *x)
     if (!find_product(x, &p))
         return NULL;
     bool right = dim_is(p.n, 1) && !p.turned[0]; /* the vector is the second operand */
-    bool left = dim_is(p.m, 1) && p.turned[1];
+    bool left = dim_is(p.m, 1) && p.turned[1];   /* the vector is the first operand */
     if (!dim_is(p.z, 1) || (!right && !left)) {
         strbuf_adds(x->why, "it is no product of a vector and a matrix whose rows run along K");
         return NULL;

@@ -1,9 +1,9 @@
-/* view.c - finds the array behind reshapes and permutations. */
+/* view.c - finds the base of a view behind reshapes and permutations. */
 #include "playbook/match/view.h"
 
 #include "base/util.h"
 
-/* The view of a whole array of that shape. */
+/* Makes the view of v itself, in which each axis is one axis of the base. */
 static void see_array(const struct value *v, struct view *out)
 {
     uint32_t at = 0;

@@ -1,12 +1,14 @@
 /*
- * view.h - a value that holds the elements of another value, the base, in perhaps another order.
+ * view.h - views: a view is a value that has all elements of another value, its base, perhaps in
+ * another order.
  *
  *     A.reshape(N * M, K)                 the base is A, in its own order
  *     A.permute(1, 2, 0).flatten(0, 1)    axis 0 is axes 1 and 2 of A, axis 1 is axis 0 of A
  *
  * Between the view and its base there are only reshapes, permutations, and casts if they are
- * allowed. Each axis of the view is a range of neighbouring axes of the base. Where the elements
- * are still in the order of the base, a reshape gives the base new axes.
+ * allowed. Each axis of the view is a range of neighbouring axes of the base. If the elements are
+ * in the order of the base, a reshape may take axes apart too: the base then counts as an array of
+ * the reshape's shape.
  */
 #ifndef PLAYBOOK_MATCH_VIEW_H
 #define PLAYBOOK_MATCH_VIEW_H
@@ -21,20 +23,20 @@ struct view {
     uint32_t first[GRAPH_MAX_RANK], end[GRAPH_MAX_RANK];
 };
 
-/* Says whether a value is where views must stop. */
+/* Says at which values read_view() stops: such a value is the base. */
 struct view_end {
     bool (*stops)(void *ctx, const struct value *v);
     void *ctx;
     bool casts; /* look through casts between floats */
 };
 
-/* Finds the base of v. False if a reshape takes permuted axes apart or merges axes that are not
- * neighbours in the base. */
+/* Reads v as a view and finds its base. False if a reshape takes permuted axes apart, or merges
+ * axes that are not neighbours in the base. */
 bool read_view(struct dim_pool *dims, const struct value *v, const struct view_end *end,
                struct view *out);
 /* Do these axes of the view, in this order, name all elements of the base in order? */
 bool view_in_order(const struct view *v, const uint32_t *axes, uint32_t n);
-/* The same for all axes of the view as they are. */
+/* Are all elements of the view in the order of the base? */
 bool view_is_array(const struct view *v);
 
 #endif

@@ -1,4 +1,5 @@
-/* ways.c - the table of ways to match, and the simplest of them. */
+/* ways.c - the table of ways to find an op in a task's expression, and the simplest way:
+ * elementwise. */
 #include "base/util.h"
 #include "playbook/match/match.h"
 
