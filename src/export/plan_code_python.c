@@ -1,7 +1,7 @@
 /*
  * plan_code_python.c - prints the plan as the body of a Python function _NAME_plan(plan, align,
- * AXES...). templates/torch_runtime.py.in has the class of `plan`. Another function checks shapes
- * and constraints (plan_code_sizes.c): torch.compile calls that one with fake tensors, too.
+ * AXES...). templates/torch_runtime.py.in has the class of `plan`. A separate function checks
+ * shapes and constraints (plan_code_sizes.c), because torch.compile calls it with fake tensors too.
  */
 #include <string.h>
 

@@ -22,7 +22,8 @@
 void gen_fill(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t stream,
               uint64_t first, uint64_t count, void *dst);
 
-/* Writes to dst the value that element `elem` has in a perturbed call. */
+/* Some calls change one element of an input (docs/judge.md). Writes to dst the changed value of
+ * element `elem`. */
 void gen_fill_perturbed(const struct gen_spec *spec, enum dtype t, uint64_t seed, uint32_t stream,
                         uint64_t elem, void *dst);
 

@@ -43,7 +43,7 @@ const struct prof_metric prof_metrics[] = {
     {"launch__grid_size", -1},
     {"launch__block_size", -1},
     {"launch__waves_per_multiprocessor", -1},
-    {"launches", F(launches)}, /* counted by Hone itself, for both sources */
+    {"launches", F(launches)}, /* Hone counts these itself, on a GPU and in the emulator */
     {"time", F(time_ns)},
     {"dram_pct", F(dram_pct)},
     {"dram_bytes", F(dram_bytes)},

@@ -20,8 +20,8 @@ static bool read_small(const char *path, char *out, size_t size)
     return n > 0;
 }
 
-/* Reads "NAME:   123 kB" from a file of /proc. */
-static uint64_t proc_kib(const char *path, const char *name)
+/* Reads "NAME:   123 kB" from a file of /proc. Returns bytes. */
+static uint64_t proc_bytes(const char *path, const char *name)
 {
     char text[8192];
     if (!read_small(path, text, sizeof text))
@@ -35,8 +35,8 @@ static uint64_t proc_kib(const char *path, const char *name)
     return 0;
 }
 
-/* What the limit of a container leaves. Pages of files that the kernel can drop do not count as
- * used. */
+/* Returns what the limit of a container leaves. Pages of files that the kernel can drop do not
+ * count as used. */
 static uint64_t left_in_container(void)
 {
     char most[32], used[32], text[8192];
@@ -57,15 +57,15 @@ uint64_t memory_available(void)
 {
     const char *instead = getenv("HONE_MEMINFO");
     if (instead)
-        return proc_kib(instead, "MemAvailable");
-    return MIN(proc_kib("/proc/meminfo", "MemAvailable"), left_in_container());
+        return proc_bytes(instead, "MemAvailable");
+    return MIN(proc_bytes("/proc/meminfo", "MemAvailable"), left_in_container());
 }
 
 static uint64_t of_process(pid_t pid, const char *name)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/status", pid ? (int)pid : (int)getpid());
-    return proc_kib(path, name);
+    return proc_bytes(path, name);
 }
 
 uint64_t memory_resident(pid_t pid)

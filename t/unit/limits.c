@@ -54,8 +54,8 @@ static const char *in_tmp(const char *name)
     return path;
 }
 
-/* Runs `work` in another process, which does not return from it: we kill it when it has written a
- * byte to the pipe, and wait for its end. */
+/* Runs `work` in a child, which then sleeps. When `work` has written a byte to the pipe, kills the
+ * child and waits for its end. */
 static void run_and_kill(void (*work)(int ready, void *ctx), void *ctx)
 {
     int ready[2];
@@ -256,7 +256,7 @@ enum counting { CLOCK_MINUTE, LAST_MINUTE, BUCKET };
 struct provider {
     enum counting how;
     double most[LIMIT_KINDS], level[LIMIT_KINDS];
-    double share; /* of what a request may take at most, it counts this share */
+    double share; /* the provider counts this share of what a request may take at most */
     uint64_t at_ns;
     struct {
         uint64_t ns;
@@ -531,7 +531,8 @@ static void test_dead_process(void **state)
     run_and_kill(die_with_ticket, NULL);
     x = limiter_queue(a, one);
     assert_false(limiter_is_granted(a, x, NULL));
-    /* Its request may have been counted, so it counts for a minute from when its end is noticed. */
+    /* The provider may have counted the request of the dead process. So we count it too, for a
+     * minute from when we notice the death. */
     clock_ns += 2000 * MS;
     assert_false(limiter_is_granted(a, x, NULL));
     clock_ns += 65000 * MS;

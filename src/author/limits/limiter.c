@@ -49,8 +49,8 @@ struct limit {
     /* What may be granted at once. Time refills it steadily, and grants reduce it, so requests are
      * spread over the window. */
     double pace;
-    uint64_t closed_until_ns; /* until then nothing is left: a limit for more than one window is
-                                 used up; 0 = not so */
+    uint64_t closed_until_ns; /* no grants before this time, because a longer limit (for example
+                                 for a day) is used up; 0 = open */
     double used[RING];        /* what answered requests used, by parts of the window */
     /* The provider may count these in addition: reserved tokens that were not used, and requests of
      * other machines. */
@@ -60,7 +60,7 @@ struct limit {
 /* A process (or one author of a process) that has the state file open. */
 struct member {
     int64_t run;   /* 0 = no such member */
-    double served; /* what its requests cost so far, in shares of the tightest limit */
+    double served; /* the run's place in the fair queue, see charge() and clock */
 };
 
 /* The content of the state file. A window is the provider's minute. */
@@ -68,7 +68,7 @@ struct state {
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
     uint32_t learnt;  /* an answer has come */
     uint32_t careful; /* after a pause: one request at a time until an answer is good */
-    double clock;     /* `served` of the run that was granted last, before it was charged */
+    double clock;     /* the largest `served` that a run had when its request was granted */
     double longest_output;
     struct limit limits[LIMIT_KINDS];
     struct member members[SHARED_STATE_MEMBERS];
@@ -239,7 +239,7 @@ static void forget_member(struct state *s, unsigned member)
     s->members[member] = (struct member){0};
 }
 
-/* Forgets processes that have died, at most once a second. */
+/* Forgets processes that have died, at most once a second, or in each quarter of a short window. */
 static void sweep(struct limiter *l, struct state *s, uint64_t now)
 {
     if (now < s->swept_ns + MIN(SEC_NS, l->window_ns / 4))
@@ -262,7 +262,7 @@ static struct state *begin(struct limiter *l, uint64_t now)
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
-/* What a request costs, as a share of the limit of which it needs the largest share. */
+/* Returns the cost of a request: of each limit it needs a share, and the largest share counts. */
 static double cost_of(const struct state *s, const struct ticket *t)
 {
     double most = 0;
@@ -300,8 +300,9 @@ static struct ticket *first_waiting(struct state *s)
     return best;
 }
 
-/* Returns the kind of limit that keeps the ticket waiting, and until when at most; LIMIT_KINDS if
- * none does. A request that is larger than the whole limit goes when nothing else is counted. */
+/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS. If that limit is closed, sets
+ * *until to the time when it opens, else to 0. A request that is larger than the whole limit goes
+ * when nothing else is counted. */
 static int blocked_by(const struct state *s, const struct ticket *t, uint64_t now, uint64_t *until)
 {
     for (int k = 0; k < LIMIT_KINDS; k++) {
@@ -329,7 +330,7 @@ static bool is_probing(const struct state *s, uint64_t now)
     return false;
 }
 
-/* Grants all requests that may go now, of any process. */
+/* Grants requests of any process, in turn, until the next one is blocked. */
 static void schedule(struct state *s, uint64_t now)
 {
     uint64_t until;
@@ -348,7 +349,8 @@ static void schedule(struct state *s, uint64_t now)
 static void say_limit(const struct limit *m, int k, struct limiter_wait *why)
 {
     snprintf(why->text, sizeof why->text, "its turn: the provider allows %.0f %s a minute%s",
-             m->most, limit_kind_names[k], k == LIMIT_REQUESTS ? "" : ", with the longest replies");
+             m->most, limit_kind_names[k],
+             k == LIMIT_REQUESTS ? "" : ", and counts each reply at its longest");
 }
 
 static void explain(const struct state *s, const struct ticket *t, uint64_t now,
@@ -364,8 +366,7 @@ static void explain(const struct state *s, const struct ticket *t, uint64_t now,
     } else if (k < LIMIT_KINDS) {
         say_limit(&s->limits[k], k, why);
     } else {
-        snprintf(why->text, sizeof why->text,
-                 "its turn: another call finds out what the provider allows");
+        snprintf(why->text, sizeof why->text, "its turn: an earlier call goes first");
     }
 }
 

@@ -72,7 +72,7 @@ struct edge_count {
 static int count_edge(void *ctx, int64_t u, int64_t v, struct err *err)
 {
     struct edge_count *c = ctx;
-    if (u < 0 || v < 0 || u > GNN_MAX_NODES || v > GNN_MAX_NODES)
+    if (u < 0 || v < 0 || u >= GNN_MAX_NODES || v >= GNN_MAX_NODES)
         return err_set(err, ERR_INPUT,
                        "edge %" PRId64 " leads from node %" PRId64 " to %" PRId64
                        ": ids are from 0 to %" PRId64,

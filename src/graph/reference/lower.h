@@ -25,8 +25,8 @@ int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8
 
 /* Facts about a lowered value that the model of rounding errors needs. */
 enum lowered_note {
-    /* the result of an operation of g and, if that is a view, the value that it views; all other
-     * values are inside of an operation of g */
+    /* the final result of an operation of g; if that is a view, the value under the view has this
+     * note too; values without it are intermediate */
     LOWERED_END = 1,
     /* a - b, where the final result does not depend on b, which only prevents overflow: softmax
      * subtracts the largest element */
