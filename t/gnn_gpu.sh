@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `hone-gnn` with the code of the GPU, on the emulator: training and inference agree with the CPU. The
-# build refuses a kernel that is not the one of its recorded verdict.
+# build refuses a kernel that changed after its verdict was recorded.
 . "$(dirname "$0")/lib.sh"
 
 gnn=$(dirname "$HONE")/hone-gnn
