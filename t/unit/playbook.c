@@ -127,7 +127,8 @@ static void test_says_why_not(void **state)
 
 static const struct playbook *built_in(struct fixture *f, const char *name)
 {
-    assert_int_equal(playbooks_open(&f->shelf, NULL, NULL), 0);
+    if (!f->shelf)
+        assert_int_equal(playbooks_open(&f->shelf, NULL, NULL), 0);
     vec_each (struct playbook, pb, &f->shelf->books)
         if (str_eq(pb->name, name))
             return pb;
