@@ -119,6 +119,18 @@ err_has "lists the known ones" "h200"
 runs 2 "an unknown compiler" "$HONE" eval vector_add "$k" --device emu --compiler tcc
 runs 2 "a limit of nothing" "$HONE" eval vector_add "$k" --call-limit 0
 err_has "is not taken for the default" "above 0"
+# over_most MOST COMMAND... OPTION VALUE: a value over the largest one is refused, not cut
+over_most() { runs 2 "too large a value: ${*:3}" "${@:2}"; err_has "the most is named" "takes at most $1, not"; }
+over_most 64 "$HONE" optimize softmax --proposals 65
+over_most 64 "$HONE" optimize softmax --wave 65
+over_most 1000 "$HONE" optimize softmax --repairs 1001
+over_most 64 "$HONE" bench classics --proposals 65
+over_most 64 "$HONE" bench classics --jobs 65
+over_most 100000 "$HONE" resume last --steps 100001
+over_most 10000 "$HONE" study softmax --seeds 10001
+over_most 99 "$gnn" bench x --rounds 100
+runs 0 "a number with a leading 0" "$gnn" make rmat -n 0100 -e 010 --json "$T/rmat"
+out_has "is decimal" '"nodes": 100,'
 runs 2 "two kinds of output" "$HONE" compile --ptx --cubin "$k"
 runs 2 "a file for JSON" "$HONE" compile --json -o x "$k"
 runs 2 "worker without a bundle" "$HONE" worker

@@ -23,6 +23,15 @@ extern const char *const context_names[CONTEXT_MODES];
 extern const char *const select_names[SELECT_MODES];
 extern const char *const dialect_names[DIALECTS];
 
+/* The largest values that the command line takes. */
+enum {
+    RUN_MAX_STEPS = 100000,
+    RUN_MAX_REPAIRS = 1000,
+    RUN_MAX_TRIES = 1000,
+    RUN_MAX_WAVE = 64,
+    RUN_MAX_PROPOSALS = 64
+};
+
 /* The roles that may have an author of their own. Without one, a role uses the author of "code". */
 enum author_role {
     AUTHOR_CODE,

@@ -468,14 +468,17 @@ static int run(int argc, const char **argv)
                 "(default: HONE_AUTHOR, else playbook)"),
         OPT_STR(0, "dialect", &c->dialect, "NAME",
                 "what to ask a model for: cute (default) or cuda, as for `hone optimize`"),
-        OPT_POS_UINT('n', "steps", &c->steps, "N",
-                     "steps of each task, as for `hone optimize` (default 10; team 5, search 30)"),
-        OPT_POS_UINT(0, "proposals", &c->proposals, "N",
-                     "moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
-                     "of the emulator on a GPU machine"),
+        OPT_POS_UINT_MOST(
+            'n', "steps", &c->steps, RUN_MAX_STEPS, "N",
+            "steps of each task, as for `hone optimize` (default 10; team 5, search 30)"),
+        OPT_POS_UINT_MOST(
+            0, "proposals", &c->proposals, RUN_MAX_PROPOSALS, "N",
+            "moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
+            "of the emulator on a GPU machine"),
         OPT_POS_UINT(0, "seed", &c->seed, "N",
                      "seed of the random choices of each run (default 1)"),
-        OPT_POS_UINT('j', "jobs", &c->jobs, "N", "how many tasks at a time (default 1)"),
+        OPT_POS_UINT_MOST('j', "jobs", &c->jobs, CAMPAIGN_MAX_JOBS, "N",
+                          "how many tasks at a time (default 1)"),
         OPT_FLAG(0, "smoke", &b.smoke,
                  "check the small smoke shapes only, without times: which tasks pass?"),
         OPT_STR(0, "resume", &b.resume, "CAMPAIGN",

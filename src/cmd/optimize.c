@@ -47,11 +47,11 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     c->baselines = !w->no_baselines;
     c->smoke = w->smoke;
     c->torch_at_end = w->torch_at_end;
-    c->proposals = (uint32_t)MIN(w->proposals, 64);
-    c->steps = (uint32_t)MIN(w->steps, 100000);
-    c->repairs = w->repairs == UINT64_MAX ? -1 : (int32_t)MIN(w->repairs, 1000);
-    c->tries = (uint32_t)MIN(w->tries, 1000);
-    c->wave = (uint32_t)MIN(MAX(w->wave, 1), 64);
+    c->proposals = (uint32_t)w->proposals;
+    c->steps = (uint32_t)w->steps;
+    c->repairs = w->repairs == UINT64_MAX ? -1 : (int32_t)w->repairs;
+    c->tries = (uint32_t)w->tries;
+    c->wave = (uint32_t)w->wave;
     c->seed = w->seed;
     for (size_t i = 0; i < w->ablate.n; i++)
         if (run_config_ablate(c, w->ablate.items[i], err) < 0)
@@ -203,19 +203,19 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "dialect", &w.dialect, "NAME",
                 "what to ask a model for: cute (CUDA C++ with CuTe, default) or cuda (without).\n"
                 "A right kernel in the other one is kept, and the report says so"),
-        OPT_POS_UINT(
-            'n', "steps", &w.steps, "N",
+        OPT_POS_UINT_MOST(
+            'n', "steps", &w.steps, RUN_MAX_STEPS, "N",
             "end after N improvements were tried (default 10); team: N rounds (5); search:\n"
             "a tree of N kernels (30); sample: N kernels (10)"),
-        OPT_UINT(0, "repairs", &w.repairs, "N",
-                 "attempts to repair a failed kernel, 0 for none (default 5; team 3)"),
-        OPT_POS_UINT(0, "tries", &w.tries, "N",
-                     "ask at most N times for a first kernel that passes (default 3)"),
-        OPT_POS_UINT(0, "wave", &w.wave, "N",
-                     "search, sample: how many candidates to ask for at once (default 1)"),
-        OPT_POS_UINT(0, "proposals", &w.proposals, "N",
-                     "refine: moves asked for at a step; the emulator's cost model picks\n"
-                     "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
+        OPT_UINT_MOST(0, "repairs", &w.repairs, RUN_MAX_REPAIRS, "N",
+                      "attempts to repair a failed kernel, 0 for none (default 5; team 3)"),
+        OPT_POS_UINT_MOST(0, "tries", &w.tries, RUN_MAX_TRIES, "N",
+                          "ask at most N times for a first kernel that passes (default 3)"),
+        OPT_POS_UINT_MOST(0, "wave", &w.wave, RUN_MAX_WAVE, "N",
+                          "search, sample: how many candidates to ask for at once (default 1)"),
+        OPT_POS_UINT_MOST(0, "proposals", &w.proposals, RUN_MAX_PROPOSALS, "N",
+                          "refine: moves asked for at a step; the emulator's cost model picks\n"
+                          "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
         OPT_POS_UINT(0, "seed", &w.seed, "N",
                      "seed of the random choices of strategy and author (default 1)"),
         OPT_GROUP("Budgets: the run stops when one is used up; `hone resume` can go on"),

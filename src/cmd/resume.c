@@ -117,8 +117,8 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_STR('a', "author", &w.author, "WHO",
                 "use another author from now on, as for `hone optimize`"),
-        OPT_POS_UINT('n', "steps", &steps, "N",
-                     "a new --steps for the whole run, the steps so far included"),
+        OPT_POS_UINT_MOST('n', "steps", &steps, RUN_MAX_STEPS, "N",
+                          "a new --steps for the whole run, the steps so far included"),
         OPT_POS_UINT(0, "budget-tokens", &w.config.budget.tokens, "N",
                      "a new budget of tokens for the whole run, the tokens so far included"),
         OPT_POS_REAL(0, "budget-usd", &w.config.budget.usd, "USD", "likewise, US dollars"),
@@ -157,7 +157,7 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one RUN; `hone runs` lists them");
-    w.config.steps = (uint32_t)MIN(steps, 100000);
+    w.config.steps = (uint32_t)steps;
     int rc, campaign = 0;
     if (cmd_open_store(&s.store, store, true, &err) < 0 ||
         (campaign = bench_names_campaign(s.store, argv[0], &name, &mem, &err)) < 0)
