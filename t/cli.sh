@@ -5,6 +5,8 @@
 runs 0 "--help" "$HONE" --help
 is "fits a screen" "$(awk 'length > 80 {w++} END {print (NR <= 40) && !w}' "$T/out")" 1
 err_empty "help is a result: stdout"
+out_has "has the units of times" "TIME is in seconds, or 500ns"
+out_has "and how to take a flag back" "--no-FLAG"
 runs 0 "--version" "$HONE" --version
 is "prints the newest version of CHANGELOG.md" "$(cat "$T/out")" "hone $(sed -n 's/^## \([0-9][0-9.]*\) .*/\1/p' "$ROOT/CHANGELOG.md" | head -1)"
 runs 2 "no command" "$HONE"
@@ -31,6 +33,7 @@ layout() { # layout PROGRAM COMMANDS...: the lines of these helps that are too l
 is "every help fits the screen" "$(layout "$HONE" $(forms "$HONE"))" ""
 is "that of forms too" "$(layout "$HONE" "task show" "import torch" "import flashinfer-bench" "memory show")" ""
 is "and those of hone-gnn" "$(layout "$gnn" $(forms "$gnn") "make rmat" "import npy")" ""
+is "the forms of usage stand below each other" "$("$HONE" bench --help | sed -n 2p | sed 's/[^ ].*//')" "       "
 is "the help of a command with forms lists them" "$(forms "$HONE" task | tr '\n' ' ')$(forms "$gnn" make | tr '\n' ' ')" \
     "list show check new rmat blocks debian "
 runs 0 "hone-gnn bench --help" "$gnn" bench --help

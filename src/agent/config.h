@@ -114,7 +114,7 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "example=off                    no example kernel in the prompts\n"     \
     "dialect=strict                 reject kernels of another dialect\n"    \
     "anchors=off                    search: plans in words, not in spans\n" \
-    "memory=off                     without lessons of earlier runs\n"      \
+    "memory=off                     neither use nor leave lessons\n"        \
     "restore=off                    refine: go on from the last kernel\n"   \
     "context=flat                   search: every role sees every node\n"   \
     "select=greedy                  search: always expand the best node"

@@ -482,10 +482,11 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "smoke", &b.smoke,
                  "check the small smoke shapes only, without times: which tasks pass?"),
         OPT_STR(0, "resume", &b.resume, "CAMPAIGN",
-                "go on with a campaign: its name, or `last`. New budgets, --jobs, --proposals,\n"
-                "--device and --on replace the old ones; the rest stays"),
+                "go on with a campaign: its name, or `last`. New budgets, --jobs, --device, --on\n"
+                "are for its unfinished tasks, --proposals for those that have not begun. The\n"
+                "rest stays as it was, but repeat --out"),
         OPT_FLAG(0, "retry", &b.retry,
-                 "--resume: try the failed tasks again (default: leave them)"),
+                 "--resume: try tasks in the state `failed` again, not those in `no pass`"),
         OPT_FLAG(0, "import-only", &b.import_only,
                  "make the tasks and stop, so that a machine without PyTorch\n"
                  "can go on"),
@@ -531,7 +532,7 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone bench [options] SUITE | DIR | FILE | TASK...\n"
-                 "       hone bench [options] --resume CAMPAIGN",
+                 "hone bench [options] --resume CAMPAIGN",
         .about = "Optimises many tasks side by side and prints one table: each task's best\n"
                  "kernel, its ratio to the fastest PyTorch baseline with the interval, and the\n"
                  "geometric means. Failures stay in the table and count as 1.00x.\n"
