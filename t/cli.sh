@@ -5,6 +5,8 @@
 runs 0 "--help" "$HONE" --help
 is "fits a screen" "$(awk 'length > 80 {w++} END {print (NR <= 40) && !w}' "$T/out")" 1
 err_empty "help is a result: stdout"
+out_has "has the units of times" "TIME is in seconds, or 500ns"
+out_has "and how to take a flag back" "--no-FLAG"
 runs 0 "--version" "$HONE" --version
 is "prints the newest version of CHANGELOG.md" "$(cat "$T/out")" "hone $(sed -n 's/^## \([0-9][0-9.]*\) .*/\1/p' "$ROOT/CHANGELOG.md" | head -1)"
 runs 2 "no command" "$HONE"
@@ -31,6 +33,7 @@ layout() { # layout PROGRAM COMMANDS...: the lines of these helps that are too l
 is "every help fits the screen" "$(layout "$HONE" $(forms "$HONE"))" ""
 is "that of forms too" "$(layout "$HONE" "task show" "import torch" "import flashinfer-bench" "memory show")" ""
 is "and those of hone-gnn" "$(layout "$gnn" $(forms "$gnn") "make rmat" "import npy")" ""
+is "the forms of usage stand below each other" "$("$HONE" bench --help | sed -n 2p | sed 's/[^ ].*//')" "       "
 is "the help of a command with forms lists them" "$(forms "$HONE" task | tr '\n' ' ')$(forms "$gnn" make | tr '\n' ' ')" \
     "list show check new rmat blocks debian "
 runs 0 "hone-gnn bench --help" "$gnn" bench --help
@@ -119,6 +122,18 @@ err_has "lists the known ones" "h200"
 runs 2 "an unknown compiler" "$HONE" eval vector_add "$k" --device emu --compiler tcc
 runs 2 "a limit of nothing" "$HONE" eval vector_add "$k" --call-limit 0
 err_has "is not taken for the default" "above 0"
+# over_most MOST COMMAND... OPTION VALUE: a value over the largest one is refused, not cut
+over_most() { runs 2 "too large a value: ${*:3}" "${@:2}"; err_has "the most is named" "takes at most $1, not"; }
+over_most 64 "$HONE" optimize softmax --proposals 65
+over_most 64 "$HONE" optimize softmax --wave 65
+over_most 1000 "$HONE" optimize softmax --repairs 1001
+over_most 64 "$HONE" bench classics --proposals 65
+over_most 64 "$HONE" bench classics --jobs 65
+over_most 100000 "$HONE" resume last --steps 100001
+over_most 10000 "$HONE" study softmax --seeds 10001
+over_most 99 "$gnn" bench x --rounds 100
+runs 0 "a number with a leading 0" "$gnn" make rmat -n 0100 -e 010 --json "$T/rmat"
+out_has "is decimal" '"nodes": 100,'
 runs 2 "two kinds of output" "$HONE" compile --ptx --cubin "$k"
 runs 2 "a file for JSON" "$HONE" compile --json -o x "$k"
 runs 2 "worker without a bundle" "$HONE" worker

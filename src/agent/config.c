@@ -437,7 +437,7 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->memory = read_memory(json_object_get(j, "memory"), a);
     c->torch_at_end = json_is_true(json_object_get(j, "torch_at_end"));
     c->proposals = (uint32_t)json_integer_value(json_object_get(j, "proposals"));
-    c->proposals = MIN(MAX(c->proposals, 1), 64);
+    c->proposals = MIN(MAX(c->proposals, 1), RUN_MAX_PROPOSALS);
     c->seed = (uint64_t)get_int(&r, "seed", INT64_MIN, INT64_MAX);
     c->steps = (uint32_t)get_int(&r, "steps", 0, 100000);
     c->repairs = (int32_t)get_int(&r, "repairs", 0, 1000);
@@ -450,7 +450,7 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->n_root = (uint32_t)get_int(&r, "n_root", 0, 100000);
     c->n_child = (uint32_t)get_int(&r, "n_child", 0, 100000);
     c->leaders = (uint32_t)get_int(&r, "leaders", 0, 1000);
-    c->wave = (uint32_t)get_int(&r, "wave", 1, 64);
+    c->wave = (uint32_t)get_int(&r, "wave", 1, RUN_MAX_WAVE);
     c->from = get_str(&r, "from");
     c->from_name = get_str(&r, "from_name");
     for (int i = 0; i < AUTHOR_ROLES; i++) {

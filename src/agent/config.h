@@ -23,6 +23,15 @@ extern const char *const context_names[CONTEXT_MODES];
 extern const char *const select_names[SELECT_MODES];
 extern const char *const dialect_names[DIALECTS];
 
+/* The largest values that the command line takes. */
+enum {
+    RUN_MAX_STEPS = 100000,
+    RUN_MAX_REPAIRS = 1000,
+    RUN_MAX_TRIES = 1000,
+    RUN_MAX_WAVE = 64,
+    RUN_MAX_PROPOSALS = 64
+};
+
 /* The roles that may have an author of their own. Without one, a role uses the author of "code". */
 enum author_role {
     AUTHOR_CODE,
@@ -105,7 +114,7 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "example=off                    no example kernel in the prompts\n"     \
     "dialect=strict                 reject kernels of another dialect\n"    \
     "anchors=off                    search: plans in words, not in spans\n" \
-    "memory=off                     without lessons of earlier runs\n"      \
+    "memory=off                     neither use nor leave lessons\n"        \
     "restore=off                    refine: go on from the last kernel\n"   \
     "context=flat                   search: every role sees every node\n"   \
     "select=greedy                  search: always expand the best node"

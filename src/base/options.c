@@ -94,11 +94,18 @@ static int parse_time_ns(const char *s, uint64_t *out)
     return scaled(s, units, scales, ARRAY_LEN(units), out);
 }
 
+/* A leading 0 does not make a number octal: 010 is ten. */
+static int number_base(const char *s)
+{
+    s += *s == '-' || *s == '+';
+    return s[0] == '0' && (s[1] == 'x' || s[1] == 'X') ? 16 : 10;
+}
+
 static int parse_int(const char *s, int64_t *out)
 {
     char *end;
     errno = 0;
-    long long v = strtoll(s, &end, 0);
+    long long v = strtoll(s, &end, number_base(s));
     if (end == s || *end || errno || *s == ' ')
         return -1;
     *out = v;
@@ -109,7 +116,7 @@ static int parse_uint(const char *s, uint64_t *out)
 {
     char *end;
     errno = 0;
-    unsigned long long v = strtoull(s, &end, 0);
+    unsigned long long v = strtoull(s, &end, number_base(s));
     if (!(*s >= '0' && *s <= '9') || *end || errno)
         return -1;
     *out = v;
@@ -167,6 +174,9 @@ static int set_value(const struct option *o, const char *s, struct err *err)
     bool above = o->type == OPTION_REAL ? *(double *)o->value > 0 : *(uint64_t *)o->value != 0;
     if (o->positive && !above)
         return err_set(err, ERR_INPUT, "option --%s takes a value above 0, not '%s'", o->name, s);
+    if (o->most && *(uint64_t *)o->value > o->most)
+        return err_set(err, ERR_INPUT, "option --%s takes at most %llu, not '%s'", o->name,
+                       (unsigned long long)o->most, s);
     return 0;
 }
 

@@ -39,8 +39,8 @@ enum option_type {
     OPTION_COUNT, /* int, counts how often the option is given */
     OPTION_STR,   /* const char *, borrowed from argv */
     OPTION_STRS,  /* struct str_vec, one element for each time it is given */
-    OPTION_INT,   /* int64_t */
-    OPTION_UINT,  /* uint64_t */
+    OPTION_INT,   /* int64_t: decimal, or hexadecimal as 0x10; never octal */
+    OPTION_UINT,  /* uint64_t, likewise */
     OPTION_REAL,  /* double, finite */
     OPTION_BYTES, /* uint64_t: 512, 64K, 2M, 6G, 1T (powers of 1024; 64KiB is 64K) */
     OPTION_TIME   /* uint64_t in ns: 500ns, 20us, 10ms, 2s (also bare 2), 5m (or 5min), 1h, 1d */
@@ -57,68 +57,78 @@ struct option {
     const char *help;
     bool positive; /* INT to TIME: the value must be above 0, because the program uses 0 for "not
                       given" */
+    uint64_t most; /* UINT: the largest value; 0 = no limit */
 };
 
-#define OPT_FLAG(c, name, v, help)                           \
-    {                                                        \
-        OPTION_FLAG, c, name, (bool *){v}, NULL, help, false \
-    }
-#define OPT_COUNT(c, name, v, help)                          \
-    {                                                        \
-        OPTION_COUNT, c, name, (int *){v}, NULL, help, false \
-    }
-#define OPT_STR(c, name, v, arg, help)                            \
-    {                                                             \
-        OPTION_STR, c, name, (const char **){v}, arg, help, false \
-    }
-#define OPT_STRS(c, name, v, arg, help)                               \
-    {                                                                 \
-        OPTION_STRS, c, name, (struct str_vec *){v}, arg, help, false \
-    }
-#define OPT_INT(c, name, v, arg, help)                        \
-    {                                                         \
-        OPTION_INT, c, name, (int64_t *){v}, arg, help, false \
-    }
-#define OPT_UINT(c, name, v, arg, help)                         \
+#define OPT_FLAG(c, name, v, help)                              \
     {                                                           \
-        OPTION_UINT, c, name, (uint64_t *){v}, arg, help, false \
+        OPTION_FLAG, c, name, (bool *){v}, NULL, help, false, 0 \
     }
-#define OPT_REAL(c, name, v, arg, help)                       \
-    {                                                         \
-        OPTION_REAL, c, name, (double *){v}, arg, help, false \
+#define OPT_COUNT(c, name, v, help)                             \
+    {                                                           \
+        OPTION_COUNT, c, name, (int *){v}, NULL, help, false, 0 \
     }
-#define OPT_BYTES(c, name, v, arg, help)                         \
+#define OPT_STR(c, name, v, arg, help)                               \
+    {                                                                \
+        OPTION_STR, c, name, (const char **){v}, arg, help, false, 0 \
+    }
+#define OPT_STRS(c, name, v, arg, help)                                  \
+    {                                                                    \
+        OPTION_STRS, c, name, (struct str_vec *){v}, arg, help, false, 0 \
+    }
+#define OPT_INT(c, name, v, arg, help)                           \
     {                                                            \
-        OPTION_BYTES, c, name, (uint64_t *){v}, arg, help, false \
+        OPTION_INT, c, name, (int64_t *){v}, arg, help, false, 0 \
     }
-#define OPT_TIME(c, name, v, arg, help)                         \
-    {                                                           \
-        OPTION_TIME, c, name, (uint64_t *){v}, arg, help, false \
+#define OPT_UINT(c, name, v, arg, help)                            \
+    {                                                              \
+        OPTION_UINT, c, name, (uint64_t *){v}, arg, help, false, 0 \
+    }
+#define OPT_REAL(c, name, v, arg, help)                          \
+    {                                                            \
+        OPTION_REAL, c, name, (double *){v}, arg, help, false, 0 \
+    }
+#define OPT_BYTES(c, name, v, arg, help)                            \
+    {                                                               \
+        OPTION_BYTES, c, name, (uint64_t *){v}, arg, help, false, 0 \
+    }
+#define OPT_TIME(c, name, v, arg, help)                            \
+    {                                                              \
+        OPTION_TIME, c, name, (uint64_t *){v}, arg, help, false, 0 \
     }
 /* Like OPT_UINT, but the value must be above 0. */
-#define OPT_POS_UINT(c, name, v, arg, help)                    \
-    {                                                          \
-        OPTION_UINT, c, name, (uint64_t *){v}, arg, help, true \
+#define OPT_POS_UINT(c, name, v, arg, help)                       \
+    {                                                             \
+        OPTION_UINT, c, name, (uint64_t *){v}, arg, help, true, 0 \
     }
-#define OPT_POS_REAL(c, name, v, arg, help)                  \
-    {                                                        \
-        OPTION_REAL, c, name, (double *){v}, arg, help, true \
+/* Like OPT_UINT and OPT_POS_UINT, but the value must be at most `most`. */
+#define OPT_UINT_MOST(c, name, v, most, arg, help)                    \
+    {                                                                 \
+        OPTION_UINT, c, name, (uint64_t *){v}, arg, help, false, most \
     }
-#define OPT_POS_BYTES(c, name, v, arg, help)                    \
+#define OPT_POS_UINT_MOST(c, name, v, most, arg, help)               \
+    {                                                                \
+        OPTION_UINT, c, name, (uint64_t *){v}, arg, help, true, most \
+    }
+#define OPT_POS_REAL(c, name, v, arg, help)                     \
     {                                                           \
-        OPTION_BYTES, c, name, (uint64_t *){v}, arg, help, true \
+        OPTION_REAL, c, name, (double *){v}, arg, help, true, 0 \
     }
-#define OPT_POS_TIME(c, name, v, arg, help)                    \
-    {                                                          \
-        OPTION_TIME, c, name, (uint64_t *){v}, arg, help, true \
+#define OPT_POS_BYTES(c, name, v, arg, help)                       \
+    {                                                              \
+        OPTION_BYTES, c, name, (uint64_t *){v}, arg, help, true, 0 \
     }
-#define OPT_GROUP(title)                                \
+#define OPT_POS_TIME(c, name, v, arg, help)                       \
+    {                                                             \
+        OPTION_TIME, c, name, (uint64_t *){v}, arg, help, true, 0 \
+    }
+#define OPT_GROUP(title)                                   \
+    {                                                      \
+        OPTION_GROUP, 0, title, NULL, NULL, NULL, false, 0 \
+    }
+#define OPT_END()                                       \
     {                                                   \
-        OPTION_GROUP, 0, title, NULL, NULL, NULL, false \
-    }
-#define OPT_END()                                    \
-    {                                                \
-        OPTION_END, 0, NULL, NULL, NULL, NULL, false \
+        OPTION_END, 0, NULL, NULL, NULL, NULL, false, 0 \
     }
 
 struct options {

@@ -29,6 +29,8 @@
 #include "store/store.h"
 
 /* The options that all runs of a campaign share. The store keeps them. */
+enum { CAMPAIGN_MAX_JOBS = 64 };
+
 struct campaign_config {
     const char *strategy, *author, *dialect;
     const char *device, *on, *gpu, *arch, *compiler; /* "" = the default */

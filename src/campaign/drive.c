@@ -22,8 +22,6 @@
 
 #define NO_PASS "no kernel passes"
 
-enum { MAX_JOBS = 64 };
-
 /* A running task. */
 struct job {
     struct child_process child;
@@ -41,7 +39,7 @@ struct drive {
     struct arena mem;
     struct entry_rec_vec entries; /* those that are not done yet, in the order of work */
     size_t next;                  /* the first entry that was not started yet */
-    struct job jobs[MAX_JOBS];
+    struct job jobs[CAMPAIGN_MAX_JOBS];
     struct temp_dir pool_dir; /* of the file that all processes reserve from */
     char *pool_path;          /* NULL = no budget of tokens or money */
     char *program;            /* the path of this program, which the children execute */
@@ -95,7 +93,7 @@ static int list_entries(struct drive *d, struct err *err)
 static unsigned running(const struct drive *d)
 {
     unsigned n = 0;
-    for (size_t i = 0; i < MAX_JOBS; i++)
+    for (size_t i = 0; i < CAMPAIGN_MAX_JOBS; i++)
         n += d->jobs[i].used;
     return n;
 }
@@ -133,7 +131,7 @@ static int committed(struct drive *d, struct amounts *out, struct err *err)
     for (size_t i = 0; i < all.n && rc == 0; i++) {
         struct amounts x;
         rc = spent_by_run(d, all.items[i].run, &x, err);
-        for (size_t k = 0; k < MAX_JOBS; k++) {
+        for (size_t k = 0; k < CAMPAIGN_MAX_JOBS; k++) {
             const struct job *j = &d->jobs[k];
             if (!j->used || j->entry.index != all.items[i].index)
                 continue;
@@ -398,7 +396,7 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
 static int reap(struct drive *d, struct err *err)
 {
     int rc = 0;
-    for (size_t i = 0; i < MAX_JOBS && rc == 0; i++) {
+    for (size_t i = 0; i < CAMPAIGN_MAX_JOBS && rc == 0; i++) {
         struct job *j = &d->jobs[i];
         struct entry_rec now;
         if (!j->used || !j->ended)
@@ -419,7 +417,7 @@ static int reap(struct drive *d, struct err *err)
 static void stop_all(struct drive *d)
 {
     d->stopping = true;
-    for (size_t i = 0; i < MAX_JOBS; i++)
+    for (size_t i = 0; i < CAMPAIGN_MAX_JOBS; i++)
         if (d->jobs[i].used)
             child_terminate(&d->jobs[i].child);
 }
@@ -429,7 +427,7 @@ static void stop_all(struct drive *d)
 static int give_up(struct drive *d, struct err *err)
 {
     int rc = 0;
-    for (size_t i = 0; i < MAX_JOBS; i++) {
+    for (size_t i = 0; i < CAMPAIGN_MAX_JOBS; i++) {
         if (!d->jobs[i].used)
             continue;
         if (set_state(d, &d->jobs[i], "stopped", "interrupted", err) < 0)
@@ -442,7 +440,7 @@ static int give_up(struct drive *d, struct err *err)
 static int work(struct drive *d, struct err *err)
 {
     struct campaign_run *r = d->r;
-    uint64_t jobs = MIN(MAX(r->jobs, 1), MAX_JOBS);
+    uint64_t jobs = MIN(MAX(r->jobs, 1), CAMPAIGN_MAX_JOBS);
     int rc = 0;
     for (;;) {
         if (!d->stopping && r->until_ns && now_ns() >= r->until_ns) {

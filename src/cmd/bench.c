@@ -468,21 +468,25 @@ static int run(int argc, const char **argv)
                 "(default: HONE_AUTHOR, else playbook)"),
         OPT_STR(0, "dialect", &c->dialect, "NAME",
                 "what to ask a model for: cute (default) or cuda, as for `hone optimize`"),
-        OPT_POS_UINT('n', "steps", &c->steps, "N",
-                     "steps of each task, as for `hone optimize` (default 10; team 5, search 30)"),
-        OPT_POS_UINT(0, "proposals", &c->proposals, "N",
-                     "moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
-                     "of the emulator on a GPU machine"),
+        OPT_POS_UINT_MOST(
+            'n', "steps", &c->steps, RUN_MAX_STEPS, "N",
+            "steps of each task, as for `hone optimize` (default 10; team 5, search 30)"),
+        OPT_POS_UINT_MOST(
+            0, "proposals", &c->proposals, RUN_MAX_PROPOSALS, "N",
+            "moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
+            "of the emulator on a GPU machine"),
         OPT_POS_UINT(0, "seed", &c->seed, "N",
                      "seed of the random choices of each run (default 1)"),
-        OPT_POS_UINT('j', "jobs", &c->jobs, "N", "how many tasks at a time (default 1)"),
+        OPT_POS_UINT_MOST('j', "jobs", &c->jobs, CAMPAIGN_MAX_JOBS, "N",
+                          "how many tasks at a time (default 1)"),
         OPT_FLAG(0, "smoke", &b.smoke,
                  "check the small smoke shapes only, without times: which tasks pass?"),
         OPT_STR(0, "resume", &b.resume, "CAMPAIGN",
-                "go on with a campaign: its name, or `last`. New budgets, --jobs, --proposals,\n"
-                "--device and --on replace the old ones; the rest stays"),
+                "go on with a campaign: its name, or `last`. New budgets, --jobs, --device, --on\n"
+                "are for its unfinished tasks, --proposals for those that have not begun. The\n"
+                "rest stays as it was, but repeat --out"),
         OPT_FLAG(0, "retry", &b.retry,
-                 "--resume: try the failed tasks again (default: leave them)"),
+                 "--resume: try tasks in the state `failed` again, not those in `no pass`"),
         OPT_FLAG(0, "import-only", &b.import_only,
                  "make the tasks and stop, so that a machine without PyTorch\n"
                  "can go on"),
@@ -528,7 +532,7 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone bench [options] SUITE | DIR | FILE | TASK...\n"
-                 "       hone bench [options] --resume CAMPAIGN",
+                 "hone bench [options] --resume CAMPAIGN",
         .about = "Optimises many tasks side by side and prints one table: each task's best\n"
                  "kernel, its ratio to the fastest PyTorch baseline with the interval, and the\n"
                  "geometric means. Failures stay in the table and count as 1.00x.\n"

@@ -168,7 +168,7 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
     c->gpu = *k->gpu ? k->gpu : c->gpu;
     c->arch = *k->arch ? k->arch : c->arch;
     c->compiler = *k->compiler ? k->compiler : c->compiler;
-    c->steps = (uint32_t)MIN(k->steps, 100000);
+    c->steps = (uint32_t)MIN(k->steps, RUN_MAX_STEPS);
     c->seed = k->seed ? k->seed : c->seed;
     c->wave = MAX(c->wave, 1);
     c->smoke = k->smoke;

@@ -22,18 +22,19 @@ extern const char hone_version[]; /* "0.3.0" */
 extern const char hone_commit[];
 
 /* The help of options that several commands have. */
-#define CMD_DEVICE_HELP                                                       \
-    "what runs the kernels: emu (the emulator), cuda (the GPUs), or cuda:N\n" \
-    "(GPU N alone); default: the GPUs if this machine has any, else emu"
+#define CMD_DEVICE_HELP                                                                  \
+    "what runs the kernels: emu (the emulator), cuda (all GPUs if they are one model,\n" \
+    "else GPU 0), cuda:N; default: cuda if a GPU is here or --on is remote, else emu"
 #define CMD_ON_HELP                                                                \
     "where they run: local (this machine, default), local:all, local:0,2 (these\n" \
-    "GPUs), slurm:KEY=VALUE,... or spool:DIR (docs/scale.md)"
-#define CMD_GPU_HELP                                                             \
-    "the GPU that the emulator models and that sets the roofline: a100, b200,\n" \
-    "h100, h200, l4, rtx4090 or a JSON file (default: the GPU in use, else h200)"
-#define CMD_ARCH_HELP                                                             \
-    "compile for this architecture: sm_80 ... sm_120 (default: that of the GPU\n" \
-    "in use; on the emulator that of --gpu)"
+    "GPUs), or remote: slurm[:KEY=VALUE,...], spool:DIR (docs/scale.md)"
+#define CMD_GPU_HELP                                                                     \
+    "the data sheet of the emulator, of the least time that a kernel can take, and of\n" \
+    "a roofline that is not measured: a100, b200, h100, h200, l4, rtx4090 or a JSON\n"   \
+    "file (default: that of the local GPU in use, else h200)"
+#define CMD_ARCH_HELP                                                                   \
+    "compile for this architecture: sm_80 ... sm_120 (default: that of the local GPU\n" \
+    "in use, else that of --gpu)"
 #define CMD_COMPILER_HELP "nvrtc or nvcc (default: nvrtc if it is there)"
 #define CMD_MEASURE_HELP                                                             \
     "on a GPU: how long to time the kernel and its baselines, all shapes together\n" \

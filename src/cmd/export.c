@@ -267,17 +267,19 @@ static int run(int argc, const char **argv)
     struct err err = ERR_INIT;
     const struct option opts[] = {
         OPT_STR(0, "as", &r.as, "FORMAT", "one of these formats; required"),
-        OPT_STR('o', "out", &r.out, "PATH", "the file to write, for c the directory; required"),
+        OPT_STR('o', "out", &r.out, "PATH",
+                "the file to write, for c and flashinfer-bench the directory; required"),
         OPT_STR(0, "backward", &r.backward, "RUN",
-                "torch: this run's kernel computes the gradient"
-                " (or TASK=KERNEL.cu)"),
+                "torch: the kernel that computes the gradient: RUN[:N] or TASK=KERNEL.cu"),
         OPT_FLAG(0, "cubin-form", &r.cubin_form, "kernelbench: machine code instead of source"),
         OPT_FLAG(0, "ptx", &r.ptx, "c: PTX beside the machine code, for drivers that need it"),
         OPT_STR(0, "verdict", &r.verdict, "FILE",
                 "TASK KERNEL.cu: a verdict of `hone eval --json`"),
         OPT_FLAG(0, "unverified", &r.unverified,
                  "export without a passing verdict; the file says so"),
-        OPT_STR(0, "arch", &r.arch, "ARCH", "with --unverified: compile for this (default sm_90a)"),
+        OPT_STR(0, "arch", &r.arch, "ARCH",
+                "compile for this (default: the verdict's, else sm_90a); another one than the\n"
+                "verdict's needs --unverified"),
         OPT_STR(0, "device", &r.eval.device, "DEV",
                 "evaluate a kernel without a verdict on emu, cuda or cuda:N (default: a GPU\n"
                 "if there is one)"),

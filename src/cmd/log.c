@@ -122,15 +122,14 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_STR(0, "export", &export, "FILE", "write the run as a recording for replay:FILE"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_FLAG(0, "json", &json, "print JSON: the calls alone, or the one call"),
         OPT_END(),
     };
     const struct options spec = {
         .usage = "hone log [options] RUN [ROLE/INDEX]",
         .about =
-            "Lists every author call of a run with its tokens, cost and latency, and every note\n"
-            "(--json: the calls alone). With ROLE/INDEX, such as code/0, prints the whole prompt\n"
-            "and reply of one call.",
+            "Lists every author call of a run with its tokens, cost and latency, and every note.\n"
+            "With ROLE/INDEX, such as code/0, prints the whole prompt and reply of one call.",
         .example = "hone log last\nhone log last code/0\nhone log last --export run.jsonl",
         .opts = opts,
     };

@@ -47,9 +47,10 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_STR('d', "dir", &c.dir, "DIR",
                 "the only directory in which the server reads and writes; required"),
-        OPT_STRS('a', "author", &authors, "WHO",
-                 "an author that clients may use besides playbook (see hone optimize);\n"
-                 "an exec: author runs its program without the server's limits"),
+        OPT_STRS(
+            'a', "author", &authors, "WHO",
+            "an author that clients may use besides playbook (see hone optimize); may be given\n"
+            "several times; an exec: author runs its program without the server's limits"),
         OPT_POS_REAL(0, "budget-usd", &c.budget_usd, "USD",
                      "the most that all runs of this server may cost together; needed for\n"
                      "openai: and anthropic:"),

@@ -109,7 +109,8 @@ static int run_show(int argc, const char **argv)
     const char *path = NULL, *gpu = "h200";
     bool json = false;
     const struct option opts[] = {
-        OPT_STR(0, "gpu", &gpu, "NAME", "the GPU of the run on TASK (default h200)"),
+        OPT_STR(0, "gpu", &gpu, "NAME",
+                "TASK: the GPU of the run (default h200); lessons of other GPUs count less"),
         STORE_OPTION(&path),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),

@@ -47,11 +47,11 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     c->baselines = !w->no_baselines;
     c->smoke = w->smoke;
     c->torch_at_end = w->torch_at_end;
-    c->proposals = (uint32_t)MIN(w->proposals, 64);
-    c->steps = (uint32_t)MIN(w->steps, 100000);
-    c->repairs = w->repairs == UINT64_MAX ? -1 : (int32_t)MIN(w->repairs, 1000);
-    c->tries = (uint32_t)MIN(w->tries, 1000);
-    c->wave = (uint32_t)MIN(MAX(w->wave, 1), 64);
+    c->proposals = (uint32_t)w->proposals;
+    c->steps = (uint32_t)w->steps;
+    c->repairs = w->repairs == UINT64_MAX ? -1 : (int32_t)w->repairs;
+    c->tries = (uint32_t)w->tries;
+    c->wave = (uint32_t)w->wave;
     c->seed = w->seed;
     for (size_t i = 0; i < w->ablate.n; i++)
         if (run_config_ablate(c, w->ablate.items[i], err) < 0)
@@ -182,10 +182,11 @@ static int run(int argc, const char **argv)
                 "kernels; team: planner, tester and profiler beside the coder; sample:\n"
                 "kernels from scratch; reflect: one kernel, corrected by its verdicts"),
         OPT_STR('a', "author", &w.author[AUTHOR_CODE], "WHO",
-                "who writes the kernels: playbook (built in), openai:MODEL, anthropic:MODEL,\n"
-                "exec:CMD (a program: prompt on stdin, reply on stdout), mailbox:DIR (prompts\n"
-                "and replies as files), replay:FILE (a recorded run), noisy (for studies);\n"
-                "default: HONE_AUTHOR, else playbook. See docs/authors.md"),
+                "who writes the kernels: playbook[:DIR] (built in; DIR: also your playbooks),\n"
+                "openai:MODEL, anthropic:MODEL, exec:CMD (a program: prompt on stdin, reply on\n"
+                "stdout), mailbox:DIR (prompts and replies as files), replay:FILE (a recorded\n"
+                "run with its settings), noisy[:wrong=0.1,...] (for studies: errs at these\n"
+                "rates); default: HONE_AUTHOR, else playbook. See docs/authors.md"),
         OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO",
                 "search, team: another author for plans (default of these five: --author)"),
         OPT_STR(0, "author-debug", &w.author[AUTHOR_DEBUG], "WHO",
@@ -197,25 +198,28 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO",
                 "--from: another author for porting host code"),
         OPT_STR(0, "from", &w.from, "FILE",
-                "start from this kernel file. The built-in author tunes its settings:\n"
-                "constexpr int kRows = 4; // hone: 1 2 4 8\n"
+                "refine, search, team: start from this kernel file. The built-in author tunes\n"
+                "its settings: constexpr int kRows = 4; // hone: 1 2 4 8\n"
                 "A file with host code and no launch plan is ported first; that needs a model"),
         OPT_STR(0, "dialect", &w.dialect, "NAME",
                 "what to ask a model for: cute (CUDA C++ with CuTe, default) or cuda (without).\n"
                 "A right kernel in the other one is kept, and the report says so"),
-        OPT_POS_UINT(
-            'n', "steps", &w.steps, "N",
+        OPT_POS_UINT_MOST(
+            'n', "steps", &w.steps, RUN_MAX_STEPS, "N",
             "end after N improvements were tried (default 10); team: N rounds (5); search:\n"
-            "a tree of N kernels (30); sample: N kernels (10)"),
-        OPT_UINT(0, "repairs", &w.repairs, "N",
-                 "attempts to repair a failed kernel, 0 for none (default 5; team 3)"),
-        OPT_POS_UINT(0, "tries", &w.tries, "N",
-                     "ask at most N times for a first kernel that passes (default 3)"),
-        OPT_POS_UINT(0, "wave", &w.wave, "N",
-                     "search, sample: how many candidates to ask for at once (default 1)"),
-        OPT_POS_UINT(0, "proposals", &w.proposals, "N",
-                     "refine: moves asked for at a step; the emulator's cost model picks\n"
-                     "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
+            "a tree of N kernels (30); sample, reflect: N kernels, the first included (10)"),
+        OPT_UINT_MOST(
+            0, "repairs", &w.repairs, RUN_MAX_REPAIRS, "N",
+            "refine, team: attempts to repair a failed kernel, 0 for none (default 5; team 3)"),
+        OPT_POS_UINT_MOST(
+            0, "tries", &w.tries, RUN_MAX_TRIES, "N",
+            "ask at most N times for a first kernel (default 3): refine for one that passes,\n"
+            "search for one that can be read"),
+        OPT_POS_UINT_MOST(0, "wave", &w.wave, RUN_MAX_WAVE, "N",
+                          "search, sample: how many candidates to ask for at once (default 1)"),
+        OPT_POS_UINT_MOST(0, "proposals", &w.proposals, RUN_MAX_PROPOSALS, "N",
+                          "refine: moves asked for at a step; the emulator's cost model picks\n"
+                          "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
         OPT_POS_UINT(0, "seed", &w.seed, "N",
                      "seed of the random choices of strategy and author (default 1)"),
         OPT_GROUP("Budgets: the run stops when one is used up; `hone resume` can go on"),
@@ -261,10 +265,11 @@ static int run(int argc, const char **argv)
         .usage = "hone optimize [options] TASK | FILE.py[:NAME]",
         .about =
             "Writes, judges and refines kernels for a task until --steps is reached, a budget\n"
-            "is used up, or the best kernel reaches 95% of the roofline. Writes the best kernel\n"
-            "and a report. Everything is recorded, so `hone resume` can go on with a run that was\n"
-            "interrupted. On a GPU, PyTorch is timed twice: with the first kernel that passes\n"
-            "and, at the end, with the best one, which is evaluated once more for this.\n"
+            "is used up, or the best kernel reaches 95% of the roofline (not with sample and\n"
+            "reflect). Writes the best kernel and a report. Everything is recorded, so `hone\n"
+            "resume` can go on with a run that was interrupted. On a GPU, PyTorch is timed\n"
+            "twice: with the first kernel that passes and, at the end, with the best one, which\n"
+            "is evaluated once more for this.\n"
             "\n"
             "FILE.py is a PyTorch module or function. Hone imports it first, as `hone import\n"
             "torch` does, into the folder `imported` beside the store.",

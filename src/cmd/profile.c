@@ -71,13 +71,16 @@ static int run(int argc, const char **argv)
     bool counters = false;
     struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &counters};
     const struct option opts[] = {
-        OPT_STR(0, "device", &j.options.device, "DEV", CMD_DEVICE_HELP),
+        OPT_STR(0, "device", &j.options.device, "DEV",
+                "what runs the kernel: emu (the emulator), cuda or cuda:N (default: cuda if this\n"
+                "machine has a GPU, else emu)"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", CMD_GPU_HELP),
         OPT_STR(0, "arch", &j.options.arch, "ARCH", CMD_ARCH_HELP),
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "profile only this timed workload of `hone task show`: time:0 (default: all\n"
-                "timed ones)"),
-        OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
+                "check and profile only this timed workload of `hone task show`: time:0\n"
+                "(default: check all, profile the timed ones)"),
+        OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
+                     "on a GPU: how long to time the kernel, all shapes together (default 2s)"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data (default: random)"),
         OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE",
                 "write the output of Nsight Compute to FILE"),

@@ -116,27 +116,31 @@ static int run(int argc, const char **argv)
     uint64_t steps = 0;
     const struct option opts[] = {
         OPT_STR('a', "author", &w.author, "WHO",
-                "use another author from now on, as for `hone optimize`"),
-        OPT_POS_UINT('n', "steps", &steps, "N",
-                     "a new --steps for the whole run, the steps so far included"),
-        OPT_POS_UINT(0, "budget-tokens", &w.config.budget.tokens, "N",
-                     "a new budget of tokens for the whole run, the tokens so far included"),
+                "RUN: use another author from now on, as for `hone optimize`"),
+        OPT_POS_UINT_MOST('n', "steps", &steps, RUN_MAX_STEPS, "N",
+                          "RUN: a new --steps for the whole run, the steps so far included"),
+        OPT_POS_UINT(
+            0, "budget-tokens", &w.config.budget.tokens, "N",
+            "a new budget of tokens, those so far included, for the whole run or campaign"),
         OPT_POS_REAL(0, "budget-usd", &w.config.budget.usd, "USD", "likewise, US dollars"),
-        OPT_POS_TIME(0, "budget-time", &w.config.budget.wall_ns, "TIME",
-                     "likewise, wall time while a process worked on the run: 2h"),
+        OPT_POS_TIME(
+            0, "budget-time", &w.config.budget.wall_ns, "TIME",
+            "RUN: likewise, wall time while a process worked on the run: 2h; CAMPAIGN: wall\n"
+            "time of this call"),
         OPT_POS_UINT(0, "budget-steps", &w.config.budget.steps, "N",
                      "likewise, candidates that are judged"),
         OPT_STR(0, "device", &w.config.device, "DEV",
                 "evaluate on emu, cuda or cuda:N from now on"),
         OPT_STR(0, "on", &w.config.on, "PLACE",
-                "evaluate there from now on: local, local:all, local:0,2, slurm:KEY=VALUE,... or\n"
-                "spool:DIR (docs/scale.md)"),
-        OPT_STR(0, "dialect", &w.dialect, "NAME", "ask a model for cute or cuda from now on"),
+                "evaluate there from now on: local, local:all, local:0,2, slurm[:KEY=VALUE,...]\n"
+                "or spool:DIR (docs/scale.md)"),
+        OPT_STR(0, "dialect", &w.dialect, "NAME", "RUN: ask a model for cute or cuda from now on"),
         OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE",
-                 "dialect=strict or dialect=report: reject kernels of another dialect\n"
+                 "RUN: dialect=strict or dialect=report: reject kernels of another dialect\n"
                  "from now on, or only report them"),
         OPT_STR('o', "out", &s.out_dir, "DIR",
-                "the folder of the report (default: as before, else hone-out/RUN)"),
+                "RUN: the folder of the report (default: as before, else hone-out/RUN); CAMPAIGN:\n"
+                "the folder of its tasks (default: hone-out/CAMPAIGN)"),
         OPT_STR(0, "store", &store, "FILE", CMD_STORE_HELP),
         OPT_FLAG('q', "quiet", &s.quiet, "no progress on stderr"),
         OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),
@@ -157,7 +161,7 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one RUN; `hone runs` lists them");
-    w.config.steps = (uint32_t)MIN(steps, 100000);
+    w.config.steps = (uint32_t)steps;
     int rc, campaign = 0;
     if (cmd_open_store(&s.store, store, true, &err) < 0 ||
         (campaign = bench_names_campaign(s.store, argv[0], &name, &mem, &err)) < 0)

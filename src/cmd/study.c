@@ -91,34 +91,37 @@ static int run(int argc, const char **argv)
     bool table = false;
     struct study s = {.dir = "hone-out/study", .author = "noisy"};
     const struct option opts[] = {
-        OPT_POS_UINT('n', "seeds", &seeds, "N", "runs of each arm on each task (default 20)"),
-        OPT_POS_UINT(0, "budget", &budget, "N", "candidates of each run, at most 64 (default 12)"),
+        OPT_POS_UINT_MOST('n', "seeds", &seeds, STUDY_MAX_SEEDS, "N",
+                          "runs of each arm on each task (default 20)"),
+        OPT_POS_UINT_MOST(0, "budget", &budget, STUDY_MAX_BUDGET, "N",
+                          "candidates of each run, at most 64 (default 12)"),
         OPT_STR(0, "arms", &s.only, "LIST",
                 "compare only these arms, with ; between: 'refine;search, greedy' (default: all)"),
         OPT_STR('a', "author", &s.author, "WHO",
                 "noisy (default), or noisy:compile=0.2,wrong=0.1 with other rates of errors"),
-        OPT_POS_UINT('j', "jobs", &jobs, "N", "processes (default: the cores of this machine)"),
-        OPT_FLAG(0, "table", &table, "only print the tables of the runs that are there"),
+        OPT_POS_UINT_MOST('j', "jobs", &jobs, STUDY_MAX_JOBS, "N",
+                          "processes (default: the cores of this machine)"),
+        OPT_FLAG(0, "table", &table,
+                 "run nothing: print the tables and write the plot of the runs that are there"),
         OPT_STR('o', "out", &s.dir, "DIR", "the folder for results (default hone-out/study)"),
         OPT_END(),
     };
     const struct options spec = {
         .usage = "hone study [options] [TASK | SUITE]...",
-        .about = "Compares strategies, and single ideas switched off, at an equal budget of\n"
-                 "candidates. It is a simulation: the built-in author errs as often as the models\n"
-                 "of recorded runs did, and the emulator's cost model gives the times. Every\n"
-                 "source is judged once, whichever run comes upon it, and a study that was\n"
-                 "stopped goes on where it was. Prints tables; writes DIR/study.tsv and\n"
-                 "DIR/study.svg.",
+        .about = "Compares strategies, and strategies without one of their ideas, at an equal\n"
+                 "budget of candidates; without TASK and SUITE on the suite classics. It is a\n"
+                 "simulation: the built-in author errs as often as the models of recorded runs\n"
+                 "did, and the emulator's cost model gives the times. Every source is judged\n"
+                 "once, whichever run comes upon it, and a study that was stopped goes on where\n"
+                 "it was. Prints tables; writes DIR/study.tsv and DIR/study.svg.",
         .example =
             "hone study classics --seeds 20\nhone study softmax rmsnorm --arms 'refine;search'",
         .opts = opts};
     cmd_parse(&spec, &argc, argv);
-    if (budget > STUDY_MAX_BUDGET)
-        return cmd_usage(&spec, "--budget is at most %d", STUDY_MAX_BUDGET);
-    s.seeds = (uint32_t)MIN(seeds, 10000);
+    s.seeds = (uint32_t)seeds;
     s.budget = (uint32_t)budget;
-    s.jobs = (uint32_t)MIN(jobs ? jobs : (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1), 256);
+    s.jobs = (uint32_t)MIN(jobs ? jobs : (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1),
+                           STUDY_MAX_JOBS);
     int rc = check_arms(&s, &err);
     if (rc == 0)
         rc = add_operands(&s, argc, argv, &err);

@@ -11,7 +11,7 @@
  *
  * A job that squeue does not list is over. The autoscaler then asks for another one if there are
  * bundles left; so preemption, a time limit and a lost node need no special case. While squeue
- * fails, nothing is started or given up.
+ * fails, nothing is started or cancelled; if it fails for too long, Hone gives up.
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,8 +37,10 @@
 
 #define SECOND UINT64_C(1000000000)
 /* Hone gives up after MAX_FAILURES in a row: starts that brought no finished bundle, or refusals of
- * sbatch. */
-enum { MAX_FAILURES = 5, MAX_WORKER_BYTES = 256 << 20 };
+ * sbatch. It also gives up if squeue fails as often and for so many intervals of every_ns: a minute
+ * if squeue has never worked, else a quarter of an hour, because a controller that restarts comes
+ * back, and the jobs go on meanwhile. */
+enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;
 
@@ -55,6 +57,9 @@ struct slurm_starter {
     unsigned expected; /* jobs that sbatch accepted and squeue has not shown yet */
     uint64_t accepted_ns, looked_ns, finished;
     uint64_t every_ns; /* how often to ask squeue */
+    bool seen;         /* squeue worked at least once */
+    unsigned blind;    /* failures of squeue in a row, since blind_ns */
+    uint64_t blind_ns;
     char last_words[300];
 };
 
@@ -325,13 +330,31 @@ static int give_up(struct slurm_starter *s, struct err *err)
     return -1;
 }
 
+/* Called after squeue failed. Returns -1 if it has failed for too long. */
+static int still_blind(struct slurm_starter *s, struct err *err)
+{
+    uint64_t patience_ns = (s->seen ? BLIND_LATER : BLIND_AT_FIRST) * s->every_ns;
+    log_warn("sched", "cannot see the jobs of Slurm: %s", s->last_words);
+    if (!s->blind++)
+        s->blind_ns = s->looked_ns;
+    uint64_t for_ns = s->looked_ns - s->blind_ns;
+    if (s->blind < MAX_FAILURES || for_ns < patience_ns)
+        return 0;
+    return err_set(err, ERR_ENV,
+                   "Slurm does not answer: squeue failed %u times in %.0f s, and no bundle "
+                   "finished; the last time: %s. `squeue --me` must work on this machine",
+                   s->blind, (double)for_ns / 1e9, s->last_words);
+}
+
 static int slurm_step(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                       struct err *err)
 {
     struct slurm_starter *s = (struct slurm_starter *)st;
     uint64_t now = now_ns();
-    if (finished != s->finished)
+    if (finished != s->finished) {
         autoscale_worked(&s->scale);
+        s->blind = 0;
+    }
     s->finished = finished;
     if (s->looked_ns && now - s->looked_ns < s->every_ns) {
         nanosleep(&(struct timespec){.tv_nsec = (long)MIN(wait_ns, SECOND - 1)}, NULL);
@@ -344,10 +367,10 @@ static int slurm_step(struct starter *st, unsigned bundles, uint64_t finished, u
         *err = why;
         return -1;
     }
-    if (blind) {
-        log_warn("sched", "cannot see the jobs of Slurm: %s", s->last_words);
-        return 0;
-    }
+    if (blind)
+        return still_blind(s, err);
+    s->blind = 0;
+    s->seen |= s->asked;
     if (s->scale.failures >= MAX_FAILURES && !s->pending && !s->running && !s->expected)
         return give_up(s, err);
     struct autoscale_seen seen = {bundles, s->pending + s->expected, s->running};

@@ -38,6 +38,8 @@
 #include "task/task.h"
 
 #define STUDY_MAX_BUDGET 64
+#define STUDY_MAX_SEEDS 10000
+#define STUDY_MAX_JOBS 256
 #define STUDY_SHARE 0.6     /* with memory a run should need at most this share of the candidates */
 #define STUDY_REACHED 1.005 /* a run reaches a goal if its time is at most 0.5% above the goal */
 

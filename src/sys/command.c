@@ -297,6 +297,8 @@ static void help(const struct program *p)
     for (size_t i = 0; i < p->n; i++)
         printf("  %-10s %s\n", p->table[i]->name, p->table[i]->summary);
     printf("\n%s COMMAND --help explains COMMAND with an example. --json prints JSON.\n"
+           "TIME is in seconds, or 500ns, 20us, 10ms, 2s, 5m, 1h, 1d. SIZE is in bytes, or\n"
+           "64K (also 64KiB), 2M, 6G, 1T. --no-FLAG takes an earlier --FLAG back.\n"
            "Exit status: 0 good, 1 negative result, 2 usage, 3 environment, 130 interrupted.\n"
            "HONE_LOG=debug (or AREA:debug) says more on stderr.\n",
            p->name);

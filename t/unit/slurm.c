@@ -208,6 +208,16 @@ static void a_cluster_that_cannot_work_is_reported(void **state)
     (void)state;
     run_play("refuses", 1, "invalid partition specified: nowhere");
     run_play("always_dies", 1, "no worker that finishes a bundle");
+    run_play("no_controller", 1, "error: Unable to contact slurm controller");
+}
+
+/* squeue works once, then never again, and no job runs. This takes 18 seconds. */
+static void a_squeue_that_breaks_is_reported(void **state)
+{
+    (void)state;
+    const char *tier = getenv("TIER");
+    if (!tier || !str_eq(tier, "quick"))
+        run_play("squeue_breaks", 1, "error: Invalid user id");
 }
 
 static void what_sbatch_gets(void **state)
@@ -342,6 +352,7 @@ int main(void)
         cmocka_unit_test(what_sbatch_gets),
         cmocka_unit_test(plays),
         cmocka_unit_test(a_cluster_that_cannot_work_is_reported),
+        cmocka_unit_test(a_squeue_that_breaks_is_reported),
         cmocka_unit_test(a_failed_listing_finishes_no_bundle),
         cmocka_unit_test(the_next_run_sweeps),
         cmocka_unit_test(a_changed_worker_is_not_run),

@@ -503,6 +503,7 @@ static enum options_status parse(struct parsed *o, int *argc, const char **argv,
         OPT_STR('g', "gpu", &o->gpu, "NAME", "the GPU"),
         OPT_INT('n', "number", &o->n, "N", "a number"),
         OPT_UINT(0, "seed", &o->seed, "N", "a seed"),
+        OPT_POS_UINT_MOST(0, "jobs", &o->seed, 64, "N", "jobs"),
         OPT_BYTES(0, "memory", &o->bytes, "SIZE", "memory"),
         OPT_TIME(0, "limit", &o->ns, "TIME", "time"),
         OPT_REAL(0, "ratio", &o->real, "X", "a ratio"),
@@ -523,7 +524,7 @@ static enum options_status parse(struct parsed *o, int *argc, const char **argv,
 static void test_options_good(void **state)
 {
     struct parsed o = {.quick = true, .against = VEC_INIT};
-    const char *argv[] = {"test",    "a.cu",   "-jvv",      "--no-quick", "--gpu=h200",  "-n-5",
+    const char *argv[] = {"test",    "a.cu",   "-jvv",      "--no-quick", "--gpu=h200",  "-n-010",
                           "--seed",  "0x10",   "--memory",  "1.5K",       "--limit",     "250ms",
                           "--ratio", "1e-3",   "--against", "x",          "--against=y", "-",
                           "--",      "--json", NULL};
@@ -532,7 +533,7 @@ static void test_options_good(void **state)
     assert_int_equal(parse(&o, &argc, argv, &err), OPTIONS_OK);
     assert_true(o.json && !o.quick && o.verbose == 2);
     assert_string_equal(o.gpu, "h200");
-    assert_int_equal(o.n, -5);
+    assert_int_equal(o.n, -10); /* decimal, not octal */
     assert_int_equal(o.seed, 16);
     assert_int_equal(o.bytes, 1536);
     assert_int_equal(o.ns, 250000000);
@@ -567,6 +568,9 @@ static void test_options_bad(void **state)
     bad_option("--number=", "an integer");
     bad_option("--number=99999999999999999999", "an integer");
     bad_option("--seed=-1", "not negative");
+    bad_option("--seed=0b1", "an integer");
+    bad_option("--jobs=65", "option --jobs takes at most 64, not '65'");
+    bad_option("--jobs=0", "above 0");
     bad_option("--memory=5X", "a size");
     bad_option("--memory=1e300G", "a size");
     bad_option("--limit=-1s", "a time");

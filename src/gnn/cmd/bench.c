@@ -86,8 +86,8 @@ static int run(int argc, const char **argv)
         OPT_GROUP("Machine"),
         DATA_OPTIONS(&a),
         OPT_GROUP("Output"),
-        OPT_POS_UINT(0, "rounds", &rounds, "N",
-                     "measure N times and print the medians (default 5)"),
+        OPT_POS_UINT_MOST(0, "rounds", &rounds, RATES_MAX_ROUNDS, "N",
+                          "measure N times and print the medians (default 5)"),
         OPT_FLAG(0, "far", &far,
                  "also measure random reads in 4 GiB, which takes that much memory"),
         OPT_FLAG(0, "json", &json, "print JSON"),
@@ -114,7 +114,7 @@ static int run(int argc, const char **argv)
     if (rc == 0 && far)
         rc = measure_far_reads(&r.far_reads, &err);
     if (rc == 0)
-        rc = measure_rates(&d, ids, &o, (int)MIN(rounds, 99u), &r, &err);
+        rc = measure_rates(&d, ids, &o, (int)rounds, &r, &err);
     dataset_release(&d);
     if (rc < 0)
         return cmd_fail(&err);

@@ -149,7 +149,7 @@ static int run(int argc, const char **argv)
                 "alone serves all hops (default 20)"),
         OPT_FLAG(0, "full", &a.full,
                  "use all neighbours, layer by layer for all nodes; --fanout, --sampler and\n"
-                 "--batch have no effect then"),
+                 "--place have no effect then, and --batch changes only the time"),
         OPT_STR(0, "sampler", &a.load.mode, "NAME",
                 "how to take them: uniform (without replacement, default), replace (with\n"
                 "replacement), or labor (LABOR-0: nodes of a batch share neighbours)"),
@@ -157,7 +157,7 @@ static int run(int argc, const char **argv)
                      "nodes of the split in each batch (default 1024)"),
         OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampling (default 1)"),
         OPT_STR(0, "predictions", &a.predictions, "FILE",
-                "write a line for each node of the split: its number, a blank, its class"),
+                "write a line for each node of the split: its number, a tab, its class"),
         MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision,
                         &a.products),
         OPT_FLAG(0, "json", &a.json, "print JSON"),

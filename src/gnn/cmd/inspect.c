@@ -104,7 +104,7 @@ static int run(int argc, const char **argv)
 {
     bool json = false, edges = false;
     const struct option opts[] = {
-        OPT_FLAG(0, "edges", &edges, "also check that each edge has an edge back (slow)"),
+        OPT_FLAG(0, "edges", &edges, "also count the edges without an edge back (slow)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };

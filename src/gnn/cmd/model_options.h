@@ -24,27 +24,33 @@ struct model_args {
         OPT_STR('m', "model", &(a)->model, "NAME",                                                 \
                 "sage (GraphSAGE, default), gat, gin, or sage-ri (GraphSAGE with residuals)"),     \
         OPT_POS_UINT(0, "hidden", &(a)->hidden, "N", "features between two layers (default 256)"), \
-        OPT_POS_UINT(0, "heads", &(a)->heads, "N", "attention heads of gat (default 1)"),          \
+        OPT_POS_UINT(0, "heads", &(a)->heads, "N",                                                 \
+                     "attention heads of gat; must divide --hidden (default 1)"),                  \
         OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                            \
                 "how sage and gin combine neighbours: mean (default of sage), sum (default\n"      \
                 "of gin) or max"),                                                                 \
-        OPT_REAL(0, "dropout", &(a)->dropout, "P",                                                 \
-                 "probability that training drops a value, 0 to 1 (default 0.5, sage-ri 0.1)")
+        OPT_REAL(                                                                                  \
+            0, "dropout", &(a)->dropout, "P",                                                      \
+            "probability that training drops a value, 0 to below 1 (default 0.5; sage-ri 0.1)")
 
-#define MACHINE_OPTIONS(a, compute, device, place, precision, products)                         \
-    OPT_GROUP("Machine"),                                                                       \
-        OPT_STR(0, "device", (device), "DEV",                                                   \
-                "what computes: cpu (default), cuda, cuda:N (GPU N), or emulator (for tests)"), \
-        OPT_STR(0, "place", (place), "WHERE",                                                   \
-                "where graph and features lie: host (CPU memory), gpu (which then samples\n"    \
-                "too), or auto (default: gpu if --device is a GPU and they fit)"),              \
-        OPT_STR(0, "precision", (precision), "P",                                               \
-                "precision of matrix products: fp32 (default), or tf32 on a GPU"),              \
-        OPT_STR(0, "products", (products), "HOW",                                               \
-                "instructions of a GPU's products: mma (default), or wgmma where it fits"),     \
-        THREADS_OPTION(a),                                                                      \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                      \
-                     "threads that compute on the CPU (default: the number of processors)"),    \
+#define MACHINE_OPTIONS(a, compute, device, place, precision, products)                            \
+    OPT_GROUP("Machine"),                                                                          \
+        OPT_STR(                                                                                   \
+            0, "device", (device), "DEV",                                                          \
+            "what computes: cpu (default), cuda, cuda:N (GPU N; an H100 or H200), or emulator\n"   \
+            "(for tests)"),                                                                        \
+        OPT_STR(0, "place", (place), "WHERE",                                                      \
+                "where graph and features lie: host (CPU memory), gpu (which then samples\n"       \
+                "too), or auto (default: gpu if --device is a GPU, they take at most 3/4 of its\n" \
+                "memory, and neither the sampler is labor nor a fanout all)"),                     \
+        OPT_STR(0, "precision", (precision), "P",                                                  \
+                "precision of matrix products: fp32 (default), or tf32 on a GPU"),                 \
+        OPT_STR(0, "products", (products), "HOW",                                                  \
+                "instructions of a GPU's products: mma (default), or wgmma where it fits"),        \
+        THREADS_OPTION(a),                                                                         \
+        OPT_POS_UINT(                                                                              \
+            0, "compute-threads", (compute), "N",                                                  \
+            "threads that compute on the CPU (default: all processors; ranks share them)"),        \
         SLOTS_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */

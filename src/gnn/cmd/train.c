@@ -358,11 +358,14 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "eval-fanout", &a.eval_fanout, "K,K,...",
                 "--fanout of the evaluation; one number serves all hops (default 20)"),
         OPT_STR('c', "checkpoint", &a.checkpoint, "FILE",
-                "save the model and the state of the training here, after each epoch"),
+                "save the model and the state of the training here, after each epoch; FILE must\n"
+                "not exist, unless with --resume"),
         OPT_POS_UINT(0, "save-every", &a.save_every, "N",
                      "save also after every N batches (default: only after epochs)"),
-        OPT_FLAG(0, "resume", &a.resume,
-                 "continue from the file of --checkpoint; begin if it does not exist"),
+        OPT_FLAG(
+            0, "resume", &a.resume,
+            "continue from the file of --checkpoint, with the same data and settings; begin if\n"
+            "it does not exist"),
         OPT_GROUP("Output"),
         OPT_STR(0, "report", &a.report, "FILE",
                 "write an HTML page with curves and times after each epoch"),
@@ -373,9 +376,9 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "json", &a.json, "print JSON at the end, in place of a line for each epoch"),
         MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision,
                         &a.products),
-        OPT_POS_UINT(
-            0, "ranks", &a.ranks, "N",
-            "start N processes that train together, each with a share of every batch\n(default 1)"),
+        OPT_POS_UINT(0, "ranks", &a.ranks, "N",
+                     "start N processes that train together on the CPU, each with a share of "
+                     "every\nbatch (default 1); not under mpirun or srun"),
         OPT_END(),
     };
     const struct options spec = {

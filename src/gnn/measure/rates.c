@@ -12,7 +12,7 @@
 #include "sys/interrupt.h"
 #include "sys/memory.h"
 
-enum { MAX_ROUNDS = 99, COPY_ROWS = 1 << 17 };
+enum { COPY_ROWS = 1 << 17 };
 static const uint64_t round_ns = 300000000; /* the scale for how long a measurement runs */
 
 static uint64_t cpu_ns(void)
@@ -230,11 +230,11 @@ int measure_rates(const struct dataset *d, struct id_list ids, const struct load
                   int rounds, struct rates *out, struct err *err)
 {
     enum { READS, EDGES, ROWS, COPIES, CPU1, CPU2, WALL1, WALL2, KINDS };
-    double v[KINDS][MAX_ROUNDS], waste[2];
+    double v[KINDS][RATES_MAX_ROUNDS], waste[2];
     uint64_t state = o->sample.seed * 2 + 1;
     struct rig g = {.d = d, .ids = ids, .o = o, .r = out};
     *out = (struct rates){.far_reads = out->far_reads, .data_bytes = d->bytes};
-    int n = MAX(1, MIN(rounds, MAX_ROUNDS)), rc = rig_init(&g, err);
+    int n = MAX(1, MIN(rounds, RATES_MAX_ROUNDS)), rc = rig_init(&g, err);
     if (rc == 0)
         rc = sample_rate(&g, &waste[0], &waste[1], err); /* warm up */
     for (int i = 0; i < n && rc == 0; i++) {

@@ -34,7 +34,8 @@ struct rates {
 int measure_far_reads(double *out, struct err *err);
 
 /* Measures everything except far_reads, which it leaves as it is in *out. `rounds` is from 1 to
- * 99. */
+ * RATES_MAX_ROUNDS. */
+enum { RATES_MAX_ROUNDS = 99 };
 int measure_rates(const struct dataset *d, struct id_list ids, const struct loader_options *o,
                   int rounds, struct rates *out, struct err *err);
 
