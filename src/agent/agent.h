@@ -63,6 +63,7 @@ struct node {
     unsigned children, failed_children;
     unsigned depth; /* distance from the root of its tree */
     char *advice;   /* the plan or diagnosis that its author was given; may be NULL */
+    char *author;   /* who wrote it; NULL if it was given */
 };
 
 /* A move and its outcome: an entry of the ledger. */
@@ -162,6 +163,7 @@ struct ask {
     /* out */
     bool ok;
     char *reply; /* "" when !ok */
+    char *by;    /* the author that replied, maybe before the run was resumed */
     char error[400];
     uint64_t index;
 };

@@ -59,6 +59,7 @@ static void node_free(struct node *n)
         verdict_release(&n->verdict);
     free(n->source);
     free(n->advice);
+    free(n->author);
     free(n);
 }
 
@@ -117,8 +118,9 @@ void ask_release(struct ask *q)
     prompt_release(&q->prompt);
     json_decref(q->facts);
     free(q->reply);
+    free(q->by);
     q->facts = NULL;
-    q->reply = NULL;
+    q->reply = q->by = NULL;
 }
 
 static uint64_t next_index(struct agent *a, const char *role)
@@ -171,6 +173,7 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prio
             rc = -1;
         q->ok = c.ok;
         q->reply = strbuf_detach(&sb, NULL);
+        q->by = xstrdup(c.author);
         snprintf(q->error, sizeof q->error, "%s", c.error);
         count_spent(a, c.in_tokens, c.cached_tokens, c.out_tokens, c.estimated, c.usd);
         a->recorded++;
@@ -194,6 +197,14 @@ static struct author *author_for(struct agent *a, enum author_role r)
     return a->in.authors[r] ? a->in.authors[r] : a->in.authors[AUTHOR_CODE];
 }
 
+/* Returns the name under which the run's records keep the author of this role. In the configuration
+ * its path is absolute, so that the name is the same after `hone resume`. */
+static const char *author_name(struct agent *a, enum author_role r)
+{
+    const char *own = a->cfg->authors[r], *code = a->cfg->authors[AUTHOR_CODE];
+    return own ? own : code ? code : author_spec(author_for(a, r));
+}
+
 static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_call **out,
                       struct err *err)
 {
@@ -204,7 +215,7 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
     if (!begun) {
         struct call_rec c = {.role = q->role,
                              .index = q->index,
-                             .author = author_spec(au),
+                             .author = author_name(a, q->author),
                              .prompt_sha = sha,
                              .stable_sha = stable,
                              .turn_sha = turn};
@@ -260,6 +271,7 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
                          .index = q->index,
                          .ended = r->ok || is_unusable(r),
                          .ok = r->ok,
+                         .author = author_name(a, q->author),
                          .model = r->model,
                          .reply_sha = sha,
                          .in_tokens = r->in_tokens + prior->in_tokens,
@@ -280,6 +292,7 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
     count_spent(a, c.in_tokens, c.cached_tokens, c.out_tokens, c.estimated, usd);
     q->ok = r->ok;
     q->reply = xstrndup(r->ok ? r->text.buf : "", r->ok ? r->text.len : 0);
+    q->by = xstrdup(c.author);
     snprintf(q->error, sizeof q->error, "%.399s", r->ok ? "" : r->err.msg);
     if (r->over_budget)
         return agent_stop(a, "%s", r->err.msg);
@@ -394,6 +407,7 @@ static int store_node(struct agent *a, const struct node *n, struct err *err)
                          .verdict = n->verdict_index,
                          .source_sha = n->source_sha,
                          .role = n->role,
+                         .author = n->author,
                          .stage = n->stage,
                          .move = n->move,
                          .fate = n->fate,

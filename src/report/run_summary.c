@@ -221,7 +221,7 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_addf(out, "%s: %s on %s, %s%s%s\n", m->run.name, m->run.strategy, m->run.task,
                 m->run.state, *m->run.reason ? ": " : "", m->run.reason);
-    strbuf_addf(out, "  written by %s, %.0f s\n", m->run.source, (double)m->run.wall_ns / 1e9);
+    strbuf_addf(out, "  written by %s, %.0f s\n", m->run.written_by, (double)m->run.wall_ns / 1e9);
     strbuf_addf(
         out,
         "  %u candidate%s: %u pass, %u fail (%u refused); %u of %u failures repaired; %u no "
@@ -286,15 +286,16 @@ json_t *run_summary_json(const struct run_summary *m)
     }
     vec_each (struct node_rec, n, &m->nodes)
         json_array_append_new(
-            nodes, json_pack("{s:I, s:I, s:s, s:s, s:o, s:s, s:o, s:f, s:f, s:f, s:b}", "index",
-                             (json_int_t)n->index, "parent", (json_int_t)n->parent, "role", n->role,
-                             "stage", n->stage, "move", json_text(n->move), "kind", n->kind, "fate",
-                             json_text(n->fate), "time_ns", n->time_ns, "speedup", n->speedup,
-                             "roofline_pct", n->roofline_pct, "model", n->is_model));
+            nodes,
+            json_pack("{s:I, s:I, s:s, s:o, s:s, s:o, s:s, s:o, s:f, s:f, s:f, s:b}", "index",
+                      (json_int_t)n->index, "parent", (json_int_t)n->parent, "role", n->role,
+                      "author", json_text(n->author), "stage", n->stage, "move", json_text(n->move),
+                      "kind", n->kind, "fate", json_text(n->fate), "time_ns", n->time_ns, "speedup",
+                      n->speedup, "roofline_pct", n->roofline_pct, "model", n->is_model));
     json_t *j = json_pack(
         "{s:s, s:o, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "run", m->run.name,
         "task", json_text(m->run.task), "strategy", m->run.strategy, "state", m->run.state,
-        "reason", json_text(m->run.reason), "author", json_text(m->run.source), "candidates",
+        "reason", json_text(m->run.reason), "author", json_text(m->run.written_by), "candidates",
         (int)m->judged, "passes", (int)m->passes, "failures", (int)m->failures, "refused",
         (int)m->refused, "failures_entered", (int)m->failures_entered, "failures_repaired",
         (int)m->failures_repaired, "regressions", (int)m->regressions);
@@ -308,6 +309,7 @@ json_t *run_summary_json(const struct run_summary *m)
         json_object_update(j, more);
     json_decref(more);
     json_object_set_new(j, "task_sha", json_string(m->task_sha));
+    json_object_set_new(j, "best_author", json_text(m->run.best_author));
     against_baselines_json(m, j);
     return j;
 }
