@@ -173,6 +173,9 @@ void ask_release(struct ask *q);
  * reply (cut off even after retries, empty, refused) `ok` is false, and the run goes on. */
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 
+/* Returns the author that is asked for this role. */
+struct author *agent_author(const struct agent *a, enum author_role r);
+
 /* Adds a node to the tree (not yet judged, not yet stored). */
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);

@@ -192,7 +192,7 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prio
     return rc;
 }
 
-static struct author *author_for(struct agent *a, enum author_role r)
+struct author *agent_author(const struct agent *a, enum author_role r)
 {
     return a->in.authors[r] ? a->in.authors[r] : a->in.authors[AUTHOR_CODE];
 }
@@ -202,13 +202,13 @@ static struct author *author_for(struct agent *a, enum author_role r)
 static const char *author_name(struct agent *a, enum author_role r)
 {
     const char *own = a->cfg->authors[r], *code = a->cfg->authors[AUTHOR_CODE];
-    return own ? own : code ? code : author_spec(author_for(a, r));
+    return own ? own : code ? code : author_spec(agent_author(a, r));
 }
 
 static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_call **out,
                       struct err *err)
 {
-    struct author *au = author_for(a, q->author);
+    struct author *au = agent_author(a, q->author);
     char sha[65], stable[STORE_SHA], turn[STORE_SHA];
     struct strbuf *s = &q->prompt.stable, *t = &q->prompt.turn;
     replay_prompt_sha(s->buf, t->buf, sha);
@@ -257,7 +257,7 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
 {
     if (!r->ok && str_eq(r->err.msg, REPLAY_END))
         return agent_stop(a, REPLAY_END);
-    struct author *au = author_for(a, q->author);
+    struct author *au = agent_author(a, q->author);
     struct price price;
     char sha[STORE_SHA] = "";
     double usd = -1;
@@ -315,7 +315,7 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
             if (!calls[i])
                 continue;
             if (!author_poll(calls[i])) {
-                waiting = author_for(a, asks[i].author);
+                waiting = agent_author(a, asks[i].author);
                 if (!pending++ && a->in.watch.waiting)
                     a->in.watch.waiting(a->in.watch.ctx, a, asks[i].role,
                                         author_call_waits_for(calls[i]), now_ns() - began);
