@@ -56,7 +56,7 @@ err_has "is named too" "your file plan.cu has a wrong launch plan (line 2: unkno
 
 # ---- a kernel with a plan is judged, and its settings are tuned; a dialect rejects nothing
 in_tier rest || done_testing
-runs 0 "a kernel of one's own" optimize vector_add --from mine.cu --steps 3 --skip-baselines --dialect cute -o out
+runs 0 "a kernel of one's own" optimize vector_add --from mine.cu --steps 2 --skip-baselines --dialect cute -o out
 err_has "is judged" "  0 first      pass"
 err_has "and is told to be no CuTe" "not CuTe"
 out_has "and named at the end" "your file mine.cu (candidate 0): pass, "
