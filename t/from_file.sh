@@ -42,12 +42,24 @@ runs 2 "an unknown rule" optimize vector_add --ablate dialect=never
 err_has "lists the rules" "report, strict"
 nothing "it"
 
+# ---- a file that does not compile stops the run: the built-in author cannot mend code
+share_cache
+sed 's/a\[i\] + b\[i\]/a[i] + oops/' mine.cu >broken.cu
+sed 's/cdiv(/div(/' mine.cu >plan.cu
+for strategy in refine search; do
+    runs 1 "$strategy: a file that does not compile" optimize vector_add --from broken.cu -s $strategy --skip-baselines
+    err_has "$strategy: is named with its line" 'your file broken.cu does not compile (line 12: identifier "oops" is undefined)'
+    out_has "$strategy: no other kernel is tried" "1 candidate: 0 pass, 1 fail (0 refused); 0 of 1 failures repaired"
+done
+runs 1 "a wrong plan" optimize vector_add --from plan.cu --skip-baselines
+err_has "is named too" "your file plan.cu has a wrong launch plan (line 2: unknown function 'div'"
+
 # ---- a kernel with a plan is judged, and its settings are tuned; a dialect rejects nothing
 in_tier rest || done_testing
-share_cache
-runs 0 "a kernel of one's own" optimize vector_add --from mine.cu --steps 3 --skip-baselines --dialect cute -o out
+runs 0 "a kernel of one's own" optimize vector_add --from mine.cu --steps 2 --skip-baselines --dialect cute -o out
 err_has "is judged" "  0 first      pass"
 err_has "and is told to be no CuTe" "not CuTe"
+out_has "and named at the end" "your file mine.cu (candidate 0): pass, "
 runs 0 "its run" "$HONE" show last
 out_has "tries other values" "kThreads 64 -> 128 [settings 1.0]"
 out_has "of each setting" "kPer 1 -> 2"

@@ -68,6 +68,21 @@ runs 3 "a report that cannot be written" "$HONE" report last -o /dev/null/page
 runs 3 "of a run that is carried on" "$HONE" resume last -o /dev/null/page
 out_lacks "is not pointed to" "report.md"
 
+# another author goes on: the run names both, and who wrote the best kernel
+sed -n -E '/^\{"hone-replay"|"role":"code","index":0,|^\{"verdict":\{"index":0,|^\{"node":\{"index":0,/p' mine.jsonl >begin.jsonl
+runs 1 "a run whose author has no more replies" "$HONE" optimize --author replay:begin.jsonl
+runs 0 "is shown" "$HONE" show last
+out_has "with its author" "written by replay:$PWD/begin.jsonl, "
+runs 0 "that another goes on with" "$HONE" resume last --author replay:mine.jsonl -o two
+both="replay:$PWD/begin.jsonl, then replay:$PWD/mine.jsonl (best: replay:$PWD/mine.jsonl)"
+out_has "names both" "written by $both, "
+ok "so does its report" grep -qF "written by $both." two/report.md
+runs 0 "so does the list of runs" "$HONE" runs
+out_has "in its last column" "$both"
+runs 0 "and the JSON" "$HONE" show last --json
+is "which has the author of each candidate" "$(python3 -c 'import json,sys; r = json.load(sys.stdin)
+print(r["author"] == sys.argv[1], *[n["author"].split("/")[-1][:-6] for n in r["nodes"]][:2], r["best_author"].split("/")[-1])' "$both" <"$T/out")" "True begin mine mine.jsonl"
+
 # a best kernel that fails its confirmation
 runs 0 "an unconfirmed best" "$HONE" optimize --author "replay:$rec/confirm.jsonl" -o confirmed
 out_has "is replayed" "the same as the recording's lineage"

@@ -10,7 +10,7 @@
       fact("Ratio", Hone.ratio(v && v.ratio), v && v.ratio ? (Hone.interval(v.ratio) + " over " + v.ratio.who).trim() : ""),
       fact("Fate", c.fate || "\u2013", Hone.words.of("fates", c.fate)),
       fact("Parent", c.parent >= 0 ? el("a", { href: Hone.candidateLink(c.run, c.parent) }, "candidate " + c.parent) : "none"),
-      fact("Written by", c.role, c.stage));
+      fact("Written by", c.role, [c.stage, c.author].filter(Boolean).join(", ")));
   }
 
   function words(v) {

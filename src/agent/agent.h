@@ -63,6 +63,7 @@ struct node {
     unsigned children, failed_children;
     unsigned depth; /* distance from the root of its tree */
     char *advice;   /* the plan or diagnosis that its author was given; may be NULL */
+    char *author;   /* who wrote it; NULL if it was given */
 };
 
 /* A move and its outcome: an entry of the ledger. */
@@ -162,6 +163,7 @@ struct ask {
     /* out */
     bool ok;
     char *reply; /* "" when !ok */
+    char *by;    /* the author that replied, maybe before the run was resumed */
     char error[400];
     uint64_t index;
 };
@@ -170,6 +172,9 @@ void ask_release(struct ask *q);
 /* Makes all `n` author calls at once. Returns 0, 1 if the run must stop, or -1. For an unusable
  * reply (cut off even after retries, empty, refused) `ok` is false, and the run goes on. */
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
+
+/* Returns the author that is asked for this role. */
+struct author *agent_author(const struct agent *a, enum author_role r);
 
 /* Adds a node to the tree (not yet judged, not yet stored). */
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,

@@ -28,7 +28,7 @@ static json_t *run_json(const struct run_rec *r, struct err *err)
         json_object_set_new(config, "from", json_string(NOT_INCLUDED));
     return json_pack("{s:i, s:{s:s, s:o, s:s, s:s, s:o, s:o}}", "hone-replay", REPLAY_VERSION,
                      "run", "name", r->name, "task", json_text(r->task), "strategy", r->strategy,
-                     "state", r->state, "written_by", json_text(r->source), "config", config);
+                     "state", r->state, "written_by", json_text(r->written_by), "config", config);
 }
 
 static int export_calls(struct store *s, int64_t run, struct strbuf *out, struct arena *a,

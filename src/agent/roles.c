@@ -648,6 +648,7 @@ int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage
     for (size_t i = 0; i < n && rc == 0; i++) {
         out[i] = agent_grow(a, w[i].parent, w[i].source ? w[i].source : "", w[i].ask.role, stage,
                             w[i].kind, w[i].move);
+        out[i]->author = xstrdup(w[i].ask.by ? w[i].ask.by : "");
         if (w[i].source)
             judged[nj++] = out[i];
         else

@@ -59,6 +59,7 @@ static void node_free(struct node *n)
         verdict_release(&n->verdict);
     free(n->source);
     free(n->advice);
+    free(n->author);
     free(n);
 }
 
@@ -117,8 +118,9 @@ void ask_release(struct ask *q)
     prompt_release(&q->prompt);
     json_decref(q->facts);
     free(q->reply);
+    free(q->by);
     q->facts = NULL;
-    q->reply = NULL;
+    q->reply = q->by = NULL;
 }
 
 static uint64_t next_index(struct agent *a, const char *role)
@@ -171,6 +173,7 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prio
             rc = -1;
         q->ok = c.ok;
         q->reply = strbuf_detach(&sb, NULL);
+        q->by = xstrdup(c.author);
         snprintf(q->error, sizeof q->error, "%s", c.error);
         count_spent(a, c.in_tokens, c.cached_tokens, c.out_tokens, c.estimated, c.usd);
         a->recorded++;
@@ -189,22 +192,30 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prio
     return rc;
 }
 
-static struct author *author_for(struct agent *a, enum author_role r)
+struct author *agent_author(const struct agent *a, enum author_role r)
 {
     return a->in.authors[r] ? a->in.authors[r] : a->in.authors[AUTHOR_CODE];
+}
+
+/* Returns the name under which the run's records keep the author of this role. In the configuration
+ * its path is absolute, so that the name is the same after `hone resume`. */
+static const char *author_name(struct agent *a, enum author_role r)
+{
+    const char *own = a->cfg->authors[r], *code = a->cfg->authors[AUTHOR_CODE];
+    return own ? own : code ? code : author_spec(agent_author(a, r));
 }
 
 static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_call **out,
                       struct err *err)
 {
-    struct author *au = author_for(a, q->author);
+    struct author *au = agent_author(a, q->author);
     char sha[65], stable[STORE_SHA], turn[STORE_SHA];
     struct strbuf *s = &q->prompt.stable, *t = &q->prompt.turn;
     replay_prompt_sha(s->buf, t->buf, sha);
     if (!begun) {
         struct call_rec c = {.role = q->role,
                              .index = q->index,
-                             .author = author_spec(au),
+                             .author = author_name(a, q->author),
                              .prompt_sha = sha,
                              .stable_sha = stable,
                              .turn_sha = turn};
@@ -246,7 +257,7 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
 {
     if (!r->ok && str_eq(r->err.msg, REPLAY_END))
         return agent_stop(a, REPLAY_END);
-    struct author *au = author_for(a, q->author);
+    struct author *au = agent_author(a, q->author);
     struct price price;
     char sha[STORE_SHA] = "";
     double usd = -1;
@@ -260,6 +271,7 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
                          .index = q->index,
                          .ended = r->ok || is_unusable(r),
                          .ok = r->ok,
+                         .author = author_name(a, q->author),
                          .model = r->model,
                          .reply_sha = sha,
                          .in_tokens = r->in_tokens + prior->in_tokens,
@@ -280,6 +292,7 @@ static int end_call(struct agent *a, struct ask *q, const struct author_reply *r
     count_spent(a, c.in_tokens, c.cached_tokens, c.out_tokens, c.estimated, usd);
     q->ok = r->ok;
     q->reply = xstrndup(r->ok ? r->text.buf : "", r->ok ? r->text.len : 0);
+    q->by = xstrdup(c.author);
     snprintf(q->error, sizeof q->error, "%.399s", r->ok ? "" : r->err.msg);
     if (r->over_budget)
         return agent_stop(a, "%s", r->err.msg);
@@ -302,7 +315,7 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
             if (!calls[i])
                 continue;
             if (!author_poll(calls[i])) {
-                waiting = author_for(a, asks[i].author);
+                waiting = agent_author(a, asks[i].author);
                 if (!pending++ && a->in.watch.waiting)
                     a->in.watch.waiting(a->in.watch.ctx, a, asks[i].role,
                                         author_call_waits_for(calls[i]), now_ns() - began);
@@ -394,6 +407,7 @@ static int store_node(struct agent *a, const struct node *n, struct err *err)
                          .verdict = n->verdict_index,
                          .source_sha = n->source_sha,
                          .role = n->role,
+                         .author = n->author,
                          .stage = n->stage,
                          .move = n->move,
                          .fate = n->fate,

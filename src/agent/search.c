@@ -222,8 +222,7 @@ static int plant_root(struct agent *a, struct node **root, struct err *err)
         if (rc || *root)
             return rc;
     } else if (*a->cfg->from) {
-        *root = agent_grow(a, NULL, a->cfg->from, "given", "first", "first", a->cfg->from_name);
-        return agent_judge(a, root, 1, err);
+        return judge_given_file(a, root, err);
     }
     for (uint32_t t = 0; t < a->cfg->tries; t++) {
         struct writing w;

@@ -476,7 +476,7 @@ static void check_case(struct verdict *v, const struct check_input *in, uint32_t
     if (!ran) {
         bool here = !w->ok || (in->result->status != RESULT_OK && in->result->where_case == c);
         w->ok = false;
-        w->note = here ? "failed" : VERDICT_DID_NOT_RUN;
+        w->note = here ? VERDICT_FAILED : VERDICT_DID_NOT_RUN;
     }
     if (!w->output)
         w->output = "";

@@ -31,21 +31,22 @@ static void print_run(struct store *s, const struct run_rec *r)
     printf("%-34s %s  %-7s %3llu/%-3llu %18s %18s %8s %7.0fk  %6.2f  %s\n", r->name, when,
            store_run_state(s, r), (unsigned long long)r->passes, (unsigned long long)r->nodes,
            before.buf, after.buf, gain, (double)(r->in_tokens + r->out_tokens) / 1e3, r->usd,
-           r->source);
+           r->written_by);
     strbuf_release(&before);
     strbuf_release(&after);
 }
 
 static json_t *run_json(struct store *s, const struct run_rec *r)
 {
-    return json_pack("{s:s, s:o, s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}",
-                     "run", r->name, "task", json_text(r->task), "strategy", r->strategy, "state",
-                     store_run_state(s, r), "reason", json_text(r->reason), "author",
-                     json_text(r->source), "created_ms", (json_int_t)r->created_ms, "candidates",
-                     (json_int_t)r->nodes, "passes", (json_int_t)r->passes, "in_tokens",
-                     (json_int_t)r->in_tokens, "out_tokens", (json_int_t)r->out_tokens, "usd",
-                     r->usd, "best_time_ns", r->best_time_ns, "best_speedup", r->best_speedup,
-                     "model", r->best_is_model);
+    return json_pack(
+        "{s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:b}", "run",
+        r->name, "task", json_text(r->task), "strategy", r->strategy, "state",
+        store_run_state(s, r), "reason", json_text(r->reason), "author", json_text(r->written_by),
+        "best_author", json_text(r->best_author), "created_ms", (json_int_t)r->created_ms,
+        "candidates", (json_int_t)r->nodes, "passes", (json_int_t)r->passes, "in_tokens",
+        (json_int_t)r->in_tokens, "out_tokens", (json_int_t)r->out_tokens, "usd", r->usd,
+        "best_time_ns", r->best_time_ns, "best_speedup", r->best_speedup, "model",
+        r->best_is_model);
 }
 
 /* Whether `wanted` is the task, or the last part of its path: "softmax" in

@@ -47,6 +47,12 @@ static bool heldout(const struct verdict_workload *w)
     return verdict_hidden(w->role) || str_starts(w->name, "heldout");
 }
 
+/* True if the note of this failure says more than that it failed. */
+static bool has_reason(const struct verdict_workload *w)
+{
+    return *w->note && !str_eq(w->note, VERDICT_FAILED);
+}
+
 /* True if anything failed at a held-out shape. The author then does not get the verdict's own
  * texts, which may name the shape. */
 static bool heldout_failed(const struct verdict *v)
@@ -162,9 +168,11 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
             continue;
         strbuf_adds(out, "- ");
         say_workload(w, out);
-        strbuf_addf(out, ": output `%s`, worst error %.3g times the tolerance", w->output,
-                    w->max_ratio);
-        strbuf_addf(out, "%s%s\n", *w->note ? "; " : "", w->note);
+        if (*w->output) /* a fault leaves no output to compare */
+            strbuf_addf(out, ": output `%s`, worst error %.3g times the tolerance", w->output,
+                        w->max_ratio);
+        const char *note = *w->output || *w->note ? w->note : VERDICT_FAILED;
+        strbuf_addf(out, "%s%s\n", !*note ? "" : *w->output ? "; " : ": ", note);
     }
     vec_each (struct verdict_workload, w, &v->workloads) {
         if (!failed(w) || heldout(w) || told_in_full(v, w))
@@ -266,7 +274,7 @@ static bool told_by_findings(const struct verdict *v)
     if (v->findings.n)
         return true;
     vec_each (struct verdict_workload, w, &v->workloads)
-        if (failed(w) && !heldout(w) && *w->note)
+        if (failed(w) && !heldout(w) && has_reason(w))
             return true;
     return false;
 }
@@ -280,7 +288,7 @@ static void say_failure(const struct verdict *v, struct strbuf *out)
     vec_each (struct verdict_finding, f, &v->findings)
         as_finding |= *f->text && strstr(v->summary, f->text);
     vec_each (struct verdict_workload, w, &v->workloads)
-        as_finding |= failed(w) && *w->note && strstr(v->summary, w->note);
+        as_finding |= failed(w) && has_reason(w) && strstr(v->summary, w->note);
     if (*v->summary && !hide && !as_finding && (told || !in_detail))
         strbuf_addf(out, ". %s", v->summary);
     strbuf_addc(out, '\n');

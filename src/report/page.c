@@ -175,7 +175,7 @@ static int page(const struct run_summary *m, struct store *s, const struct strbu
     strbuf_addf(out, "# %s\n\n%s on ", m->run.name, m->run.strategy);
     cell(m->run.task, out);
     strbuf_addf(out, ", begun %s, written by ", when);
-    cell(m->run.source, out);
+    cell(m->run.written_by, out);
     strbuf_adds(out, ".\n\n");
     if (*m->task_sha)
         strbuf_addf(out, "The task's hash is `%s`.\n\n", m->task_sha);

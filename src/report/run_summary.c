@@ -72,15 +72,29 @@ int run_summary_verdict(const struct run_summary *m, struct store *s, const stru
     return rc;
 }
 
+/* True if the node is the file that the user gave, or this file with other settings. */
+static bool is_of_file(const struct node_rec *n)
+{
+    return str_eq(n->role, "given") || strstr(n->move, "[settings ");
+}
+
+/* True if the built-in author wrote the node from one of its templates. */
+static bool is_of_template(const struct node_rec *n)
+{
+    return str_starts(n->author, "playbook") && !is_of_file(n);
+}
+
 /* Marks each node from which a chain of repairs leads to a node that passes. In the list, children
- * come after their parents, so we go from the end to the beginning. The caller frees the marks. */
+ * come after their parents, so we go from the end to the beginning. A kernel from a template does
+ * not repair the user's file, but replaces it. The caller frees the marks. */
 static bool *mark_repaired(const struct run_summary *m)
 {
     bool *repaired = xcalloc(m->nodes.n ? m->nodes.n : 1, sizeof *repaired);
     for (size_t i = m->nodes.n; i-- > 0;) {
         const struct node_rec *n = &m->nodes.items[i];
         size_t parent = n->parent >= 0 ? position(m, n->parent) : m->nodes.n;
-        if (parent < i && is_repair(n) && (passed(n) || repaired[i]))
+        bool replaces = parent < i && is_of_file(&m->nodes.items[parent]) && is_of_template(n);
+        if (parent < i && is_repair(n) && !replaces && (passed(n) || repaired[i]))
             repaired[parent] = true;
     }
     return repaired;
@@ -153,6 +167,25 @@ static void count_calls(struct run_summary *m)
     }
 }
 
+/* Finds the candidate that is the user's file, if the configuration has one. */
+static int find_given(struct run_summary *m, struct store *s, const json_t *config, struct err *err)
+{
+    const char *name = json_string_value(json_object_get(config, "from_name"));
+    vec_each (struct node_rec, n, &m->nodes)
+        if (name && *name && str_eq(n->role, "given") && str_eq(n->stage, "first"))
+            m->given = n;
+    m->given_name = arena_strdup(&m->arena, m->given ? name : "");
+    m->given_summary = "";
+    struct verdict v;
+    int rc = m->given ? run_summary_verdict(m, s, m->given, false, &v, err) : 0;
+    if (rc == 1) {
+        verdict_name_file(&v, name);
+        m->given_summary = arena_strdup(&m->arena, v.summary);
+        verdict_release(&v);
+    }
+    return MIN(rc, 0);
+}
+
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err)
 {
     memset(m, 0, sizeof *m);
@@ -172,8 +205,9 @@ int run_summary_load(struct run_summary *m, struct store *s, const char *which, 
     const char *sha = json_string_value(json_object_get(config, "task_sha"));
     m->task_sha = arena_strdup(&m->arena, sha ? sha : "");
     m->speedup_over = "";
+    int rc = find_given(m, s, config, err);
     json_decref(config);
-    if (against_baselines_load(m, s, err) < 0) {
+    if (rc < 0 || against_baselines_load(m, s, err) < 0) {
         run_summary_release(m);
         return -1;
     }
@@ -217,17 +251,46 @@ void print_verdict_time(const struct verdict_time *t, struct strbuf *out)
                     t->hi_ns / t->median_ns);
 }
 
+/* Says where the best kernel comes from, seen from the user's file. */
+static const char *best_beside_given(const struct run_summary *m)
+{
+    if (!m->best)
+        return "no kernel passed";
+    if (m->best == m->given)
+        return "it is the best kernel";
+    if (is_of_template(m->best))
+        return "the best kernel is from a template, not from this file";
+    return is_of_file(m->best) ? "the best kernel is this file with other settings"
+                               : "the best kernel was written later";
+}
+
+static void print_given(const struct run_summary *m, struct strbuf *out)
+{
+    const struct node_rec *g = m->given;
+    strbuf_addf(out, "  your file %s (candidate %llu): %s", m->given_name,
+                (unsigned long long)g->index, g->kind);
+    if (passed(g) && g->time_ns > 0) {
+        strbuf_adds(out, ", ");
+        print_time(g->time_ns, g->is_model, out);
+    } else if (!passed(g))
+        strbuf_addf(out, ": %.*s", (int)MIN(strcspn(m->given_summary, ";\n"), (size_t)200),
+                    m->given_summary);
+    strbuf_addf(out, "; %s\n", best_beside_given(m));
+}
+
 void run_summary_print(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_addf(out, "%s: %s on %s, %s%s%s\n", m->run.name, m->run.strategy, m->run.task,
                 m->run.state, *m->run.reason ? ": " : "", m->run.reason);
-    strbuf_addf(out, "  written by %s, %.0f s\n", m->run.source, (double)m->run.wall_ns / 1e9);
+    strbuf_addf(out, "  written by %s, %.0f s\n", m->run.written_by, (double)m->run.wall_ns / 1e9);
     strbuf_addf(
         out,
         "  %u candidate%s: %u pass, %u fail (%u refused); %u of %u failures repaired; %u no "
         "faster\n",
         m->judged, m->judged == 1 ? "" : "s", m->passes, m->failures, m->refused,
         m->failures_repaired, m->failures_entered, m->regressions);
+    if (m->given)
+        print_given(m, out);
     if (m->best) {
         strbuf_adds(out, "  best: ");
         if (m->best->time_ns > 0)
@@ -286,15 +349,16 @@ json_t *run_summary_json(const struct run_summary *m)
     }
     vec_each (struct node_rec, n, &m->nodes)
         json_array_append_new(
-            nodes, json_pack("{s:I, s:I, s:s, s:s, s:o, s:s, s:o, s:f, s:f, s:f, s:b}", "index",
-                             (json_int_t)n->index, "parent", (json_int_t)n->parent, "role", n->role,
-                             "stage", n->stage, "move", json_text(n->move), "kind", n->kind, "fate",
-                             json_text(n->fate), "time_ns", n->time_ns, "speedup", n->speedup,
-                             "roofline_pct", n->roofline_pct, "model", n->is_model));
+            nodes,
+            json_pack("{s:I, s:I, s:s, s:o, s:s, s:o, s:s, s:o, s:f, s:f, s:f, s:b}", "index",
+                      (json_int_t)n->index, "parent", (json_int_t)n->parent, "role", n->role,
+                      "author", json_text(n->author), "stage", n->stage, "move", json_text(n->move),
+                      "kind", n->kind, "fate", json_text(n->fate), "time_ns", n->time_ns, "speedup",
+                      n->speedup, "roofline_pct", n->roofline_pct, "model", n->is_model));
     json_t *j = json_pack(
         "{s:s, s:o, s:s, s:s, s:o, s:o, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "run", m->run.name,
         "task", json_text(m->run.task), "strategy", m->run.strategy, "state", m->run.state,
-        "reason", json_text(m->run.reason), "author", json_text(m->run.source), "candidates",
+        "reason", json_text(m->run.reason), "author", json_text(m->run.written_by), "candidates",
         (int)m->judged, "passes", (int)m->passes, "failures", (int)m->failures, "refused",
         (int)m->refused, "failures_entered", (int)m->failures_entered, "failures_repaired",
         (int)m->failures_repaired, "regressions", (int)m->regressions);
@@ -308,6 +372,13 @@ json_t *run_summary_json(const struct run_summary *m)
         json_object_update(j, more);
     json_decref(more);
     json_object_set_new(j, "task_sha", json_string(m->task_sha));
+    if (m->given)
+        json_object_set_new(j, "given",
+                            json_pack("{s:o, s:I, s:s, s:o, s:s}", "file", json_text(m->given_name),
+                                      "candidate", (json_int_t)m->given->index, "kind",
+                                      m->given->kind, "summary", json_text(m->given_summary),
+                                      "best", best_beside_given(m)));
+    json_object_set_new(j, "best_author", json_text(m->run.best_author));
     against_baselines_json(m, j);
     return j;
 }

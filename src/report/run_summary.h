@@ -44,6 +44,8 @@ struct run_summary {
     double usd;
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL = none */
+    const struct node_rec *given; /* the file of --from; NULL = none, or it had to be ported */
+    const char *given_name, *given_summary; /* its name, and the summary of its verdict */
     const char *task_sha; /* hash of the task that the run was begun with; "" = unknown */
     /* The best kernel's time is the geometric mean over this many shapes; 0 = unknown. */
     unsigned timed_shapes;

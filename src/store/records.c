@@ -39,13 +39,15 @@ int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struc
 {
     struct stmt q = sql_begin(
         s,
-        "UPDATE call SET ended = ?, ok = ?, model = ?, reply_sha = ?, in_tokens = ?, "
+        "UPDATE call SET ended = ?, ok = ?, author = coalesce(?, author), model = ?, reply_sha = "
+        "?, in_tokens = ?, "
         "cached_tokens = ?, cache_write_tokens = ?, out_tokens = ?, estimated = ?, drift = ?, "
         "usd = ?, latency_ns = ?, requests = ?, continued = ?, finish = ?, error = ?, notes = ?, "
         "at_ms = ? WHERE run = ? AND role = ? AND idx = ? AND ended = 0",
         err);
     sql_int(&q, c->ended);
     sql_int(&q, c->ok);
+    sql_text_opt(&q, c->author);
     sql_text(&q, c->model);
     sql_text_opt(&q, c->reply_sha);
     sql_int(&q, (int64_t)c->in_tokens);
@@ -205,10 +207,11 @@ int store_node_put(struct store *s, int64_t run, const struct node_rec *n, struc
     struct stmt q = sql_begin(
         s,
         "INSERT INTO node(run, idx, parent, verdict, source_sha, role, stage, move, fate, kind, "
-        "time_ns, speedup, roofline_pct, is_model) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?) ON CONFLICT DO UPDATE SET verdict = excluded.verdict, fate = excluded.fate, kind = "
+        "time_ns, speedup, roofline_pct, is_model, author) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?, ?, ?, ?) ON CONFLICT DO UPDATE SET verdict = excluded.verdict, fate = excluded.fate, "
+        "kind = "
         "excluded.kind, time_ns = excluded.time_ns, speedup = excluded.speedup, roofline_pct = "
-        "excluded.roofline_pct, is_model = excluded.is_model",
+        "excluded.roofline_pct, is_model = excluded.is_model, author = excluded.author",
         err);
     sql_int(&q, run);
     sql_int(&q, (int64_t)n->index);
@@ -224,6 +227,7 @@ int store_node_put(struct store *s, int64_t run, const struct node_rec *n, struc
     sql_real(&q, n->speedup);
     sql_real(&q, n->roofline_pct);
     sql_int(&q, n->is_model);
+    sql_text(&q, n->author ? n->author : "");
     return sql_write(&q);
 }
 
@@ -232,7 +236,7 @@ int store_node_page(struct store *s, int64_t run, uint64_t from, int64_t limit,
 {
     struct stmt q = sql_begin(s,
                               "SELECT idx, parent, verdict, source_sha, role, stage, move, fate, "
-                              "kind, time_ns, speedup, roofline_pct, is_model FROM node "
+                              "kind, time_ns, speedup, roofline_pct, is_model, author FROM node "
                               "WHERE run = ? AND idx >= ? ORDER BY idx LIMIT ?",
                               err);
     sql_int(&q, run);
@@ -253,6 +257,7 @@ int store_node_page(struct store *s, int64_t run, uint64_t from, int64_t limit,
         n->speedup = sql_get_real(&q, 10);
         n->roofline_pct = sql_get_real(&q, 11);
         n->is_model = sql_get_int(&q, 12) == 1;
+        n->author = sql_get_text(&q, 13, a);
     }
     return sql_end(&q);
 }

@@ -80,6 +80,10 @@ static const char *const schema_steps[] = {
     " kind TEXT NOT NULL, playbook TEXT NOT NULL, text TEXT NOT NULL, gain REAL NOT NULL,"
     " at_ms INTEGER NOT NULL, UNIQUE(run, imported, kind, playbook, text)) STRICT;"
     "CREATE INDEX lesson_class ON lesson(class);",
+
+    /* 4: the author of each candidate, because `hone resume --author` can change it within a run.
+     */
+    "ALTER TABLE node ADD COLUMN author TEXT NOT NULL DEFAULT '';",
 };
 
 #endif

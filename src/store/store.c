@@ -366,7 +366,12 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
                " (SELECT coalesce(sum(in_tokens), 0) FROM call c WHERE c.run = r.id),"   \
                " (SELECT coalesce(sum(out_tokens), 0) FROM call c WHERE c.run = r.id),"  \
                " (SELECT coalesce(sum(max(usd, 0)), 0) FROM call c WHERE c.run = r.id)," \
-               " b.time_ns, b.speedup, b.is_model"                                       \
+               " b.time_ns, b.speedup, b.is_model, b.author,"                            \
+               " (SELECT group_concat(author, ', then ') FROM"                           \
+               "  (SELECT n.author FROM node n WHERE n.run = r.id AND n.author != ''"    \
+               "   GROUP BY n.author ORDER BY min(n.idx))),"                             \
+               " (SELECT count(DISTINCT n.author) FROM node n"                           \
+               "  WHERE n.run = r.id AND n.author != '')"                                \
                " FROM run r LEFT JOIN node b ON b.run = r.id AND b.idx = r.best "
 
 static void read_run_itself(struct stmt *q, struct run_rec *r, struct arena *a)
@@ -383,6 +388,8 @@ static void read_run_itself(struct stmt *q, struct run_rec *r, struct arena *a)
     r->updated_ms = sql_get_int(q, 9);
     r->wall_ns = (uint64_t)sql_get_int(q, 10);
     r->best = sql_get_int(q, 11);
+    r->written_by = r->source;
+    r->best_author = "";
 }
 
 static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
@@ -397,6 +404,10 @@ static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
     r->best_time_ns = sql_get_real(q, 18);
     r->best_speedup = sql_get_real(q, 19);
     r->best_is_model = sql_get_int(q, 20) == 1;
+    r->best_author = sql_get_text(q, 21, a);
+    r->written_by = sql_get_int(q, 23) > 0 ? sql_get_text(q, 22, a) : r->source;
+    if (sql_get_int(q, 23) > 1 && *r->best_author)
+        r->written_by = arena_printf(a, "%s (best: %s)", r->written_by, r->best_author);
 }
 
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,

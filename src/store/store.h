@@ -31,7 +31,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-#define STORE_SCHEMA 3
+#define STORE_SCHEMA 4
 #define STORE_SHA 65 /* a SHA-256 in 64 hex digits, and the NUL */
 
 struct store;
@@ -60,7 +60,11 @@ struct run_rec {
     const char *state;  /* "running", "done", "stopped", "failed" */
     const char *reason; /* why it ended */
     const char *config; /* JSON */
-    const char *source; /* who wrote the replies: "mailbox:...", ...; never a key */
+    const char *source; /* the author that the run began with: "mailbox:...", ...; never a key */
+    /* Who wrote the candidates: "exec:..., then playbook (best: playbook)". The names are in the
+     * order of their first candidates; `source` if no candidate has an author. */
+    const char *written_by;
+    const char *best_author; /* who wrote the best kernel; "" = none, or it was given */
     int64_t created_ms, updated_ms;
     uint64_t wall_ns;
     int64_t best; /* node, -1 = none */
@@ -129,7 +133,7 @@ int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, str
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
 /* If the call failed but the author can be asked again, set ended = false. A resumed run then asks
- * again. */
+ * again, maybe another author; so the author is recorded with the reply. */
 int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 /* Returns 1 if there is such a call (ended or not), 0 if not, -1 on an error. */
 int store_call_get(struct store *s, int64_t run, const char *role, uint64_t index,
@@ -168,11 +172,12 @@ struct node_rec {
     int64_t parent;  /* -1 = a root */
     int64_t verdict; /* index of its verdict, -1 = none */
     const char *source_sha;
-    const char *role;  /* who wrote it: "code", "debug", "port", "given" */
-    const char *stage; /* structure, movement, pipelining, tuning, repair, ... */
-    const char *move;  /* the change from the parent, in a few words */
-    const char *fate;  /* "best", "kept", "regression", "failed", "pruned", ... */
-    const char *kind;  /* kind of its verdict */
+    const char *role;   /* who wrote it: "code", "debug", "port", "given" */
+    const char *author; /* the author of the reply that it is from; "" = given, or not known */
+    const char *stage;  /* structure, movement, pipelining, tuning, repair, ... */
+    const char *move;   /* the change from the parent, in a few words */
+    const char *fate;   /* "best", "kept", "regression", "failed", "pruned", ... */
+    const char *kind;   /* kind of its verdict */
     double time_ns, speedup, roofline_pct;
     bool is_model;
 };

@@ -37,6 +37,8 @@ enum verdict_kind {
 
 /* The note of a workload that did not run because something failed before it. */
 #define VERDICT_DID_NOT_RUN "did not run"
+/* The note of a workload at which the run ended without results, for example by a fault. */
+#define VERDICT_FAILED "failed"
 
 struct verdict_workload {
     const char *name;     /* "smoke:0"; the verdict has held-out workloads too, but no author sees

@@ -165,6 +165,7 @@ static json_t *candidate(struct store *s, const struct run_rec *r, const struct 
     view_set_blob(j, s, "source", n->source_sha);
     add_verdict(j, "verdict", s, r->id, n->verdict);
     add_verdict(j, "confirmation", s, r->id, (int64_t)(STORE_CONFIRM + n->index));
+    json_object_set_new(j, "author", view_short_text(n->author));
     json_object_set_new(j, "call", view_author_call(s, r, n));
     return j;
 }

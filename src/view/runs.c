@@ -60,7 +60,7 @@ json_t *view_run_row(struct store *s, const struct run_rec *r)
     set(j, "strategy", json_text(r->strategy));
     set(j, "state", json_text(store_run_state(s, r)));
     set(j, "reason", view_short_text(r->reason));
-    set(j, "author", view_short_text(r->source));
+    set(j, "author", view_short_text(r->written_by));
     set(j, "created_ms", json_integer(r->created_ms));
     set(j, "updated_ms", json_integer(r->updated_ms));
     set(j, "wall_s", json_real((double)r->wall_ns / 1e9));

@@ -408,7 +408,9 @@ static void opens_a_store_without_campaigns(void **state)
     struct campaign_rec c;
     OK(store_open(&s, path, &err));
     OK(sql_exec(s,
-                "DROP TABLE lesson; DROP TABLE entry; DROP TABLE campaign; PRAGMA user_version = 1",
+                "DROP TABLE lesson; DROP TABLE entry; DROP TABLE campaign; ALTER TABLE node DROP "
+                "COLUMN author; "
+                "PRAGMA user_version = 1",
                 &err));
     store_close(s);
     OK(store_open(&s, path, &err));

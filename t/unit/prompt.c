@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "prompt/prompt.h"
 #include "prompt/say.h"
+#include "sys/asset.h"
 
 static void expect_in(const char *text, const char *const *wanted, size_t n)
 {
@@ -66,6 +67,24 @@ static void test_slots_of_templates(void **state)
     assert_int_equal(prompt_has_slot("profile", "dialect", &has, &err), 0);
     assert_false(has);
     assert_int_equal(prompt_has_slot("no_such", "dialect", &has, &err), -1);
+}
+
+/* A reply begins with its MOVE line. So a prompt that also wants sentences says where they go. */
+static void test_order_of_reply(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"step", "debug", "repair", "code_planned", "code_anchored"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        char *path = xasprintf("prompts/%s.md", names[i]);
+        const struct asset *p = asset_find(path);
+        assert_non_null(p);
+        const char *words = strstr(p->data, "sentences"),
+                   *line = strstr(p->data, "After the line `MOVE:`");
+        if (words && (!line || line > words))
+            fail_msg("%s asks for sentences, and does not say that the MOVE line comes first",
+                     path);
+        free(path);
+    }
 }
 
 static const char *const old_file = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
@@ -202,12 +221,48 @@ static void test_hidden_failure(void **state)
     }
 }
 
+/* After a fault there is no output and no error to tell. The note "failed" is no reason, so the
+ * verdict's own texts are told too. */
+static void test_fault(void **state)
+{
+    (void)state;
+    struct verdict v = {.kind = V_FAULT,
+                        .summary = "the launch failed: illegal address",
+                        .detail = "in kernel k",
+                        .stage = "run"};
+    struct strbuf sb = STRBUF_INIT(4096);
+    *vec_push(&v.workloads) = (struct verdict_workload){.name = "smoke:48",
+                                                        .role = "smoke",
+                                                        .shape = "R=3 C=34",
+                                                        .output = "",
+                                                        .note = VERDICT_FAILED};
+    *vec_push(&v.workloads) = (struct verdict_workload){.name = "smoke:49",
+                                                        .role = "smoke",
+                                                        .shape = "R=4 C=34",
+                                                        .output = "y",
+                                                        .max_ratio = 2,
+                                                        .note = "wrong tail"};
+    say_verdict(&v, &(struct say_verdict){0}, &sb);
+    assert_string_equal(sb.buf,
+                        "Verdict: **fault** at stage run. the launch failed: illegal address\n"
+                        "- smoke:48 R=3 C=34: failed\n"
+                        "- smoke:49 R=4 C=34: output `y`, worst error 2 times the tolerance; "
+                        "wrong tail\n");
+    sb.len = 0;
+    v.workloads.n = 1;
+    say_verdict(&v, &(struct say_verdict){0}, &sb);
+    assert_non_null(strstr(sb.buf, "illegal address\nin kernel k\n- smoke:48 R=3 C=34: failed\n"));
+    strbuf_release(&sb);
+    verdict_release(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_task_text), cmocka_unit_test(test_slots_of_templates),
         cmocka_unit_test(test_changes),   cmocka_unit_test(test_shown_file),
         cmocka_unit_test(test_excerpt),   cmocka_unit_test(test_hidden_failure),
+        cmocka_unit_test(test_fault),     cmocka_unit_test(test_order_of_reply),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

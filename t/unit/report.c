@@ -241,12 +241,50 @@ static void test_export(void **state)
     replay_free(r);
 }
 
+/* The run has a candidate `index` from the built-in author. */
+static void put_built_in(uint64_t index, int64_t parent, const char *role, const char *kind,
+                         const char *move)
+{
+    put(index, parent, role, kind, 4000, move);
+    OK(sql_exec(s, "UPDATE node SET author = 'playbook' WHERE role != 'given'", &err));
+}
+
+static void summary_has(const char *want, unsigned repaired)
+{
+    struct run_summary m;
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    load(&m);
+    run_summary_print(&m, &sb);
+    must_have(sb.buf, want);
+    assert_int_equal(m.failures_repaired, repaired);
+    strbuf_release(&sb);
+    run_summary_release(&m);
+}
+
+/* The summary says what became of the user's file. A kernel from a template is no repair of it. */
+static void test_given(void **state)
+{
+    OK(store_run_configure(s, run, "{\"from_name\":\"mine.cu\"}", &err));
+    put(0, -1, "given", "mismatch", 0, "mine.cu");
+    put_built_in(1, 0, "repair", "mismatch", "kThreads 64 -> 128 [settings 1]");
+    summary_has("your file mine.cu (candidate 0): mismatch: ; no kernel passed", 0);
+    put_built_in(2, 1, "repair", "pass", "playbook elementwise, starting point [elementwise 1]");
+    OK(store_run_progress(s, run, 1, 2, &err));
+    summary_has("mismatch: ; the best kernel is from a template, not from this file", 0);
+    put_built_in(3, 1, "repair", "pass", "kThreads 128 -> 256 [settings 2]");
+    OK(store_run_progress(s, run, 1, 3, &err));
+    summary_has("mismatch: ; the best kernel is this file with other settings", 1);
+    put(0, -1, "given", "pass", 5000, "mine.cu");
+    OK(store_run_progress(s, run, 1, 0, &err));
+    summary_has("your file mine.cu (candidate 0): pass, 5.00 us; it is the best kernel", 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_plots), TEST(test_markup),          TEST(test_deep_tree),
+        TEST(test_plots), TEST(test_given),           TEST(test_markup), TEST(test_deep_tree),
         TEST(test_gap),   TEST(test_impossible_tree), TEST(test_export),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -82,6 +82,7 @@ static void test_records(void **state)
     assert_string_equal(got.handle, "0007");
     c.ended = c.ok = true;
     c.reply_sha = sha;
+    c.author = "playbook"; /* a resumed run may ask another author */
     c.out_tokens = 11;
     c.usd = 0.25;
     OK(store_call_end(s, run, &c, &err));
@@ -89,6 +90,7 @@ static void test_records(void **state)
     OK(store_call_end(s, run, &c, &err));
     assert_int_equal(store_call_get(s, run, "code", 0, &got, &a, NULL), 1);
     assert_true(got.ended && got.ok && got.out_tokens == 11);
+    assert_string_equal(got.author, "playbook");
     assert_int_equal(store_call_get(s, run, "code", 1, &got, &a, NULL), 0);
 
     struct verdict_rec v = {.index = 0, .source_sha = sha, .json_sha = sha, .kind = "pass"};
@@ -120,6 +122,7 @@ static void test_records(void **state)
     OK(store_run_find(s, "last", &r, &a, &err));
     assert_true(r.id == run && r.best == 0 && r.calls == 1 && r.nodes == 1 && r.passes == 1);
     assert_true(r.out_tokens == 11 && r.usd == 0.25 && r.best_time_ns == 5);
+    assert_string_equal(r.written_by, r.source); /* no candidate has an author */
     struct node_rec_vec nodes = VEC_INIT;
     OK(store_node_list(s, run, &nodes, &a, &err));
     assert_int_equal(nodes.n, 1);

@@ -60,6 +60,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+static const char *node_author = ""; /* of the next nodes */
+
 static void put_node(uint64_t index, int64_t parent, const char *source, const char *kind)
 {
     char sha[STORE_SHA];
@@ -69,6 +71,7 @@ static void put_node(uint64_t index, int64_t parent, const char *source, const c
                          .verdict = -1,
                          .source_sha = sha,
                          .role = "code",
+                         .author = node_author,
                          .stage = "first",
                          .move = "a move",
                          .fate = "kept",
@@ -274,6 +277,23 @@ static void test_run_without_paths(void **state)
     json_decref(j);
 }
 
+static void test_authors(void **state)
+{
+    put_node(0, -1, "given", "pass");
+    node_author = "exec:/home/me/model";
+    put_node(1, 0, "k", "pass");
+    node_author = "playbook";
+    put_node(2, 1, "k2", "pass");
+    node_author = "";
+    OK(store_run_progress(s, run, 1, 2, &err));
+    json_t *j = ask("run?run=%s", name);
+    assert_string_equal(str(j, "author"), "exec:model, then playbook (best: playbook)");
+    json_decref(j);
+    j = ask("candidate?run=%s&n=1", name);
+    assert_string_equal(str(j, "author"), "exec:model");
+    json_decref(j);
+}
+
 static void test_pages(void **state)
 {
     OK(sql_exec(s, "BEGIN", &err));
@@ -397,6 +417,7 @@ int main(void)
         T(test_no_such_thing),
         T(test_run_without_paths),
         T(test_pages),
+        T(test_authors),
         T(test_author_call),
         T(test_largest),
         T(test_read_only),
