@@ -54,6 +54,21 @@ ok "shows the best kernel's source" bash -c "sed -n '/^## The best kernel/,/^## 
 ok "how to use it" grep -q "hone export $refine --as torch" page/report.md
 ok "and its seed and compiler" grep -q 'It was compiled by .* The seed of its data' page/report.md
 
+# Prints the commands of a report, one in a line, without their comments.
+commands() { sed -n '/^## The best kernel/,/^```/s/^    \(hone .*[^ ]\) *# .*/\1/p' "$1"; }
+cp -r "$ROOT/tasks/softmax" "my softmax"
+runs 0 "a run of one's own task" "$HONE" optimize "./my softmax" --author "replay:$rec/refine.jsonl" -q --store s.db
+mine=$("$HONE" runs --store s.db --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["run"])')
+is "its report's commands work from here" "$(commands "hone-out/$mine/report.md")" "\
+hone export $mine --store s.db --as torch --out op.py
+hone eval './my softmax' hone-out/$mine/best.cu
+hone show $mine best --store s.db"
+mkdir below
+runs 0 "a report from another directory" bash -c "cd below && '$HONE' report last --store ../s.db -o page"
+is "has other paths" "$(commands below/page/report.md | sed -n 2p)" "hone eval '../my softmax' page/best.cu"
+runs 1 "a missing store" "$HONE" show last --store none.db
+err_has "asks for another one" "name it with --store or HONE_STORE"
+
 # ---- hone runs
 runs 0 "the runs of a task" "$HONE" runs --task softmax
 out_has "are listed" "$refine"

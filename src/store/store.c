@@ -203,6 +203,11 @@ int store_version(struct store *s, int64_t *version, struct err *err)
     return sql_end(&q);
 }
 
+const char *store_path(const struct store *s)
+{
+    return s->path;
+}
+
 void store_close(struct store *s)
 {
     if (!s)

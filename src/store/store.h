@@ -44,6 +44,8 @@ int store_open_read(struct store **out, const char *path, struct err *err);
 /* Sets *version to a number that changes when another process has written to the store. */
 int store_version(struct store *s, int64_t *version, struct err *err);
 void store_close(struct store *s);
+/* The path with which the store was opened. */
+const char *store_path(const struct store *s);
 /* Runs SQLite's integrity and foreign key checks, and compares every blob with its hash. */
 int store_check(struct store *s, struct err *err);
 
