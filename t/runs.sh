@@ -57,12 +57,16 @@ ok "and its seed and compiler" grep -q 'It was compiled by .* The seed of its da
 # Prints the commands of a report, one in a line, without their comments.
 commands() { sed -n '/^## The best kernel/,/^```/s/^    \(hone .*[^ ]\) *# .*/\1/p' "$1"; }
 cp -r "$ROOT/tasks/softmax" "my softmax"
-runs 0 "a run of one's own task" "$HONE" optimize "./my softmax" --author "replay:$rec/refine.jsonl" -q --store s.db
+sed 's/"warnings":\[\]/"warnings":["time:0: the output was not verified","b","c","d","e"]/' "$rec/refine.jsonl" >warned.jsonl
+runs 0 "a run of one's own task" "$HONE" optimize "./my softmax" --author "replay:warned.jsonl" -q --store s.db
+out_has "its summary shows the best kernel's warnings" "  warning: time:0: the output was not verified"
+out_has "and counts the last ones" "  and 1 more: hone show"
 mine=$("$HONE" runs --store s.db --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["run"])')
 is "its report's commands work from here" "$(commands "hone-out/$mine/report.md")" "\
 hone export $mine --store s.db --as torch --out op.py
 hone eval './my softmax' hone-out/$mine/best.cu
 hone show $mine best --store s.db"
+is "it shows the warnings once" "$(grep -c 'the output was not verified' "hone-out/$mine/report.md")" 1
 mkdir below
 runs 0 "a report from another directory" bash -c "cd below && '$HONE' report last --store ../s.db -o page"
 is "has other paths" "$(commands below/page/report.md | sed -n 2p)" "hone eval '../my softmax' page/best.cu"
