@@ -14,6 +14,8 @@ runs 2 "an unknown format" "$HONE" export last --as rust --out x
 err_has "lists the formats" "torch, c, kernelbench, flashinfer-bench, cubin"
 runs 2 "--backward is for torch" "$HONE" export last --as c --out x --backward last
 runs 2 "--ptx is for c" "$HONE" export last --as torch --out x --ptx
+runs 2 "a file without its task" "$HONE" export mine.cu --as c --out x
+err_has "asks for it" "give the TASK first: hone export TASK mine.cu"
 runs 0 "a kernel is evaluated" "$HONE" eval --device emu --skip-time --skip-baselines --json rowmix "$cases/rowmix.cu"
 cp "$T/out" verdict.json
 runs 0 "and exported with its verdict" export_it --as c --out lib

@@ -44,6 +44,10 @@ runs 1 "no such candidate" "$HONE" compare "$refine:99" "$search"
 runs 2 "one operand" "$HONE" compare "$refine"
 runs 2 "two files without a task" "$HONE" compare a.cu b.cu
 err_has "ask for it" "two files need their TASK first: hone compare TASK a.cu b.cu"
+runs 2 "a candidate and a file" "$HONE" compare last:best a.cu
+err_has "says how" "write it first: hone show last best --source > b.cu; then: hone compare TASK b.cu FILE"
+runs 2 "also with the task" "$HONE" compare softmax a.cu last:3
+err_has "says how to" "hone show last 3 --source > b.cu; then: hone compare softmax b.cu FILE"
 runs 2 "an option for files" "$HONE" compare "$refine" "$search" --device emu
 
 # ---- the report
@@ -75,6 +79,7 @@ err_has "asks for another one" "name it with --store or HONE_STORE"
 
 # ---- hone runs
 runs 0 "the runs of a task" "$HONE" runs --task softmax
+out_has "have numbers" "   1  $refine"
 out_has "are listed" "$refine"
 runs 0 "of another" "$HONE" runs --task soft
 out_lacks "are not" "$refine"
@@ -85,6 +90,10 @@ runs 0 "a run whose process was killed" "$HONE" runs
 out_has "is shown as killed" "  killed "
 runs 0 "also by show" "$HONE" show "$search"
 out_has "in its first line" "search on softmax, killed"
+
+runs 0 "the end of its name is enough" "$HONE" show "${search##*-}"
+runs 1 "a beginning that fits two runs" "$HONE" show softmax-
+err_has "is not" "$search, $refine"
 
 before=$(blobs)
 runs 2 "a run is not removed unasked" "$HONE" runs --rm "$search"

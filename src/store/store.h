@@ -77,7 +77,8 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
                      const char *source, int64_t *id, struct err *err);
 /* Replaces the run's configuration, for example to allow more steps or another budget. */
 int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err);
-/* Finds a run by its name, the unique beginning of a name, its number, or "last". */
+/* Finds a run by its name, the unique beginning of a name, the unique end of one after a '-', its
+ * number, or "last". If several fit, the error names them. */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
 /* Finds a run by its whole name. Leaves the counts and sums in *out 0, because computing them takes
