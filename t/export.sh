@@ -30,6 +30,9 @@ cp -r rowmix newer && sed -i 's/"budget": 4/"budget": 5/' newer/task.json
 runs 1 "a verdict for another version of the task" \
     "$HONE" export newer "$cases/rowmix.cu" --verdict verdict.json --as c --out x
 err_has "is refused" "another version of task 'rowmix'"
+cp -r rowmix wordy && sed -i 's/"description": "/"description": "A sentence that has many words and is too long for the first line of a header, /' wordy/task.json
+runs 0 "a long description" "$HONE" export wordy "$cases/rowmix.cu" --unverified --as c --out wordy_c
+ok "is cut between words" grep -q 'A sentence that has many words and is too long for the first line of a header, \.\.\.' wordy_c/rowmix.h
 python3 - <<'PY'
 import json
 v = json.load(open("verdict.json"))
