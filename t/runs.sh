@@ -70,6 +70,7 @@ is "its report's commands work from here" "$(commands "hone-out/$mine/report.md"
 hone export $mine --store s.db --as torch --out op.py
 hone eval './my softmax' hone-out/$mine/best.cu
 hone show $mine best --store s.db"
+ok "it holds no absolute path" bash -c "! grep -F '$PWD' 'hone-out/$mine/report.md'"
 is "it shows the warnings once" "$(grep -c 'the output was not verified' "hone-out/$mine/report.md")" 1
 mkdir below
 runs 0 "a report from another directory" bash -c "cd below && '$HONE' report last --store ../s.db -o page"

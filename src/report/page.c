@@ -103,24 +103,6 @@ static void shell_word(const char *t, struct strbuf *out)
     strbuf_addc(out, '\'');
 }
 
-/* Adds the run's task as an operand. A task from files is a path from the working directory, with
- * "./" if it would read as the name of a built-in task. */
-static void task_operand(const struct run_summary *m, struct strbuf *out)
-{
-    json_t *config = json_read_text(m->run.config, strlen(m->run.config), "config", NULL, NULL);
-    const char *task = json_string_value(json_object_get(config, "task"));
-    if (task && *task == '/') {
-        char *near = path_from_here(task);
-        char *word = strchr(near, '/') ? xstrdup(near) : xasprintf("./%s", near);
-        shell_word(word, out);
-        free(near);
-        free(word);
-    } else {
-        shell_word(m->run.task, out);
-    }
-    json_decref(config);
-}
-
 /* Adds commands about the best kernel, which work from the directory in which the report was
  * written. */
 static void commands(const struct run_summary *m, const struct store *s, const char *dir,
@@ -137,7 +119,7 @@ static void commands(const struct run_summary *m, const struct store *s, const c
                 "    hone export %s%s --as torch --out op.py    # a PyTorch op; `hone export "
                 "--help` lists other forms\n    hone eval ",
                 m->run.name, store.buf);
-    task_operand(m, out);
+    shell_word(m->run.task, out);
     strbuf_addc(out, ' ');
     shell_word(kernel, out);
     strbuf_addf(out, "    # judge it again\n    hone show %s best%s    # its verdict\n\n",
@@ -290,15 +272,67 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
+/* If `text` is an absolute path, or "word:" and one, returns it with the path as seen from the
+ * working directory. A path without a slash gets "./", so that it does not read as a name. */
+static const char *near_path(const char *text, struct arena *mem)
+{
+    const char *path = strchr(text, '/');
+    if (!path || (path > text && path[-1] != ':') || (path > text && path[1] == '/'))
+        return text;
+    char *from_here = path_from_here(path);
+    const char *out = arena_printf(mem, "%.*s%s%s", (int)(path - text), text,
+                                   strchr(from_here, '/') ? "" : "./", from_here);
+    free(from_here);
+    return out;
+}
+
+/* Applies near_path() to the strings of an object and of the objects in it. */
+static void near_paths(json_t *object, struct arena *mem)
+{
+    const char *key, *text;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, key, value)
+    {
+        if (json_is_object(value))
+            near_paths(value, mem);
+        else if ((text = json_string_value(value)) && !strchr(text, '\n'))
+            json_object_set_new(object, key, json_text(near_path(text, mem)));
+    }
+}
+
+/* Returns the run with paths as seen from the working directory, because a report that is shared
+ * must not show the directories of this machine. The run's task becomes the operand of a command.
+ */
+static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
+{
+    struct run_rec out = *r;
+    json_t *config = json_read_text(r->config, strlen(r->config), "config", NULL, NULL);
+    const char *task = json_string_value(json_object_get(config, "task"));
+    out.task = near_path(task && *task == '/' ? task : r->task, mem);
+    out.source = near_path(r->source, mem);
+    if (json_is_object(config)) {
+        near_paths(config, mem);
+        char *text = json_dumps(config, JSON_COMPACT);
+        out.config = arena_strdup(mem, text ? text : "");
+        free(text);
+    }
+    json_decref(config);
+    return out;
+}
+
 int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err)
 {
     struct strbuf md = STRBUF_INIT(16u << 20), svg = STRBUF_INIT(4u << 20);
     struct strbuf best = STRBUF_INIT(4u << 20);
+    struct arena mem = ARENA_INIT;
+    struct run_summary shown = *m;
+    shown.run = run_from_here(&m->run, &mem);
     int rc = dir_make(dir, err);
     if (rc == 0 && m->best)
         rc = store_blob_get(s, m->best->source_sha, &best, err);
     if (rc == 0)
-        rc = page(m, s, &best, dir, &md, err);
+        rc = page(&shown, s, &best, dir, &md, err);
     report_plot(m, &svg);
     if (rc == 0)
         rc = write_in(dir, "report.md", &md, err);
@@ -309,5 +343,6 @@ int report_write(const struct run_summary *m, struct store *s, const char *dir, 
     strbuf_release(&md);
     strbuf_release(&svg);
     strbuf_release(&best);
+    arena_release(&mem);
     return rc;
 }
