@@ -14,6 +14,8 @@ runs 2 "an unknown format" "$HONE" export last --as rust --out x
 err_has "lists the formats" "torch, c, kernelbench, flashinfer-bench, cubin"
 runs 2 "--backward is for torch" "$HONE" export last --as c --out x --backward last
 runs 2 "--ptx is for c" "$HONE" export last --as torch --out x --ptx
+runs 2 "a file without its task" "$HONE" export mine.cu --as c --out x
+err_has "asks for it" "give the TASK first: hone export TASK mine.cu"
 runs 0 "a kernel is evaluated" "$HONE" eval --device emu --skip-time --skip-baselines --json rowmix "$cases/rowmix.cu"
 cp "$T/out" verdict.json
 runs 0 "and exported with its verdict" export_it --as c --out lib
@@ -28,6 +30,9 @@ cp -r rowmix newer && sed -i 's/"budget": 4/"budget": 5/' newer/task.json
 runs 1 "a verdict for another version of the task" \
     "$HONE" export newer "$cases/rowmix.cu" --verdict verdict.json --as c --out x
 err_has "is refused" "another version of task 'rowmix'"
+cp -r rowmix wordy && sed -i 's/"description": "/"description": "A sentence that has many words and is too long for the first line of a header, /' wordy/task.json
+runs 0 "a long description" "$HONE" export wordy "$cases/rowmix.cu" --unverified --as c --out wordy_c
+ok "is cut between words" grep -q 'A sentence that has many words and is too long for the first line of a header, \.\.\.' wordy_c/rowmix.h
 python3 - <<'PY'
 import json
 v = json.load(open("verdict.json"))

@@ -44,6 +44,10 @@ runs 1 "no such candidate" "$HONE" compare "$refine:99" "$search"
 runs 2 "one operand" "$HONE" compare "$refine"
 runs 2 "two files without a task" "$HONE" compare a.cu b.cu
 err_has "ask for it" "two files need their TASK first: hone compare TASK a.cu b.cu"
+runs 2 "a candidate and a file" "$HONE" compare last:best a.cu
+err_has "says how" "write it first: hone show last best --source > b.cu; then: hone compare TASK b.cu FILE"
+runs 2 "also with the task" "$HONE" compare softmax a.cu last:3
+err_has "says how to" "hone show last 3 --source > b.cu; then: hone compare softmax b.cu FILE"
 runs 2 "an option for files" "$HONE" compare "$refine" "$search" --device emu
 
 # ---- the report
@@ -54,8 +58,29 @@ ok "shows the best kernel's source" bash -c "sed -n '/^## The best kernel/,/^## 
 ok "how to use it" grep -q "hone export $refine --as torch" page/report.md
 ok "and its seed and compiler" grep -q 'It was compiled by .* The seed of its data' page/report.md
 
+# Prints the commands of a report, one in a line, without their comments.
+commands() { sed -n '/^## The best kernel/,/^```/s/^    \(hone .*[^ ]\) *# .*/\1/p' "$1"; }
+cp -r "$ROOT/tasks/softmax" "my softmax"
+sed 's/"warnings":\[\]/"warnings":["time:0: the output was not verified","b","c","d","e"]/' "$rec/refine.jsonl" >warned.jsonl
+runs 0 "a run of one's own task" "$HONE" optimize "./my softmax" --author "replay:warned.jsonl" -q --store s.db
+out_has "its summary shows the best kernel's warnings" "  warning: time:0: the output was not verified"
+out_has "and counts the last ones" "  and 1 more: hone show"
+mine=$("$HONE" runs --store s.db --json | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["run"])')
+is "its report's commands work from here" "$(commands "hone-out/$mine/report.md")" "\
+hone export $mine --store s.db --as torch --out op.py
+hone eval './my softmax' hone-out/$mine/best.cu
+hone show $mine best --store s.db"
+ok "it holds no absolute path" bash -c "! grep -F '$PWD' 'hone-out/$mine/report.md'"
+is "it shows the warnings once" "$(grep -c 'the output was not verified' "hone-out/$mine/report.md")" 1
+mkdir below
+runs 0 "a report from another directory" bash -c "cd below && '$HONE' report last --store ../s.db -o page"
+is "has other paths" "$(commands below/page/report.md | sed -n 2p)" "hone eval '../my softmax' page/best.cu"
+runs 1 "a missing store" "$HONE" show last --store none.db
+err_has "asks for another one" "name it with --store or HONE_STORE"
+
 # ---- hone runs
 runs 0 "the runs of a task" "$HONE" runs --task softmax
+out_has "have numbers" "   1  $refine"
 out_has "are listed" "$refine"
 runs 0 "of another" "$HONE" runs --task soft
 out_lacks "are not" "$refine"
@@ -66,6 +91,10 @@ runs 0 "a run whose process was killed" "$HONE" runs
 out_has "is shown as killed" "  killed "
 runs 0 "also by show" "$HONE" show "$search"
 out_has "in its first line" "search on softmax, killed"
+
+runs 0 "the end of its name is enough" "$HONE" show "${search##*-}"
+runs 1 "a beginning that fits two runs" "$HONE" show softmax-
+err_has "is not" "$search, $refine"
 
 before=$(blobs)
 runs 2 "a run is not removed unasked" "$HONE" runs --rm "$search"

@@ -122,6 +122,12 @@ if in_tier rest; then
     runs 1 "an oracle that does not end" "$HONE" task check hang
     err_has "is ended" "in unit 3 of PHASE(reference)"
 fi
+bad bare 's/^  "baselines.*/  "baselines": ["naive"],/; /^  "torch"/d' task.json
+runs 0 "a task without \"torch\" and naive.cu is good" "$HONE" task check bare
+err_has "a note says that naive.cu is missing" '"baselines" names "naive", but there is no naive.cu beside task.json'
+err_has "another one what the built-in author reads" 'add "torch": "EXPRESSION" to task.json'
+runs 1 "the built-in author has no kernel for it" "$HONE" optimize ./bare
+err_has "and names the simplest mend first" 'Add "torch": "EXPRESSION" to task.json'
 bad unknown 's/alpha \* x + b/torch.nonesuch(x, b)/' task.json
 runs 0 "a function of PyTorch that Hone does not know" "$HONE" task check unknown
 err_has "is a note" "task.json:26:12: \"torch\" has no graph, so playbooks cannot use it: "

@@ -11,6 +11,7 @@
 #include "cmd/eval_command.h"
 #include "cmd/optimize_run.h"
 #include "report/run_summary.h"
+#include "sys/file.h"
 #include "sys/json.h"
 
 struct request {
@@ -134,6 +135,23 @@ static int compare_files(const struct request *rq, const char *task, const char 
     return status;
 }
 
+/* Whether an operand beside a file names a candidate of a run. */
+static bool names_candidate(const char *operand)
+{
+    return !str_ends(operand, ".cu") && !file_exists(operand);
+}
+
+/* Says how to compare the candidate RUN[:N] with a file. */
+static int refuse_mixed(const struct options *spec, const char *candidate, const char *task)
+{
+    const char *colon = strrchr(candidate, ':');
+    return cmd_usage(spec,
+                     "'%s' is not a file. To compare a candidate with a file, write it first: hone "
+                     "show %.*s %s --source > b.cu; then: hone compare %s b.cu FILE",
+                     candidate, (int)(colon ? colon - candidate : (long)strlen(candidate)),
+                     candidate, colon ? colon + 1 : "best", task);
+}
+
 static int run(int argc, const char **argv)
 {
     struct request r = {.config = EVAL_CONFIG_INIT};
@@ -165,7 +183,11 @@ static int run(int argc, const char **argv)
         .opts = opts,
     };
     cmd_parse(&spec, &argc, argv);
-    if (argc == 2 && (str_ends(argv[0], ".cu") || str_ends(argv[1], ".cu")))
+    bool files = argc == 3 || (argc == 2 && (str_ends(argv[0], ".cu") || str_ends(argv[1], ".cu")));
+    for (int i = argc - 2; files && i < argc; i++)
+        if (names_candidate(argv[i]))
+            return refuse_mixed(&spec, argv[i], argc == 3 ? argv[0] : "TASK");
+    if (argc == 2 && files)
         return cmd_usage(&spec, "two files need their TASK first: hone compare TASK %s %s", argv[0],
                          argv[1]);
     if (argc == 2 && (r.options.device || r.options.on || r.options.gpu || r.options.arch ||

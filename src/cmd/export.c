@@ -54,7 +54,10 @@ static int evaluate_now(struct evidence *e, const struct request *r, struct err 
     struct verdict v;
     struct eval_config cfg = EVAL_CONFIG_INIT;
     cfg.baselines = BASELINES_NONE;
-    fprintf(stderr, "hone: there is no verdict for %s yet: evaluating it\n", e->from);
+    fprintf(stderr,
+            "hone: the store has no verdict for %s, so Hone evaluates it now (`hone eval` stores "
+            "none; --verdict takes the output of `hone eval --json`)\n",
+            e->from);
     if (evaluator_open(&ev, &r->eval, err) < 0)
         return -1;
     int rc = eval_command_evaluate(ev, e->task, &e->source, &cfg, &v, err);
@@ -308,6 +311,8 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc < 1 || argc > 2)
         return cmd_usage(&spec, "give a RUN, or a TASK and a KERNEL.cu");
+    if (argc == 1 && str_ends(argv[0], ".cu"))
+        return cmd_usage(&spec, "give the TASK first: hone export TASK %s", argv[0]);
     if (!r.as || !r.out)
         return cmd_usage(&spec, "give --%s", r.as ? "out" : "as");
     const struct export_format *f = export_format_find(r.as, &err);

@@ -38,7 +38,8 @@ int main(int argc, char **argv)
         "hone",
         HONE_VERSION,
         "Writes fast GPU kernels for a task and verifies them.\n"
-        "RUN is a run's name, a unique beginning of it, its number, or `last`.",
+        "RUN is a run's name, a unique beginning of it, its last part (3f2a of\n"
+        "softmax-refine-3f2a), its number in the list of `hone runs`, or `last`.",
         table,
         ARRAY_LEN(table),
         cmd_names};

@@ -63,9 +63,13 @@ static int check_playbooks(const struct run_config *c, const struct task *t, str
     if (!fits)
         err_set(err, ERR_INPUT,
                 "the built-in author cannot write a kernel for '%s', because no playbook fits it "
-                "(%s). Let a model write the kernel (--author), give a kernel of yours to tune "
+                "(%s). %s a model write the kernel (--author), give a kernel of yours to tune "
                 "(--from), or add a playbook (docs/playbooks.md)",
-                t->name, why.len ? why.buf : "there is none for its class");
+                t->name, why.len ? why.buf : "there is none for its class",
+                t->torch_src || t->graph_json || t->reference_py
+                    ? "Let"
+                    : "Add \"torch\": \"EXPRESSION\" to task.json, the PyTorch expression that "
+                      "computes the outputs (docs/task.md). Or let");
     strbuf_release(&why);
     return fits ? 0 : -1;
 }

@@ -36,7 +36,10 @@ char *cmd_existing_store(const char *given, struct err *err)
     const char *path = cmd_store_path(given);
     if (file_exists(path))
         return xstrdup(path);
-    err_set(err, ERR_INPUT, "there is no store '%s' yet: `hone optimize` makes one", path);
+    err_set(err, ERR_INPUT,
+            "there is no store '%s' yet: `hone optimize` makes one. If the store is elsewhere, "
+            "name it with --store or HONE_STORE",
+            path);
     return NULL;
 }
 

@@ -28,10 +28,10 @@ static void print_run(struct store *s, const struct run_rec *r)
         print_time(r->best_time_ns * r->best_speedup, r->best_is_model, &before);
         snprintf(gain, sizeof gain, "%.2fx", r->best_speedup);
     }
-    printf("%-34s %s  %-7s %3llu/%-3llu %18s %18s %8s %7.0fk  %6.2f  %s\n", r->name, when,
-           store_run_state(s, r), (unsigned long long)r->passes, (unsigned long long)r->nodes,
-           before.buf, after.buf, gain, (double)(r->in_tokens + r->out_tokens) / 1e3, r->usd,
-           r->written_by);
+    printf("%4lld  %-34s %s  %-7s %3llu/%-3llu %18s %18s %8s %7.0fk  %6.2f  %s\n", (long long)r->id,
+           r->name, when, store_run_state(s, r), (unsigned long long)r->passes,
+           (unsigned long long)r->nodes, before.buf, after.buf, gain,
+           (double)(r->in_tokens + r->out_tokens) / 1e3, r->usd, r->written_by);
     strbuf_release(&before);
     strbuf_release(&after);
 }
@@ -117,8 +117,8 @@ static int list_runs(struct store *s, const char *task, bool json, struct err *e
         json_print(stdout, j);
         json_decref(j);
     } else if (rc == 0) {
-        printf("%-34s %-11s  %-7s %-7s %18s %18s %8s %8s  %6s  %s\n", "run", "begun", "state",
-               "passed", "before", "after", "gain", "tokens", "$", "author");
+        printf("%4s  %-34s %-11s  %-7s %-7s %18s %18s %8s %8s  %6s  %s\n", "#", "run", "begun",
+               "state", "passed", "before", "after", "gain", "tokens", "$", "author");
         vec_each (struct run_rec, r, &list)
             print_run(s, r);
         if (task && !list.n)
@@ -148,9 +148,12 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone runs [options]",
         .about =
-            "Lists the runs of the store, the oldest first. `before` is the first baseline (the\n"
-            "task's simple kernel, where it has one), `after` the run's best kernel, both in the\n"
-            "job that timed the best kernel. A time is the geometric mean over the timed shapes.\n"
+            "Lists the runs of the store, the oldest first. Other commands take a run's number\n"
+            "(the column #), its name, or the last part of the name. `before` is the first\n"
+            "baseline (the task's simple kernel, where it has one), `after` the run's best "
+            "kernel,\n"
+            "both in the job that timed the best kernel. A time is the geometric mean over the\n"
+            "timed shapes.\n"
             "The state `killed` means that the run has not ended, but no process works on it;\n"
             "`hone resume` goes on with it.",
         .example = "hone runs --task softmax\nhone runs --rm softmax-refine-3f2a",

@@ -129,7 +129,7 @@ static int run(int argc, const char **argv)
     if (open && open_browser(v, &dir, &err) < 0)
         fprintf(stderr, "hone: %s\n", err.msg);
     while (!interrupted())
-        if (server_wait(v, &err) < 0) {
+        if (server_wait(v, &err) < 0 && !interrupted()) {
             rc = cmd_fail(&err);
             break;
         }

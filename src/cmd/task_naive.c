@@ -87,6 +87,10 @@ void task_check_naive(struct evaluator **e, const struct task *t, struct task_ch
 {
     struct err err = ERR_INIT;
     const char *source = task_naive_source(t);
+    if (!source && lists_naive(t))
+        check_say(&r->notes, t, (struct task_place){0, 0},
+                  "\"baselines\" names \"naive\", but there is no naive.cu beside task.json: add a "
+                  "simple, right kernel, or remove the name");
     if (!source || (!t->naive_cu && !lists_naive(t)) || !t->reference_c || !t->phases.n)
         return;
     struct eval_options o = {.device = "emu"};

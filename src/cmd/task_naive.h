@@ -10,8 +10,8 @@
 #include "task/check.h"
 
 /* Adds a problem with file and line if the verdict of the task's baseline "naive" is not `pass`.
- * Adds a note if the baseline could not be judged. Opens *e at the first use; the caller closes
- * it. */
+ * Adds a note if the baseline could not be judged, or if the task names it but has no naive.cu.
+ * Opens *e at the first use; the caller closes it. */
 void task_check_naive(struct evaluator **e, const struct task *t, struct task_check_result *r);
 
 #endif

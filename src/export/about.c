@@ -7,6 +7,7 @@
 #include "sys/json.h"
 
 #define WIDTH 112
+#define TITLE 84
 
 /* Makes text harmless inside a C comment and a Python string. */
 static const char *plain(struct export_model *m, const char *text)
@@ -45,10 +46,13 @@ const char *about_title(struct export_model *m)
 {
     const char *text = plain(m, m->in.task->description);
     const char *end = strstr(text, ". ");
-    size_t n = MIN(end ? (size_t)(end - text) + 1 : strlen(text), 84);
+    size_t whole = end ? (size_t)(end - text) + 1 : strlen(text), n = whole;
+    if (n > TITLE)
+        for (n = TITLE - 4; n && text[n] != ' ';)
+            n--;
     if (!n)
         return m->in.task->name;
-    return arena_strndup(&m->arena, text, n);
+    return arena_printf(&m->arena, "%.*s%s", (int)n, text, n < whole ? " ..." : "");
 }
 
 static const char *time_text(struct export_model *m, const struct verdict_time *t)

@@ -63,7 +63,8 @@ static bool gives_ratio(const struct verdict_baseline *b)
     return !str_eq(b->state, "wrong") && !str_eq(b->state, "failed");
 }
 
-/* Copies what the best kernel's own verdict says about the kernel's time and its baselines. */
+/* Copies what the best kernel's own verdict says about the kernel's time and its baselines, and
+ * its warnings. */
 static void note_own(struct run_summary *m, struct store *s, const struct verdict_rec *own)
 {
     struct verdict v;
@@ -77,6 +78,8 @@ static void note_own(struct run_summary *m, struct store *s, const struct verdic
                 (struct verdict_baseline){.who = arena_strdup(&m->arena, b->who),
                                           .state = arena_strdup(&m->arena, b->state),
                                           .text = arena_strdup(&m->arena, b->text)};
+    vec_each (const char *, w, &v.warnings)
+        *vec_push(&m->warnings) = arena_strdup(&m->arena, *w);
     verdict_release(&v);
 }
 

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "source/dialect.h"
 #include "sys/file.h"
+#include "sys/json.h"
 
 /* Adds an author's words as one line of plain text. Replaces the characters that Markdown would
  * read as columns, tags or code. */
@@ -83,9 +84,55 @@ static void fence(const char *text, struct strbuf *out)
         strbuf_addc(out, '`');
 }
 
+/* Adds a word of a shell command. Puts it in quotes if the shell would change it. */
+static void shell_word(const char *t, struct strbuf *out)
+{
+    bool plain = *t && !t[strspn(t, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789_-+=:,./@%")];
+    if (plain) {
+        strbuf_adds(out, t);
+        return;
+    }
+    strbuf_addc(out, '\'');
+    for (; *t; t++) {
+        if (*t == '\'')
+            strbuf_adds(out, "'\\''");
+        else
+            strbuf_addc(out, (unsigned char)*t < 32 ? '?' : *t);
+    }
+    strbuf_addc(out, '\'');
+}
+
+/* Adds commands about the best kernel, which work from the directory in which the report was
+ * written. */
+static void commands(const struct run_summary *m, const struct store *s, const char *dir,
+                     struct strbuf *out)
+{
+    struct strbuf store = STRBUF_INIT(64 << 10);
+    char *from = path_from_here(store_path(s)), *to = path_from_here(dir);
+    char *kernel = xasprintf("%s/best.cu", to);
+    if (!str_eq(from, "hone-out/hone.db")) {
+        strbuf_adds(&store, " --store ");
+        shell_word(from, &store);
+    }
+    strbuf_addf(out,
+                "    hone export %s%s --as torch --out op.py    # a PyTorch op; `hone export "
+                "--help` lists other forms\n    hone eval ",
+                m->run.name, store.buf);
+    shell_word(m->run.task, out);
+    strbuf_addc(out, ' ');
+    shell_word(kernel, out);
+    strbuf_addf(out, "    # judge it again\n    hone show %s best%s    # its verdict\n\n",
+                m->run.name, store.buf);
+    free(from);
+    free(to);
+    free(kernel);
+    strbuf_release(&store);
+}
+
 /* Adds the best kernel with its evidence, the commands that use it, and its source. */
 static int best_kernel(const struct run_summary *m, struct store *s, const struct strbuf *source,
-                       struct strbuf *out, struct err *err)
+                       const char *dir, struct strbuf *out, struct err *err)
 {
     struct verdict v;
     if (!m->best)
@@ -104,13 +151,9 @@ static int best_kernel(const struct run_summary *m, struct store *s, const struc
                     (unsigned long long)v.seed);
         verdict_release(&v);
     }
-    strbuf_addf(out,
-                "\n\n    hone export %s --as torch --out op.py    # a PyTorch op; `hone export "
-                "--help` lists other forms\n    hone eval ",
-                m->run.name);
-    cell(m->run.task, out);
-    strbuf_addf(out, " best.cu    # judge it again\n    hone show %s best    # its verdict\n\n",
-                m->run.name);
+    strbuf_adds(out, "\n\nRun these commands in the directory where `hone optimize` or `hone "
+                     "report` ran:\n\n");
+    commands(m, s, dir, out);
     fence(source->buf, out);
     strbuf_addf(out, "cuda\n%s%s", source->buf,
                 source->len && source->buf[source->len - 1] == '\n' ? "" : "\n");
@@ -165,7 +208,7 @@ static void roles(const struct run_summary *m, struct strbuf *out)
 }
 
 static int page(const struct run_summary *m, struct store *s, const struct strbuf *best,
-                struct strbuf *out, struct err *err)
+                const char *dir, struct strbuf *out, struct err *err)
 {
     char when[64] = "";
     time_t t = (time_t)(m->run.created_ms / 1000);
@@ -199,7 +242,7 @@ static int page(const struct run_summary *m, struct store *s, const struct strbu
                 "```\n\n## Candidates\n\nA time is the geometric mean over the timed shapes, and a "
                 "speed-up compares with a baseline of the same job.\n\n");
     candidates(m, out);
-    if (failures(m, s, out, err) < 0 || best_kernel(m, s, best, out, err) < 0)
+    if (failures(m, s, out, err) < 0 || best_kernel(m, s, best, dir, out, err) < 0)
         return -1;
     if (m->ideas.n) {
         strbuf_adds(out, "\n## What was tried\n\n");
@@ -229,15 +272,67 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
+/* If `text` is an absolute path, or "word:" and one, returns it with the path as seen from the
+ * working directory. A path without a slash gets "./", so that it does not read as a name. */
+static const char *near_path(const char *text, struct arena *mem)
+{
+    const char *path = strchr(text, '/');
+    if (!path || (path > text && path[-1] != ':') || (path > text && path[1] == '/'))
+        return text;
+    char *from_here = path_from_here(path);
+    const char *out = arena_printf(mem, "%.*s%s%s", (int)(path - text), text,
+                                   strchr(from_here, '/') ? "" : "./", from_here);
+    free(from_here);
+    return out;
+}
+
+/* Applies near_path() to the strings of an object and of the objects in it. */
+static void near_paths(json_t *object, struct arena *mem)
+{
+    const char *key, *text;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, key, value)
+    {
+        if (json_is_object(value))
+            near_paths(value, mem);
+        else if ((text = json_string_value(value)) && !strchr(text, '\n'))
+            json_object_set_new(object, key, json_text(near_path(text, mem)));
+    }
+}
+
+/* Returns the run with paths as seen from the working directory, because a report that is shared
+ * must not show the directories of this machine. The run's task becomes the operand of a command.
+ */
+static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
+{
+    struct run_rec out = *r;
+    json_t *config = json_read_text(r->config, strlen(r->config), "config", NULL, NULL);
+    const char *task = json_string_value(json_object_get(config, "task"));
+    out.task = near_path(task && *task == '/' ? task : r->task, mem);
+    out.source = near_path(r->source, mem);
+    if (json_is_object(config)) {
+        near_paths(config, mem);
+        char *text = json_dumps(config, JSON_COMPACT);
+        out.config = arena_strdup(mem, text ? text : "");
+        free(text);
+    }
+    json_decref(config);
+    return out;
+}
+
 int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err)
 {
     struct strbuf md = STRBUF_INIT(16u << 20), svg = STRBUF_INIT(4u << 20);
     struct strbuf best = STRBUF_INIT(4u << 20);
+    struct arena mem = ARENA_INIT;
+    struct run_summary shown = *m;
+    shown.run = run_from_here(&m->run, &mem);
     int rc = dir_make(dir, err);
     if (rc == 0 && m->best)
         rc = store_blob_get(s, m->best->source_sha, &best, err);
     if (rc == 0)
-        rc = page(m, s, &best, &md, err);
+        rc = page(&shown, s, &best, dir, &md, err);
     report_plot(m, &svg);
     if (rc == 0)
         rc = write_in(dir, "report.md", &md, err);
@@ -248,5 +343,6 @@ int report_write(const struct run_summary *m, struct store *s, const char *dir, 
     strbuf_release(&md);
     strbuf_release(&svg);
     strbuf_release(&best);
+    arena_release(&mem);
     return rc;
 }

@@ -9,7 +9,7 @@
 #include "report/run_summary.h"
 
 /* Creates the directory `dir` if necessary. Writes report.md, time.svg and, if a kernel passes,
- * best.cu into it. */
+ * best.cu into it. The commands in report.md work from the current working directory. */
 int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err);
 /* plot.c: appends an SVG plot, with a dot for each candidate and a line for the best time so far.
  * Candidates without a time are below the axis. The time axis is logarithmic if the longest time is

@@ -222,6 +222,7 @@ void run_summary_release(struct run_summary *m)
     vec_release(&m->events);
     vec_release(&m->moves);
     vec_release(&m->no_ratio);
+    vec_release(&m->warnings);
     vec_release(&m->unconfirmed);
     if (m->has_with_torch)
         verdict_release(&m->with_torch);
@@ -278,6 +279,22 @@ static void print_given(const struct run_summary *m, struct strbuf *out)
     strbuf_addf(out, "; %s\n", best_beside_given(m));
 }
 
+/* Prints the first warnings of the best kernel's verdict, each cut to one line. */
+static void print_warnings(const struct run_summary *m, struct strbuf *out)
+{
+    enum { SHOWN = 4, WIDTH = 300 };
+    for (size_t i = 0; i < MIN(m->warnings.n, SHOWN); i++) {
+        const char *w = m->warnings.items[i];
+        size_t cut = MIN(strcspn(w, "\n"), WIDTH);
+        while (cut && (w[cut] & 0xc0) == 0x80) /* inside a character */
+            cut--;
+        strbuf_addf(out, "  warning: %.*s%s\n", (int)cut, w, w[cut] ? " ..." : "");
+    }
+    if (m->warnings.n > SHOWN)
+        strbuf_addf(out, "  and %zu more: hone show %s best --verdict\n", m->warnings.n - SHOWN,
+                    m->run.name);
+}
+
 void run_summary_print(const struct run_summary *m, struct strbuf *out)
 {
     strbuf_addf(out, "%s: %s on %s, %s%s%s\n", m->run.name, m->run.strategy, m->run.task,
@@ -315,6 +332,7 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
         vec_each (struct verdict_baseline, b, &m->no_ratio)
             strbuf_addf(out, "  baseline %s is %s: %.300s; it gives no ratio\n", b->who, b->state,
                         b->text);
+        print_warnings(m, out);
     }
     vec_each (struct unconfirmed, u, &m->unconfirmed)
         strbuf_addf(out,

@@ -53,6 +53,7 @@ struct run_summary {
     const char *speedup_over;
     /* The baselines in the best kernel's verdict that are wrong or failed. */
     VEC(struct verdict_baseline) no_ratio;
+    VEC(const char *) warnings; /* of the best kernel's verdict */
     VEC(struct move_gain) moves;
     VEC(struct unconfirmed) unconfirmed;
     bool has_with_torch, confirmed; /* confirmed: `with_torch` is the confirmation */

@@ -203,6 +203,11 @@ int store_version(struct store *s, int64_t *version, struct err *err)
     return sql_end(&q);
 }
 
+const char *store_path(const struct store *s)
+{
+    return s->path;
+}
+
 void store_close(struct store *s)
 {
     if (!s)
@@ -413,17 +418,20 @@ static void read_run(struct stmt *q, struct run_rec *r, struct arena *a)
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err)
 {
+    enum { LISTED = 8 };
     bool last = str_eq(which, "last");
     size_t found = 0;
     char number[32];
+    struct strbuf names = STRBUF_INIT(1500);
     if (!*which)
         return err_set(err, ERR_INPUT, "the name of the run is empty; `hone runs` lists the names");
     struct stmt q = sql_begin(s,
                               last ? RUN_COLUMNS "ORDER BY r.id DESC LIMIT 1"
                                    : RUN_COLUMNS "WHERE r.name = ?1 OR cast(r.id AS TEXT) = ?1 OR "
-                                                 "substr(r.name, 1, length(?1)) = ?1 "
+                                                 "substr(r.name, 1, length(?1)) = ?1 OR "
+                                                 "substr(r.name, -length(?1) - 1) = '-' || ?1 "
                                                  "ORDER BY r.name != ?1, "
-                                                 "cast(r.id AS TEXT) != ?1 LIMIT 2",
+                                                 "cast(r.id AS TEXT) != ?1, r.id DESC LIMIT 9",
                               err);
     if (!last)
         sql_text(&q, which);
@@ -432,18 +440,24 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
         read_run(&q, &r, a);
         if (found++ == 0)
             *out = r;
+        if (found <= LISTED)
+            strbuf_addf(&names, "%s%s", found > 1 ? ", " : "", r.name);
         snprintf(number, sizeof number, "%lld", (long long)out->id);
         if (str_eq(out->name, which) || str_eq(number, which))
-            found = 1; /* an exact name or number is preferred to longer names that begin with it */
+            found = 1; /* an exact name or number is preferred to a part of a name */
     }
-    if (sql_end(&q) < 0)
-        return -1;
-    if (!found)
-        return err_set(err, ERR_INPUT, "store '%s' has no run '%s'; `hone runs` lists them",
-                       s->path, which);
-    if (found > 1)
-        return err_set(err, ERR_INPUT, "the names of several runs begin with '%s'", which);
-    return 0;
+    int rc = sql_end(&q);
+    if (rc == 0 && !found)
+        rc = err_set(err, ERR_INPUT, "store '%s' has no run '%s'; `hone runs` lists them", s->path,
+                     which);
+    else if (rc == 0 && found > 1)
+        rc = err_set(err, ERR_INPUT,
+                     "the names of several runs begin or end with '%s': %s%s. Give the end of one, "
+                     "as in %s",
+                     which, names.buf, found > LISTED ? ", ..." : "",
+                     strrchr(out->name, '-') ? strrchr(out->name, '-') + 1 : out->name);
+    strbuf_release(&names);
+    return rc;
 }
 
 int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,

@@ -44,6 +44,8 @@ int store_open_read(struct store **out, const char *path, struct err *err);
 /* Sets *version to a number that changes when another process has written to the store. */
 int store_version(struct store *s, int64_t *version, struct err *err);
 void store_close(struct store *s);
+/* The path with which the store was opened. */
+const char *store_path(const struct store *s);
 /* Runs SQLite's integrity and foreign key checks, and compares every blob with its hash. */
 int store_check(struct store *s, struct err *err);
 
@@ -79,7 +81,8 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
                      const char *source, int64_t *id, struct err *err);
 /* Replaces the run's configuration, for example to allow more steps or another budget. */
 int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err);
-/* Finds a run by its name, the unique beginning of a name, its number, or "last". */
+/* Finds a run by its name, the unique beginning of a name, the unique end of one after a '-', its
+ * number, or "last". If several fit, the error names them. */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
 /* Finds a run by its whole name. Leaves the counts and sums in *out 0, because computing them takes

@@ -172,6 +172,33 @@ int file_copy(const char *from, const char *to, struct err *err)
     return r;
 }
 
+char *path_from_here(const char *path)
+{
+    struct strbuf out = STRBUF_INIT(64 << 10);
+    char *full = realpath(path, NULL), *here = getcwd(NULL, 0);
+    if (full && here) {
+        size_t same = 0; /* both paths begin with these bytes, which are whole directories */
+        for (size_t i = 0;; i++) {
+            if ((!full[i] || full[i] == '/') && (!here[i] || here[i] == '/'))
+                same = i;
+            if (!full[i] || full[i] != here[i])
+                break;
+        }
+        for (const char *p = here + same; p[0] && p[1]; p += 1 + strcspn(p + 1, "/"))
+            strbuf_adds(&out, out.len ? "/.." : "..");
+        const char *rest = full + same + (full[same] == '/');
+        if (*rest)
+            strbuf_addf(&out, "%s%s", out.len ? "/" : "", rest);
+        else if (!out.len)
+            strbuf_addc(&out, '.');
+    } else {
+        strbuf_adds(&out, path);
+    }
+    free(full);
+    free(here);
+    return strbuf_detach(&out, NULL);
+}
+
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

@@ -428,6 +428,12 @@ void torch_check_task(struct torch_check *c, const struct task *t, struct task_c
     struct temp_dir dir = TEMP_DIR_INIT;
     struct err err = ERR_INIT;
     struct expression_check e = {.c = c, .t = t, .r = r};
+    if (!t->torch_src && !t->graph_json && !t->reference_py)
+        check_say(
+            &r->notes, t, (struct task_place){0, 0},
+            "the task has neither \"torch\" nor \"graph\", so the built-in author does not know "
+            "what it computes: add \"torch\": \"EXPRESSION\" to task.json, or let a model write "
+            "the kernel");
     if (!t->torch_src)
         return;
     if (temp_dir_make(&dir, &err) < 0) {

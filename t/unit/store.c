@@ -154,6 +154,10 @@ static void test_find(void **state)
     assert_true(q.id == run);
     assert_int_equal(store_run_find(s, "softmax-", &q, &a, &err), -1);
     assert_non_null(strstr(err.msg, "several"));
+    assert_non_null(strstr(err.msg, r.name)); /* and names them */
+    OK(store_run_find(s, strrchr(r.name, '-') + 1, &q, &a, &err));
+    assert_true(q.id == r.id);
+    assert_int_equal(store_run_find(s, r.name + strlen(r.name) - 2, &q, &a, &err), -1);
     assert_int_equal(store_run_find(s, "nothing", &q, &a, &err), -1);
     assert_int_equal(store_run_find(s, "", &q, &a, &err), -1);
     OK(store_run_create(s, "1x1conv", "refine", "{}", "", &run, &err)); /* begins with a number */

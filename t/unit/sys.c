@@ -266,6 +266,37 @@ static void test_file_strange(void **state)
     strbuf_release(&sb);
 }
 
+static void test_path_from_here(void **state)
+{
+    static const struct {
+        const char *path, *want;
+    } rows[] = {{"here", "."},
+                {"here/x", "x"},
+                {"", ".."},
+                {"hereby", "../hereby"},
+                {"here/none", NULL /* as it is */}};
+    struct err err = ERR_INIT;
+    char *was = getcwd(NULL, 0), *got;
+    assert_int_equal(dir_make(in_tmp("here/x"), &err), 0);
+    assert_int_equal(dir_make(in_tmp("hereby"), &err), 0);
+    assert_int_equal(chdir(in_tmp("here")), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        got = path_from_here(in_tmp(rows[i].path));
+        assert_string_equal(got, rows[i].want ? rows[i].want : in_tmp(rows[i].path));
+        free(got);
+    }
+    assert_int_equal(chdir("/"), 0);
+    got = path_from_here("/usr/bin/..");
+    assert_string_equal(got, "usr");
+    free(got);
+    assert_int_equal(chdir("/usr"), 0);
+    got = path_from_here("/");
+    assert_string_equal(got, "..");
+    free(got);
+    assert_int_equal(chdir(was), 0);
+    free(was);
+}
+
 static void test_dir_remove_keeps_link_targets(void **state)
 {
     struct err err = ERR_INIT;
@@ -666,6 +697,7 @@ int main(void)
         cmocka_unit_test(test_json_places),
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_file_round_trip),
+        cmocka_unit_test(test_path_from_here),
         cmocka_unit_test(test_file_replace),
         cmocka_unit_test(test_file_strange),
         cmocka_unit_test(test_dir_remove_keeps_link_targets),
