@@ -76,7 +76,7 @@ out_has "with its author" "written by replay:$PWD/begin.jsonl, "
 runs 0 "that another goes on with" "$HONE" resume last --author replay:mine.jsonl -o two
 both="replay:$PWD/begin.jsonl, then replay:$PWD/mine.jsonl (best: replay:$PWD/mine.jsonl)"
 out_has "names both" "written by $both, "
-ok "so does its report" grep -qF "written by $both." two/report.md
+ok "so does its report" grep -qF "written by ${both//$PWD/.}." two/report.md
 runs 0 "so does the list of runs" "$HONE" runs
 out_has "in its last column" "$both"
 runs 0 "and the JSON" "$HONE" show last --json

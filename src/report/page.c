@@ -286,6 +286,29 @@ static const char *near_path(const char *text, struct arena *mem)
     return out;
 }
 
+/* Applies near_path() to each author of "A, then B (best: B)". */
+static const char *near_authors(const char *text, struct arena *mem)
+{
+    static const char *const joints[] = {", then ", " (best: ", ")"};
+    struct strbuf out = STRBUF_INIT(4096);
+    while (*text) {
+        size_t len = strlen(text), joint = 0;
+        for (size_t i = 0; i < ARRAY_LEN(joints); i++) {
+            const char *at = strstr(text, joints[i]);
+            if (at && (size_t)(at - text) < len) {
+                len = (size_t)(at - text);
+                joint = strlen(joints[i]);
+            }
+        }
+        strbuf_adds(&out, near_path(arena_printf(mem, "%.*s", (int)len, text), mem));
+        strbuf_add(&out, text + len, joint);
+        text += len + joint;
+    }
+    const char *authors = arena_printf(mem, "%s", out.buf);
+    strbuf_release(&out);
+    return authors;
+}
+
 /* Applies near_path() to the strings of an object and of the objects in it. */
 static void near_paths(json_t *object, struct arena *mem)
 {
@@ -311,6 +334,7 @@ static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
     const char *task = json_string_value(json_object_get(config, "task"));
     out.task = near_path(task && *task == '/' ? task : r->task, mem);
     out.source = near_path(r->source, mem);
+    out.written_by = near_authors(r->written_by, mem);
     if (json_is_object(config)) {
         near_paths(config, mem);
         char *text = json_dumps(config, JSON_COMPACT);
