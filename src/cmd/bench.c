@@ -459,7 +459,7 @@ static int run(int argc, const char **argv)
                                  .compiler = "",
                                  .gpu_model = ""}};
     struct campaign_config *c = &b.config;
-    struct eval_target target;
+    struct eval_target target = {0};
     const struct option opts[] = {
         OPT_STR('s', "strategy", &c->strategy, "NAME",
                 "refine (default), team, search, sample or reflect"),
