@@ -14,6 +14,7 @@
  * fails, nothing is started or cancelled; if it fails for too long, Hone gives up.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -393,13 +394,21 @@ static int slurm_step(struct starter *st, unsigned bundles, uint64_t finished, u
     return 0;
 }
 
+/* Removes the directory of a place. Workers of cancelled jobs may write there until they have
+ * ended, so it tries for some seconds. */
+static void remove_place(const char *dir)
+{
+    for (int i = 0; i < 50 && dir_remove(dir, NULL) < 0; i++)
+        poll(NULL, 0, 100);
+}
+
 static void slurm_close(struct starter *st)
 {
     struct slurm_starter *s = (struct slurm_starter *)st;
     if (s->asked && !cancel_name(s->name))
         log_warn("sched", "cannot cancel the jobs: run `scancel --name=%s`", s->name);
     if (s->dir)
-        dir_remove(s->dir, NULL);
+        remove_place(s->dir);
     arena_release(&s->arena);
     free(s->dir);
     free(s->name);
@@ -426,7 +435,7 @@ static void sweep(const char *base)
         if (str_starts(names.items[i], "hone-") && file_read(path, 999, &text, NULL) == 0 &&
             sscanf(text.buf, "%255s %d", owner, &pid) == 2 && str_eq(owner, host) && pid > 0 &&
             kill(pid, 0) < 0 && errno == ESRCH && cancel_name(names.items[i]))
-            dir_remove(dir, NULL);
+            remove_place(dir);
         strbuf_release(&text);
         free(path);
         free(dir);
