@@ -156,7 +156,7 @@ runs 0 "another" "$HONE" report "$run" --store s.db --html r.html
 runs 0 "without prompts" "$HONE" report "$run" --store s.db --html short.html --without-prompts
 python3 - "$ROOT" r.html short.html >seen <<'PY'
 import base64, json, re, sys, zlib
-roots = "|".join(["/home/", "/root/", "/tmp/", "/" + re.escape(sys.argv[1].split("/")[1]) + "/"])
+roots = "|".join(f"/{re.escape(d)}/" for d in ["home", "root", "tmp", sys.argv[1].split("/")[1]])
 for name in sys.argv[2:]:
     data = re.search(r'id="answers">\n(.*?)</script>', open(name).read(), re.S).group(1)
     j = json.loads(zlib.decompress(base64.b64decode(data)))

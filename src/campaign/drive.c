@@ -148,8 +148,8 @@ static int committed(struct drive *d, struct amounts *out, struct err *err)
     return rc;
 }
 
-/* What a task's run may spend in all: what it has spent (`own`), and an equal share of what is
- * left. `tasks` is how many tasks share the rest. Returns 0 if nothing is left. */
+/* Returns what a task's run may spend in all: what it has spent (`own`), and an equal share of what
+ * is left. `tasks` is how many tasks share the rest. Returns 0 if nothing is left. */
 static double share_of(double limit, double used, double own, size_t tasks)
 {
     double left = limit - used;

@@ -68,7 +68,8 @@ static struct {
     struct pch pchs[MAX_PCHS];
     size_t npchs;
     unsigned jobs, running; /* at most `jobs` compiles run at once; `running` of them run now */
-    /* What a compile needs, from those so far. A large one raises it, and it sinks again. */
+    /* The memory that we expect a compile to need. A large compile raises it, and it sinks again.
+     */
     uint64_t child_bytes;
     bool short_of_memory; /* a compile waits until there is memory for it */
     unsigned background;  /* 1 while a header is built in the background, beside compiles */

@@ -33,7 +33,7 @@ struct eval_options {
 
 int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err);
 void evaluator_close(struct evaluator *e);
-/* What an evaluator with these options compiles for, and by which data sheet it computes. */
+/* An evaluator with these options compiles for `arch` and computes by the data sheet `gpu`. */
 struct eval_target {
     char arch[16]; /* o->arch, else that of the local GPU, else that of the data sheet */
     char gpu[32];  /* the name of a built-in data sheet; "" if o->gpu names one */

@@ -7,7 +7,7 @@
 
 /* ---- class ----------------------------------------------------------------------------------- */
 
-/* What kinds of operations a graph has. */
+/* The kinds of operations that a graph has. */
 struct census {
     uint32_t by_kind[OPK_LOSS + 1];
     bool computes; /* there is an elementwise operation other than a cast */

@@ -284,7 +284,7 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 #define MOST_READ (UINT64_C(1) << 22) /* elements of one tensor that are looked at, at most */
 
-/* What we know of one input from the files of all workloads. */
+/* The files of all workloads tell us this about one input. */
 struct input_facts {
     double least, most, sum, squares; /* of the finite elements that were looked at */
     uint64_t n;                       /* their number */

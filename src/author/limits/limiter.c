@@ -46,8 +46,8 @@ struct ticket {
 /* One limit of the provider, and what counts against it. */
 struct limit {
     double most; /* the limit for one window; 0 = not known */
-    /* What may be granted at once. Time refills it steadily, and grants reduce it, so requests are
-     * spread over the window. */
+    /* We may grant this much at once. Time refills it steadily, and grants reduce it, so requests
+     * are spread over the window. */
     double pace;
     uint64_t closed_until_ns; /* no grants before this time, because a longer limit (for example
                                  for a day) is used up; 0 = open */
