@@ -92,6 +92,9 @@ enum {
     CU_CTX_LMEM_TO_MAX = 0x10,
     CU_HOSTALLOC_DEVICEMAP = 2,
     CU_STREAM_NOBLOCK = 1,
+    CU_MEM_PINNED = 1,
+    CU_MEM_ON_DEVICE = 1,
+    CU_MEM_READ_WRITE = 3,
     CU_LAUNCH_COOPERATIVE = 2,
     CU_LAUNCH_CLUSTER = 4,
 };
@@ -122,6 +125,23 @@ struct cu_tensormap {
 
 struct cu_ipc_handle {
     char reserved[64];
+};
+
+/* CUmemLocation, CUmemAllocationProp and CUmemAccessDesc. */
+struct cu_mem_location {
+    int type, id;
+};
+
+struct cu_mem_prop {
+    int type, handle_types;
+    struct cu_mem_location location;
+    void *win32;
+    unsigned char flags[8];
+};
+
+struct cu_mem_access {
+    struct cu_mem_location location;
+    int flags;
 };
 
 /* X(name used here, symbol in libcuda, parameters) */
@@ -156,6 +176,17 @@ struct cu_ipc_handle {
     X(MemsetD16Async, "cuMemsetD16Async", (cu_ptr, unsigned short, size_t, cu_stream))        \
     X(MemsetD32Async, "cuMemsetD32Async", (cu_ptr, unsigned, size_t, cu_stream))              \
     X(IpcGetMemHandle, "cuIpcGetMemHandle", (struct cu_ipc_handle *, cu_ptr))                 \
+    X(MemCreate, "cuMemCreate",                                                               \
+      (uint64_t *, size_t, const struct cu_mem_prop *, unsigned long long))                   \
+    X(MemRelease, "cuMemRelease", (uint64_t))                                                 \
+    X(MemAddressReserve, "cuMemAddressReserve",                                               \
+      (cu_ptr *, size_t, size_t, cu_ptr, unsigned long long))                                 \
+    X(MemAddressFree, "cuMemAddressFree", (cu_ptr, size_t))                                   \
+    X(MemMap, "cuMemMap", (cu_ptr, size_t, size_t, uint64_t, unsigned long long))             \
+    X(MemUnmap, "cuMemUnmap", (cu_ptr, size_t))                                               \
+    X(MemSetAccess, "cuMemSetAccess", (cu_ptr, size_t, const struct cu_mem_access *, size_t)) \
+    X(MemGetAllocationGranularity, "cuMemGetAllocationGranularity",                           \
+      (size_t *, const struct cu_mem_prop *, int))                                            \
     X(ModuleLoadData, "cuModuleLoadData", (cu_module *, const void *))                        \
     X(ModuleUnload, "cuModuleUnload", (cu_module))                                            \
     X(ModuleGetFunction, "cuModuleGetFunction", (cu_function *, cu_module, const char *))     \

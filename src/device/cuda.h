@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 #include "cuda/context.h"
+#include "cuda/hidden.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/module.h"
@@ -59,6 +60,13 @@ struct cuda_slab {
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
 
+/* The copy of a buffer that no kernel can reach. If it is not used, a later copy reuses it. */
+struct device_hidden {
+    struct device_hidden *next;
+    struct cu_hidden memory;
+    bool used;
+};
+
 struct cuda_truth;
 struct cublaslt;
 
@@ -75,6 +83,7 @@ struct cuda {
     struct nvml *nvml;
     struct cuda_slab_vec slabs;
     uint64_t live_bytes, slab_bytes, clock; /* clock: the newest stamp of a slab */
+    struct device_hidden *hidden;
     uint64_t rng;
     /* a few words of device memory, in which service kernels leave their answers */
     cu_ptr slot;
@@ -130,10 +139,14 @@ uint64_t cuda_random(struct cuda *d);
 /* cuda_mem.c */
 int cuda_mem_open(struct cuda *d, struct err *err);
 void cuda_mem_close(struct cuda *d);
-void cuda_mem_trim(struct cuda *d); /* returns unused slabs to the driver */
+void cuda_mem_trim(struct cuda *d); /* returns unused memory to the driver */
 int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *addr,
                struct err *err);
 int cuda_free(struct device *dev, uint64_t addr, struct err *err);
+int cuda_hide(struct device *dev, uint64_t addr, uint64_t more, struct device_hidden **out,
+              struct err *err);
+int cuda_show(struct device *dev, struct device_hidden *h, uint64_t *addr, struct err *err);
+void cuda_forget(struct device *dev, struct device_hidden *h);
 int cuda_write(struct device *dev, uint64_t addr, const void *src, uint64_t n, struct err *err);
 int cuda_read(struct device *dev, void *dst, uint64_t addr, uint64_t n, struct err *err);
 int cuda_fill_gen(struct device *dev, uint64_t addr, const struct job_buffer *b, uint64_t seed,
@@ -171,9 +184,9 @@ int cuda_prepare_timing(struct device *dev, double *empty_launch_ns, struct err 
 /* cuda_truth.c */
 int cuda_truth_open(struct device *dev, const char *dir, const char *oracle, struct err *err);
 int cuda_truth_compute(struct device *dev, const struct job_case *c, const struct job_call *call,
-                       void *const *got, uint64_t sample_seed, struct err *err);
-int cuda_truth_compare(struct device *dev, uint32_t buffer, const void *got, uint64_t poison,
-                       struct compare_sum *out, struct err *err);
+                       const struct device_output *got, uint64_t sample_seed, struct err *err);
+int cuda_truth_compare(struct device *dev, uint32_t buffer, struct device_output got,
+                       uint64_t poison, struct compare_sum *out, struct err *err);
 int cuda_truth_fetch(struct device *dev, uint32_t buffer, double *want, double *mag,
                      struct err *err);
 void cuda_truth_close(struct cuda *d);

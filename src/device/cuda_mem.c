@@ -2,7 +2,7 @@
  * cuda_mem.c - manages buffers. Each buffer has an allocation of its own, a slab, with guard zones
  * on both sides. When a buffer is freed, we keep the slab and reuse it for another buffer, at a
  * random place inside the slab. So most calls get new addresses without the cost of a driver
- * allocation.
+ * allocation. Outputs that the worker verifies later are copied to memory that no kernel can reach.
  *
  *     base                addr                       addr+bytes             base+size
  *      | gap  | guard 64K  | the buffer               | guard 64K  | gap     |
@@ -29,11 +29,28 @@ int cuda_mem_open(struct cuda *d, struct err *err)
     return 0;
 }
 
+static void free_unused_copies(struct cuda *d)
+{
+    for (struct device_hidden **p = &d->hidden; *p;) {
+        struct device_hidden *h = *p;
+        if (h->used) {
+            p = &h->next;
+            continue;
+        }
+        *p = h->next;
+        cu_hidden_free(d->cu, &h->memory);
+        free(h);
+    }
+}
+
 void cuda_mem_close(struct cuda *d)
 {
     vec_each (struct cuda_slab, s, &d->slabs)
         cu_mem_free(d->cu, s->base);
     d->slabs.n = 0;
+    for (struct device_hidden *h = d->hidden; h; h = h->next)
+        h->used = false;
+    free_unused_copies(d);
     if (d->slot)
         cu_mem_free(d->cu, d->slot);
     if (d->flush)
@@ -55,6 +72,7 @@ void cuda_mem_trim(struct cuda *d)
         }
     }
     d->slabs.n = kept;
+    free_unused_copies(d);
 }
 
 static struct cuda_slab *slab_at(struct cuda *d, uint64_t addr)
@@ -157,6 +175,83 @@ int cuda_free(struct device *dev, uint64_t addr, struct err *err)
     s->used = false;
     d->live_bytes -= s->bytes;
     return 0;
+}
+
+/* ---- hidden copies -----------------------------------------------------------------------------
+ */
+
+/* The part of the device's memory that Hone may fill; the rest is for PyTorch's own tensors. */
+static const double FILL_SHARE = 0.6;
+
+static uint64_t hidden_bytes(const struct cuda *d)
+{
+    uint64_t sum = 0;
+    for (const struct device_hidden *h = d->hidden; h; h = h->next)
+        sum += h->used ? h->memory.bytes : 0;
+    return sum;
+}
+
+static struct device_hidden *unused_copy(struct cuda *d, uint64_t bytes)
+{
+    for (struct device_hidden *h = d->hidden; h; h = h->next)
+        if (!h->used && h->memory.bytes >= bytes && h->memory.bytes - bytes <= SLAB_UNIT)
+            return h;
+    return NULL;
+}
+
+static int new_copy(struct cuda *d, uint64_t bytes, struct device_hidden **out, struct err *err)
+{
+    struct cu_hidden memory;
+    int rc = cu_hidden_alloc(d->cu, d->device, bytes, &memory, NULL);
+    if (rc == -CU_OUT_OF_MEMORY) {
+        cuda_mem_trim(d);
+        rc = cu_hidden_alloc(d->cu, d->device, bytes, &memory, NULL);
+    }
+    if (rc == -CU_OUT_OF_MEMORY)
+        return err_set(err, ERR_LIMIT, "out of device memory");
+    CUDA_TRY(d, rc, err, "allocating device memory");
+    *out = xcalloc(1, sizeof **out);
+    **out = (struct device_hidden){.next = d->hidden, .memory = memory};
+    d->hidden = *out;
+    return 0;
+}
+
+int cuda_hide(struct device *dev, uint64_t addr, uint64_t more, struct device_hidden **out,
+              struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    const struct cuda_slab *s = slab_at(d, addr);
+    if (!s)
+        return err_set(err, ERR_INTERNAL, "hide: there is no buffer at this address");
+    uint64_t bytes = s->bytes;
+    if ((double)(hidden_bytes(d) + d->live_bytes + bytes + more) >
+        FILL_SHARE * (double)d->info.mem_bytes)
+        return err_set(err, ERR_LIMIT, "the device's memory is too small for a copy");
+    struct device_hidden *h = unused_copy(d, bytes);
+    if (!h && new_copy(d, bytes, &h, err) < 0)
+        return -1;
+    CUDA_TRY(d, cu_hidden_show(d->cu, &h->memory, NULL), err, "mapping device memory");
+    CUDA_TRY(d, cu_copy_on_device(d->cu, h->memory.addr, addr, bytes, d->stream, NULL), err,
+             "copying an output");
+    CUDA_TRY(d, cu_stream_sync(d->cu, d->stream, NULL), err, "copying an output");
+    CUDA_TRY(d, cu_hidden_hide(d->cu, &h->memory, NULL), err, "unmapping device memory");
+    h->used = true;
+    *out = h;
+    return 0;
+}
+
+int cuda_show(struct device *dev, struct device_hidden *h, uint64_t *addr, struct err *err)
+{
+    struct cuda *d = cuda_of(dev);
+    CUDA_TRY(d, cu_hidden_show(d->cu, &h->memory, NULL), err, "mapping device memory");
+    *addr = h->memory.addr;
+    return 0;
+}
+
+void cuda_forget(struct device *dev, struct device_hidden *h)
+{
+    cu_hidden_hide(cuda_of(dev)->cu, &h->memory, NULL);
+    h->used = false;
 }
 
 /* ---- contents -------------------------------------------------------------------------------- */

@@ -101,12 +101,10 @@ static int make_case(struct cuda *d, const struct job_case *c, struct err *err)
                      alloc_on_device(d, &t->mag[i], b->elems * 8, err) < 0)) ||
             (job_has_choice(b) && alloc_on_device(d, &t->chosen[i], b->bytes, err) < 0))
             return -1;
-        t->got_bytes = out ? MAX(t->got_bytes, b->bytes) : t->got_bytes;
     }
     /* One partial sum for each warp of the largest grid that a service kernel uses. */
     uint64_t warps = (uint64_t)d->info.sms * 8 * 8;
-    if (alloc_on_device(d, &t->got, t->got_bytes, err) < 0 ||
-        alloc_on_device(d, &t->scratch, (c->scratch_elems + 1) * 8, err) < 0 ||
+    if (alloc_on_device(d, &t->scratch, (c->scratch_elems + 1) * 8, err) < 0 ||
         alloc_on_device(d, &t->fault, sizeof(uint64_t), err) < 0 ||
         alloc_on_device(d, &t->ctx, sizeof(struct ref_ctx), err) < 0 ||
         alloc_on_device(d, &t->axes, (uint64_t)c->naxes * 8, err) < 0 ||
@@ -180,7 +178,7 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, u
 }
 
 int cuda_truth_compute(struct device *dev, const struct job_case *c, const struct job_call *call,
-                       void *const *got, uint64_t sample_seed, struct err *err)
+                       const struct device_output *got, uint64_t sample_seed, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
     struct cuda_truth *t = d->truth;
@@ -193,11 +191,12 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
         ctx.in[i] = (const void *)(uintptr_t)t->in[i];
         ctx.out_value[i] = (double *)(uintptr_t)t->want[i];
         ctx.out_mag[i] = (double *)(uintptr_t)t->mag[i];
-        if (t->chosen[i] && got && got[i] && c->buffers[i].bytes) {
-            if (cuda_write(dev, t->chosen[i], got[i], c->buffers[i].bytes, err) < 0)
-                return -1;
-            ctx.got[i] = (const void *)(uintptr_t)t->chosen[i];
-        }
+        uint64_t bytes = c->buffers[i].bytes;
+        if (t->chosen[i] && got && got[i].host && bytes &&
+            cuda_write(dev, t->chosen[i], got[i].host, bytes, err) < 0)
+            return -1;
+        if (t->chosen[i] && got && (got[i].host || got[i].addr) && bytes)
+            ctx.got[i] = (const void *)(uintptr_t)(got[i].host ? t->chosen[i] : got[i].addr);
         ctx.in_elems[i] = t->in[i] ? (int64_t)c->buffers[i].elems : 0;
         ctx.out_elems[i] = t->want[i] ? (int64_t)c->buffers[i].elems : 0;
         names[i] = c->buffers[i].name;
@@ -218,8 +217,27 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
     return ref_fault_check(&ctx, fault, names, err);
 }
 
-int cuda_truth_compare(struct device *dev, uint32_t buffer, const void *got, uint64_t poison,
-                       struct compare_sum *out, struct err *err)
+/* Makes `*addr` the address of the output on the device. */
+static int bring_output(struct cuda *d, const struct job_buffer *b, struct device_output got,
+                        cu_ptr *addr, struct err *err)
+{
+    struct cuda_truth *t = d->truth;
+    *addr = got.addr;
+    if (!got.host)
+        return 0;
+    if (t->got_bytes < b->bytes) {
+        free_on_device(d, &t->got);
+        t->got_bytes = 0;
+        if (alloc_on_device(d, &t->got, b->bytes, err) < 0)
+            return -1;
+        t->got_bytes = b->bytes;
+    }
+    *addr = t->got;
+    return cuda_write(&d->dev, t->got, got.host, b->bytes, err);
+}
+
+int cuda_truth_compare(struct device *dev, uint32_t buffer, struct device_output got,
+                       uint64_t poison, struct compare_sum *out, struct err *err)
 {
     struct cuda *d = cuda_of(dev);
     struct cuda_truth *t = d->truth;
@@ -232,11 +250,12 @@ int cuda_truth_compare(struct device *dev, uint32_t buffer, const void *got, uin
                                 .poisoned = b->role == JOB_OUTPUT};
     uint64_t n = b->elems, warps = (uint64_t)d->info.sms * 8 * 8;
     uint32_t bytes = (uint32_t)dtype_bytes(b->dtype);
-    void *args[] = {&rule, &t->got, &t->want[buffer], &t->mag[buffer], &n, &bytes, &t->partial};
+    cu_ptr at;
+    void *args[] = {&rule, &at, &t->want[buffer], &t->mag[buffer], &n, &bytes, &t->partial};
     compare_sum_clear(out);
     if (!n)
         return 0;
-    if (cuda_write(dev, t->got, got, b->bytes, err) < 0)
+    if (bring_output(d, b, got, &at, err) < 0)
         return -1;
     CUDA_TRY(d,
              cu_mem_set(d->cu, t->partial, 0, warps * sizeof(struct compare_sum), d->stream, NULL),

@@ -30,6 +30,7 @@
 
 struct device;
 struct device_module;
+struct device_hidden;
 
 /* Describes a buffer, so that a finding can name it. */
 struct device_alloc {
@@ -93,6 +94,13 @@ struct device_written {
     struct place_vec places;
     double seen; /* share of the buffer that was written by the blocks that ran */
     double most; /* upper bound on the share that all blocks write; may be infinite */
+};
+
+/* A kept output: in the host's memory, or at an address of the device. Both are 0 if the buffer is
+ * not an output. */
+struct device_output {
+    const void *host;
+    uint64_t addr;
 };
 
 VEC_DECL(finding_vec, struct result_finding);
@@ -182,6 +190,18 @@ struct device_ops {
      * these blocks ran. */
     void (*blocks)(struct device *d, uint64_t *all, uint64_t *ran);
 
+    /* These keep a copy of a buffer on the device. `hide` copies the buffer to memory that no
+     * kernel can reach, because no address maps to it. It fails with ERR_LIMIT if the device would
+     * not have `more` bytes left after it. `show` gives the copy an address; all candidate modules
+     * must be unloaded before. `forget` frees the copy. The worker hides the outputs of a call if
+     * they have hide_from bytes or more, since to copy them to the host takes long; 0 means never.
+     */
+    uint64_t hide_from;
+    int (*hide)(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
+                struct err *err);
+    int (*show)(struct device *d, struct device_hidden *h, uint64_t *addr, struct err *err);
+    void (*forget)(struct device *d, struct device_hidden *h);
+
     /* These compute the truth on the device. truth_open loads the oracle; all candidate modules
      * must be unloaded before. truth_compute generates a call's inputs again and runs the phases,
      * on a sample of units if the case asks for one; `got` has the outputs of the call.
@@ -190,9 +210,9 @@ struct device_ops {
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,
-                         void *const *got, uint64_t sample_seed, struct err *err);
-    int (*truth_compare)(struct device *d, uint32_t buffer, const void *got, uint64_t poison,
-                         struct compare_sum *out, struct err *err);
+                         const struct device_output *got, uint64_t sample_seed, struct err *err);
+    int (*truth_compare)(struct device *d, uint32_t buffer, struct device_output got,
+                         uint64_t poison, struct compare_sum *out, struct err *err);
     int (*truth_fetch)(struct device *d, uint32_t buffer, double *want, double *mag,
                        struct err *err);
 

@@ -15,6 +15,7 @@
 #include "job/gen.h"
 #include "worker/bundle.h"
 #include "worker/job_run.h"
+#include "worker/oracle.h"
 #include "worker/sidecar.h"
 
 enum { GRACE_NS = 2000 * 1000 * 1000, MAX_FINDINGS = 1000 };
@@ -383,6 +384,8 @@ void drop_kept_call(struct job_run *r, size_t index)
         if (k->out[i]) {
             r->kept_bytes -= r->job->cases[k->c].buffers[i].bytes;
             free(k->out[i]);
+        } else if (k->hidden[i]) {
+            r->dev->ops->forget(r->dev, k->hidden[i]);
         }
     for (uint32_t i = 0; k->written && i < r->job->cases[k->c].nbuffers; i++) {
         vec_release(&k->written[i].pieces);
@@ -406,24 +409,51 @@ static void *alloc_kept(uint64_t bytes)
     return p;
 }
 
+/* How much memory the device needs to compute the truth of a case and compare it. */
+static uint64_t truth_bytes(const struct job_case *jc)
+{
+    uint64_t sum = jc->scratch_elems * 8;
+    for (uint32_t i = 0; i < jc->nbuffers; i++) {
+        const struct job_buffer *b = &jc->buffers[i];
+        sum += is_input(b) ? b->bytes : 0;
+        sum += is_output(b) ? b->elems * 2 * sizeof(double) : 0; /* value and magnitude */
+    }
+    return sum;
+}
+
+/* Leaves a copy of a large output of a timed call or a baseline on the device, if the device will
+ * compute the truth too. It takes seconds to copy gigabytes to the host. */
+static bool hide_output(struct job_run *r, const struct call_ctx *x, uint32_t i,
+                        struct device_hidden **out)
+{
+    const struct device_ops *ops = r->dev->ops;
+    return ops->hide_from && x->jc->buffers[i].bytes >= ops->hide_from &&
+           (x->call->program || (x->call->flags & JOB_CALL_TIMED)) &&
+           !oracle_is_python(r->job->oracle) &&
+           ops->hide(r->dev, x->addr[i], truth_bytes(x->jc), out, NULL) == 0;
+}
+
 static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
+    struct kept_call kept = {.c = x->c, .k = x->k, .call = *x->call};
     uint64_t total = 0;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
-        total += is_output(&x->jc->buffers[i]) ? x->jc->buffers[i].bytes : 0;
+        if (is_output(&x->jc->buffers[i]) && !hide_output(r, x, i, &kept.hidden[i]))
+            total += x->jc->buffers[i].bytes;
+    *vec_push(&r->kept) = kept;
     /* Baselines get only a part of the memory, so that they leave enough to verify the
      * candidate. */
     uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
     if (r->kept_bytes + total > most) {
         log_warn("worker",
                  "no memory is left to keep the outputs of call %u, so it stays unverified", x->k);
+        drop_kept_call(r, r->kept.n - 1);
         return 0;
     }
-    struct kept_call *k = vec_push(&r->kept);
-    *k = (struct kept_call){.c = x->c, .k = x->k, .call = *x->call};
+    struct kept_call *k = &r->kept.items[r->kept.n - 1];
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
-        if (!is_output(b))
+        if (!is_output(b) || k->hidden[i])
             continue;
         k->out[i] = alloc_kept(b->bytes);
         r->kept_bytes += b->bytes;

@@ -259,6 +259,8 @@ static void job_run_release(struct job_run *r)
 {
     while (r->kept.n)
         drop_kept_call(r, r->kept.n - 1);
+    if (r->dev)
+        r->dev->ops->close(r->dev);
     vec_release(&r->kept);
     for (uint32_t c = 0; c < r->job->ncases; c++)
         vec_release(&r->calls[c]);
@@ -334,8 +336,6 @@ int run_bundle(const char *dir, open_device_fn open_device, bool lock_gpu, struc
         watchdog_stop(r->dog);
         serialize(r);
         rc = bundle_write(dir, "result.bin", r->bytes.buf, r->bytes.len, true, err);
-        if (r->dev)
-            r->dev->ops->close(r->dev);
         char *progress = bundle_path(dir, "progress.bin");
         unlink(progress);
         free(progress);

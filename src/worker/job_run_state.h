@@ -30,10 +30,11 @@ struct module_state {
 
 /* The outputs of a call that the worker will verify. It keeps them until it may load the oracle. */
 struct kept_call {
-    uint32_t c;                     /* case */
-    uint32_t k;                     /* index of the call in the result */
-    struct job_call call;           /* the call, with its seeds */
-    void *out[JOB_MAX_BUFFERS];     /* for each buffer; NULL if it is not an output */
+    uint32_t c;                 /* case */
+    uint32_t k;                 /* index of the call in the result */
+    struct job_call call;       /* the call, with its seeds */
+    void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output, or is hidden */
+    struct device_hidden *hidden[JOB_MAX_BUFFERS]; /* outputs whose copy stays on the device */
     struct device_written *written; /* a sampled call sets this instead of `out`; one per buffer */
     /* For the in-place tensors of a sampled call, and outputs that a memset or copy fills: an upper
      * bound on the share of the tensor that all blocks together change. */

@@ -44,7 +44,20 @@ static bool same_data(const struct kept_call *a, const struct kept_call *b)
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-static int compute(struct verifier *v, const struct kept_call *k, struct err *err)
+/* Says where the outputs of a call are. From now on kernels could reach those that were hidden. */
+static int find_outputs(struct verifier *v, const struct kept_call *k, struct device_output *got,
+                        struct err *err)
+{
+    for (uint32_t i = 0; i < v->r->job->cases[k->c].nbuffers; i++) {
+        got[i] = (struct device_output){.host = k->out[i]};
+        if (k->hidden[i] && v->r->dev->ops->show(v->r->dev, k->hidden[i], &got[i].addr, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int compute(struct verifier *v, const struct kept_call *k, const struct device_output *got,
+                   struct err *err)
 {
     struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
@@ -61,20 +74,41 @@ static int compute(struct verifier *v, const struct kept_call *k, struct err *er
     truth_release(&v->truth);
     v->at = k;
     if (!v->oracle)
-        return r->dev->ops->truth_compute(r->dev, c, &k->call, k->out, seed, err);
+        return r->dev->ops->truth_compute(r->dev, c, &k->call, got, seed, err);
     return oracle_compute(v->oracle, c, &k->call, k->out, seed, job_run_threads(r), &v->truth, err);
+}
+
+/* Compares all elements on the host, to find examples of wrong ones. */
+static int compare_again(struct verifier *v, const struct kept_call *k, uint32_t i,
+                         struct device_output got, struct result_compare *out, struct err *err)
+{
+    struct device *d = v->r->dev;
+    const struct job_buffer *b = &v->r->job->cases[k->c].buffers[i];
+    double *want = xmalloc(b->elems * sizeof *want), *mag = xmalloc(b->elems * sizeof *mag);
+    void *copy = got.host ? NULL : xmalloc(b->bytes);
+    int rc = d->ops->truth_fetch(d, i, want, mag, err);
+    if (rc == 0 && copy)
+        rc = d->ops->read(d, copy, got.addr, b->bytes, err);
+    if (rc == 0)
+        compare_output(
+            &(struct compare_input){b, copy ? copy : got.host, want, mag, k->call.poison + i},
+            job_run_threads(v->r), &v->r->arena, out);
+    free(want);
+    free(mag);
+    free(copy);
+    return rc;
 }
 
 /* The device only sums up errors and counts wrong elements. If there are wrong elements, the host
  * compares all elements again. */
 static int compare_on_device(struct verifier *v, const struct kept_call *k, uint32_t i,
-                             struct result_compare *out, struct err *err)
+                             struct device_output got, struct result_compare *out, struct err *err)
 {
     struct device *d = v->r->dev;
     const struct job_buffer *b = &v->r->job->cases[k->c].buffers[i];
     struct compare_sum sum;
     compare_sum_clear(&sum);
-    if (d->ops->truth_compare(d, i, k->out[i], k->call.poison + i, &sum, err) < 0)
+    if (d->ops->truth_compare(d, i, got, k->call.poison + i, &sum, err) < 0)
         return -1;
     if (sum.n != b->elems && !unit_sample_is_partial(&v->r->job->cases[k->c]))
         return err_set(err, ERR_INPUT, "reference.c does not write %llu of %llu elements of '%s'",
@@ -84,18 +118,13 @@ static int compare_on_device(struct verifier *v, const struct kept_call *k, uint
     if (!sum.n)
         return 0;
     uint64_t size = dtype_bytes(b->dtype);
-    out->worst_got =
-        compare_decode((uint32_t)b->dtype, compare_element_bits(k->out[i], size, sum.worst_elem));
-    if (!sum.bad && !sum.unwritten)
-        return 0;
-    double *want = xmalloc(b->elems * sizeof *want), *mag = xmalloc(b->elems * sizeof *mag);
-    int rc = d->ops->truth_fetch(d, i, want, mag, err);
-    if (rc == 0)
-        compare_output(&(struct compare_input){b, k->out[i], want, mag, k->call.poison + i},
-                       job_run_threads(v->r), &v->r->arena, out);
-    free(want);
-    free(mag);
-    return rc;
+    uint8_t worst[8];
+    if (got.host)
+        memcpy(worst, (const char *)got.host + sum.worst_elem * size, size);
+    else if (d->ops->read(d, worst, got.addr + sum.worst_elem * size, size, err) < 0)
+        return -1;
+    out->worst_got = compare_decode((uint32_t)b->dtype, compare_element_bits(worst, size, 0));
+    return sum.bad || sum.unwritten ? compare_again(v, k, i, got, out, err) : 0;
 }
 
 /* Returns the call whose data differs from the data of `k` only in the perturbed element, or NULL
@@ -129,11 +158,12 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     const struct job_case *c = &r->job->cases[k->c];
     struct result_call *call = &r->calls[k->c].items[k->k];
     const struct kept_call *before = unperturbed(r, k);
-    if (compute(v, k, err) < 0)
+    struct device_output got[JOB_MAX_BUFFERS] = {{0}};
+    if (find_outputs(v, k, got, err) < 0 || compute(v, k, got, err) < 0)
         return -1;
     call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
     for (uint32_t i = 0; i < c->nbuffers; i++) {
-        if (!k->out[i])
+        if (!got[i].host && !got[i].addr)
             continue;
         struct result_compare *out = &call->compares[call->ncompares++];
         out->buffer = i;
@@ -141,9 +171,9 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
             compare_output(&(struct compare_input){&c->buffers[i], k->out[i], v->truth.want[i],
                                                    v->truth.mag[i], k->call.poison + i},
                            job_run_threads(r), &r->arena, out);
-        else if (compare_on_device(v, k, i, out, err) < 0)
+        else if (compare_on_device(v, k, i, got[i], out, err) < 0)
             return -1;
-        if (before && before->out[i] && out->bad)
+        if (before && k->out[i] && before->out[i] && out->bad)
             out->stale = MIN(count_stale(&c->buffers[i], out, k->out[i], before->out[i]), out->n);
     }
     return 0;

@@ -23,6 +23,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cuda/driver.h"
 
@@ -195,6 +197,43 @@ FAKE(cuMemsetD32Async, (cu_ptr p, unsigned v, size_t n, cu_stream s), " %u %zu",
      for (size_t i = 0; i < n; i++) memcpy((char *)host(p) + 4 * i, &v, 4))
 FAKE(cuIpcGetMemHandle, (struct cu_ipc_handle * h, cu_ptr p), "", (), memset(h, 0, sizeof *h);
      memcpy(h, &p, sizeof p))
+
+/* Memory without an address is a file without a name. Mapping it works as on a GPU: who touches an
+ * address that is only reserved dies. */
+static int new_file(uint64_t *h, size_t n)
+{
+    int fd = memfd_create("memory", MFD_CLOEXEC);
+    *h = (uint64_t)fd;
+    return fd >= 0 && ftruncate(fd, (off_t)n) == 0 ? CU_SUCCESS : CU_OUT_OF_MEMORY;
+}
+
+static int map(cu_ptr *p, size_t n, int protection, int flags, int fd)
+{
+    void *at = mmap(host(*p), n, protection, flags, fd, 0);
+    *p = (cu_ptr)(uintptr_t)at;
+    return at == MAP_FAILED ? CU_OUT_OF_MEMORY : CU_SUCCESS;
+}
+
+static int reserve(cu_ptr *p, size_t n, int fixed)
+{
+    *p = fixed ? *p : 0;
+    return map(p, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1);
+}
+
+FAKE(cuMemGetAllocationGranularity, (size_t * n, const struct cu_mem_prop *prop, int which), "", (),
+     *n = 2 << 20)
+FAKE(cuMemCreate,
+     (uint64_t * h, size_t n, const struct cu_mem_prop *prop, unsigned long long flags), " %zu",
+     (n), return new_file(h, n))
+FAKE(cuMemRelease, (uint64_t h), "", (), close((int)h))
+FAKE(cuMemAddressReserve, (cu_ptr * p, size_t n, size_t align, cu_ptr at, unsigned long long flags),
+     " %zu", (n), return reserve(p, n, 0))
+FAKE(cuMemAddressFree, (cu_ptr p, size_t n), " %zu", (n), munmap(host(p), n))
+FAKE(cuMemMap, (cu_ptr p, size_t n, size_t at, uint64_t h, unsigned long long flags), " %zu", (n),
+     return map(&p, n, PROT_NONE, MAP_SHARED | MAP_FIXED, (int)h))
+FAKE(cuMemUnmap, (cu_ptr p, size_t n), " %zu", (n), return reserve(&p, n, MAP_FIXED))
+FAKE(cuMemSetAccess, (cu_ptr p, size_t n, const struct cu_mem_access *a, size_t count), " %zu", (n),
+     mprotect(host(p), n, PROT_READ | PROT_WRITE))
 
 /* ---- modules and launches -------------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 
 #include "base/util.h"
 #include "cuda/context.h"
+#include "cuda/hidden.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/module.h"
@@ -367,6 +368,34 @@ static void memory_is_shared_by_a_handle(void **state)
     assert_true(got == p);
 }
 
+static void hidden_memory_has_no_address(void **state)
+{
+    struct err err = ERR_INIT;
+    struct cu_hidden h;
+    assert_int_equal(cu_hidden_alloc(cu, 0, 5 << 20, &h, &err), 0);
+    assert_int_equal(h.bytes, 6 << 20); /* the driver's unit is 2 MiB */
+    uint8_t *p = (uint8_t *)(uintptr_t)h.addr;
+    memset(p, 7, 5 << 20);
+    assert_int_equal(cu_hidden_hide(cu, &h, &err), 0);
+    assert_true(h.addr == 0);
+    assert_int_equal(cu_hidden_hide(cu, &h, &err), 0);
+    assert_int_equal(cu_hidden_show(cu, &h, &err), 0);
+    p = (uint8_t *)(uintptr_t)h.addr;
+    assert_int_equal(p[0] + p[(5 << 20) - 1], 14);
+    cu_hidden_free(cu, &h);
+    assert_non_null(
+        strstr(calls(), "cuMemUnmap 6291456\ncuMemAddressFree 6291456\ncuMemRelease\n"));
+
+    static const char *const steps[] = {"cuMemGetAllocationGranularity", "cuMemCreate",
+                                        "cuMemAddressReserve", "cuMemMap", "cuMemSetAccess"};
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        char fail[64];
+        snprintf(fail, sizeof fail, "%s:2", steps[i]);
+        setenv("FAKE_CUDA_FAIL", fail, 1);
+        assert_int_equal(cu_hidden_alloc(cu, 0, 5 << 20, &h, &err), -CU_OUT_OF_MEMORY);
+    }
+}
+
 static void layouts_and_numbers(void **state)
 {
 #ifdef HAVE_CUDA_H
@@ -381,6 +410,13 @@ static void layouts_and_numbers(void **state)
     SAME(sizeof(struct cu_tensormap), sizeof(CUtensorMap));
     SAME(_Alignof(struct cu_tensormap), _Alignof(CUtensorMap));
     SAME(sizeof(struct cu_ipc_handle), sizeof(CUipcMemHandle));
+    SAME(sizeof(struct cu_mem_prop), sizeof(CUmemAllocationProp));
+    SAME(offsetof(struct cu_mem_prop, location), offsetof(CUmemAllocationProp, location));
+    SAME(sizeof(struct cu_mem_access), sizeof(CUmemAccessDesc));
+    SAME(offsetof(struct cu_mem_access, flags), offsetof(CUmemAccessDesc, flags));
+    SAME(CU_MEM_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED);
+    SAME(CU_MEM_ON_DEVICE, CU_MEM_LOCATION_TYPE_DEVICE);
+    SAME(CU_MEM_READ_WRITE, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     SAME(sizeof(cu_ptr), sizeof(CUdeviceptr));
     SAME(CU_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE);
     SAME(CU_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY);
@@ -442,6 +478,7 @@ int main(void)
         cmocka_unit_test_setup(a_wait_ends_when_its_time_is_up, forget),
         cmocka_unit_test_setup(tensor_maps_are_encoded, forget),
         cmocka_unit_test_setup(memory_is_shared_by_a_handle, forget),
+        cmocka_unit_test_setup(hidden_memory_has_no_address, forget),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -56,6 +56,37 @@ static void the_fast_calls_are_verified(void **state)
     }
 }
 
+/* Large outputs of timed calls stay on the device, where no kernel can reach them, and are verified
+ * like others. Those of other calls, and those for which the device has no room, go to the host. */
+static void large_outputs_stay_on_the_device(void **state)
+{
+    (void)state;
+    uint64_t need = 4 * N + 16 * N; /* the input, and the truth's values and magnitudes */
+    for (int room = 0; room < 2; room++)
+        for (int wrong = 0; wrong < 2; wrong++) {
+            struct bench b;
+            fake_hide_from = 4 * N;
+            fake_room = need - !room;
+            setup(&b, wrong ? "sometimes" : "good");
+            b.c.timing = (struct job_timing){25, 25, 1, 0, 3};
+            b.job.limits.measure_ns = 5000000000u;
+            run(&b);
+            const struct result_case *c = &b.res.cases[0];
+            unsigned verified = 0;
+            for (uint32_t i = 1; i < c->ncalls; i++)
+                if (c->calls[i].ncompares) {
+                    verified++;
+                    assert_int_equal(c->calls[i].compares[0].bad, wrong);
+                    assert_int_equal(c->calls[i].compares[0].nexamples, wrong);
+                }
+            assert_int_equal(verified, 1);
+            assert_int_equal(last->hides > 0, room);
+            assert_int_equal(last->hidden, 0);
+            teardown(&b);
+        }
+    fake_hide_from = 0;
+}
+
 /* Candidate and baseline get the same data, the baseline one round later. The kernel's time depends
  * on the data. */
 static void all_programs_get_the_same_data(void **state)
@@ -267,6 +298,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_interleave_and_verify_a_sample),
         cmocka_unit_test(the_fast_calls_are_verified),
+        cmocka_unit_test(large_outputs_stay_on_the_device),
         cmocka_unit_test(all_programs_get_the_same_data),
         cmocka_unit_test(timed_modules_stay_and_change_places),
         cmocka_unit_test(slow_baselines_are_timed_once),

@@ -44,11 +44,14 @@ struct device_module {
 struct fake {
     struct device d;
     struct slab slabs[64];
-    int loads, timed, truths;
-    int counted;     /* launches since the counters were last taken */
-    char order[256]; /* 'c' or 'b' for each load of the candidate or of a baseline */
+    int loads, timed, truths, loaded;
+    int hides, hidden; /* copies that were made, and those that are not forgotten yet */
+    int counted;       /* launches since the counters were last taken */
+    char order[256];   /* 'c' or 'b' for each load of the candidate or of a baseline */
     const char *launched;
 };
+static uint64_t fake_room;      /* bytes that the device has left for the truth */
+static uint64_t fake_hide_from; /* hide_from of the device */
 static bool fake_sealed;        /* does the device watch all of a module's variables? */
 static bool in_further_process; /* is this a further timing process? */
 static struct fake *last;       /* counters of the latest device, for assertions */
@@ -158,10 +161,12 @@ static enum result_status f_load(struct device *d, const struct job_module *m, c
     if (self(d)->loads < 255)
         self(d)->order[self(d)->loads] = str_eq(m->name, "candidate") ? 'c' : 'b';
     self(d)->loads++;
+    self(d)->loaded++;
     return RESULT_OK;
 }
 static void f_unload(struct device *d, struct device_module *m)
 {
+    self(d)->loaded--;
     free(m);
 }
 static bool f_sealed(struct device *d, struct device_module *m)
@@ -251,8 +256,48 @@ static int f_truth_open(struct device *d, const char *dir, const char *o, struct
 {
     return 0;
 }
+/* While a copy is hidden its bits are inverted. */
+struct device_hidden {
+    uint8_t *bytes;
+    uint64_t n;
+    bool shown;
+};
+static void invert(struct device_hidden *h)
+{
+    for (uint64_t i = 0; i < h->n; i++)
+        h->bytes[i] = (uint8_t)~h->bytes[i];
+}
+static int f_hide(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
+                  struct err *e)
+{
+    struct slab *s = find(d, addr);
+    if (more > fake_room)
+        return err_set(e, ERR_LIMIT, "no room");
+    *out = calloc(1, sizeof **out);
+    **out = (struct device_hidden){malloc(s->bytes), s->bytes, false};
+    memcpy((*out)->bytes, (void *)(uintptr_t)addr, s->bytes);
+    invert(*out);
+    self(d)->hides++;
+    self(d)->hidden++;
+    return 0;
+}
+static int f_show(struct device *d, struct device_hidden *h, uint64_t *addr, struct err *e)
+{
+    assert_int_equal(self(d)->loaded, 0); /* no candidate module may see the copy */
+    if (!h->shown)
+        invert(h);
+    h->shown = true;
+    *addr = (uint64_t)(uintptr_t)h->bytes;
+    return 0;
+}
+static void f_forget(struct device *d, struct device_hidden *h)
+{
+    self(d)->hidden--;
+    free(h->bytes);
+    free(h);
+}
 static int f_truth_compute(struct device *d, const struct job_case *c, const struct job_call *call,
-                           void *const *got, uint64_t seed, struct err *e)
+                           const struct device_output *got, uint64_t seed, struct err *e)
 {
     truth_case = c;
     truth_call = *call;
@@ -273,9 +318,10 @@ static int f_truth_fetch(struct device *d, uint32_t b, double *want, double *mag
     }
     return 0;
 }
-static int f_truth_compare(struct device *d, uint32_t b, const void *got, uint64_t poison,
+static int f_truth_compare(struct device *d, uint32_t b, struct device_output got, uint64_t poison,
                            struct compare_sum *out, struct err *e)
 {
+    const char *bytes = got.host ? got.host : (const char *)(uintptr_t)got.addr;
     double want[N], mag[N];
     f_truth_fetch(d, b, want, mag, e);
     const struct job_buffer *jb = &truth_case->buffers[b];
@@ -283,7 +329,7 @@ static int f_truth_compare(struct device *d, uint32_t b, const void *got, uint64
     compare_sum_clear(out);
     for (uint64_t i = 0; i < N; i++) {
         uint64_t bits = 0;
-        memcpy(&bits, (const char *)got + 4 * i, 4);
+        memcpy(&bits, bytes + 4 * i, 4);
         struct compare_elem el =
             compare_element(&r, bits, (uint32_t)poison_bits(DT_F32, poison, i), want[i], mag[i]);
         compare_sum_add(out, &el, i);
@@ -322,6 +368,9 @@ static const struct device_ops fake_ops = {.name = "fake",
                                            .findings = f_findings,
                                            .counters = f_counters,
                                            .printf_text = f_printf,
+                                           .hide = f_hide,
+                                           .show = f_show,
+                                           .forget = f_forget,
                                            .truth_open = f_truth_open,
                                            .truth_compute = f_truth_compute,
                                            .truth_compare = f_truth_compare,
@@ -330,9 +379,12 @@ static const struct device_ops fake_ops = {.name = "fake",
 
 static int fake_open(struct device **out, const struct job *job, const char *dir, struct err *err)
 {
+    static struct device_ops ops;
+    ops = fake_ops;
+    ops.hide_from = fake_hide_from;
     free(last);
     last = calloc(1, sizeof *last);
-    last->d.ops = &fake_ops;
+    last->d.ops = &ops;
     *out = &last->d;
     return 0;
 }
