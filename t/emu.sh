@@ -48,6 +48,8 @@ out_has "and is clean" "without findings"
 out_has "with counters" "global_load_sectors"
 is "y = 2 * 3 + 1" "$(od -An -tf4 -N 8 y.bin | tr -s ' ')" " 7 7"
 is "all of it is written" "$(od -An -v -tf4 -w4 y.bin | sort | uniq -c | tr -s ' ')" " 1000 7"
+runs 2 "--ptx and --workload" "$HONE" emu --ptx axpy.ptx --job job.json --workload smoke:0
+err_has "--ptx refuses --workload" "--workload needs a TASK and a KERNEL.cu"
 runs 0 "as JSON, without the sanitizer" "$HONE" emu --json --no-sanitize --ptx axpy.ptx --job job.json
 out_has "a verdict" '"kind": "pass"'
 

@@ -77,8 +77,7 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "annotate", &shown.annotate,
                  "print the source with counters and findings per line"),
         OPT_STR(0, "ptx", &bare.ptx, "FILE",
-                "run a PTX file instead of a task and a kernel; --arch and --workload have no\n"
-                "effect then"),
+                "run a PTX file instead of a task and a kernel, without --arch and --workload"),
         OPT_STR(0, "job", &bare.job, "FILE",
                 "JSON: the buffers and launches of the PTX file (docs/emulator.md)"),
         OPT_FLAG(0, "no-sanitize", &no_sanitize,
@@ -98,6 +97,11 @@ static int run(int argc, const char **argv)
     if (bare.ptx || bare.job) {
         if (argc || !bare.ptx || !bare.job)
             return cmd_usage(&spec, "give both --ptx and --job, without TASK and KERNEL.cu");
+        if (j.options.arch || j.config.workload)
+            return cmd_usage(&spec,
+                             "--%s needs a TASK and a KERNEL.cu: a PTX file is compiled for "
+                             "one architecture, and --job describes its one workload",
+                             j.options.arch ? "arch" : "workload");
         bare.gpu = j.options.gpu;
         bare.seed = j.config.seed;
         bare.sanitize = !no_sanitize;

@@ -52,7 +52,7 @@ static bool print_words(const char *const *words, size_t n, FILE *out)
 static bool print_values(const char *option, FILE *out)
 {
     static const char *const compilers[] = {"nvrtc", "nvcc"}, *const devices[] = {"emu", "cuda"};
-    static const char *const places[] = {"local", "spool:"};
+    static const char *const places[] = {"local", "local:all", "slurm", "spool:"};
     if (str_eq(option, "dialect"))
         return print_words(dialect_names, DIALECTS, out);
     if (str_eq(option, "compiler"))

@@ -375,7 +375,9 @@ static int resolve_launches(struct resolver *r, struct err *err)
         r->out->nlaunches += out->kind == JOB_KERNEL || out->transfer.bytes;
     }
     if (r->out->nlaunches == 0)
-        return err_set(err, ERR_INPUT, "no launch runs: every \"when\" is false");
+        return err_set(
+            err, ERR_INPUT,
+            "no launch runs: each has a \"when\" that is false, or copies or sets 0 bytes");
     return 0;
 }
 

@@ -26,7 +26,7 @@ static bool load_verdict(struct store *s, const char *json_sha, struct verdict *
     if (ok)
         verdict_plain_text(out);
     else
-        log_warn("agent", "a verdict of the store cannot be read: %s", err.msg);
+        log_warn("report", "a verdict of the store cannot be read: %s", err.msg);
     json_decref(j);
     strbuf_release(&sb);
     return ok;

@@ -241,6 +241,7 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
     if (study_scores_load(&x, s, err) < 0)
         return -1;
     uint64_t wanted, runs = count_runs(&x, &wanted);
+    bool words = false;
     if (runs < wanted)
         strbuf_addf(
             out,
@@ -255,12 +256,15 @@ int study_table(const struct study *s, struct strbuf *out, struct err *err)
         "refine |\n| --- | --- | --- | --- | --- |\n",
         s->tasks.n, s->seeds, s->budget);
     for (const struct study_arm *arm = study_arms; arm->name; arm++)
-        if (study_has_arm(s, arm) && !arm->author)
+        if (study_has_arm(s, arm) && !arm->author) {
             add_arm(&x, arm, out);
-    strbuf_adds(out,
-                "\n(*) This arm changes only words of the prompts. The simulated author does not "
-                "read them, so the arm gives the same results as its strategy without the "
-                "change.\n");
+            words |= arm->words;
+        }
+    if (words)
+        strbuf_adds(
+            out, "\n(*) This arm changes only words of the prompts. The simulated author does not "
+                 "read them, so the arm gives the same results as its strategy without the "
+                 "change.\n");
     study_scores_release(&x);
     return 0;
 }

@@ -4,4 +4,4 @@
 */
 // sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
 // workload: 0
-// want: at M=128 N=256 K=64: no launch runs: every "when" is false
+// want: at M=128 N=256 K=64: no launch runs: each has a "when" that is false
