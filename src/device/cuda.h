@@ -82,7 +82,9 @@ struct cuda {
     struct device_info info;
     struct nvml *nvml;
     struct cuda_slab_vec slabs;
-    uint64_t live_bytes, slab_bytes, clock; /* clock: the newest stamp of a slab */
+    uint64_t live_bytes; /* of all buffers in use */
+    uint64_t slab_bytes; /* of all slabs */
+    uint64_t clock;      /* the newest stamp of a slab */
     struct device_hidden *hidden;
     uint64_t rng;
     /* a few words of device memory, in which service kernels leave their answers */
