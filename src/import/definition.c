@@ -288,9 +288,9 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 struct input_facts {
     double least, most, sum, squares; /* of the finite elements that were looked at */
     uint64_t n;                       /* their number */
-    bool is_csr;                      /* all are row pointers: see is_row_pointers() */
-    bool is_perm;                     /* in all, each number below the length occurs once */
-    size_t total;                     /* is_csr: the axis whose size is the last element */
+    bool is_csr;                      /* row pointers in every workload: see is_row_pointers() */
+    bool is_perm;   /* in every workload, each number below the length occurs once */
+    size_t total;   /* is_csr: the axis whose size is the last element */
     uint64_t below; /* bit a: in every workload, all elements are less than the size of axis a */
 };
 
