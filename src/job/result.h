@@ -116,16 +116,17 @@ struct result_call {
     bool globals_intact; /* the module's __device__ variables are as they were at load */
     bool repeat_equal; /* REPEAT calls: the outputs are bit-identical to those of the previous call
                         */
-    /* BLOCK_SAMPLE calls: the least over all outputs of an upper bound on the share of the output
-     * that the kernel would write if all of its blocks ran */
+    /* BLOCK_SAMPLE calls: for each output there is an upper bound on the share of it that the
+     * kernel would write if all of its blocks ran; this is the least of these bounds */
     double most_written;
     struct {             /* BLOCK_SAMPLE calls: how much of the call ran and was verified */
         uint64_t blocks; /* blocks of all launches */
         uint64_t ran;    /* how many of these ran */
         /* how many of the blocks that ran wrote an element that we compared with the truth */
         uint64_t verified;
-        /* the largest share of any output that the blocks that ran did not write; 1 if what they
-         * wrote may depend on blocks that did not run */
+        /* for each output there is the share of it that was not written by the blocks that ran;
+         * this is the largest of these shares. 1 if the results may depend on blocks that did not
+         * run */
         double unseen;
     } sample;
     const char *damage; /* which buffer was damaged and where, "" if none */
