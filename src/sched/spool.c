@@ -44,7 +44,7 @@ struct spool {
     struct spooled **tail; /* where the next one is linked */
     unsigned nitems;
     struct starter *starter;   /* starts workers; NULL = somebody else does */
-    uint64_t finished;         /* bundles */
+    uint64_t finished;         /* how many bundles have finished */
     struct spool_names tended; /* sched_tend(): the ids of the bundles that it saw last */
     struct temp_dir own;       /* the spool, if it is only for this process */
 };

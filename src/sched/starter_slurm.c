@@ -37,10 +37,11 @@
 #include "sys/proc.h"
 
 #define SECOND UINT64_C(1000000000)
-/* Hone gives up after MAX_FAILURES in a row: starts that brought no finished bundle, or refusals of
- * sbatch. It also gives up if squeue fails as often and for so many intervals of every_ns: a minute
- * if squeue has never worked, else a quarter of an hour, because a controller that restarts comes
- * back, and the jobs go on meanwhile. */
+/* Hone gives up after MAX_FAILURES failures in a row. A failure is a start that brought no finished
+ * bundle, or a refusal of sbatch. Hone also gives up if squeue has failed MAX_FAILURES times in a
+ * row, and for BLIND_AT_FIRST intervals of every_ns (a minute) if squeue has never worked, or for
+ * BLIND_LATER intervals (a quarter of an hour) if it has. The second is longer because a controller
+ * that restarts comes back, and the jobs go on meanwhile. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;
