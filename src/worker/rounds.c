@@ -161,9 +161,8 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* When the budget is used up, the worker goes on until there are min_calls calls. But it goes on
- * for at most this time or twice the budget, whichever is longer, and then three calls are
- * enough. */
+/* When the budget is used up, the worker goes on until there are min_calls calls. If it has gone on
+ * for this time, or for twice the budget if that is longer, three calls are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)
