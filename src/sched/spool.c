@@ -192,8 +192,7 @@ static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done
     out->have_result = !t->lost;
     if (t->lost) {
         snprintf(out->note, sizeof out->note,
-                 "the bundle was put into the spool %s %u times and no worker returned a result of "
-                 "it",
+                 "the bundle was put into the spool %s %u times, and no worker returned its result",
                  s->dir, x->puts);
     } else {
         char *from = xasprintf("%s/%s/result.bin", s->dir, t->path);

@@ -242,7 +242,7 @@ static int add_slot(struct local_starter *l, int gpu, struct err *err)
 {
     for (unsigned i = 0; i < l->n; i++)
         if (l->slots[i].gpu == gpu)
-            return err_set(err, ERR_USAGE, "GPU %d stands twice in the list of --on local:", gpu);
+            return err_set(err, ERR_USAGE, "GPU %d is listed twice in --on local:", gpu);
     if (l->n == MAX_GPUS)
         return err_set(err, ERR_USAGE, "--on local: takes at most %d GPUs", MAX_GPUS);
     l->slots[l->n++] = (struct slot){.gpu = gpu};

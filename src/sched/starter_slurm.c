@@ -38,10 +38,10 @@
 
 #define SECOND UINT64_C(1000000000)
 /* Hone gives up after MAX_FAILURES failures in a row. A failure is a start that brought no finished
- * bundle, or a refusal of sbatch. Hone also gives up if squeue has failed MAX_FAILURES times in a
- * row, and for BLIND_AT_FIRST intervals of every_ns (a minute) if squeue has never worked, or for
- * BLIND_LATER intervals (a quarter of an hour) if it has. The second is longer because a controller
- * that restarts comes back, and the jobs go on meanwhile. */
+ * bundle, or a refusal of sbatch. Hone also gives up if squeue fails MAX_FAILURES times in a row,
+ * but not before so many intervals of every_ns: BLIND_AT_FIRST (a minute) if squeue has never
+ * worked, BLIND_LATER (a quarter of an hour) if it has. The second wait is longer, because a
+ * controller that restarts comes back, and the jobs go on meanwhile. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;
@@ -325,7 +325,7 @@ static int give_up(struct slurm_starter *s, struct err *err)
     struct strbuf log = STRBUF_INIT(4096);
     last_log(s, &log);
     err_set(err, ERR_ENV,
-            "Slurm runs no worker that finishes a bundle, after %u attempts: %s%s. "
+            "no worker that Slurm started has finished a bundle, after %u attempts: %s%s. "
             "`sbatch` takes the options of --on slurm:; the jobs' output was in %s/log",
             s->scale.failures, *s->last_words ? s->last_words : "its jobs end", log.buf, s->dir);
     strbuf_release(&log);
