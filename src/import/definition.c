@@ -159,7 +159,8 @@ int definition_open(struct definition *d, const char *path, const char *workload
     if (!d->task)
         err_set(err, ERR_INPUT, "%s", problems.n ? problems.items[0].text : path);
     else if (!d->task->is_definition)
-        err_set(err, ERR_INPUT, "%s: no definition of FlashInfer-Bench: it has no reference", path);
+        err_set(err, ERR_INPUT, "%s is not a definition of FlashInfer-Bench: it has no reference",
+                path);
     else if ((d->document = json_read_text(d->task->text, strlen(d->task->text), path, NULL, err)))
         rc = 0;
     if (rc == 0 && workloads) {
