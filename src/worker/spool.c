@@ -53,13 +53,13 @@ struct server {
     struct gpu_users users;
     uint64_t users_ns;   /* when we last asked NVML which processes use the GPU */
     bool in_use;         /* a process that is not Hone's uses the GPU */
-    char user[128];      /* the number and name of that process */
+    char user[128];      /* if in_use: "in use by process 4711 (python3)" */
     const char *blocked; /* why this worker claims no bundle; NULL = nothing prevents it */
     bool gave_up;        /* this worker waited too long for the GPU of a job */
 };
 
-/* Returns how long a worker with --once or --idle waits for a GPU that others use; 0 for any other
- * worker, which waits for ever. */
+/* Returns how long a worker with --once or --idle waits for bundles, or for a GPU that others use;
+ * 0 for any other worker, which waits for ever. */
 static uint64_t patience_ns(const struct server *s)
 {
     const struct spool_options *o = s->options;
