@@ -45,11 +45,11 @@ struct device_alloc {
 };
 
 struct device_info {
-    char name[128], driver[64];
-    uint32_t sm; /* 90 for sm_90 */
-    uint32_t sms;
+    char name[128], driver[64]; /* "NVIDIA H200", "CUDA 12.4" */
+    uint32_t sm;                /* 90 for sm_90 */
+    uint32_t sms;               /* how many SMs the GPU has */
     uint64_t mem_bytes, l2_bytes;
-    uint32_t smem_per_block_optin;
+    uint32_t smem_per_block_optin; /* the most shared memory that a block can have, in bytes */
 };
 
 struct device_health {
