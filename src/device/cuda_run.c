@@ -36,9 +36,9 @@ struct device_module {
     struct {
         char *name;
         cu_function f;
-        int max_threads, static_smem, regs;
-        uint64_t smem_set;
-        bool wide_cluster;
+        int max_threads, static_smem, regs; /* per block; bytes per block; per thread */
+        uint64_t smem_set; /* bytes of dynamic shared memory that opt_in() has allowed */
+        bool wide_cluster; /* opt_in() has allowed clusters of more than 8 blocks */
     } fn[MAX_FUNCTIONS];
     unsigned nfn;
     struct module_range range[MAX_RANGES];

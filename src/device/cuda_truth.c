@@ -17,10 +17,13 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 struct cuda_truth {
     cu_module mod;
     const struct job_case *c; /* the case that these buffers are for; NULL = none */
-    cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
+    cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
+    cu_ptr got;                     /* the output to compare; room for the largest one */
     cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's values, if job_has_choice() */
-    cu_ptr scratch, axes, scalars, partial, starts, fault;
-    cu_ptr ctx; /* struct ref_ctx: too large for a kernel's parameters */
+    cu_ptr scratch, axes, scalars, fault;
+    cu_ptr partial; /* sums of hone_compare, one for each warp */
+    cu_ptr starts;  /* the first unit of each run of the sample (unit_sample.h) */
+    cu_ptr ctx;     /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes;
 };
 
