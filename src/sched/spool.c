@@ -29,8 +29,8 @@ enum { WINDOW = 512, MAX_PUTS = 5 };
 struct spooled {
     struct spooled *next;
     uint64_t ticket, submitted_ns, nonce;
-    char *bundle; /* the directory that gets the result */
-    char kind[80];
+    char *bundle;  /* the directory that gets the result */
+    char kind[80]; /* which workers can run it: the KIND of spool/name.h */
     unsigned puts; /* how often it was put into the spool */
     bool waits;    /* it is not in the spool */
 };

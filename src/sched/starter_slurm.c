@@ -54,15 +54,17 @@ struct slurm_starter {
     char *dir;  /* BASE/hone-NAME */
     char *name; /* "hone-NAME" */
     bool emu;
-    bool asked; /* sbatch ran at least once */
-    unsigned pending, running;
-    unsigned expected; /* jobs that sbatch accepted and squeue has not shown yet */
-    uint64_t accepted_ns, looked_ns, finished;
-    uint64_t every_ns; /* how often to ask squeue */
-    bool seen;         /* squeue worked at least once */
-    unsigned blind;    /* failures of squeue in a row, since blind_ns */
+    bool asked;                /* sbatch ran at least once */
+    unsigned pending, running; /* jobs, by the last look at squeue */
+    unsigned expected;         /* jobs that sbatch accepted and squeue has not shown yet */
+    uint64_t accepted_ns;      /* when sbatch last accepted jobs */
+    uint64_t looked_ns;        /* when we last asked squeue */
+    uint64_t finished;         /* how many bundles had finished at the last step */
+    uint64_t every_ns;         /* how often to ask squeue */
+    bool seen;                 /* squeue worked at least once */
+    unsigned blind;            /* failures of squeue in a row, since blind_ns */
     uint64_t blind_ns;
-    char last_words[300];
+    char last_words[300]; /* why the last program of Slurm failed, for messages */
 };
 
 /* ---- running Slurm's programs ---------------------------------------------------------------- */
