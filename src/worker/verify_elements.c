@@ -48,7 +48,7 @@ struct verify_elements {
     const struct job_case *c;
     const struct device_written *written;
     unsigned nthreads;
-    double budget;
+    double budget; /* how many operations the chosen units may take in all */
     struct lazy in[JOB_MAX_BUFFERS], scratch;
     uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* element number >> shift = its piece */
     double ops;                                    /* operations of the whole call */
