@@ -60,11 +60,11 @@ struct cuda_slab {
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
 
-/* The copy of a buffer that no kernel can reach. If it is not used, a later copy reuses it. */
+/* A copy of a buffer, in memory that no kernel can reach before cuda_show(). */
 struct device_hidden {
     struct device_hidden *next;
     struct cu_hidden memory;
-    bool used;
+    bool used; /* false after cuda_forget(): a later copy may take the memory */
 };
 
 struct cuda_truth;

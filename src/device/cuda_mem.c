@@ -179,8 +179,7 @@ int cuda_free(struct device *dev, uint64_t addr, struct err *err)
     return 0;
 }
 
-/* ---- hidden copies -----------------------------------------------------------------------------
- */
+/* ---- hidden copies --------------------------------------------------------------------------- */
 
 /* The part of the device's memory that Hone may fill; the rest is for PyTorch's own tensors. */
 static const double FILL_SHARE = 0.6;

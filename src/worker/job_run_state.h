@@ -56,7 +56,7 @@ struct job_run {
     struct result_call_vec calls[JOB_MAX_CASES];
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_call_vec kept;
-    uint64_t kept_bytes, kept_max; /* memory of the kept outputs, and the most we allow */
+    uint64_t kept_bytes, kept_max; /* host memory of the kept outputs, and the most we allow */
     /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
     uint64_t out_hash[JOB_MAX_BUFFERS];
     struct finding_vec findings;
