@@ -89,7 +89,7 @@ print(t["init"]["indptr"], t["init"]["indices"], all(w["axes"]["len_indptr"] == 
     broken "a scalar in place of a tensor" 's,"random","scalar",' "the definition says it is a tensor"
     broken "a line that is no JSON" 's,},,' "embedding_v50_d24.jsonl:1:"
     runs 1 "a task in place of a definition" "$HONE" import flashinfer-bench "$ROOT/tasks/softmax/task.json"
-    err_has "is refused" "no definition of FlashInfer-Bench"
+    err_has "is refused" "is not a definition of FlashInfer-Bench"
     runs 2 "import of nothing" "$HONE" import flashinfer-bench
     cp "$CASES"/workloads/embedding/*.jsonl $lines
     rm $rows/3.safetensors

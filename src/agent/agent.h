@@ -110,7 +110,7 @@ struct agent {
     struct agent_setup in;
     const struct run_config *cfg;
     const struct task *task; /* the tester may extend it */
-    struct task *extended;
+    struct task *extended;   /* the task with the tester's shapes; NULL = not extended */
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
     struct node *best;       /* the fastest that passes, or NULL */
@@ -121,11 +121,11 @@ struct agent {
     uint64_t started_ns;
     VEC(struct {
         char role[24];
-        uint64_t next;
+        uint64_t next; /* the index of the role's next call */
     })
     roles;
-    uint64_t next_verdict;
-    struct strbuf stop; /* why the run stopped; "" = it has not */
+    uint64_t next_verdict; /* the index of the next verdict */
+    struct strbuf stop;    /* why the run stopped; "" = it has not */
     /* True if the author or the judge failed; false if a budget ended the run. */
     bool failed;
     struct strbuf unconfirmed; /* why the best kernel was not confirmed (confirm.h); "" = it was */

@@ -44,8 +44,8 @@ enum author_role {
 };
 
 /* Which dialect the run asks for. If `strict`, a kernel in another dialect is rejected; else the
- * run only reports it. `hone resume` may change the rule: replies that were read before the change
- * keep the rule of their time, so that the resumed run stays the recorded one. */
+ * run only reports it. `hone resume` may change the rule. A reply that was read before the change
+ * keeps the rule under which it was read, so that the resumed run makes the same candidates. */
 struct dialect_rule {
     enum dialect dialect;
     bool strict;
@@ -85,8 +85,9 @@ struct run_config {
     int32_t repairs;       /* how often to repair a failed step; -1 = the strategy's default */
     uint32_t tries;        /* how often to ask for a first kernel */
     int32_t profile_delay; /* the first step that may see counters; -1 = the default of the class */
-    double regress_allow;  /* by which factor a kernel after a structural step may be slower ... */
-    uint32_t regress_steps; /* ... and still be the parent, for this many steps */
+    /* refine: the factor by which a structural step may make a kernel slower */
+    double regress_allow;
+    uint32_t regress_steps; /* refine: for how many steps such a slower kernel may be the parent */
     double stop_pct;        /* stop at this share of the roofline; 0 = never */
     double stop_ns;     /* for studies: stop at this time; 0 = never. The store does not keep it */
     double eps;         /* search: the probability with which it selects a random leaf */

@@ -73,9 +73,9 @@ static int reject_best(struct agent *a, const struct verdict *v, struct err *err
     return a->best ? agent_set_fate(a, a->best, "best", err) : 0;
 }
 
-/* Gets the confirmation of the best kernel: from the store if it is there, else from the judge,
- * unless something prevents it; then puts the reason into `why`. Returns 1 with a verdict, 0
- * without one, or -1. */
+/* Gets the confirmation of the best kernel from the store or, if the store has none, from the
+ * judge. Returns 1 with a verdict, 0 if something prevented the confirmation (`why` says what), or
+ * -1. */
 static int judge_best(struct agent *a, struct verdict *v, struct strbuf *why, struct err *err)
 {
     int rc = agent_recorded_confirmation(a, a->best, v, err);

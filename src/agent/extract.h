@@ -10,9 +10,9 @@
  *     the lines that replace them
  *     >>>>>>> REPLACE
  *
- * The lines of an edit must occur exactly once in the file, or once in the part that the author was
- * shown. If one edit does not fit, none is applied. The author names its move on a line of its own:
- * `MOVE: kind: what was done`.
+ * The SEARCH lines must occur exactly once in the file. If they occur more often and the author saw
+ * only a part of the file, they must occur exactly once in that part. If one edit does not fit,
+ * none is applied. The author names its move on a line of its own: `MOVE: kind: what was done`.
  */
 #ifndef AGENT_EXTRACT_H
 #define AGENT_EXTRACT_H
@@ -29,10 +29,11 @@ struct extract {
     bool ok;
     bool edits; /* true if the reply has edits, false if it has a whole file */
     struct strbuf source;
-    char move[160];     /* "16-byte loads"; "" if the reply names none */
-    char kind[24];      /* "vectorize"; "other" if the reply names none */
-    char reason[640];   /* if !ok: why not, in words for the author */
-    VEC(char *) unseen; /* the texts of the hidden lines */
+    char move[160];   /* "16-byte loads"; "" if the reply names none */
+    char kind[24];    /* "vectorize"; "other" if the reply names none */
+    char reason[640]; /* if !ok: why not, in words for the author */
+    /* the parts of `parent` that the author was not shown, one text for each range */
+    VEC(char *) unseen;
 };
 
 /* Fills *x from the reply. `parent` is the file that edits apply to; NULL if there is none. */

@@ -20,7 +20,7 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     cfg.depth = o->depth;
     cfg.parent = o->parent;
     cfg.baselines = r->baselines && !o->model ? o->baselines : BASELINES_NONE;
-    if (second) { /* a modelled time says which candidate to judge; the GPU's judge verifies it */
+    if (second) { /* only the modelled time is wanted; the evaluator of[0] verifies candidates */
         cfg.workload = "time";
         cfg.sanitize = false;
     }

@@ -72,7 +72,7 @@ static int first_kernel(struct agent *a, struct node **out, struct err *err)
 
 struct lead {
     struct node *node; /* a slower structural change that is the parent for a while; or NULL */
-    uint32_t left;
+    uint32_t left;     /* for how many more steps */
 };
 
 static int one_step(struct agent *a, struct lead *lead, struct err *err)
@@ -118,7 +118,7 @@ static int one_step(struct agent *a, struct lead *lead, struct err *err)
         return -1;
     if (lead->node) {
         if (node_passes(result) && node_cmp(result, lead->node) > 0)
-            lead->node = result; /* it is faster than the lead was */
+            lead->node = result; /* it is faster than the lead so far */
         if (--lead->left == 0)
             *lead = (struct lead){NULL, 0};
     } else if (node_passes(result) && str_eq(stage, move_stage_names[STAGE_STRUCTURE]) &&

@@ -70,8 +70,9 @@ int start_from_source(struct agent *a, const char *source, const char *name, str
 /* Does the same with the file of --from. If that file has no plan, the porter first turns it into a
  * candidate with a plan. Returns 1 as judge_given_file() does. */
 int start_from_file(struct agent *a, struct node **out, struct err *err);
-/* Has the file of --from judged, which must have a plan. Returns 0, -1, or 1 if the run stops: also
- * because the file cannot be built and only the built-in author could repair it. */
+/* Has the file of --from judged, which must have a plan. Returns 0, -1, or 1 if the run stops. The
+ * run also stops if the file cannot be built and the author of repairs is the built-in author,
+ * which cannot repair code. */
 int judge_given_file(struct agent *a, struct node **out, struct err *err);
 
 #endif

@@ -510,8 +510,8 @@ struct pending {
     uint64_t ticket;
     enum eval_depth depth;
     enum eval_baselines baselines;
-    unsigned tries;
-    bool waiting;
+    unsigned tries; /* how often the candidate was submitted */
+    bool waiting;   /* the judge has the candidate, and its verdict has not come */
 };
 
 /* Gives a candidate to the judge; returns 1 if a recording has no such verdict. */

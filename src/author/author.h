@@ -72,10 +72,10 @@ struct author_reply {
     char model[128];    /* the name that the provider reports */
     char finish[32];    /* "stop", "cap", ... */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
-    bool estimated;    /* some token counts are Hone's estimates, not the provider's */
-    uint32_t requests; /* how many requests were sent over the network */
-    uint32_t continued;
-    bool drift; /* replay: the prompt differs from the recorded one */
+    bool estimated;     /* some token counts are Hone's estimates, not the provider's */
+    uint32_t requests;  /* how many requests were sent over the network */
+    uint32_t continued; /* how often the rest of a reply that was cut off was asked for */
+    bool drift;         /* replay: the prompt differs from the recorded one */
     uint64_t latency_ns;
     struct strbuf notes; /* retries and other trouble, one line each */
 };
@@ -127,7 +127,8 @@ struct author {
 
 struct author_call {
     struct author *author;
-    char *run, *role, *stable, *turn, *resume;
+    char *run, *role, *stable, *turn; /* as in struct author_request */
+    char *resume;                     /* author_request.handle; NULL = a new call */
     uint64_t index;
     double temperature;
     uint32_t max_tokens;

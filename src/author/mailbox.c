@@ -30,7 +30,8 @@
 /* A prompt whose reply we wait for. */
 struct letter {
     char *reply_path;
-    off_t size; /* of the reply when step() last saw it change; so are the next two */
+    /* the size and date of the reply's file when step() last saw it change, and when that was */
+    off_t size;
     struct timespec mtime;
     uint64_t same_since_ns;
 };

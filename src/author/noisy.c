@@ -228,7 +228,8 @@ static void ask_playbook(struct author_call *c)
     c->author = self;
 }
 
-/* If a spoilt candidate is to be repaired, its point is the advice. */
+/* If a spoilt candidate is to be repaired, makes its point the advice, so that the built-in author
+ * writes this point again. */
 static void advise_repair(struct author_call *c)
 {
     char label[160];

@@ -250,7 +250,8 @@ static void add_given(const struct playbook *own, const json_t *facts, struct pb
 }
 
 /* Proposes other values for the settings that are written in the file of the candidate in question,
- * or of the best kernel. Returns false if that file has no such settings, as files of playbooks. */
+ * or of the best kernel. Returns false if that file has no such settings; files that a playbook
+ * wrote have none. */
 static bool propose_settings(struct proposal *x, const json_t *facts, uint32_t *k)
 {
     const json_t *node = json_object_get(facts, "node"), *best = json_object_get(facts, "best");
@@ -391,7 +392,7 @@ static bool propose(const struct playbook_shelf *s, const json_t *facts, struct 
         return true;
     if (!json_object_get(facts, "best") && k == 0 && propose_other_start(s, facts, arch, x))
         return true;
-    /* Rounds 2 and 3 are for playbooks with `last`, and only if no other playbook fits. */
+    /* Rounds 2 and 3 are for playbooks whose `last` is set, and only if no other playbook fits. */
     for (int round = 0; round < 4; round++)
         vec_each (struct playbook, pb, &s->books) {
             struct strbuf no = STRBUF_INIT(200);

@@ -27,11 +27,11 @@ typedef void (*sse_event_fn)(void *ctx, const char *event, const char *data, siz
 struct sse {
     sse_event_fn on_event;
     void *ctx;
-    struct strbuf line, data;
+    struct strbuf line, data; /* the line and the event that are being read */
     char event[64];
-    char id[128], last_id[128];
+    char id[128], last_id[128]; /* of this event, and of the one before */
     bool has_data, saw_cr, started, line_too_long;
-    uint32_t dropped, duplicates, unfinished;
+    uint32_t dropped, duplicates, unfinished; /* events: too long; repeated; without an end */
 };
 
 void sse_init(struct sse *p, sse_event_fn fn, void *ctx);

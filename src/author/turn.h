@@ -42,7 +42,7 @@ struct turn_used {
 
 enum turn_answer {
     TURN_GO,
-    TURN_WAIT,     /* `why`: for what */
+    TURN_WAIT,     /* ask again later; `why` says what the request waits for */
     TURN_OVER,     /* the budget is used up; `why` says so */
     TURN_TOO_LONG, /* the provider's limit is used up for longer than anyone should wait */
 };

@@ -40,7 +40,7 @@ enum option_type {
     OPTION_STR,   /* const char *, borrowed from argv */
     OPTION_STRS,  /* struct str_vec, one element for each time it is given */
     OPTION_INT,   /* int64_t: decimal, or hexadecimal as 0x10; never octal */
-    OPTION_UINT,  /* uint64_t, likewise */
+    OPTION_UINT,  /* uint64_t, written in the same way */
     OPTION_REAL,  /* double, finite */
     OPTION_BYTES, /* uint64_t: 512, 64K, 2M, 6G, 1T (powers of 1024; 64KiB is 64K) */
     OPTION_TIME   /* uint64_t in ns: 500ns, 20us, 10ms, 2s (also bare 2), 5m (or 5min), 1h, 1d */

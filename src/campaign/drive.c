@@ -314,8 +314,8 @@ static void last_words(const struct job *j, struct strbuf *out)
     free(words);
 }
 
-/* Must a new run begin in place of the entry's run? That is so if another version of Hone began the
- * run and this version cannot resume it, for example because the built-in author has changed. */
+/* Must a new run begin in place of the entry's run? Yes, if another version of Hone began the run
+ * and this version cannot resume it, for example because the built-in author has changed. */
 static bool must_begin_again(const struct drive *d, const struct job *j)
 {
     return j->entry.run >= 0 && *j->entry.hone && !str_eq(j->entry.hone, d->r->hone) &&

@@ -60,7 +60,7 @@ static bool is_leaf(const struct value *v)
 /* Facts about the values of a graph, by their ids. */
 struct facts {
     const uint32_t *uses;
-    bool *linear; /* linear in the result of a product or convolution that serves nothing else */
+    bool *linear; /* linear in the result of a product or convolution that has no other user */
     bool *heavy;  /* depends on a product or convolution */
 };
 

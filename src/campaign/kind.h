@@ -18,9 +18,9 @@
 
 struct work_kind {
     const char *name; /* static; "unknown" if the task has no graph */
-    /* The task sums or averages the result of a product or convolution that serves nothing else.
-     * Algebra can replace both by much less work, so a kernel may be faster than the task's flops
-     * allow. */
+    /* The task sums or averages the result of a product or convolution, and uses this result for
+     * nothing else. Algebra can replace both operations by much less work, so a kernel may be
+     * faster than the task's flops allow. */
     bool collapsed;
     bool degenerate;    /* as the task's flags say */
     unsigned free_axes; /* how many axes are not constant */

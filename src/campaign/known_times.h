@@ -1,6 +1,6 @@
 /*
- * known_times.h - reads a table of PyTorch's times for KernelBench problems, which were measured
- * before. Tabs separate its columns.
+ * known_times.h - reads a table of times that PyTorch needed for KernelBench problems. Tabs
+ * separate its columns.
  *
  *     level   number  name    eager   compile cudnn_bench     ...
  *     1       1       Square_matrix_multiplication_   2684.5  2690.1  2684.0

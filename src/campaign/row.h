@@ -74,7 +74,7 @@ struct campaign_table {
 };
 
 /* Loads the table of the campaign that `which` names, as for store_campaign_find(). `hone` is the
- * version of this program; rows of other versions get is_old. If `hone` is NULL, no row does. */
+ * version of this program; rows of other versions get is_old. If `hone` is NULL, no row gets it. */
 int campaign_table_load(struct campaign_table *t, struct store *s, const char *which,
                         const char *hone, struct err *err);
 void campaign_table_release(struct campaign_table *t);

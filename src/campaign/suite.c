@@ -313,7 +313,7 @@ static int unknown(const char *operand, struct err *err)
     struct strbuf list = STRBUF_INIT(16 << 10);
     suite_list(&list);
     err_set(err, ERR_INPUT,
-            "'%s' is no task, suite, folder or file. `hone task list` lists the built-in tasks; "
+            "'%s' is not a task, suite, folder or file. `hone task list` lists the built-in tasks; "
             "the built-in suites are:\n%s",
             operand, list.buf);
     strbuf_release(&list);

@@ -140,7 +140,8 @@ static enum verdict_kind kind_of_finding(enum finding_kind k)
         return V_MISMATCH;
     case FIND_INPUT:
         return V_CHEAT;
-    default:
+    default: /* FIND_UNINIT, FIND_RACE, FIND_BARRIER, FIND_ASYNC, FIND_OTHER. The callers handle
+              * FIND_UNSUPPORTED and FIND_NOTE, which do not lower the verdict. */
         return V_UNSAFE;
     }
 }

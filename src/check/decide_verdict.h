@@ -34,8 +34,8 @@ struct check_input {
     const char *const *off;         /* detectors switched off (tests only); NULL-terminated */
 };
 
-/* Judges the candidate by all rules. If Hone or the machine failed, makes a verdict that would pass
- * V_UNJUDGED. */
+/* Judges the candidate by all rules. If Hone or the machine failed and no rule found a mistake of
+ * the candidate, the kind becomes V_UNJUDGED instead of V_PASS. */
 void check_facts(struct verdict *v, const struct check_input *in);
 
 /* Judges the calls of the baseline `in->program` by the same rules. Sets v->kind, detector and

@@ -502,7 +502,8 @@ static int run(int argc, const char **argv)
                      "tokens of prompts and replies together; tasks side by side do\n"
                      "not overdraw them"),
         OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD",
-                     "US dollars, by the prices that Hone knows (docs/authors.md), likewise"),
+                     "US dollars, by the prices that Hone knows (docs/authors.md); tasks side\n"
+                     "by side do not overdraw them"),
         OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N",
                      "candidates that are judged, failed ones too"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",

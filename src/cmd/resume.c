@@ -122,13 +122,14 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(
             0, "budget-tokens", &w.config.budget.tokens, "N",
             "a new budget of tokens, those so far included, for the whole run or campaign"),
-        OPT_POS_REAL(0, "budget-usd", &w.config.budget.usd, "USD", "likewise, US dollars"),
+        OPT_POS_REAL(0, "budget-usd", &w.config.budget.usd, "USD",
+                     "a new budget of US dollars, those so far included, for the run or campaign"),
         OPT_POS_TIME(
             0, "budget-time", &w.config.budget.wall_ns, "TIME",
-            "RUN: likewise, wall time while a process worked on the run: 2h; CAMPAIGN: wall\n"
-            "time of this call"),
+            "RUN: a new budget of wall time in which a process works on it, the time so far\n"
+            "included: 2h; CAMPAIGN: wall time of this call"),
         OPT_POS_UINT(0, "budget-steps", &w.config.budget.steps, "N",
-                     "likewise, candidates that are judged"),
+                     "a new budget of candidates that are judged, those so far included"),
         OPT_STR(0, "device", &w.config.device, "DEV",
                 "evaluate on emu, cuda or cuda:N from now on"),
         OPT_STR(0, "on", &w.config.on, "PLACE",

@@ -120,9 +120,9 @@ int cuda_read_file(const char *dir, const char *name, size_t max, char **data, s
 }
 
 /* The driver writes the output of kernels' printf to stdout. We redirect stdout to a file in memory
- * that cannot grow, so that a kernel that prints gigabytes fills neither disk nor memory. Such a
- * file may refuse a write up to a page before its end. So we make the file some pages larger than
- * the limit, and it takes all output up to the limit. */
+ * that cannot grow, so that a kernel that prints gigabytes fills neither disk nor memory. A write
+ * that crosses the end of such a file may stop up to a page before the end. So we make the file
+ * some pages larger than the limit; then all output up to the limit fits. */
 static void capture_stdout(struct cuda *d)
 {
     enum { SPARE = 64 << 10 };
@@ -224,8 +224,8 @@ static int open_context(struct cuda *d, struct err *err)
     if (d->job->ordinal >= n)
         return err_set(err, ERR_ENV, "there is no GPU %d: this machine has %d", d->job->ordinal, n);
     CUDA_TRY(d, cu_device_get(d->cu, d->job->ordinal, &d->device, NULL), err, "opening the GPU");
-    /* With this flag the driver does not shrink local memory again. To enlarge it once more would
-     * stop the stream. */
+    /* With this flag the driver does not shrink local memory after a launch. If it did, a later
+     * launch would have to enlarge it again, and the stream would wait for that. */
     CUDA_TRY(d, cu_context_open(d->cu, d->device, CU_CTX_LMEM_TO_MAX, &d->ctx, NULL), err,
              "making a context");
     size_t fifo =

@@ -52,19 +52,19 @@ struct cuda_service {
 /* A device allocation. Later calls reuse it, with their buffers at other addresses inside it. */
 struct cuda_slab {
     cu_ptr base;
-    uint64_t size;
-    bool used;
+    uint64_t size;        /* bytes */
+    bool used;            /* a buffer is in it */
     uint64_t addr, bytes; /* the buffer inside the slab */
     uint64_t key;         /* decides the bytes of its guard zones */
     uint64_t stamp;       /* when a buffer was last placed in it */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
 
-/* The copy of a buffer that no kernel can reach. If it is not used, a later copy reuses it. */
+/* A copy of a buffer, in memory that no kernel can reach before cuda_show(). */
 struct device_hidden {
     struct device_hidden *next;
     struct cu_hidden memory;
-    bool used;
+    bool used; /* false after cuda_forget(): a later copy may take the memory */
 };
 
 struct cuda_truth;
@@ -77,28 +77,32 @@ struct cuda {
     cu_device device;
     cu_context ctx;
     cu_stream stream;
-    cu_event begin, end, done;
+    cu_event begin, end; /* around the launches of a timed call */
+    cu_event done;       /* cuda_wait() records and polls it */
     struct cuda_service svc;
     struct device_info info;
     struct nvml *nvml;
     struct cuda_slab_vec slabs;
-    uint64_t live_bytes, slab_bytes, clock; /* clock: the newest stamp of a slab */
-    struct device_hidden *hidden;
-    uint64_t rng;
+    uint64_t live_bytes;          /* of all buffers in use */
+    uint64_t slab_bytes;          /* of all slabs */
+    uint64_t clock;               /* the newest stamp of a slab */
+    struct device_hidden *hidden; /* list of all hidden copies, used or not */
+    uint64_t rng;                 /* state of cuda_random() */
     /* a few words of device memory, in which service kernels leave their answers */
     cu_ptr slot;
     /* Mapped host memory. Gates are numbered (`epoch`). The host writes a gate's number to [0] to
      * open the gate. A gate that opens by itself writes its number to [1]. */
     volatile uint64_t *flags;
-    cu_ptr flags_dev;
-    uint64_t epoch;
-    cu_ptr flush;
+    cu_ptr flags_dev; /* the address of `flags` for kernels */
+    uint64_t epoch;   /* the number of the last gate */
+    cu_ptr flush;     /* two buffers of flush_bytes bytes, for cuda_flush_l2() */
     uint64_t flush_bytes;
-    bool timing;
+    bool timing;             /* between time_begin and time_end */
     enum result_status lost; /* RESULT_OK while the context is usable */
     char lost_why[2048];
+    /* the program's own stdout, and the file in memory that takes its place; -1 = none */
     int saved_stdout, capture_fd;
-    char *printed;
+    char *printed; /* the text that cuda_printf_text() returned last */
     struct cuda_truth *truth;
     struct cublaslt *lt;
     /* for each file that we loaded: where the variables of its module lie */

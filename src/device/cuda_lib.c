@@ -71,8 +71,8 @@ struct cublaslt {
 struct lt_plan {
     char *spec;
     uint64_t m, n, k, batch;
-    void *desc, *a, *b, *d;
-    bool f64, i32, bias;
+    void *desc, *a, *b, *d; /* the library's descriptions of the product and its matrices */
+    bool f64, i32, bias;    /* it computes in float64; in int32; it adds a bias */
     struct lt_algo algo;
     bool chosen; /* we have measured the algorithms and chosen one */
 };

@@ -104,16 +104,18 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
 /* Returns how many slabs of this size to keep. The time of a short kernel depends on the addresses
  * of its tensors: other addresses change the time by some tens of nanoseconds. A measured time
  * should cover many addresses, not only the few that one process happened to get. So we allocate
- * until about 64 MB of unused slabs of a size exist: at least SLABS_MIN and at most SLABS_MAX. */
+ * until the unused slabs of a size take about 64 MB, but are at least SLABS_MIN and at most
+ * SLABS_MAX slabs. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
                          (uint64_t)SLABS_MAX);
 }
 
-/* Returns a random unused slab of about this size, or NULL if the caller shall allocate a new one.
- * This is so if there is no such slab, or if there are fewer than slabs_wanted() and all slabs
- * together take less than half of the device's memory. */
+/* Returns a random unused slab of about this size, or NULL if the caller must allocate a new one.
+ * The caller must do so if there is no such slab. It also must if there are fewer than
+ * slabs_wanted(), and with a new one all slabs together still take less than half of the device's
+ * memory. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -177,8 +179,7 @@ int cuda_free(struct device *dev, uint64_t addr, struct err *err)
     return 0;
 }
 
-/* ---- hidden copies -----------------------------------------------------------------------------
- */
+/* ---- hidden copies --------------------------------------------------------------------------- */
 
 /* The part of the device's memory that Hone may fill; the rest is for PyTorch's own tensors. */
 static const double FILL_SHARE = 0.6;

@@ -36,9 +36,9 @@ struct device_module {
     struct {
         char *name;
         cu_function f;
-        int max_threads, static_smem, regs;
-        uint64_t smem_set;
-        bool wide_cluster;
+        int max_threads, static_smem, regs; /* per block; bytes per block; per thread */
+        uint64_t smem_set; /* bytes of dynamic shared memory that opt_in() has allowed */
+        bool wide_cluster; /* opt_in() has allowed clusters of more than 8 blocks */
     } fn[MAX_FUNCTIONS];
     unsigned nfn;
     struct module_range range[MAX_RANGES];
@@ -334,9 +334,9 @@ static enum result_status check_shape(struct cuda *d, const struct device_module
     return RESULT_PLAN;
 }
 
-/* Allows the kernel what it may not use by default: more than 48 KB of shared memory, each time a
- * launch needs more than all launches before, and clusters of more than 8 blocks, once per
- * kernel. */
+/* Allows the kernel what the driver forbids by default: more than 48 KB of shared memory, and
+ * clusters of more than 8 blocks. The limit on shared memory is raised again whenever a launch
+ * needs more than all launches before it. */
 static int opt_in(struct cuda *d, struct device_module *m, int fn, const struct job_launch *l)
 {
     uint64_t smem = l->smem_bytes + (uint64_t)m->fn[fn].static_smem;

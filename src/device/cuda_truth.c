@@ -17,11 +17,14 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 struct cuda_truth {
     cu_module mod;
     const struct job_case *c; /* the case that these buffers are for; NULL = none */
-    cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS], got;
+    cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
+    cu_ptr got;                     /* the output to compare, if it was kept in host memory */
     cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's values, if job_has_choice() */
-    cu_ptr scratch, axes, scalars, partial, starts, fault;
-    cu_ptr ctx; /* struct ref_ctx: too large for a kernel's parameters */
-    uint64_t got_bytes;
+    cu_ptr scratch, axes, scalars, fault;
+    cu_ptr partial;     /* sums of hone_compare, one for each warp */
+    cu_ptr starts;      /* the first unit of each run of the sample (unit_sample.h) */
+    cu_ptr ctx;         /* struct ref_ctx: too large for a kernel's parameters */
+    uint64_t got_bytes; /* the size of `got` */
 };
 
 int cuda_truth_open(struct device *dev, const char *dir, const char *oracle, struct err *err)
@@ -217,7 +220,7 @@ int cuda_truth_compute(struct device *dev, const struct job_case *c, const struc
     return ref_fault_check(&ctx, fault, names, err);
 }
 
-/* Makes `*addr` the address of the output on the device. */
+/* Sets `*addr` to the address of the output on the device; copies an output from the host first. */
 static int bring_output(struct cuda *d, const struct job_buffer *b, struct device_output got,
                         cu_ptr *addr, struct err *err)
 {

@@ -45,11 +45,11 @@ struct device_alloc {
 };
 
 struct device_info {
-    char name[128], driver[64];
-    uint32_t sm; /* 90 for sm_90 */
-    uint32_t sms;
+    char name[128], driver[64]; /* "NVIDIA H200", "CUDA 12.4" */
+    uint32_t sm;                /* 90 for sm_90 */
+    uint32_t sms;               /* how many SMs the GPU has */
     uint64_t mem_bytes, l2_bytes;
-    uint32_t smem_per_block_optin;
+    uint32_t smem_per_block_optin; /* the most shared memory that a block can have, in bytes */
 };
 
 struct device_health {
@@ -192,10 +192,9 @@ struct device_ops {
 
     /* These keep a copy of a buffer on the device. `hide` copies the buffer to memory that no
      * kernel can reach, because no address maps to it. It fails with ERR_LIMIT if the device would
-     * not have `more` bytes left after it. `show` gives the copy an address; all candidate modules
-     * must be unloaded before. `forget` frees the copy. The worker hides the outputs of a call if
-     * they have hide_from bytes or more, since to copy them to the host takes long; 0 means never.
-     */
+     * not have `more` bytes left after that. `show` gives the copy an address; all candidate
+     * modules must be unloaded before. `forget` frees the copy. The worker hides only outputs of
+     * hide_from bytes or more, since copying such outputs to the host takes long; 0 means none. */
     uint64_t hide_from;
     int (*hide)(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
                 struct err *err);

@@ -33,16 +33,17 @@ struct eval_options {
 
 int evaluator_open(struct evaluator **out, const struct eval_options *o, struct err *err);
 void evaluator_close(struct evaluator *e);
-/* An evaluator with these options compiles for `arch` and computes by the data sheet `gpu`. */
 struct eval_target {
     char arch[16]; /* o->arch, else that of the local GPU, else that of the data sheet */
     char gpu[32];  /* the name of a built-in data sheet; "" if o->gpu names one */
 };
+/* Finds the architecture for which an evaluator with these options would compile, and the data
+ * sheet by which it would compute floors and modelled times. */
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
-/* The GPU that judges: its data sheet, or its own name if there is none. With the emulator, or a
- * GPU of another machine, this is the data sheet of the options. */
+/* Returns the name of the GPU that judges: the name of its data sheet, or its own name if it has
+ * none. For the emulator, or a GPU of another machine, it is the data sheet of the options. */
 const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
 /* Starts background work that makes the compiles of this source's children (candidates derived from

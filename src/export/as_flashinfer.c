@@ -220,9 +220,9 @@ static double reference_ns(const struct verdict *v, const char *workload)
 }
 
 /* Hone divides the error of each element by the task's tolerance; max_ratio is the largest of these
- * ratios. The relative error in a trace is max_ratio times the relative part of the tolerance, and
- * the absolute error likewise. A tolerance in sigmas has no such parts, so these errors are then
- * NaN. */
+ * ratios. The relative error in a trace is max_ratio times the relative part of the tolerance; the
+ * absolute error is max_ratio times the absolute part. A tolerance in sigmas has no such parts, so
+ * both errors are then NaN. */
 static json_t *correctness_json(const struct export_model *m, const char *workload)
 {
     double ratio = 0, rtol = 0, atol = 0;

@@ -17,9 +17,8 @@ enum gradient { GRADIENT_NONE, GRADIENT_IN_PLACE, GRADIENT_EAGER, GRADIENT_KERNE
 /* ---- --backward ------------------------------------------------------------------------------ */
 
 /* Where the tensors of the backward kernel come from and go to. The text inputs[k] names the tensor
- * that becomes input k: "inputs[0]", "outputs[1]" or "grads[0]" of the forward kernel. The number
- * outputs[k] says whose gradient output k is: that of the forward kernel's input with this
- * number. */
+ * of the forward kernel that becomes input k: "inputs[0]", "outputs[1]" or "grads[0]". Output k is
+ * the gradient of the forward kernel's input number outputs[k]. */
 struct binding {
     size_t ninputs, noutputs;
     const char *inputs[TASK_MAX_TENSORS];

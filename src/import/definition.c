@@ -159,7 +159,8 @@ int definition_open(struct definition *d, const char *path, const char *workload
     if (!d->task)
         err_set(err, ERR_INPUT, "%s", problems.n ? problems.items[0].text : path);
     else if (!d->task->is_definition)
-        err_set(err, ERR_INPUT, "%s: no definition of FlashInfer-Bench: it has no reference", path);
+        err_set(err, ERR_INPUT, "%s is not a definition of FlashInfer-Bench: it has no reference",
+                path);
     else if ((d->document = json_read_text(d->task->text, strlen(d->task->text), path, NULL, err)))
         rc = 0;
     if (rc == 0 && workloads) {
@@ -288,9 +289,9 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 struct input_facts {
     double least, most, sum, squares; /* of the finite elements that were looked at */
     uint64_t n;                       /* their number */
-    bool is_csr;                      /* all are row pointers: see is_row_pointers() */
-    bool is_perm;                     /* in all, each number below the length occurs once */
-    size_t total;                     /* is_csr: the axis whose size is the last element */
+    bool is_csr;                      /* row pointers in every workload: see is_row_pointers() */
+    bool is_perm;   /* in every workload, each number below the length occurs once */
+    size_t total;   /* is_csr: the axis whose size is the last element */
     uint64_t below; /* bit a: in every workload, all elements are less than the size of axis a */
 };
 

@@ -19,7 +19,8 @@
 #define MAX_SHAPES 3 /* at which rounding is tried */
 #define MAX_FLOPS 20000000
 /* If the model of rounding errors allows too large errors, Hone chooses sizes at which every
- * variance is of at least 16 elements; if it still does, of at least 64. */
+ * variance is of at least 16 elements. If the model still allows too large errors, Hone chooses
+ * sizes at which every variance is of at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
 /* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's

@@ -12,10 +12,10 @@
  * The steps: trace.py records the module's operations as a graph. Hone writes the graph's reference
  * and chooses sizes (task_text.h). Then Hone checks the task as `hone task check` does. Unless the
  * trace is recorded, this also runs the module in PyTorch, at the smoke shapes and at two shapes of
- * the held-out ranges. Its results must be within the task's tolerance of the oracle's; in double,
- * within a thousandth of it. Last, Hone runs the oracle with random rounding, to see that the
- * tolerance is neither too narrow nor too wide (graph/tolerance/prove.h). From then on the task
- * needs PyTorch only as a baseline.
+ * the held-out ranges. The module's results must agree with the oracle's within the task's
+ * tolerance; if the module runs in double, within a thousandth of the tolerance. Last, Hone runs
+ * the oracle with random rounding, to see that the tolerance is neither too narrow nor too wide
+ * (graph/tolerance/prove.h). From then on the task needs PyTorch only as a baseline.
  */
 #ifndef IMPORT_IMPORT_H
 #define IMPORT_IMPORT_H
@@ -43,7 +43,7 @@ struct import_report {
     size_t axes;        /* the number of sizes that may vary */
     bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
     bool is_ill;   /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
-    bool is_loose; /* the model of rounding errors allows far larger errors than there are */
+    bool is_loose; /* the model of rounding errors allows far larger errors than the runs showed */
     bool needs_python; /* its reference is in Python, so every evaluation needs PyTorch */
     uint64_t few_runs; /* the runs with random rounding at a shape, if fewer than usual; else 0 */
     json_t *notes;     /* texts: which sizes are fixed and why, what else the user should know */

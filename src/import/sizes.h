@@ -10,8 +10,8 @@
  * A size may depend on others in ways that only the graph shows: channels are a multiple of the
  * groups, and a pooled image must not vanish. So every size of every value must be at least 1, and
  * the graph's guards (conditions on sizes that the trace found) must hold. The original sizes, at
- * which the module was traced, satisfy all of that. The search draws shapes between the least sizes
- * that do and the original ones.
+ * which the module was traced, satisfy these conditions. The search draws shapes between the least
+ * sizes that satisfy them and the original sizes.
  */
 #ifndef IMPORT_SIZES_H
 #define IMPORT_SIZES_H
@@ -38,14 +38,15 @@ struct size_choice {
     struct size_points smoke, check;
     struct size_range *heldout;    /* one per axis */
     VEC(const char *) constraints; /* what every shape must satisfy */
-    bool no_small_shape; /* no shape small enough for a smoke test was found; smoke has the least */
+    bool no_small_shape; /* no shape is small enough for a smoke test; `smoke` has the smallest */
 };
 
 /* What every shape must satisfy beside the graph's guards, and what it costs. */
 struct size_limits {
-    int64_t floor;      /* no axis is below this or its original size, whichever is less */
-    int64_t statistics; /* no variance is of fewer elements than this, unless it originally is */
-    double work;        /* how often the oracle computes a value: graph_reference.work */
+    int64_t floor; /* no axis is below this or its original size, whichever is less */
+    /* no variance is of fewer elements than this or their original number, whichever is less */
+    int64_t statistics;
+    double work; /* how often the oracle computes a value: graph_reference.work */
 };
 
 /* `original` has one value per axis. */

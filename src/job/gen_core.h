@@ -127,7 +127,7 @@ GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
     return 0;
 }
 
-/* Whether the seed's data has a structure that an exchange of elements would destroy. */
+/* Whether the data has a structure that an exchange of elements would destroy. */
 GEN_FN int gen_has_structure(const struct gen_spec *s)
 {
     return s->mask != GEN_MASK_NONE || s->dist >= GEN_CSR;

@@ -90,11 +90,11 @@ struct result_compare {
     /* For a call in which one input element was changed: bad elements that have the same bits as
      * without the change. */
     uint64_t stale;
-    double max_ratio;  /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
-    double rms_ratio;  /* rms error / rms error of an ideal implementation */
-    double zero_ratio; /* the max_ratio of an all-zero output: <=1 if zeros would pass */
-    double max_abs;
-    uint64_t worst_elem;
+    double max_ratio;    /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
+    double rms_ratio;    /* rms error / rms error of an ideal implementation */
+    double zero_ratio;   /* the max_ratio of an all-zero output: <=1 if zeros would pass */
+    double max_abs;      /* the largest |got - want| */
+    uint64_t worst_elem; /* the element with max_ratio, its value and its truth */
     double worst_got, worst_want;
     uint32_t nexamples; /* examples of bad elements: sorted indices, spread over the output */
     uint64_t *example_elem;
@@ -116,16 +116,17 @@ struct result_call {
     bool globals_intact; /* the module's __device__ variables are as they were at load */
     bool repeat_equal; /* REPEAT calls: the outputs are bit-identical to those of the previous call
                         */
-    /* BLOCK_SAMPLE calls: the least over all outputs of an upper bound on the share of the output
-     * that the kernel would write if all of its blocks ran */
+    /* BLOCK_SAMPLE calls: for each output there is an upper bound on the share of it that the
+     * kernel would write if all of its blocks ran; this is the least of these bounds */
     double most_written;
     struct {             /* BLOCK_SAMPLE calls: how much of the call ran and was verified */
         uint64_t blocks; /* blocks of all launches */
         uint64_t ran;    /* how many of these ran */
         /* how many of the blocks that ran wrote an element that we compared with the truth */
         uint64_t verified;
-        /* the largest share of any output that the blocks that ran did not write; 1 if what they
-         * wrote may depend on blocks that did not run */
+        /* for each output there is the share of it that was not written by the blocks that ran;
+         * this is the largest of these shares. 1 if the results may depend on blocks that did not
+         * run */
         double unseen;
     } sample;
     const char *damage; /* which buffer was damaged and where, "" if none */
@@ -152,15 +153,16 @@ struct result {
     uint64_t job_hash; /* job_hash() of the job.bin this answers */
     uint64_t nonce;    /* the nonce of the job */
     enum result_status status;
-    const char *message; /* details of the failure: kernel, launch, address, limit */
-    uint32_t where_case, where_call;
-    const char *device; /* "NVIDIA H200", "emulator (h200 model)" */
+    const char *message;             /* details of the failure: kernel, launch, address, limit */
+    uint32_t where_case, where_call; /* the call that failed, or that was under way */
+    const char *device;              /* "NVIDIA H200", "emulator (h200 model)" */
     const char *driver;
-    uint32_t sm;         /* 90, ... */
-    double clock_mhz[3]; /* SM clock at the start and at the end, and its maximum */
-    uint64_t throttle;   /* NVML reasons seen */
-    double empty_launch_ns;
-    uint64_t setup_ns, run_ns, verify_ns; /* the worker's own time, by part */
+    uint32_t sm;            /* 90, ... */
+    double clock_mhz[3];    /* SM clock at the start and at the end, and its maximum */
+    uint64_t throttle;      /* NVML reasons seen */
+    double empty_launch_ns; /* the time of an empty launch; 0 = not measured */
+    /* the time that the worker spent on opening the device, on calls, and on verifying them */
+    uint64_t setup_ns, run_ns, verify_ns;
     uint32_t nmodules;
     struct result_module *modules;
     uint32_t ncases;

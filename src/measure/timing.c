@@ -185,7 +185,7 @@ int measure_below_floor(const struct measure_input *in, double *got_ns, double *
     for (uint32_t c = 0; c < in->result->ncases; c++) {
         const struct job_case *jc = &in->job->cases[c];
         if (!str_starts(jc->name, "time:"))
-            continue; /* the timings of smoke cases (add_rehearsal) are too short for this test */
+            continue; /* smoke cases are timed too (eval/cases.c), but too briefly for this test */
         struct series s = collect(&in->result->cases[c], 0);
         double median = s.n ? stats_median(s.ns, s.n) : 0;
         free(s.ns);

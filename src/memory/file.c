@@ -73,7 +73,8 @@ int memory_import(struct store *s, const char *text, size_t len, const char *nam
     int rc = j ? 0 : -1;
     if (rc == 0 && json_integer_value(json_object_get(j, "hone-memory")) != FILE_VERSION)
         rc = err_set(err, ERR_INPUT,
-                     "%s: this is no file of `hone memory export` (\"hone-memory\": %d is missing)",
+                     "%s: this is not a file that this version of `hone memory export` writes: "
+                     "\"hone-memory\" must be %d",
                      name, FILE_VERSION);
     else if (rc == 0 && (!json_is_array(list) || *n > MEMORY_MAX))
         rc = err_set(err, ERR_INPUT, "%s: \"lessons\" must be a list of at most %d lessons", name,

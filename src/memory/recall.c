@@ -99,7 +99,7 @@ static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, 
     return s;
 }
 
-/* Is this an imported lesson of a point or move of which the user's own runs left a lesson? The
+/* Is the lesson imported, and did the user's own runs leave a lesson of the same point or move? The
  * user's own lessons come first in the list, so s->l is one of them if there is any. */
 static bool is_outranked(const struct summary *s, const struct lesson_rec *l)
 {

@@ -1,3 +1,5 @@
+/* bottleneck.c - turns counters into shares of peaks, and finds the resource that limits a kernel.
+ * See prof.h. */
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* metrics.c - the table of counters, and the units in which ncu prints them. See metrics.h. */
 #include "prof/metrics.h"
 
 #include <string.h>

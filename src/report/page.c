@@ -272,8 +272,9 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
-/* If `text` is an absolute path, or "word:" and one, returns it with the path as seen from the
- * working directory. A path without a slash gets "./", so that it does not read as a name. */
+/* If `text` is an absolute path, or "word:" followed by one, returns it with the path made relative
+ * to the working directory; else returns `text`. A relative path without a slash gets "./", so that
+ * it does not look like a name. */
 static const char *near_path(const char *text, struct arena *mem)
 {
     const char *path = strchr(text, '/');

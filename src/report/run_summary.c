@@ -252,7 +252,7 @@ void print_verdict_time(const struct verdict_time *t, struct strbuf *out)
                     t->hi_ns / t->median_ns);
 }
 
-/* Says where the best kernel comes from, seen from the user's file. */
+/* Says whether the best kernel is the user's file, is made from it, or has another origin. */
 static const char *best_beside_given(const struct run_summary *m)
 {
     if (!m->best)

@@ -77,8 +77,8 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 
 /* against_baselines.c: these compare the best kernel with its baselines, shape by shape.
- * run_summary_load() calls the first one. If PyTorch was no baseline, the print and the Markdown
- * are empty. */
+ * run_summary_load() calls the first one. If PyTorch was not a baseline, the second and the third
+ * append nothing. */
 int against_baselines_load(struct run_summary *m, struct store *s, struct err *err);
 void against_baselines_print(const struct run_summary *m, struct strbuf *out);
 void against_baselines_markdown(const struct run_summary *m, struct strbuf *out);

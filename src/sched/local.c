@@ -33,7 +33,7 @@ struct local_bundle {
     char **argv; /* the array and its strings are owned */
     bool profiled, killed;
     struct turn turn;
-    uint64_t heard_ns; /* when `turn` changed */
+    uint64_t heard_ns; /* when the worker's file `turn` last changed */
     uint64_t ended_ns;
     struct child_process child;
     const char *writable[3];
@@ -47,7 +47,7 @@ struct local {
     struct local_bundle *runs; /* in order of submission */
     unsigned slots, running;
     int gpu;            /* -1 = none, for bundles that run on the emulator */
-    uint64_t looked_ns; /* for workers that are late */
+    uint64_t looked_ns; /* when we last looked for late workers */
     struct strbuf worker;
 };
 
@@ -100,8 +100,8 @@ static void read_turn(struct local_bundle *r)
     free(path);
 }
 
-/* Kills workers of a GPU that have used the GPU for longer than their limit, or that wait for it
- * and have not said so for as long (a stopped process says nothing). */
+/* Kills a worker that has used its GPU for longer than its limit. Also kills a worker that has not
+ * said for as long that it waits for its GPU, because its process may be stopped. */
 static void end_late_workers(struct local *l)
 {
     if (now_ns() - l->looked_ns < LOOK_NS)

@@ -23,11 +23,11 @@ struct sched;
 
 struct sched_done {
     uint64_t ticket;
-    bool have_result; /* result.bin exists (from a killed worker it may be incomplete) */
-    bool timed_out;   /* the worker was killed at its wall limit */
-    int exit_code, signal;
-    uint64_t wall_ns;
-    char note[512]; /* the end of the worker's stderr, or why there is no result */
+    bool have_result;      /* result.bin exists (from a killed worker it may be incomplete) */
+    bool timed_out;        /* the worker was killed at its wall limit */
+    int exit_code, signal; /* how the worker ended; signal 0 = no signal ended it */
+    uint64_t wall_ns;      /* how long the bundle took; if local, without its wait for the GPU */
+    char note[512];        /* the end of the worker's stderr, or why there is no result */
 };
 
 struct sched_ops {

@@ -21,7 +21,7 @@ static int read_count(const char *key, const char *text, unsigned most, unsigned
     return 0;
 }
 
-/* The value becomes one argument of sbatch. Only letters that sbatch itself uses are allowed, so
+/* The value becomes one argument of sbatch. Only characters that sbatch itself uses are allowed, so
  * that a mistake gets a clear error. */
 static int pass_on(struct slurm_spec *s, const char *key, const char *value, struct arena *a,
                    struct err *err)
@@ -29,7 +29,10 @@ static int pass_on(struct slurm_spec *s, const char *key, const char *value, str
     size_t n = 0;
     if (!*value || strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                  "_-.:=&|[]()*@+/!") != strlen(value))
-        return err_set(err, ERR_USAGE, "--on slurm: '%s' is no value of %s", value, key);
+        return err_set(
+            err, ERR_USAGE,
+            "--on slurm: '%s' is not a value of %s: use letters, digits and _-.:=&|[]()*@+/!",
+            value, key);
     while (s->options[n])
         n++;
     const char *option = str_eq(key, "cpus") ? "cpus-per-task" : key;

@@ -29,8 +29,8 @@ enum { WINDOW = 512, MAX_PUTS = 5 };
 struct spooled {
     struct spooled *next;
     uint64_t ticket, submitted_ns, nonce;
-    char *bundle; /* the directory that gets the result */
-    char kind[80];
+    char *bundle;  /* the directory that gets the result */
+    char kind[80]; /* which workers can run it: the KIND of spool/name.h */
     unsigned puts; /* how often it was put into the spool */
     bool waits;    /* it is not in the spool */
 };
@@ -44,7 +44,7 @@ struct spool {
     struct spooled **tail; /* where the next one is linked */
     unsigned nitems;
     struct starter *starter;   /* starts workers; NULL = somebody else does */
-    uint64_t finished;         /* bundles */
+    uint64_t finished;         /* how many bundles have finished */
     struct spool_names tended; /* sched_tend(): the ids of the bundles that it saw last */
     struct temp_dir own;       /* the spool, if it is only for this process */
 };
@@ -192,8 +192,7 @@ static int fetch(struct spool *s, const struct spool_taken *t, struct sched_done
     out->have_result = !t->lost;
     if (t->lost) {
         snprintf(out->note, sizeof out->note,
-                 "the bundle was put into the spool %s %u times and no worker returned a result of "
-                 "it",
+                 "the bundle was put into the spool %s %u times, and no worker returned its result",
                  s->dir, x->puts);
     } else {
         char *from = xasprintf("%s/%s/result.bin", s->dir, t->path);

@@ -28,11 +28,11 @@ enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
 struct slot {
     struct local_starter *owner;
     int gpu;
-    unsigned deaths; /* in a row */
-    bool ended;      /* the process has ended, and we have not looked yet */
+    unsigned deaths; /* of the worker, in a row */
+    bool ended;      /* the worker's process has ended, and we have not handled that yet */
     bool runs, given_up;
-    bool in_use; /* we have said that others use the GPU */
-    bool waits;  /* for its GPU, by its own words, or it has said nothing yet */
+    bool in_use; /* we have told the user that others use the GPU */
+    bool waits;  /* the worker waits for its GPU, or has not told us yet whether it does */
     uint64_t started_ns;
     char number[16], threads[16];
     const char *argv[9];
@@ -50,7 +50,7 @@ struct local_starter {
     struct loop *loop;
     struct strbuf worker;
     unsigned n;
-    uint64_t looked_ns; /* for other users of the GPUs */
+    uint64_t looked_ns; /* when we last looked for other users of the GPUs */
     struct slot slots[MAX_GPUS];
 };
 
@@ -165,7 +165,8 @@ static void look_at_end(struct local_starter *l, struct slot *s)
     strbuf_release(&how);
 }
 
-/* Reads in workers/W whether a worker waits for its GPU. If others use it, says so once. */
+/* Reads in the files workers/W which workers wait for their GPUs. If processes that are not Hone's
+ * use a GPU, tells the user once. */
 static void look_for_users(struct local_starter *l)
 {
     struct spool_names names = VEC_INIT;
@@ -241,7 +242,7 @@ static int add_slot(struct local_starter *l, int gpu, struct err *err)
 {
     for (unsigned i = 0; i < l->n; i++)
         if (l->slots[i].gpu == gpu)
-            return err_set(err, ERR_USAGE, "GPU %d stands twice in the list of --on local:", gpu);
+            return err_set(err, ERR_USAGE, "GPU %d is listed twice in --on local:", gpu);
     if (l->n == MAX_GPUS)
         return err_set(err, ERR_USAGE, "--on local: takes at most %d GPUs", MAX_GPUS);
     l->slots[l->n++] = (struct slot){.gpu = gpu};

@@ -37,10 +37,11 @@
 #include "sys/proc.h"
 
 #define SECOND UINT64_C(1000000000)
-/* Hone gives up after MAX_FAILURES in a row: starts that brought no finished bundle, or refusals of
- * sbatch. It also gives up if squeue fails as often and for so many intervals of every_ns: a minute
- * if squeue has never worked, else a quarter of an hour, because a controller that restarts comes
- * back, and the jobs go on meanwhile. */
+/* Hone gives up after MAX_FAILURES failures in a row. A failure is a start that brought no finished
+ * bundle, or a refusal of sbatch. Hone also gives up if squeue fails MAX_FAILURES times in a row,
+ * but not before so many intervals of every_ns: BLIND_AT_FIRST (a minute) if squeue has never
+ * worked, BLIND_LATER (a quarter of an hour) if it has. The second wait is longer, because a
+ * controller that restarts comes back, and the jobs go on meanwhile. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;
@@ -53,15 +54,17 @@ struct slurm_starter {
     char *dir;  /* BASE/hone-NAME */
     char *name; /* "hone-NAME" */
     bool emu;
-    bool asked; /* sbatch ran at least once */
-    unsigned pending, running;
-    unsigned expected; /* jobs that sbatch accepted and squeue has not shown yet */
-    uint64_t accepted_ns, looked_ns, finished;
-    uint64_t every_ns; /* how often to ask squeue */
-    bool seen;         /* squeue worked at least once */
-    unsigned blind;    /* failures of squeue in a row, since blind_ns */
+    bool asked;                /* sbatch ran at least once */
+    unsigned pending, running; /* jobs, by the last look at squeue */
+    unsigned expected;         /* jobs that sbatch accepted and squeue has not shown yet */
+    uint64_t accepted_ns;      /* when sbatch last accepted jobs */
+    uint64_t looked_ns;        /* when we last asked squeue */
+    uint64_t finished;         /* how many bundles had finished at the last step */
+    uint64_t every_ns;         /* how often to ask squeue */
+    bool seen;                 /* squeue worked at least once */
+    unsigned blind;            /* failures of squeue in a row, since blind_ns */
     uint64_t blind_ns;
-    char last_words[300];
+    char last_words[300]; /* why the last program of Slurm failed, for messages */
 };
 
 /* ---- running Slurm's programs ---------------------------------------------------------------- */
@@ -324,7 +327,7 @@ static int give_up(struct slurm_starter *s, struct err *err)
     struct strbuf log = STRBUF_INIT(4096);
     last_log(s, &log);
     err_set(err, ERR_ENV,
-            "Slurm runs no worker that finishes a bundle, after %u attempts: %s%s. "
+            "no worker that Slurm started has finished a bundle, after %u attempts: %s%s. "
             "`sbatch` takes the options of --on slurm:; the jobs' output was in %s/log",
             s->scale.failures, *s->last_words ? s->last_words : "its jobs end", log.buf, s->dir);
     strbuf_release(&log);

@@ -18,7 +18,7 @@ enum { SETTING_MAX = 12, SETTING_MAX_VALUES = 16, SETTING_MAX_NAME = 64 };
 
 struct source_setting {
     char name[SETTING_MAX_NAME];
-    int64_t values[SETTING_MAX_VALUES]; /* of the comment, and the current one */
+    int64_t values[SETTING_MAX_VALUES]; /* those that the comment lists, and the current one */
     uint32_t n, at;                     /* values[at] is the current value */
     size_t start, len;                  /* where the current value is in the source */
 };

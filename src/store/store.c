@@ -650,7 +650,7 @@ int store_run_remove(struct store *s, int64_t run, struct err *err)
     if (check_no_campaign(s, run, err) < 0 || store_run_lock(s, run, err) < 0)
         return -1;
     bool alone = !any_run_is_locked(s);
-    /* SQLite would search three tables for each blob that it deletes. */
+    /* With foreign keys on, SQLite would search three tables for each blob that it deletes. */
     int rc = sql_exec(s, "PRAGMA foreign_keys = OFF", err);
     if (rc == 0 && (rc = sql_exec(s, "BEGIN IMMEDIATE", err)) == 0) {
         rc = remove_records(s, run, err);

@@ -116,7 +116,7 @@ int store_run_remove(struct store *s, int64_t run, struct err *err);
 struct call_rec {
     const char *role;
     uint64_t index;
-    bool ended, ok;
+    bool ended, ok; /* ok: the reply can be used */
     const char *author, *model;
     const char *prompt_sha; /* hash of both parts of the prompt (replay_prompt_sha) */
     const char *stable_sha, *turn_sha, *reply_sha;
@@ -124,7 +124,7 @@ struct call_rec {
     bool estimated, drift;
     double usd; /* <0 = the price is unknown */
     uint64_t latency_ns;
-    uint32_t requests, continued;
+    uint32_t requests, continued; /* as in struct author_reply */
     const char *finish, *handle, *error, *notes;
     int64_t at_ms;
 };

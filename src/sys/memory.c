@@ -1,3 +1,4 @@
+/* memory.c - reads from /proc and /sys how much memory is left and used. See memory.h. */
 #include "sys/memory.h"
 
 #include <fcntl.h>

@@ -11,11 +11,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Bytes that new processes can have without swapping: the machine's, or what the limit of this
- * process's container leaves. HONE_MEMINFO names a file to read instead of /proc/meminfo, for
- * tests. Returns 0 if it cannot tell. */
+/* Returns how many bytes new processes can have without swapping: those that the machine has left,
+ * or that the limit of this process's container leaves, whichever is less. Returns 0 if it cannot
+ * tell. HONE_MEMINFO names a file to read instead of /proc/meminfo, for tests. */
 uint64_t memory_available(void);
-/* Bytes of a process that are in memory now, or were at most; 0 as `pid` = this process. */
+/* Return how many bytes of a process are in memory now, and how many there were at most. A `pid` of
+ * 0 is this process. */
 uint64_t memory_resident(pid_t pid);
 uint64_t memory_peak(pid_t pid);
 

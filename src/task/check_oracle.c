@@ -140,10 +140,10 @@ static bool find_difference(const struct oracle_trial *a, const struct oracle_tr
     return false;
 }
 
-/* Compares run `x` with a run of the shared object that evaluations use. The units of `x` ran in
- * order, in code that was compiled as C++ if it was watched; the other is compiled as C and its
- * units run shuffled. If the results differ, a third run (compiled as C, units in order) tells
- * whether the language or the order is the reason. */
+/* Compares run `x`, whose units ran in order, with a shuffled run of the shared object that
+ * evaluations use. That object is compiled as C. If `x` was watched, its object was compiled as
+ * C++. If the results differ, a third run (compiled as C, units in order) tells whether the
+ * language or the order is the reason. */
 static int check_same(struct oracle_check *c, const struct oracle_trial *x, const char *where,
                       struct err *err)
 {
@@ -213,9 +213,9 @@ static void check_at(struct oracle_check *c, const struct shape *s, const char *
 
 /* ---- all shapes ------------------------------------------------------------------------------ */
 
-/* Whether the check of an imported task leaves this shape out: it was tried before, or the check
- * has run long enough, and then a note says so. A network whose sizes are fixed has several
- * workloads of one shape. */
+/* Returns whether the check of an imported task leaves this shape out. It does if the shape was
+ * tried before (a network with fixed sizes has several workloads of one shape), or if the check
+ * would take too long with it. The latter shapes are counted in `left_out`, for a note. */
 static bool is_left_out(struct oracle_check *c, const struct shape *s)
 {
     size_t n = c->t->axes.n;
@@ -268,7 +268,8 @@ static void check_wrong_answers(const struct oracle_check *c)
             }
 }
 
-/* Magnitudes that are far too large would let almost every wrong element pass. */
+/* Reports outputs of which the tolerance refuses a 0 in too few elements. Magnitudes that are far
+ * too large have this effect: they would let almost every wrong element pass. */
 static void check_share(const struct oracle_check *c)
 {
     for (size_t i = 0; i < c->t->tensors.n; i++)

@@ -32,9 +32,10 @@
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
  *
- * GOT(y, i, otherwise) reads the candidate's element of an integer output with "sigmas". It is for
- * outputs that have several right answers: an argmax may name any of the largest elements. Where
- * the candidate's answer is not known, it is `otherwise`.
+ * GOT(y, i, otherwise) reads element i of the candidate's own output y. It works only for integer
+ * outputs whose tolerance is given in "sigmas", and is for outputs that have several right answers:
+ * an argmax may name any of the largest elements. GOT gives `otherwise` if the candidate's output
+ * is not known.
  */
 #ifndef HONE_REF_H
 #define HONE_REF_H
@@ -75,10 +76,10 @@ struct hone_ref_ctx {
     const double *scalar;
     double *scratch; /* scratch_elems doubles, and one more that takes accesses out of bounds */
     int64_t scratch_elems;
-    /* The hone_ref_fault_key() of an access out of bounds; all bits 1 = there was none. */
+    /* The least hone_ref_fault_key() of all accesses out of bounds; all bits 1 = there was none. */
     uint64_t *fault;
-    /* CPU only: if not NULL, called before a read. It fills element i of the tensor, or of the
-     * scratch if `tensor` is -1 */
+    /* CPU only: if not NULL, called before each read of element i of an input, and before each
+     * access to element i of the scratch (`tensor` is -1). It may fill the element. */
     void (*need)(const struct hone_ref_ctx *hone, int tensor, int64_t i);
     /* CPU only: if HONE_REF_CHECKED is defined, called for each access to an output or, if `tensor`
      * is -1, to the scratch. `kind` is one of HONE_REF_READ, HONE_REF_WRITE and HONE_REF_CHANGE. */
@@ -89,10 +90,11 @@ enum { HONE_REF_READ, HONE_REF_WRITE, HONE_REF_CHANGE };
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* Returns one number for the line, tensor and index of an access that is out of bounds. It has 20
- * bits for the line, 12 for the tensor plus one (0 is the scratch), and 32 for the index plus 2^31.
- * If several accesses are out of bounds, the least number is kept, so the order of the units does
- * not matter. job/ref_ctx.h decodes the number. */
+/* Returns one number for the line, tensor and index of an access that is out of bounds. Bits 44-63
+ * are the line, bits 32-43 are tensor + 1 (0 = the scratch), bits 0-31 are the index + 2^31; an
+ * index that does not fit is clamped. If several accesses are out of bounds, hone_ref_outside()
+ * keeps the least number, so the order of the units does not matter. job/ref_ctx.c decodes the
+ * number. */
 HONE_FN uint64_t hone_ref_fault_key(int tensor, int64_t i, int line)
 {
     const int64_t most = ((int64_t)1 << 31) - 1;
@@ -120,7 +122,8 @@ hone_ref_outside(const struct hone_ref_ctx *hone, int tensor, int64_t i, int lin
 }
 #endif
 
-/* Whether 0 <= i < n. If not, records the access, and the caller leaves the access out. */
+/* Returns whether 0 <= i < n. If not, records the access as out of bounds. Then the caller must
+ * skip the access, or use the spare element at the end of the scratch. */
 HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t i, int64_t n,
                             int line)
 {
@@ -136,7 +139,6 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-/* The dtype is a constant in each call, so the compiler keeps only one case of the switch. */
 HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i);
 
 HONE_FN void hone_ref_need(const struct hone_ref_ctx *hone, int tensor, int64_t i)
@@ -259,7 +261,6 @@ HONE_FN const double *hone_ref_written(const struct hone_ref_ctx *hone, const do
     static void hone_unit_##name(const struct hone_ref_ctx *hone, int64_t unit)
 #endif
 
-/* The type codes are those of enum dtype (base/dtype.h); a test checks that the two agree. */
 HONE_FN float hone_ref_f32_bits(uint32_t b)
 {
     union {
@@ -290,6 +291,9 @@ HONE_FN double hone_ref_f8(uint8_t b, int mant, int bias, int has_inf)
     return b & 0x80 ? -v : v;
 }
 
+/* Returns element i of an array as a double. The numbers of the cases are those of enum dtype
+ * (base/dtype.h); a test checks that the two agree. `dtype` is a constant in each call, so the
+ * compiler keeps only one case of the switch. */
 HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i)
 {
     switch (dtype) {

@@ -70,7 +70,7 @@ bool load_expr(struct loader *l, const struct json_node *n, struct expr **out)
         return false;
     }
     if (expr_alignof_name(*out, 0, &col)) {
-        problem_at(n->r, n->path, false, col + 1, "alignof has a meaning in plans only");
+        problem_at(n->r, n->path, false, col + 1, "only plans can use alignof");
         return false;
     }
     return true;
@@ -289,7 +289,7 @@ static void load_tensors(struct loader *l, const char *what, bool output)
     if (!json_node_need(&l->root, what, &n) || !json_node_object(&n, TASK_MAX_TENSORS))
         return;
     if (json_object_size(n.j) == 0)
-        json_node_bad(&n, "a task needs at least one of its %s", what);
+        json_node_bad(&n, "a task needs at least one entry in its %s", what);
     json_object_foreach((json_t *)n.j, key, value)
     {
         struct json_node c = json_node_member(&n, key, value);

@@ -108,7 +108,8 @@ static void check_dist(const struct json_node *n, const struct task_tensor *t)
         if (t->pick_b.value[i] < 0)
             json_node_bad(n, "std %g is negative", t->pick_b.value[i]);
     if (t->pick_a.n + t->pick_b.n && t->init.dist > GEN_UNIFORM && t->init.dist != GEN_CONST)
-        json_node_bad(n, "%s takes a number or an expression, no list", dist_names[t->init.dist]);
+        json_node_bad(n, "%s takes a number or an expression, not a list",
+                      dist_names[t->init.dist]);
 }
 
 /* Reads `triangle` and `padded`. */

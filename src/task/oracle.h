@@ -40,8 +40,8 @@ int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
 /* ---- parts of a run, for task/oracle_trial.c ------------------------------------------------- */
 
 struct oracle_ctx {
-    struct ref_ctx ref;
-    const char *names[REF_MAX_TENSORS];
+    struct ref_ctx ref;                 /* its `scalar` and `fault` point to the members below */
+    const char *names[REF_MAX_TENSORS]; /* of the tensors */
     double *scalars;
     uint64_t fault;
 };

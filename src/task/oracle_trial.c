@@ -247,8 +247,10 @@ static int describe_signal(const struct shape *s, const struct report *r, int si
         snprintf(where, sizeof where, " in unit %lld of PHASE(%s)", (long long)r->unit,
                  s->task->phases.items[r->phase].fn);
     if (sig == SIGXCPU)
-        return err_set(err, ERR_INPUT, "the oracle must take at most %llu s of CPU time; it was%s",
-                       (unsigned long long)cpu_seconds(s), *where ? where : " at its end");
+        return err_set(
+            err, ERR_INPUT,
+            "the oracle took more than its limit of %llu s of CPU time; it was stopped%s",
+            (unsigned long long)cpu_seconds(s), *where ? where : " at its end");
     if (sig == SIGALRM || sig == SIGKILL)
         return err_set(err, ERR_INPUT, "the oracle was ended%s: %s", where,
                        sig == SIGALRM ? "it took too long" : "something killed it");

@@ -28,8 +28,8 @@ struct oracle_trial {
     const struct shape *shape;
     void *in[TASK_MAX_TENSORS]; /* the inputs, as the generators make them from the seed */
     double *value[TASK_MAX_TENSORS], *mag[TASK_MAX_TENSORS];
-    uint64_t
-        noise_seed; /* for a reference with random rounding (graph/reference/reference_mode.h) */
+    /* seed of the random rounding, in a reference that has it (graph/reference/reference_mode.h) */
+    uint64_t noise_seed;
     uint64_t seed;  /* of the inputs */
     double *shared; /* all values and magnitudes, in memory shared with the process */
     size_t shared_bytes;

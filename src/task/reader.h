@@ -69,8 +69,8 @@ struct json_node json_node_item(const struct json_node *arr, size_t i);
 /* Reports every key that is not in the list, and suggests the nearest one that is. */
 bool json_node_only(const struct json_node *obj, const char *const *known, size_t n);
 
-/* Read values of a type. They report a value of another type, more than `max` members, items or
- * bytes, and a number that is not from lo to hi. */
+/* Each of these reads a value of one type. It reports a value of another type, a value with more
+ * than `max` members, items or bytes, and a number that is not from lo to hi. */
 bool json_node_object(const struct json_node *n, size_t max_members);
 bool json_node_array(const struct json_node *n, size_t max_items);
 bool json_node_str(const struct json_node *n, size_t max, const char **out);

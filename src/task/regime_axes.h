@@ -24,7 +24,7 @@ enum {
 struct axis_value {
     int64_t v;
     const char *text; /* "just above a warp (32)" */
-    bool alone;       /* also wanted while all other axes are as small as possible */
+    bool alone;       /* a workload has this value while all other axes are as small as possible */
 };
 
 struct axis_info {

@@ -41,7 +41,7 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* GOAL_PAIR */
     const char *text;
-    bool relaxed; /* GOAL_VALUE: one other axis above its least value is enough */
+    bool relaxed; /* GOAL_VALUE: a shape covers it if one other axis is above its least value */
     bool done;
 };
 
@@ -364,7 +364,8 @@ static void add_workload(struct builder *b, const int64_t *x, const uint32_t *of
     *vec_push(&b->t->regimes) = w;
 }
 
-/* If there is not time for all goals, the small sizes come first, then the pairs. */
+/* Returns the rank of a goal, because there may not be time for all goals: small sizes come first,
+ * then pairs, then large sizes. */
 static int turn_of(const struct goal *g)
 {
     return g->kind == GOAL_PAIR ? 1 : g->v <= 65 ? 0 : 2;

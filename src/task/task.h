@@ -69,7 +69,7 @@ struct task_place {
 struct task_axis {
     const char *name;
     bool is_const;
-    int64_t value; /* const axes */
+    int64_t value; /* of a constant axis */
 };
 
 struct task_scalar {
@@ -95,11 +95,11 @@ struct task_tensor {
     struct gen_spec init;              /* inputs; init_a and init_b, if set, give its a and b */
     struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
-    uint32_t stream;                   /* of the random numbers: the tensor's index, or that of
-                                        * lengths_of */
+    uint32_t stream;                   /* number of the random sequence: the tensor's own index, or
+                                        * the index of lengths_of */
     const char *lengths_of;    /* GEN_LENGTHS: the name of the padded tensor, whose stream this
                                 * one shares */
-    double rtol, atol, budget; /* tolerance of an output; `sigmas` sets it if not 0 */
+    double rtol, atol, budget; /* tolerance of an output; follows from `sigmas` if that is not 0 */
     double sigmas;             /* not 0: the oracle gives a sigma instead of a magnitude */
     const char *why;           /* the task's reason for the tolerance */
     struct task_place place;   /* where the tolerance is */
@@ -214,8 +214,8 @@ bool baseline_is_torch(const char *name);
  * text lives in the arena. */
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
-/* The workload's number: the task's own workloads first, then its regimes. Returns 0 for a workload
- * that the task does not have. */
+/* Returns the workload's number: the task's own workloads count first, then its regimes. Returns 0
+ * for a workload that the task does not have. */
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
 /* Resolves a workload into *s, whose arrays live in the arena. Draws a value for each range with

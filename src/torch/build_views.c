@@ -406,8 +406,9 @@ static bool equal_pieces(struct build *b, const struct value *a, uint32_t axis,
     const struct dim *count = dim_div(pool(b), size, each);
     bool exact = dim_same(dim_mul(pool(b), count, each), size);
     if (!count->is_number || (!exact && !(size->is_number && each->is_number)))
-        return lacks(b, "'%s' is perhaps no multiple of '%s': the pieces have no certain sizes",
-                     size->text, each->text);
+        return lacks(
+            b, "'%s' is not known to be a multiple of '%s', so the pieces have no certain sizes",
+            size->text, each->text);
     size_t n = (size_t)count->value + !exact;
     if (n < 1 || n > MAX_PIECES)
         return refuse(b, "a tensor splits into at least 1 and at most %d pieces", MAX_PIECES);
@@ -442,8 +443,9 @@ OBJECT_BUILDER(build_chunk)
     if (dim_is(size, 0))
         return refuse(b, "an axis of size 0 cannot be split");
     if (!size->is_number && !dim_same(dim_mul(pool(b), each, count), size))
-        return lacks(b, "'%s' is perhaps no multiple of %lld: the chunks have no certain sizes",
-                     size->text, (long long)n);
+        return lacks(
+            b, "'%s' is not known to be a multiple of %lld, so the chunks have no certain sizes",
+            size->text, (long long)n);
     return equal_pieces(b, a, (uint32_t)axis, each, out);
 }
 

@@ -1,8 +1,9 @@
 /*
  * verdict.h - the graded judgement of one candidate, and its JSON (schema/verdict.json).
  *
- * Kinds are ordered from worst to best: the later the stage at which a candidate failed, the better
- * its kind. `unjudged` is outside the order. It means that Hone or the machine failed, so it never
+ * Kinds are ordered from worst to best. Mostly, the later the stage at which a candidate failed,
+ * the better its kind; but `rejected` and `cheat` are among the worst, whichever stage they come
+ * from. `unjudged` is outside the order. It means that Hone or the machine failed, so it never
  * counts against a candidate.
  */
 #ifndef VERDICT_VERDICT_H

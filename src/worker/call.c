@@ -51,17 +51,17 @@ static void collect_findings(struct job_run *r, uint32_t c, const struct job_cal
 }
 
 struct call_ctx {
-    uint32_t c, k;
+    uint32_t c, k; /* the number of the case, and of the call in the case's result */
     const struct job_case *jc;
     const struct job_call *call;
     const struct job_program *prog;
     const struct job_module *mod;
     struct module_state *ms;
-    struct result_call out;
-    bool used[JOB_MAX_BUFFERS];
-    uint64_t addr[JOB_MAX_BUFFERS];
-    uint64_t hash[JOB_MAX_BUFFERS]; /* hash of each input before the launches */
-    uint8_t maps[JOB_MAX_BUFFERS][128];
+    struct result_call out;             /* the result of this call so far */
+    bool used[JOB_MAX_BUFFERS];         /* the buffers to allocate */
+    uint64_t addr[JOB_MAX_BUFFERS];     /* device address of each buffer; 0 = not allocated */
+    uint64_t hash[JOB_MAX_BUFFERS];     /* hash of each input before the launches */
+    uint8_t maps[JOB_MAX_BUFFERS][128]; /* the program's tensor maps, encoded */
 };
 
 static bool is_output(const struct job_buffer *b)

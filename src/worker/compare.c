@@ -11,10 +11,11 @@
 #include "job/poison.h"
 #include "worker/pattern.h"
 
+/* The elements [first, end), which one thread compares. */
 struct slice {
     const struct compare_input *in;
     uint64_t first, end;
-    uint8_t *bad;
+    uint8_t *bad; /* one byte per element of the output: set to 1 if the element is wrong */
     struct compare_sum sum;
     pthread_t thread;
     bool started;

@@ -25,9 +25,9 @@ void compare_output(const struct compare_input *in, unsigned nthreads, struct ar
  * pattern. */
 void compare_from_sum(const struct compare_sum *s, struct result_compare *out);
 
+struct piece_vec;
 /* Like compare_output(), but compares only the written elements in some pieces of an output. It
  * looks for no pattern, because the pieces hold too few elements to show one. */
-struct piece_vec;
 void compare_pieces(const struct job_buffer *b, const struct piece_vec *pieces, const double *want,
                     const double *mag, struct arena *a, struct result_compare *out);
 

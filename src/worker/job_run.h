@@ -27,10 +27,11 @@ int run_bundle(const char *dir, open_device_fn open_device, bool lock_gpu, struc
 /* ---- between the worker's own files -------------------------------------------------------- */
 
 /* Runs one call (call.c) and appends its result to the case. Returns RESULT_OK, or the status that
- * ends the job. In that case r->res holds the reason. A baseline that fails is marked in r->mods
- * and does not end the job, unless it faulted on a GPU: after a fault the context is unusable. */
+ * ends the job; then r->res holds the reason. A baseline that fails is marked in r->mods and does
+ * not end the job, unless it faulted on a GPU: after a fault the context is unusable. */
 enum result_status run_call(struct job_run *r, uint32_t c, const struct job_call *call);
-/* Runs the timed rounds of a case (rounds.c) and adds the time they took to *spent_ns. */
+/* Runs the timed rounds of a case (rounds.c) for about budget_ns. Adds the time they took to
+ * *spent_ns. */
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns,
                               uint64_t *spent_ns);
 /* Returns the times of a program so far, in order; the caller frees them. */
@@ -41,8 +42,8 @@ bool candidate_is_short(const struct job_run *r, uint32_t c);
 /* Times all cases with a short candidate in further processes and appends the calls of these
  * processes to the result. If there are such cases, closes the device first. */
 void time_in_processes(struct job_run *r);
-/* After a timed call of the candidate: decides whether to keep and verify it, and makes room if
- * so. */
+/* Decides after a timed call of the candidate whether the worker keeps the call's outputs and
+ * verifies them. If it does and the case has enough kept calls, drops one of those. */
 bool rounds_keep_call(struct rounds *s, double time_ns);
 /* Loads the oracle and verifies all kept calls (verify.c). */
 int verify_kept_calls(struct job_run *r, struct err *err);
@@ -54,10 +55,11 @@ void unload_kernels(struct job_run *r);
  * Returns the status. */
 enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32_t c, uint32_t k,
                                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Hands the result so far to the watchdog and writes it to progress.bin. If the last write was less
- * than 50 ms ago and `now` is false, does nothing. If the last write was less than 50 ms ago and
- * `now` is true, an emulator job with a time limit leaves the writing to the watchdog, which writes
- * the result some 50 ms later, unless it gets a newer result before that. */
+/* Hands the result so far to the watchdog and writes it to progress.bin, with the message `where`.
+ * If the last write was less than 50 ms ago, does less:
+ *   - if `now` is false, nothing;
+ *   - if `now` is true and the job is one for the emulator with a time limit, only hands the result
+ *     to the watchdog, which writes it 50 to 100 ms later, unless it gets a newer one before. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
 /* Returns how many threads to use: the job's number, or one for each core if the job names none. */
 unsigned job_run_threads(const struct job_run *r);

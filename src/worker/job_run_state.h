@@ -2,9 +2,9 @@
  * job_run_state.h - the state of a job while it runs: its modules, calls and kept outputs.
  *
  * run_bundle() allocates `struct job_run`, which belongs to the main thread. Strings in the result
- * live in r->arena, or in the device. So the device stays open until result.bin is written, or
- * until time_in_processes() has copied these strings. The watchdog holds only a copy of the
- * serialized result.
+ * belong to `job_run.arena` or to `struct device`, both in host memory. So the device stays open
+ * until result.bin is written, or until time_in_processes() has copied these strings. The watchdog
+ * holds only a copy of the serialized result.
  */
 #ifndef WORKER_JOB_RUN_STATE_H
 #define WORKER_JOB_RUN_STATE_H
@@ -28,16 +28,20 @@ struct module_state {
     enum result_status status;
 };
 
-/* The outputs of a call that the worker will verify. It keeps them until it may load the oracle. */
+/* The outputs of a call, kept until the worker verifies them. On a GPU it does so after the last
+ * call, because all candidate modules must be unloaded before the oracle is loaded. */
 struct kept_call {
     uint32_t c;                 /* case */
     uint32_t k;                 /* index of the call in the result */
     struct job_call call;       /* the call, with its seeds */
     void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output, or is hidden */
     struct device_hidden *hidden[JOB_MAX_BUFFERS]; /* outputs whose copy stays on the device */
-    struct device_written *written; /* a sampled call sets this instead of `out`; one per buffer */
-    /* For the in-place tensors of a sampled call, and outputs that a memset or copy fills: an upper
-     * bound on the share of the tensor that all blocks together change. */
+    /* If the call ran only a sample of its blocks: what they wrote, one entry per buffer; `out` is
+     * then unused. Else NULL. */
+    struct device_written *written;
+    /* Upper bound on the share of the tensor that all blocks, not only the sampled ones, can
+     * change. Set only in sampled calls, for tensors updated in place and for outputs that a memset
+     * or copy fills. */
     double most_changed[JOB_MAX_BUFFERS];
 };
 VEC_DECL(kept_call_vec, struct kept_call);
@@ -52,7 +56,7 @@ struct job_run {
     struct result_call_vec calls[JOB_MAX_CASES];
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_call_vec kept;
-    uint64_t kept_bytes, kept_max; /* memory of the kept outputs, and the most we allow */
+    uint64_t kept_bytes, kept_max; /* host memory of the kept outputs, and the most we allow */
     /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
     uint64_t out_hash[JOB_MAX_BUFFERS];
     struct finding_vec findings;
@@ -60,11 +64,20 @@ struct job_run {
     struct watchdog *dog;
     struct strbuf bytes;        /* the serialized result; the buffer is reused */
     uint64_t start_ns, told_ns; /* when the job began; when we last wrote progress.bin */
+    /* For the log: the number of calls, and the time that their parts took, summed over all
+     * calls. */
     struct {
-        uint64_t calls, load_ns, data_ns, run_ns, look_ns, keep_ns;
-    } spent;               /* time that calls took, by part, for the log */
-    struct rounds *rounds; /* set in a timed call of the candidate; decides if the call is kept */
-    bool timing_ready;
+        uint64_t calls;
+        uint64_t load_ns; /* loading modules */
+        uint64_t data_ns; /* allocating and filling buffers */
+        uint64_t run_ns;  /* running the launches */
+        uint64_t look_ns; /* inspecting guard zones, inputs and module variables; hashing outputs */
+        uint64_t keep_ns; /* copying outputs, to verify them later */
+    } spent;
+    /* Set during a timed call of the candidate; decides whether the call's outputs are kept for
+     * verification. */
+    struct rounds *rounds;
+    bool timing_ready; /* prepare_timing() has run */
 };
 
 #endif

@@ -20,8 +20,8 @@
 #define SMALL_OPS 1e5
 
 struct oracle {
-    void *lib;
-    /* of a reference in Python */
+    void *lib; /* the shared object; NULL if the reference is in Python */
+    /* only for a reference in Python: its process, its program, the bundle */
     struct sidecar *python;
     char *spec, *dir;
 };

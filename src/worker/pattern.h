@@ -16,7 +16,7 @@
 
 struct pattern_input {
     const struct compare_input *in;
-    const uint8_t *bad; /* one byte per element */
+    const uint8_t *bad; /* one byte per element; not 0 = the element is wrong or unwritten */
     uint64_t nbad, nunwritten, ncompared;
 };
 

@@ -34,16 +34,16 @@ enum { MOVE_ROUNDS = 7 }; /* odd, so that the order of loading is reversed each 
 
 struct rounds {
     struct job_run *r;
-    uint32_t c;
+    uint32_t c; /* the number of the case */
     const struct job_case *jc;
     const struct job_timing *t;
-    uint64_t rng;
-    uint64_t end_ns;
-    uint32_t round;
+    uint64_t rng;    /* state of draw() */
+    uint64_t end_ns; /* when the budget of time is used up */
+    uint32_t round;  /* the number of this round, from 0 */
     uint32_t nfast;  /* candidate calls so far that were no slower than the median */
     size_t *sampled; /* the calls to verify (the reservoir), as indices in the result */
     uint32_t nsampled;
-    bool is_model;
+    bool is_model;               /* the time of the last call was modelled */
     bool once[JOB_MAX_PROGRAMS]; /* a slow baseline: it gets one timed call only */
 };
 
@@ -161,9 +161,8 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* When the budget is used up, the worker goes on until there are min_calls calls. But it goes on
- * for at most this time or twice the budget, whichever is longer, and then three calls are
- * enough. */
+/* When the budget is used up, the worker goes on until there are min_calls calls. If it has gone on
+ * for this time, or for twice the budget if that is longer, three calls are enough. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)

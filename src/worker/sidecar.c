@@ -30,7 +30,7 @@ extern const char sidecar_program[];
 
 struct sidecar {
     pid_t pid;
-    int to, from;
+    int to, from;     /* the pipes for requests and replies */
     uint32_t at_case; /* the case of the last `case` request; UINT32_MAX = none */
     bool opened;      /* we sent `open` */
     bool opening;     /* we have not read the reply to `open` yet; without a `load` before, the

@@ -51,23 +51,24 @@ struct server {
     struct utsname machine;
     char note[SPOOL_NOTE_MAX];
     struct gpu_users users;
-    uint64_t users_ns; /* when we asked for other users of the GPU */
-    bool in_use;       /* by a process that is not ours, which `user` names */
-    char user[128];
-    const char *blocked; /* why it claims nothing; NULL = nothing prevents it */
-    bool gave_up;        /* it waited too long for the GPU of a job */
+    uint64_t users_ns;   /* when we last asked NVML which processes use the GPU */
+    bool in_use;         /* a process that is not Hone's uses the GPU */
+    char user[128];      /* if in_use: "in use by process 4711 (python3)" */
+    const char *blocked; /* why this worker claims no bundle; NULL = nothing prevents it */
+    bool gave_up;        /* this worker waited too long for the GPU of a job */
 };
 
-/* How long a worker that is to end by itself waits for a GPU that others use. 0 = for ever. */
+/* Returns how long a worker with --once or --idle waits for bundles, or for a GPU that others use;
+ * 0 for any other worker, which waits for ever. */
 static uint64_t patience_ns(const struct server *s)
 {
     const struct spool_options *o = s->options;
     return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
 }
 
-/* The clock that patience is measured by. A worker with --once must watch the claims of others long
- * enough to notice a dead one, and it looks less often on a slow machine. So it counts the time for
- * which it has watched. */
+/* Returns the time on the clock for patience_ns(). A worker with --once must watch the claims of
+ * other workers long enough to notice that one of them died, and on a slow machine it looks less
+ * often. So its clock is the time for which it has watched; with --idle it is the usual clock. */
 static uint64_t idle_clock_ns(const struct server *s)
 {
     return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
@@ -116,8 +117,8 @@ static void remove_file(const char *bundle, const char *name)
     free(p);
 }
 
-/* Reads which GPU a bundle is for (-1 for the emulator) and how long it may run. If the job cannot
- * be read, its process reports this. */
+/* Reads which GPU a bundle is for (-1 for the emulator) and how long it may run. If job.bin cannot
+ * be read, this function keeps silent: the process that runs the bundle reports it. */
 static int gpu_of(const char *bundle, uint64_t *wall_ns)
 {
     struct arena mem = ARENA_INIT;
@@ -296,10 +297,10 @@ static int leave_undone(const struct server *s, int bundles, struct err *err)
                    s->blocked && bundles >= 0 ? s->blocked : "");
 }
 
-/* Called when the worker has found nothing to run. Returns whether it stops, which only a worker
- * with --once or --idle does. If it leaves bundles undone, *rc becomes -1. While others hold
- * bundles or use its GPU, a worker with --once stays longer than a lease (spool/lease.h), so that
- * it can take over the bundles of workers that died. */
+/* Called when the worker has found nothing to run. Returns whether the worker stops, which only one
+ * with --once or --idle does. If it leaves bundles undone, *rc becomes -1. While other workers hold
+ * bundles, or others use its GPU, a worker with --once stays longer than a lease (spool/lease.h),
+ * so that it can take over the bundles of workers that died. */
 static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
 {
     uint64_t patience = patience_ns(s);

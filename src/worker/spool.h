@@ -1,12 +1,12 @@
 /*
  * spool.h - serves a spool: a directory in which bundles wait for a worker, shared by any number of
- * machines. spool/lease.h has the protocol.
+ * machines. spool/lease.h has the protocol, spool/name.h explains the names.
  *
- *     DIR/tmp/          bundles that are being made or thrown away
- *     DIR/todo/ID/      complete bundles, put there by rename
- *     DIR/claimed/ID.W/ a bundle that worker W runs
- *     DIR/done/ID/      a bundle with its result.bin
- *     DIR/workers/W     worker W counts in it, to show that it lives
+ *     DIR/tmp/                bundles that are being made or thrown away
+ *     DIR/todo/ID.gNfM/       a complete bundle, put there by rename
+ *     DIR/claimed/ID.gNfM.W/  a bundle that worker W runs
+ *     DIR/done/ID/            a bundle with its result.bin
+ *     DIR/workers/W           worker W counts in it, to show that it lives
  */
 #ifndef WORKER_SPOOL_H
 #define WORKER_SPOOL_H

@@ -36,7 +36,7 @@ enum {
  * Arithmetic passes a NaN on. A comparison may drop a NaN, but not both a large positive and a
  * large negative number. If in the first run all units wrote the scratch that they used, the result
  * cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN with
- * unusual bits, so that an element with these bits still holds the fill, or a copy of it. */
+ * unusual bits, so an element with these bits holds the fill or a copy of it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 
@@ -48,7 +48,7 @@ struct verify_elements {
     const struct job_case *c;
     const struct device_written *written;
     unsigned nthreads;
-    double budget;
+    double budget; /* how many operations the chosen units may take in all */
     struct lazy in[JOB_MAX_BUFFERS], scratch;
     uint8_t shift[JOB_MAX_BUFFERS], scratch_shift; /* element number >> shift = its piece */
     double ops;                                    /* operations of the whole call */
@@ -95,9 +95,9 @@ static uint8_t piece_shift(const struct lazy *z)
 }
 
 /* A unit is about to read or write this element of the scratch; we cannot see which. If the element
- * still holds the fill, this use is harmless only if it is a store. After a store, the element no
- * longer holds the fill when it is used again, or when the phase ends. If it still does, a unit may
- * have read the fill. */
+ * still holds the fill, only a write is harmless, and a write replaces the fill. So if the element
+ * holds the fill at its next use too, or at the end of the phase (check_used()), the first use may
+ * have been a read. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;

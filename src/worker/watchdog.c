@@ -24,7 +24,7 @@ struct watchdog {
     uint64_t save_at;            /* when to write the snapshot to progress.bin; 0 = it is written */
     uint64_t wall_end, call_end; /* in the time of now_ns(); 0 = no limit */
     uint64_t cpu_ns;             /* limit on this process's CPU time; 0 = no limit */
-    enum result_status status;
+    enum result_status status;   /* the status to write if the time of the call runs out */
     bool stop;
 };
 

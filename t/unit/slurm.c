@@ -207,7 +207,7 @@ static void a_cluster_that_cannot_work_is_reported(void **state)
 {
     (void)state;
     run_play("refuses", 1, "invalid partition specified: nowhere");
-    run_play("always_dies", 1, "no worker that finishes a bundle");
+    run_play("always_dies", 1, "no worker that Slurm started has finished a bundle");
     run_play("no_controller", 1, "error: Unable to contact slurm controller");
 }
 
@@ -259,7 +259,7 @@ static void a_failed_listing_finishes_no_bundle(void **state)
     }
     sched_close(s);
     assert_int_equal(rc, -1);
-    assert_non_null(strstr(err.msg, "no worker that finishes a bundle"));
+    assert_non_null(strstr(err.msg, "no worker that Slurm started has finished a bundle"));
     free(on);
     free(todo);
     free(bundle);
@@ -315,11 +315,11 @@ static void keys_are_checked(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"partition", "needs a value"},         {"partition=", "no value of partition"},
+        {"partition", "needs a value"},         {"partition=", "not a value of partition"},
         {"colour=red", "unknown key 'colour'"}, {"max-workers=0", "not a number from 1"},
         {"max-workers=x", "not a number"},      {"dir=here", "not a full path"},
-        {"time=1,time=2", "given twice"},       {"partition=a;rm", "no value"},
-        {"partition=a b", "no value"},
+        {"time=1,time=2", "given twice"},       {"partition=a;rm", "not a value"},
+        {"partition=a b", "not a value"},
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct arena a = ARENA_INIT;

@@ -301,8 +301,8 @@ static struct ticket *first_waiting(struct state *s)
 }
 
 /* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS. If that limit is closed, sets
- * *until to the time when it opens, else to 0. A request that is larger than the whole limit goes
- * when nothing else is counted. */
+ * *until to the time when it opens, else to 0. A request that needs more than the whole limit may
+ * go when nothing else counts against the limit. */
 static int blocked_by(const struct state *s, const struct ticket *t, uint64_t now, uint64_t *until)
 {
     for (int k = 0; k < LIMIT_KINDS; k++) {

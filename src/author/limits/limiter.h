@@ -74,9 +74,9 @@ void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS]);
  * answer is good. */
 void limiter_pause(struct limiter *l, uint64_t pause_ns);
 
-/* How many output tokens a reply may have, for need[LIMIT_OUTPUT]. Providers count these as the
- * model writes them, so we expect twice the longest recent reply, and not the cap of one reply,
- * which replies seldom reach. */
+/* Returns how many output tokens to expect of a reply whose cap is `most`, for need[LIMIT_OUTPUT].
+ * Providers count output tokens as the model writes them. So we expect twice the longest recent
+ * reply, and not the cap, which replies seldom reach. */
 double limiter_expected_output(struct limiter *l, double most);
 
 #endif

@@ -21,9 +21,9 @@
 #define MAX_WARPS 32
 #define SAMPLE_CLUSTERS 48u /* clusters in the sample of a launch for the cost model */
 #define SAMPLE_LEAST 8u     /* at least this many of them run, however long they take */
-/* If blocks do not depend on each other, a sample gets fewer clusters, but not fewer than
- * SAMPLE_LEAST, if it would cost more host work than the least of these three limits, in the units
- * of count_cost():
+/* A sample of blocks that do not depend on each other may cost at most the least of these three
+ * limits of host work, in the units of count_cost(). If it would cost more, it gets fewer clusters,
+ * but at least SAMPLE_LEAST:
  *   - SAMPLE_COST;
  *   - if the call has a time limit: SAMPLE_COST_PER_NS for each nanosecond of it, because even a
  *     slow or busy host does that much work in a nanosecond;

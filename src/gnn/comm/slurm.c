@@ -534,7 +534,7 @@ static int meet_first(struct slurm_comm *s, const char *path, uint64_t until, st
 
 bool comm_slurm_wanted(void)
 {
-    /* The script of sbatch has SLURM_PROCID and SLURM_NTASKS too, but it is no step of srun. */
+    /* The script of sbatch has SLURM_PROCID and SLURM_NTASKS too, but it is not a step of srun. */
     return getenv("SLURM_PROCID") && comm_env_number("SLURM_STEP_NUM_TASKS") > 1;
 }
 
@@ -546,10 +546,11 @@ int comm_open_slurm(struct comm **out, struct err *err)
     if (ranks > COMM_MAX_RANKS)
         return err_set(err, ERR_USAGE, "at most %d ranks, not %ld", COMM_MAX_RANKS, ranks);
     if (rank < 0 || rank >= ranks)
-        return err_set(err, ERR_ENV,
-                       "SLURM_PROCID is '%s', which is no rank of SLURM_STEP_NUM_TASKS=%ld: start "
-                       "the ranks with srun",
-                       getenv("SLURM_PROCID"), ranks);
+        return err_set(
+            err, ERR_ENV,
+            "SLURM_PROCID is '%s', which is not a rank of SLURM_STEP_NUM_TASKS=%ld: start "
+            "the ranks with srun",
+            getenv("SLURM_PROCID"), ranks);
     struct slurm_comm *s = xcalloc(1, sizeof *s);
     s->base = (struct comm){.t = &slurm_transport, .rank = (int)rank, .ranks = (int)ranks};
     s->listener = -1;

@@ -117,9 +117,9 @@ struct gpu_device {
     } kernel;
 #undef X
     VEC(struct gpu_chunk) batch; /* the arrays of this batch; sync() empties it */
-    size_t batch_bytes;          /* of all chunks of the last batch with several; 0 = none */
-    struct gpu_step step[GNN_STEPS_AHEAD];
-    int turn;      /* the step of this batch; the one after it is the oldest */
+    size_t batch_bytes; /* of all chunks of the last batch that needed several; 0 = none did */
+    struct gpu_step step[GNN_STEPS_AHEAD]; /* a ring, one entry for each batch under way */
+    int turn;      /* index in `step` of this batch; the entry after it is the oldest */
     bool profiled; /* the times of kernels are measured, one kernel at a time */
     cu_event profile_begin, profile_end;
     struct gnn_kernel_time profile[GPU_KERNEL_COUNT];

@@ -245,7 +245,7 @@ int gpu_sync(struct gnn_device *dev, struct err *err)
     return outcome(d, err);
 }
 
-/* If arrays of the batch lie in chunks, they must not be overwritten by those of the next batch. */
+/* Whether arrays of the batch lie in chunks. The next batch must not overwrite them. */
 static bool has_arrays(const struct gpu_device *d)
 {
     return d->batch.n > 0 && d->batch.items[0].used > 0;

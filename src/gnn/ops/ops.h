@@ -100,8 +100,9 @@ struct gnn_ops {
     void (*upload)(struct gnn_device *d, void *to, const void *from, size_t bytes);
     void (*download)(struct gnn_device *d, void *to, const void *from, size_t bytes); /* waits */
     int (*sync)(struct gnn_device *d, struct err *err);
-    /* Ends the work on a batch. Returns when fewer than GNN_STEPS_AHEAD batches are unfinished, in
-     * the order of the batches. The results of the finished ones are ready, as after sync(). */
+    /* Ends the work on a batch. Returns when fewer than GNN_STEPS_AHEAD batches are unfinished. The
+     * batches finish in their order, and the results of a finished batch are ready, as after
+     * sync(). */
     int (*step)(struct gnn_device *d, struct err *err);
     /* The device's pointer to an array of the batch; a CPU returns the array itself. On another
      * device the pointer is valid until the next sync() or step(). */

@@ -46,13 +46,15 @@ struct store {
     bool in_parts;  /* a reduction in two steps; its partial results are PART and PMAG */
     bool needs_mag, part_needs_mag;
     bool is_exact; /* its magnitude is |value|; or, in a SIGMA reference, it has no error */
-    /* Kernels: the value is a sum in parts of squares of x - centre, where the centre is the mean
-     * of x, whose sum has the same parts. One launch computes the parts of both sums. The part of
-     * the squares uses the mean of the part, and the second step corrects it. Else NULL. */
+    /* Kernels only; usually NULL. If it is set, the value is a sum in parts: of the squares of
+     * x - centre, where the centre is the mean of x. The sum for this mean has the same parts, and
+     * one launch computes the parts of both sums. A part of the squares uses the mean of that part
+     * as its centre; the second step corrects this. */
     const struct value *centre;
     bool part_with_squares; /* kernels: the parts of this sum come with those of the squares */
-    /* The sources of its shared errors (struct shared_error), if scratch also holds the value
-     * without these errors (OWN, a variance) and with each source off (OFF0_, OFF1_, ...). */
+    /* The sources of its shared errors (struct shared_error). Set if scratch also holds the
+     * variance without these errors (OWN), and the value with each source off (OFF0_, OFF1_, ...);
+     * else NULL. */
     const struct shared_error *offs;
 };
 

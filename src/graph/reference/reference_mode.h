@@ -13,9 +13,9 @@ enum reference_kind {
 struct reference_mode {
     enum reference_kind kind;
     bool tf32_products, tf32_convs; /* the operands of float32 products are rounded to TF32 */
-    /* SIGMA: a comparison adds no variance even if its operands lie within 4 sigma, as if rounding
-     * could not change its result. Elements whose sigma is much smaller in this mode are undecided
-     * (tolerance/prove.h). */
+    /* SIGMA: ignore that an error of an operand can make a result jump (that of a comparison, of
+     * floor, ...): add no variance for the jump. Elements whose sigma is much smaller in this mode
+     * are undecided (tolerance/prove.h). */
     bool without_branches;
     /* MAGNITUDE: the text is for a GPU kernel (playbook/generate/). It computes values only, in the
      * types of kernel_type() (emit.h), and adds up long sums in chains. */

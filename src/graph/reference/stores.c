@@ -195,9 +195,9 @@ static bool is_transpose(const struct value *v)
     return dims[v->rank - 2] == (int64_t)v->rank - 1;
 }
 
-/* The value that is stored, so that a template for `anchor` can read operand a: convolutions pad
- * their input themselves, and products read transposed and reshaped matrices. An operand that is
- * repeated is not worth a copy of each repetition. */
+/* Returns the value to store so that a template for `anchor` can read its operand a. This is a
+ * itself, or a value below a: convolutions pad their input themselves, and products read transposed
+ * and reshaped matrices. The repetitions of an expanded operand are not worth a copy each. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)

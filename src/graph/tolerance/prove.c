@@ -12,8 +12,8 @@
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
-/* An element is undecided if its sigma is more than UNDECIDED_FACTOR times the sigma that it has
- * when comparisons within 4 sigma count as decided. */
+/* An element is undecided if its sigma is more than UNDECIDED_FACTOR times the sigma that it has in
+ * a reference with `without_branches` (reference_mode.h). */
 static const double UNDECIDED_FACTOR = 2;
 
 /* One kind of reference, as a task that can run. */
