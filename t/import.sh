@@ -96,14 +96,17 @@ if in_tier quick; then
     mkdir -p own/swish_gate
     echo mine >own/swish_gate/reference.c
     runs 1 "an import does not overwrite a folder that holds a user's own file" "$HONE" import torch -o own "${trace[@]}"
-    err_has "the message says that the folder's task was not imported from this file" "'own/swish_gate' holds a task that was not imported from swish_gate.py"
+    err_has "the message says that the folder's task was not imported from this file" \
+        "'own/swish_gate' holds a task that was not imported from swish_gate.py"
     is "the user's own file is unchanged" "$(cat own/swish_gate/*)" mine
     rm -r own/swish_gate
     runs 0 "an import writes into a folder without that task" "$HONE" import torch -o own "${trace[@]}"
     runs 0 "an import of the same file again succeeds" "$HONE" import torch -o own "${trace[@]}"
     out_has "the second import says that it replaces the first task" "it replaces the task of an earlier import"
-    runs 1 "an import of another file with the same name is refused" "$HONE" import torch -o own --trace "$CASES/swish_gate.trace.json" b/swish_gate.py
-    err_has "the message says how to import the other file" "was not imported from b/swish_gate.py: remove it, or give another folder with --out"
+    runs 1 "an import of another file with the same name is refused" \
+        "$HONE" import torch -o own --trace "$CASES/swish_gate.trace.json" b/swish_gate.py
+    err_has "the message says how to import the other file" \
+        "was not imported from b/swish_gate.py: remove it, or give another folder with --out"
     HONE_PYTHON=no-such-python runs 3 "an import with a Python that does not exist is an error" "$HONE" import torch "$CASES/scans.py"
     err_has "the message names the Python that does not exist" "no-such-python"
 fi
