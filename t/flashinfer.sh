@@ -113,7 +113,7 @@ has_torch() { "$1" -c 'import torch, sys; sys.exit(torch.__version__ < "2.6")' 2
 for python in "${HONE_PYTHON:-python3}" "$ROOT/.deps/torch/bin/python"; do has_torch "$python" && break; done
 if ! has_torch "$python"; then
     "$ROOT/tools/setup" torch >"$T/setup" 2>&1
-    has_torch "$python" || { skip "imports with PyTorch" "$(tail -1 "$T/setup")" && done_testing; }
+    has_torch "$python" || { skip "the data set is imported with PyTorch" "$(tail -1 "$T/setup")" && done_testing; }
 fi
 export HONE_PYTHON=$python
 runs 1 "an import of a data set with a refused definition exits with 1" "$HONE" import flashinfer-bench set --out tasks
@@ -143,7 +143,7 @@ fi
 
 judge() { "$HONE" eval --device emu --skip-baselines --seed 1 tasks/rmsnorm_h96 "$CASES/rmsnorm_h96.$1.cu" "${@:2}"; }
 judge ok --json >ok.json 2>"$T/err"
-if [ $? = 3 ]; then skip "kernels" "$(head -1 "$T/err")" && done_testing; fi # no CUDA compiler
+if [ $? = 3 ]; then skip "a right kernel passes, and a wrong one fails" "$(head -1 "$T/err")" && done_testing; fi # no CUDA compiler
 runs 1 "a wrong kernel fails" judge bad --skip-time
 out_has "a wrong kernel gets a mismatch" mismatch
 runs 0 "a right kernel is exported" "$HONE" export tasks/rmsnorm_h96 "$CASES/rmsnorm_h96.ok.cu" --verdict ok.json \
@@ -157,7 +157,7 @@ ok "run() says with which value of eps the kernel was verified" grep -q 'it was 
 # ---- with FlashInfer-Bench's package
 if ! "$python" -m pip install -q --no-deps --target pkg flashinfer-bench==0.1.2 >"$T/out" 2>&1 ||
     ! "$python" -m pip install -q --target pkg pydantic safetensors docstring-parser >"$T/out" 2>&1; then
-    skip "validation by FlashInfer-Bench" "$(tail -1 "$T/out")" && done_testing
+    skip "the package of FlashInfer-Bench reads the export" "$(tail -1 "$T/out")" && done_testing
 fi
 cat >validate.py <<'PY'
 import sys

@@ -115,7 +115,7 @@ refused "a truncated array" "ends too early" -e e.npy --features short.npy
 refused "an array of objects" "not supported" -e e.npy --features pickle.npy
 refused "a fraction as a label" "has the label 0.5" -e e.npy --labels half.npy
 refused "an absurd shape" "damaged" -e e.npy --features huge.npy
-refused "floats as ids" "ids must be integers" -e x.npy
+refused "a float as an id" "ids must be integers" -e x.npy
 refused "a word in a csv file" "text.csv:2: 'x' is not an integer" -e text.csv
 refused "a file that is not an array" "is not a NumPy array" -e "$ROOT/t/gnn.sh"
 refused "an archive without the member" "has no member" -e ogb_npz/raw/data.npz:edges

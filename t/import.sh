@@ -117,7 +117,7 @@ has_torch() { "$1" -c 'import torch, sys; sys.exit(torch.__version__ < "2.6")' 2
 for python in "${HONE_PYTHON:-python3}" "$ROOT/.deps/torch/bin/python"; do has_torch "$python" && break; done
 if ! has_torch "$python"; then
     "$ROOT/tools/setup" torch >"$T/setup" 2>&1
-    has_torch "$python" || { skip "imports with PyTorch" "$(tail -1 "$T/setup")" && done_testing; }
+    has_torch "$python" || { skip "the files are imported with PyTorch" "$(tail -1 "$T/setup")" && done_testing; }
 fi
 export HONE_PYTHON=$python
 
