@@ -5,7 +5,7 @@ command -v python3 >/dev/null || skip_all "no python3 to read JSON with"
 [ "$("$HONE" compile "$ROOT/bench/compile/plain.cu" >/dev/null 2>&1; echo $?)" = 3 ] &&
     skip_all "no CUDA compiler on this machine"
 
-field() { # field FILE EXPRESSION-over-j
+field() { # field FILE EXPRESSION: prints a Python expression over j, the JSON in FILE
     python3 -c "import json,sys; j=json.load(open(sys.argv[1])); print($2)" "$1"
 }
 

@@ -15,7 +15,7 @@ for k in sys.argv[1].split("."):
 print(v)' "$1"
 }
 
-# The folder add/ has the task vector_add with a small timed shape and its own naive.cu.
+# The folder add/ has the task vector_add with two smaller timed shapes and its own naive.cu.
 mkdir add
 cp "$ROOT"/tasks/vector_add/reference.c add/
 python3 - "$ROOT/tasks/vector_add/task.json" >add/task.json <<'PY'
