@@ -1,5 +1,5 @@
 /*
- * compile.c - measures how long compiling takes, for Hone's ways and for nvcc, in one run.
+ * compile.c - measures how long one compile takes, in Hone's modes and with nvcc, in one run.
  *
  *     make bench            or      build/release/bench/compile [--quick | --edits]
  *
@@ -7,7 +7,7 @@
  * warm     with the header PCH, made before
  * cached   the second `hone compile` of the same source, process start included
  * edited   with the family PCH of the unedited kernel (SM80 GEMM: five named edits)
- * nvcc     -cubin, and -shared with a host launcher (what JIT extension builders do)
+ * nvcc     -cubin, and -shared with a host launcher (as JIT builders of extensions do)
  *
  * It prints the seconds of one compile: wall clock, and in parentheses processor time, which other
  * work on the machine disturbs less.
@@ -109,7 +109,7 @@ static struct cost run_timed(const char *const *argv)
     return s;
 }
 
-/* -shared needs host code: a launcher, as an extension module has. */
+/* With -shared, the source needs host code: we add a launcher, as extension modules have. */
 static struct cost time_nvcc(const char *src, const char *launcher, bool shared)
 {
     struct err err = ERR_INIT;

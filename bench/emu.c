@@ -3,10 +3,10 @@
  *
  *     make bench            or      build/release/bench/emu DIR
  *
- * DIR holds the PTX of three of the repository's kernels (bench/emu.sh makes it): an elementwise
- * GELU over 4M floats, and 1024^3 products in half precision by mma.sync and by TMA + wgmma. Each
- * runs with and without the sanitizer, on one host thread and on two; the best of three counts.
- * Processor time is printed too: other work on the machine disturbs it less than the wall clock.
+ * bench/emu.sh writes the PTX of three kernels to DIR: an elementwise GELU over 4M floats, and
+ * 1024^3 products in half precision by mma.sync and by TMA + wgmma. Each runs with and without the
+ * sanitizer, on one host thread and on two. The program prints the best of three times, and the
+ * processor time, which other work on the machine disturbs less than the wall clock.
  *
  * Then it measures memory with larger tensors, each kernel in a process of its own: the peak may be
  * at most 1.2 times the tensors' size plus 64 MB; with the sanitizer, five times their size.
@@ -19,9 +19,9 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-static uint64_t elements = 1 << 22;                  /* the memory test uses more */
-static uint32_t gemm_side = 1024, gemm_depth = 1024; /* of C; of A and B */
-static uint64_t tensor_bytes;                        /* of the last run */
+static uint64_t elements = 1 << 22;                  /* the test of memory uses more */
+static uint32_t gemm_side = 1024, gemm_depth = 1024; /* rows and columns of C; columns of A */
+static uint64_t tensor_bytes;                        /* all tensors of the last run */
 
 struct run {
     struct job job;
@@ -80,7 +80,7 @@ static void setup(struct run *r, const char *dir, const char *file, bool sanitiz
         die_with(&err);
 }
 
-/* Best of three: seconds of wall clock and of processor. */
+/* Runs three times. Sets wall and cpu to the seconds of the best run. */
 static void best_of(struct run *r, const struct job_launch *l, void *const *args, double *wall,
                     double *cpu)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Speed of the emulator on three kernels: compiles their PTX (cached), then runs bench/emu.
+# Measures the speed of the emulator: compiles three kernels to PTX, then runs bench/emu on them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=build/bench-emu

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Measures `hone eval` on the emulator.
-#   bench/eval.sh                  the overhead: smoke workloads, compiled before, median of 7. "beside" is
-#                                  the wall clock less the worker's time; the goal is 0.3 s.
-#   bench/eval.sh OLD NEW [TASK]   the CPU time of whole evaluations with two programs, in turns: each
-#                                  task's kernel of kernels/, median of 3 seeds, and the ratio NEW/OLD. The
-#                                  goal of a light kernel (under 2 s) is 1.3. Exit 1 if one is over it.
+#   bench/eval.sh                     the overhead of an evaluation of smoke workloads. Kernels are compiled before.
+#                                     "beside" is the wall time without the worker's time, median of 7. It must be
+#                                     at most 0.3 s.
+#   bench/eval.sh OLD NEW [TASK...]   the CPU time of whole evaluations with the programs OLD and NEW, in turns, for
+#                                     the kernel of each task, median of 3 seeds. If OLD takes less than 2 s, the
+#                                     ratio NEW/OLD must be at most 1.3.
+# Exits 1 if a limit is exceeded, or if a kernel of the second form does not pass.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export HONE_CACHE_DIR=$PWD/build/bench-eval

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Speed of hone-gnn's sampler and slicing, beside this machine's memory and beside DGL.
-#   bench/gnn.sh               a graph of 2 M nodes: rates, and DGL's sampler and loader in turns with ours
-#   LARGE=1 bench/gnn.sh       also 64 M nodes (7 GB of disk and memory): the cost of an edge, against 2 M
+# Measures the speed of hone-gnn's sampler and slicing, and compares it with this machine's memory and with DGL.
+#   bench/gnn.sh               a graph of 2 M nodes: our rates, then DGL's sampler and loader in turns with ours
+#   LARGE=1 bench/gnn.sh       also the time for an edge in graphs of 2 M and 64 M nodes (7 GB of disk and memory)
 # DGL runs if PYTHON (default python3) has it: python3.11 -m venv V && V/bin/pip install torch==2.9.1
 # dgl==1.1.3 numpy==1.26.4 torchdata pandas pyyaml pydantic packaging; PYTHON=V/bin/python bench/gnn.sh
 # All rates count CPU time. The graphs stay in build/bench-gnn, or in DATA.
@@ -34,7 +34,7 @@ else
 fi
 
 [ -n "${LARGE-}" ] || exit 0
-# The same mean degree at both sizes; no features, so that the graph fits.
+# Both graphs have the same mean degree. They have no features, so that the large one fits into memory.
 for n in 2097152 67108864; do
     d=$data/degree8-$n
     [ -e "$d" ] || "$gnn" make rmat -n $n -e $((n * 4)) --no-isolated --dim 0 --memory 2G "$d"

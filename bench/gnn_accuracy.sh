@@ -3,11 +3,11 @@
 #
 # Measures how much accuracy sampled inference costs: trains four models on Debian's package graph
 # and on a block model, predicts the test nodes with 2, 5, 10 and 20 sampled neighbours and with all
-# of them, and prints a table in Markdown. Each difference is taken between two inferences of one
-# trained model; the interval is a 95% t interval over the seeds.
+# of them, and prints a table in Markdown. A difference compares two inferences of one trained
+# model. Its interval is a 95% t interval over the seeds.
 #
 # DIR (default: a temporary directory) keeps data and results. A run that was interrupted continues
-# there. `make bench` leaves this script out: it takes about 20 minutes of one core. Smaller:
+# there. `make bench` does not run this script, because it takes 20 minutes on one core. A smaller run:
 #     SEEDS="1 2" EPOCHS=2 MODELS=sage bench/gnn_accuracy.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -37,7 +37,7 @@ touch "$raw"
 # shellcheck disable=SC2086
 [ -d "$dir/blocks" ] || "$gnn" make blocks $blocks "$dir/blocks" >&2
 
-accuracy() { # OPTIONS... DIR: what `hone-gnn infer` says
+accuracy() { # accuracy OPTION... DIR: prints the accuracy of `hone-gnn infer`
     "$gnn" infer --json "$@" | sed -n 's/^ *"accuracy": \([0-9.e-]*\),*$/\1/p'
 }
 

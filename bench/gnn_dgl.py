@@ -1,8 +1,8 @@
-"""DGL's sampler on one thread, on the graph of a dataset of hone-gnn; prints sampled edges per CPU second.
+"""Runs DGL's sampler with one thread on a dataset of hone-gnn. Prints the sampled edges per CPU second.
 
 usage: gnn_dgl.py DIR BATCH FANOUT,... SECONDS
 
-The graph is in huge pages, as it is in hone-gnn, with 32-bit ids where the number of edges allows.
+The graph is in huge pages, as in hone-gnn. Its ids have 32 bits if the number of edges allows it.
 """
 import json, mmap, os, sys, time
 os.environ["OMP_NUM_THREADS"] = "1"

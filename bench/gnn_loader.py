@@ -1,11 +1,11 @@
-"""The Python package hone_gnn beside DGL's DataLoader: both sample and slice on the same graph, in turns.
+"""Compares the Python package hone_gnn with DGL's DataLoader: both sample and slice on the same graph, in turns.
 
 usage: gnn_loader.py DIR BATCH FANOUT,... SECONDS ROUNDS
 
-Prints a row for each loader: the size of its batches, and batches and sampled edges per CPU second, medians
-over the rounds. Both use one thread. CPU time counts the whole process: sampling, slicing, Python. DGL has
-two paths on the CPU. In DGL 1.1.3, the fused one gives much smaller batches from the second batch on, so
-its rates do not compare.
+Prints a row for each loader: the size of its batches, and batches and sampled edges per CPU second, as medians
+over the rounds. Both use one thread. The CPU time is that of the whole process: sampling, slicing, Python. DGL
+has two paths on the CPU. In DGL 1.1.3, the fused path gives much smaller batches from the second batch on. So do
+not compare its rates with the others.
 """
 import os
 import statistics

@@ -5,11 +5,11 @@
     bench/prompts.py OLD/build/release/hone build/release/hone  # two builds: the table of docs/prompts.md
     bench/prompts.py --prompts build/release/hone               # one line for each prompt
 
-Each build replays every recording of t/cases/recordings into a store of its own. A replay makes every
-prompt anew, from the recorded replies and verdicts. The program reads these prompts from the store. It
+Each build replays every recording of t/cases/recordings into a new store. A replay writes every prompt again, from
+the recorded replies and verdicts. This program reads the prompts from the store. It
 divides them at their headings and counts tokens as src/base/tokens.c does. It also measures which part of each
-prompt's tokens is, byte for byte, the beginning of the previous prompt of the same role. A provider's cache
-holds that part.
+prompt's tokens is, byte for byte, the beginning of the previous prompt of the same role. A provider has
+that part in its cache.
 
 Exit status: 0; 1 if a build cannot replay a recording, if the replay gives another lineage, or if a limit of
 --most or --half does not hold.
@@ -60,7 +60,7 @@ ROWS = list(dict.fromkeys(row for _, row in PARTS))
 
 
 def tokens(text):
-    """The estimate of src/base/tokens.c."""
+    """Estimates the tokens as src/base/tokens.c does."""
     words = sum(1 + (len(w) - 1) // 6 for w in re.findall(r"[A-Za-z0-9_]+", text))
     marks = len(re.sub(r"[A-Za-z0-9_ \n\t\r]", "", text).encode())
     return words + marks * 2 // 3
@@ -119,7 +119,7 @@ class Count:
         self.parts = collections.Counter()
         self.new_tokens = 0
         self.runs = {}   # name -> (tokens, candidates)
-        self.known = []  # for each prompt but a role's first: the share that the provider has read
+        self.known = []  # for each prompt except the first of a role: the share that begins the prompt before
         for recording in sorted(glob.glob(os.path.join(RECORDINGS, "*.jsonl"))):
             with tempfile.TemporaryDirectory() as folder:
                 self.add(os.path.basename(recording)[:-len(".jsonl")],
@@ -167,8 +167,8 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("hone", nargs="+", help="one build of hone, or the old and the new one")
     ap.add_argument("--prompts", action="store_true", help="also print a line for each prompt")
-    ap.add_argument("--most", type=float, help="fail if the last build needs more tokens per candidate")
-    ap.add_argument("--half", type=int, help="fail if fewer prompts share half with the one before")
+    ap.add_argument("--most", type=float, help="fail if the last build needs more tokens for each candidate")
+    ap.add_argument("--half", type=int, help="fail if fewer prompts share half of their tokens with the prompt before")
     args = ap.parse_args()
     if len(args.hone) > 2:
         ap.error("give one build, or two to compare")
@@ -184,12 +184,12 @@ def main():
         half = sum(share >= HALF for share, _ in shares)
         print(f"{hone}: {len(shares)} prompts have an earlier prompt of their role. {half} of them share at "
               f"least half of their tokens with its beginning; the least is {shares[0][0]:.0%} "
-              f"({shares[0][1]}), the median {shares[len(shares) // 2][0]:.0%}. A cache does not hold "
-              f"{b.new_tokens / b.judged():,.0f} tokens for each candidate.")
+              f"({shares[0][1]}), the median {shares[len(shares) // 2][0]:.0%}. "
+              f"{b.new_tokens / b.judged():,.0f} tokens for each candidate are not in a cache.")
     if args.most is not None and builds[-1].per_candidate() > args.most:
         sys.exit(f"more than {args.most:,.0f} tokens for each candidate")
     if args.half is not None and sum(share >= HALF for share, _ in builds[-1].known) < args.half:
-        sys.exit(f"fewer than {args.half} prompts begin like the one before for half of their tokens")
+        sys.exit(f"fewer than {args.half} prompts share half of their tokens with the prompt before")
 
 
 if __name__ == "__main__":

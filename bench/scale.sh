@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# How well workers share a campaign, on the emulator. Run it on two quiet cores; it takes some minutes.
+# Measures how well workers share a campaign, on the emulator. Run it on two quiet cores. It takes some minutes.
 #   [N=200] [REPEAT=1] bench/scale.sh [TASK...]
-# 1. The overhead of a bundle: N bundles through a spool with one worker, less the time that hone-worker takes for the
-#    same bundle by itself. The goal is 20 ms.
+# 1. The overhead of a bundle: the time of a bundle through a spool with one worker (mean of N), minus the time of
+#    hone-worker on the same bundle without a spool. The goal is less than 20 ms.
 # 2. A campaign with one worker of one thread, with two such workers, and with one worker of two threads. Two workers
-#    must be 1.9 times as fast as one, and at least as fast as the worker with two threads. The least time of REPEAT
-#    rounds counts.
-# Beside each time stands the CPU time of the workers. If other programs use the cores, wall time says little. Then the
-# CPU time of the busiest worker takes its place in the goals: it is the time that this worker needs on a core of its own.
+#    must be at least 1.9 times as fast as one, and at most 2% slower than the worker with two threads. The script takes
+#    the least time of REPEAT rounds.
+# It also prints the CPU time of the workers. If other programs use the cores, wall times say little. Then the goals
+# apply to the CPU time of the busiest worker: the time that this worker would need on a core of its own.
 # Exits 1 if a goal is missed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,9 +19,9 @@ export HONE_CACHE_DIR=$PWD/build/bench-scale
 mkdir -p "$HONE_CACHE_DIR"
 T=$(mktemp -d)
 workers=()
-# cpu_of PID: its CPU seconds, with those of its children that have ended
+# cpu_of PID: prints the CPU seconds of the process and of its children that have ended
 cpu_of() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13 + $14 + $15) / hz }' "/proc/$1/stat"; }
-# Sets cpu_all and cpu_most: the CPU seconds of all workers, and of the busiest one.
+# count_cpu: sets cpu_all and cpu_most to the CPU seconds of all workers, and of the busiest one
 count_cpu() {
     local pid c
     cpu_all=0 cpu_most=0
@@ -64,7 +64,7 @@ done
 cp -r "$bundle" "$T/bundle"
 kill $catcher && wait $catcher 2>/dev/null || true
 n=${N:-200}
-export HONE_WORKER_PLACE="-1 0 1" # one thread, as the worker of the spool has
+export HONE_WORKER_PLACE="-1 0 1" # one thread, like the worker of the spool
 "$B/hone-worker" "$T/bundle" >/dev/null 2>&1
 start=$(now) cpu=$(cpu_of $$)
 for ((i = 0; i < n; i++)); do "$B/hone-worker" "$T/bundle" >/dev/null 2>&1; done
@@ -85,7 +85,7 @@ goal "the overhead of a bundle is $overhead ms, less than 20 ms" "$overhead < 20
 
 # ---- campaigns ----
 declare -A least
-campaign() { # campaign NAME WORKERS THREADS: keeps its seconds in least[NAME] if none took less
+campaign() { # campaign NAME WORKERS THREADS: runs the campaign; least[NAME] is the least time so far
     local from seconds
     rm -rf "$T/$1".*
     start_workers "$T/$1.spool" "$2" "$3"
@@ -98,7 +98,7 @@ campaign() { # campaign NAME WORKERS THREADS: keeps its seconds in least[NAME] i
     printf '%s: %s s, load %s; the workers had %.1f s of CPU time, the busiest one %.1f s;' "$1" "$seconds" "$(load)" \
         "$cpu_all" "$cpu_most"
     grep -E '^ *all:' "$T/$1.txt" | sed 's/^ *all:/ /'
-    # A worker with several threads needs at least an even share of its CPU time.
+    # The busiest worker needs at least its CPU time divided by its threads.
     [ "$busy" = 0 ] || seconds=$(awk "BEGIN { printf \"%.2f\", $cpu_most / $3 }")
     least[$1]=$(awk "BEGIN { print (${least[$1]:-1e9} < $seconds ? ${least[$1]:-1e9} : $seconds) }")
 }

@@ -32,65 +32,67 @@ cat >axpy.ptx <<'PTX'
     ret;
 }
 PTX
-job() { # job COUNT N: y has COUNT elements, the kernel is told N
+job() { # job COUNT N: writes job.json, in which y has COUNT elements and the kernel's argument n is N
     cat >job.json <<JSON
 { "buffers": { "x": {"dtype": "float32", "count": 1000, "from": "x.bin"},
                "y": {"dtype": "float32", "count": $1, "role": "inout", "init": {"dist": "const", "value": 1}, "to": "y.bin"} },
   "launches": [ {"kernel": "axpy", "grid": [4], "block": [256], "args": ["x", "y", {"f32": 2}, $2]} ] }
 JSON
 }
-# 1000 The output must be 1000 times 3.0f.
+# x is 1000 times 3.0f.
 for _ in $(seq 1000); do printf '\0\0\100\100'; done >x.bin
 
 job 1000 1000
 runs 0 "a bare PTX file runs" "$HONE" emu --ptx axpy.ptx --job job.json
-out_has "and is clean" "without findings"
-out_has "with counters" "global_load_sectors"
-is "y = 2 * 3 + 1" "$(od -An -tf4 -N 8 y.bin | tr -s ' ')" " 7 7"
-is "all of it is written" "$(od -An -v -tf4 -w4 y.bin | sort | uniq -c | tr -s ' ')" " 1000 7"
-runs 2 "--ptx and --workload" "$HONE" emu --ptx axpy.ptx --job job.json --workload smoke:0
-err_has "--ptx refuses --workload" "--workload needs a TASK and a KERNEL.cu"
-runs 0 "as JSON, without the sanitizer" "$HONE" emu --json --no-sanitize --ptx axpy.ptx --job job.json
-out_has "a verdict" '"kind": "pass"'
+out_has "the PTX file runs without findings" "without findings"
+out_has "the output has counters" "global_load_sectors"
+is "the kernel computes y = 2 * 3 + 1" "$(od -An -tf4 -N 8 y.bin | tr -s ' ')" " 7 7"
+is "all 1000 elements of y are written" "$(od -An -v -tf4 -w4 y.bin | sort | uniq -c | tr -s ' ')" " 1000 7"
+runs 2 "--ptx with --workload is a usage error" "$HONE" emu --ptx axpy.ptx --job job.json --workload smoke:0
+err_has "the message says that --workload needs a task and a kernel" "--workload needs a TASK and a KERNEL.cu"
+runs 0 "hone emu --json --no-sanitize exits with 0" "$HONE" emu --json --no-sanitize --ptx axpy.ptx --job job.json
+out_has "--json prints a verdict" '"kind": "pass"'
 
 job 990 1000
-runs 1 "an access past the end is a finding" "$HONE" emu --ptx axpy.ptx --job job.json
-out_has "which names the buffer" "y[990]"
-is "it is a fault, as it is for a candidate" "$(head -1 "$T/out")" "fault"
+runs 1 "an access past the end of a buffer fails" "$HONE" emu --ptx axpy.ptx --job job.json
+out_has "the finding names the buffer and the index" "y[990]"
+is "an access past the end of a buffer gets the verdict fault" "$(head -1 "$T/out")" "fault"
 
 job 1000 1000
 sed -i 's/"role": "inout"/"role": "input"/; s/, "to": "y.bin"//' job.json
-runs 1 "a write to an input" "$HONE" emu --ptx axpy.ptx --job job.json
-is "is a cheat, as it is for a candidate" "$(head -1 "$T/out")" "cheat"
+runs 1 "a write to an input fails" "$HONE" emu --ptx axpy.ptx --job job.json
+is "a write to an input gets the verdict cheat" "$(head -1 "$T/out")" "cheat"
 
 job 1000 1000
 sed -i 's/"axpy"/"axpi"/' job.json
-runs 1 "a kernel that is not there" "$HONE" emu --ptx axpy.ptx --job job.json
-out_has "is named" "axpi"
+runs 1 "a job with a kernel that the PTX file does not have fails" "$HONE" emu --ptx axpy.ptx --job job.json
+out_has "the message names the missing kernel" "axpi"
 sed -i 's/axpi/axpy/; s/, 1000\]}/]}/' job.json
-runs 1 "too few arguments" "$HONE" emu --ptx axpy.ptx --job job.json
+runs 1 "a launch with too few arguments fails" "$HONE" emu --ptx axpy.ptx --job job.json
 
 cat >printf.json <<'JSON'
 { "buffers": { "x": {"dtype": "float32", "count": 1024}, "y": {"dtype": "float32", "count": 1024, "role": "output"},
                "ws": {"dtype": "float32", "count": 1024, "role": "workspace"}, "cnt": {"dtype": "int32", "count": 256} },
   "launches": [ {"kernel": "good_printf", "grid": [4], "block": [256], "args": ["x", "y", "ws", "cnt", {"i64": 1024}]} ] }
 JSON
-runs 0 "a kernel that prints" "$HONE" emu --ptx "$ROOT/t/cases/emu/kernels.ptx" --job printf.json
-out_has "is heard" "hello 42  3.14 str 123456789012 %"
+runs 0 "a kernel that calls printf passes" "$HONE" emu --ptx "$ROOT/t/cases/emu/kernels.ptx" --job printf.json
+out_has "the output has the text that the kernel printed" "hello 42  3.14 str 123456789012 %"
 
-bad() { # bad NAME WHAT < json
+bad() { # bad NAME MESSAGE < JOB: checks that Hone refuses JOB with MESSAGE
     cat >bad.json
-    runs 2 "refused: $1" "$HONE" emu --ptx axpy.ptx --job bad.json
-    err_has "$1: says why" "$2"
+    runs 2 "a job with $1 is refused" "$HONE" emu --ptx axpy.ptx --job bad.json
+    err_has "the message about a job with $1 gives the reason" "$2"
 }
-bad "not JSON" "bad.json:" <<<'{'
+bad "broken JSON" "bad.json:" <<<'{'
 bad "an unknown key" "bufers" <<<'{"bufers": {}, "launches": []}'
-bad "no such type" "float31" <<<'{"buffers": {"x": {"dtype": "float31", "count": 3}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": []}]}'
+bad "an unknown dtype" \
+    "float31" <<<'{"buffers": {"x": {"dtype": "float31", "count": 3}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": []}]}'
 bad "a negative count" "out of range" <<<'{"buffers": {"x": {"dtype": "int32", "count": -1}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": []}]}'
-bad "an argument from nowhere" "'z'" <<<'{"buffers": {}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": ["z"]}]}'
-bad "nothing to launch" "launch" <<<'{"buffers": {}, "launches": []}'
+bad "an unknown argument" "'z'" <<<'{"buffers": {}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": ["z"]}]}'
+bad "no launch" "launch" <<<'{"buffers": {}, "launches": []}'
 bad "an initialised output" "output" <<<'{"buffers": {"x": {"dtype": "int32", "count": 1, "role": "output", "init": {"dist": "zeros"}}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": []}]}'
-bad "a map without a buffer" "'q'" <<<'{"buffers": {}, "tensormaps": {"t": {"buffer": "q", "dims": [64], "box": [64]}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": ["t"]}]}'
-runs 2 "--job without --ptx" "$HONE" emu --job bad.json
-runs 3 "no such PTX file" "$HONE" emu --ptx nowhere.ptx --job job.json
+bad "a tensor map of an unknown buffer" \
+    "'q'" <<<'{"buffers": {}, "tensormaps": {"t": {"buffer": "q", "dims": [64], "box": [64]}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": ["t"]}]}'
+runs 2 "--job without --ptx is a usage error" "$HONE" emu --job bad.json
+runs 3 "a PTX file that does not exist is an error" "$HONE" emu --ptx nowhere.ptx --job job.json
 done_testing

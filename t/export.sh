@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `hone export`: it exports only kernels with a passing verdict; exported C builds, launches what the plan
-# says and refuses wrong calls. `make test-all` also checks exported Python, with PyTorch for the CPU.
+# `hone export`: it exports only kernels with a passing verdict. Exported C builds, launches the kernels of the
+# plan and refuses wrong calls. `make test-all` also checks exported Python, with PyTorch for the CPU.
 . "$(dirname "$0")/lib.sh"
 share_cache
 export HONE_STORE=$T/store.db
@@ -9,30 +9,33 @@ cp -r "$cases/rowmix" . && chmod -R u+w rowmix
 export_it() { "$HONE" export rowmix "$cases/rowmix.cu" --verdict verdict.json "$@"; }
 
 # ---- usage and evidence
-runs 2 "no format" "$HONE" export last --out x
-runs 2 "an unknown format" "$HONE" export last --as rust --out x
-err_has "lists the formats" "torch, c, kernelbench, flashinfer-bench, cubin"
-runs 2 "--backward is for torch" "$HONE" export last --as c --out x --backward last
-runs 2 "--ptx is for c" "$HONE" export last --as torch --out x --ptx
-runs 2 "a file without its task" "$HONE" export mine.cu --as c --out x
-err_has "asks for it" "give the TASK first: hone export TASK mine.cu"
-runs 0 "a kernel is evaluated" "$HONE" eval --device emu --skip-time --skip-baselines --json rowmix "$cases/rowmix.cu"
+runs 2 "hone export without a format is a usage error" "$HONE" export last --out x
+runs 2 "an unknown format is a usage error" "$HONE" export last --as rust --out x
+err_has "the message about an unknown format lists the formats" "torch, c, kernelbench, flashinfer-bench, cubin"
+runs 2 "--backward with a format other than torch is a usage error" "$HONE" export last --as c --out x --backward last
+runs 2 "--ptx with a format other than c is a usage error" "$HONE" export last --as torch --out x --ptx
+runs 2 "a kernel file without its task is a usage error" "$HONE" export mine.cu --as c --out x
+err_has "the message says that the task comes first" "give the TASK first: hone export TASK mine.cu"
+runs 0 "the kernel of the task rowmix passes" \
+    "$HONE" eval --device emu --skip-time --skip-baselines --json rowmix "$cases/rowmix.cu"
 cp "$T/out" verdict.json
-runs 0 "and exported with its verdict" export_it --as c --out lib
-ok "the file has the verdict" grep -q "Verdict: passes" lib/rowmix.h
-runs 0 "with PTX, too" export_it --as c --ptx --out with_ptx
-ok "which the C compiler reads" cc -std=c11 -Wall -Wextra -Werror -c -o ptx.o with_ptx/rowmix.c
-ok "and which the object has" grep -q "visible .entry mix4" ptx.o
+runs 0 "hone export --as c accepts a kernel with its verdict" export_it --as c --out lib
+ok "the exported header has the verdict" grep -q "Verdict: passes" lib/rowmix.h
+runs 0 "hone export --as c --ptx exits with 0" export_it --as c --ptx --out with_ptx
+ok "C code with PTX compiles without warnings" cc -std=c11 -Wall -Wextra -Werror -c -o ptx.o with_ptx/rowmix.c
+ok "the object file has the PTX" grep -q "visible .entry mix4" ptx.o
 sed 's/+ shift;$/+ shift + 0;/' "$cases/rowmix.cu" >other.cu
-runs 1 "a verdict about another source" "$HONE" export rowmix other.cu --verdict verdict.json --as c --out x
-err_has "is refused" "the verdict is about another source"
+runs 1 "a verdict about another source is refused" "$HONE" export rowmix other.cu --verdict verdict.json --as c --out x
+err_has "the message says that the verdict is about another source" "the verdict is about another source"
 cp -r rowmix newer && sed -i 's/"budget": 4/"budget": 5/' newer/task.json
-runs 1 "a verdict for another version of the task" \
+runs 1 "a verdict for another version of the task is refused" \
     "$HONE" export newer "$cases/rowmix.cu" --verdict verdict.json --as c --out x
-err_has "is refused" "another version of task 'rowmix'"
+err_has "the message says that the verdict is for another version of the task" "another version of task 'rowmix'"
 cp -r rowmix wordy && sed -i 's/"description": "/"description": "A sentence that has many words and is too long for the first line of a header, /' wordy/task.json
-runs 0 "a long description" "$HONE" export wordy "$cases/rowmix.cu" --unverified --as c --out wordy_c
-ok "is cut between words" grep -q 'A sentence that has many words and is too long for the first line of a header, \.\.\.' wordy_c/rowmix.h
+runs 0 "hone export accepts a task with a long description" \
+    "$HONE" export wordy "$cases/rowmix.cu" --unverified --as c --out wordy_c
+ok "the header cuts a long description between words" \
+    grep -q 'A sentence that has many words and is too long for the first line of a header, \.\.\.' wordy_c/rowmix.h
 python3 - <<'PY'
 import json
 v = json.load(open("verdict.json"))
@@ -41,34 +44,40 @@ json.dump(v, open("smoke.json", "w"))
 v["kind"] = "mismatch"
 json.dump(v, open("wrong.json", "w"))
 PY
-runs 1 "a verdict of a shortened evaluation" \
+runs 1 "a verdict of an evaluation with --smoke is refused" \
     "$HONE" export rowmix "$cases/rowmix.cu" --verdict smoke.json --as c --out x
-err_has "is refused" "no check workload was checked"
-runs 1 "a failed verdict" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --as c --out x
-err_has "is refused" "its verdict is mismatch"
-ok "and nothing is written" test ! -e x
-runs 0 "another architecture, unverified" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --arch sm_80 --as cubin --out x80.cubin
-is "its machine code has no debug sections and no paths" "$(grep -ac -e nv_debug -e debug_line -e "$ROOT" x80.cubin)" 0
-runs 0 "unless --unverified" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --as c --out x
-ok "which is written into the file" grep -q "UNVERIFIED" x/rowmix.c x/rowmix.h
-runs 1 "a run that is not there" "$HONE" export last --as c --out x
+err_has "the message says that no check workload was checked" "no check workload was checked"
+runs 1 "a failed verdict is refused" "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --as c --out x
+err_has "the message names the failed verdict" "its verdict is mismatch"
+ok "a refused export writes no file" test ! -e x
+runs 0 "hone export --unverified --arch sm_80 exits with 0" \
+    "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --arch sm_80 --as cubin --out x80.cubin
+is "the cubin has no debug sections and no paths" "$(grep -ac -e nv_debug -e debug_line -e "$ROOT" x80.cubin)" 0
+runs 0 "--unverified exports a kernel with a failed verdict" \
+    "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --as c --out x
+ok "the exported files say UNVERIFIED" grep -q "UNVERIFIED" x/rowmix.c x/rowmix.h
+runs 1 "an export of a run that does not exist fails" "$HONE" export last --as c --out x
 
-# ---- integer inputs: their range is a precondition, and the example stays in it
-runs 0 "a task with lengths" "$HONE" export "$ROOT/t/cases/lengths" "$ROOT/t/cases/lengths/naive.cu" --unverified --as c --out lengths_c
-ok "the header has the range" grep -q 'Precondition: the values of len are integers from 0 to C' lengths_c/lengths.h
-ok "the example uses it" grep -q 'args.len = new_tensor(4, 4, 0, 0, 0, 128);' lengths_c/example.c
-ok "and compiles" gcc -std=c11 -Wall -Wextra -Werror -c -o example.o lengths_c/example.c
+# ---- integer inputs: the header gives the range of their values, and the example stays within it
+runs 0 "hone export accepts a task with an integer input" \
+    "$HONE" export "$ROOT/t/cases/lengths" "$ROOT/t/cases/lengths/naive.cu" --unverified --as c --out lengths_c
+ok "the header has the range of the integer input" \
+    grep -q 'Precondition: the values of len are integers from 0 to C' lengths_c/lengths.h
+ok "the example stays within the range of the integer input" \
+    grep -q 'args.len = new_tensor(4, 4, 0, 0, 0, 128);' lengths_c/example.c
+ok "the example with an integer input compiles" gcc -std=c11 -Wall -Wextra -Werror -c -o example.o lengths_c/example.c
 sed -e 's/^int main(void)/int unused_main(void)/' -e '$a int main(void) { return !(isinf(decode(0xff800000u, 4, 8, 23)) \&\& isnan(decode(0x7fc00000u, 4, 8, 23)) \&\& decode(0x40400000u, 4, 8, 23) == 3); }' \
     lengths_c/example.c >decode.c
-ok "decodes infinities and NaN" sh -c 'gcc -std=c11 -Ilengths_c -o decode decode.c lengths_c/lengths.c -ldl -lm && ./decode'
+ok "the example decodes infinities and NaN" \
+    sh -c 'gcc -std=c11 -Ilengths_c -o decode decode.c lengths_c/lengths.c -ldl -lm && ./decode'
 
-# ---- a run: a recording, whose verdicts get the hash of the task
+# ---- a run that replays a recording; the verdicts of the recording get the task hash
 hash=$("$HONE" task show --json fused_add_rmsnorm | python3 -c 'import json,sys; print(json.load(sys.stdin)["hash"])')
 rec=$ROOT/t/cases/recordings/team_norm.jsonl
 if in_tier rest; then
-    runs 0 "a run of an older Hone" "$HONE" optimize --author "replay:$rec"
-    runs 1 "is not exported" "$HONE" export last --as cubin --out x.cubin
-    err_has "for its verdicts do not name a version of the task" "from an older Hone"
+    runs 0 "a recording without task hashes replays" "$HONE" optimize --author "replay:$rec"
+    runs 1 "a run without task hashes is not exported" "$HONE" export last --as cubin --out x.cubin
+    err_has "the message says that the run is from an older Hone" "from an older Hone"
 fi
 python3 - "$rec" "$hash" >new.jsonl <<'PY'
 import json, sys
@@ -78,31 +87,32 @@ for line in open(sys.argv[1]):
         d["verdict"]["verdict"]["task_sha"] = sys.argv[2]
     print(json.dumps(d))
 PY
-runs 0 "a run of this Hone" "$HONE" optimize --author replay:new.jsonl
-runs 0 "is exported" "$HONE" export last --as cubin --out best.cubin
-ok "as machine code" cmp -n 4 best.cubin <(printf '\177ELF')
-ok "with the plan" grep -q '"launches"' best.cubin.json
-runs 0 "so is one candidate" "$HONE" export last:0 --as cubin --out first.cubin
-runs 1 "a candidate that is not there" "$HONE" export last:99 --as cubin --out x.cubin
-err_has "is named" "has no candidate '99'"
+runs 0 "a recording with task hashes replays" "$HONE" optimize --author replay:new.jsonl
+runs 0 "hone export last exits with 0" "$HONE" export last --as cubin --out best.cubin
+ok "the exported cubin is machine code" cmp -n 4 best.cubin <(printf '\177ELF')
+ok "the file beside the cubin has the plan" grep -q '"launches"' best.cubin.json
+runs 0 "hone export exports one candidate of a run" "$HONE" export last:0 --as cubin --out first.cubin
+runs 1 "a candidate that does not exist cannot be exported" "$HONE" export last:99 --as cubin --out x.cubin
+err_has "the message names the candidate that does not exist" "has no candidate '99'"
 "$HONE" show last best >best.cu
-runs 0 "a file finds its verdict in the store" "$HONE" export fused_add_rmsnorm best.cu --as cubin --out b.cubin --json
-out_has "and says so" '"verified": true'
+runs 0 "hone export finds the verdict of a file in the store" \
+    "$HONE" export fused_add_rmsnorm best.cu --as cubin --out b.cubin --json
+out_has "the JSON says that the export is verified" '"verified": true'
 
 # ---- C
 export_c() { ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Ilib -o "$1" "$2" lib/rowmix.c -ldl -lm; }
 ok "the C library builds without warnings" export_c calls "$cases/calls.c"
-ok "so does the example" export_c example lib/example.c
+ok "the C example builds without warnings" export_c example lib/example.c
 mkdir fake && cc -std=gnu17 -D_GNU_SOURCE -shared -fPIC -iquote "$ROOT/src" -o fake/libcuda.so.1 "$ROOT/t/fake/libcuda.c"
 on_fake() { LD_LIBRARY_PATH=$PWD/fake FAKE_CUDA_LOG=$PWD/log "$@"; }
-runs 0 "the example runs" on_fake ./example
-is "and launches what the plan says" "$(grep -E 'Launch|Memset' log)" "cuMemsetD8Async 0 32
+runs 0 "the C example runs on the fake driver" on_fake ./example
+is "the C example launches the kernels of the plan" "$(grep -E 'Launch|Memset' log)" "cuMemsetD8Async 0 32
 cuLaunchKernelEx mix4 1,4,1 64,1,1 0 attributes 0: 0 0,0,0
 cuLaunchKernelEx sums 8,1,1 128,1,1 512 attributes 1: 4 2,1,1
 cuLaunchKernelEx finish 1,1,1 64,1,1 0 attributes 1: 2 1,0,0"
 rm log
-runs 0 "wrong calls" on_fake ./calls
-is "are refused with the reason" "$(sed 's/0x[0-9a-f]*/ADDRESS/' "$T/out")" "good: ok
+runs 0 "the program with right and wrong calls exits with 0" on_fake ./calls
+is "each wrong call is refused with the reason" "$(sed 's/0x[0-9a-f]*/ADDRESS/' "$T/out")" "good: ok
 misaligned for vectors: ok
 null: rowmix: in is NULL; it must be the address of device memory
 odd address: rowmix: the address of in, ADDRESS, must be a multiple of 4
@@ -116,29 +126,31 @@ no workspace: rowmix: this call needs a workspace of 256 bytes; rowmix_workspace
 odd workspace: rowmix: the address of the workspace must be a multiple of 256"
 is "an address that is not aligned for vectors takes the other kernel" "$(grep -c 'LaunchKernelEx mix ' log)" 1
 is "a refused call launches nothing" "$(grep -c LaunchKernelEx log)" 6
-runs 1 "a driver that fails" env LD_LIBRARY_PATH="$PWD/fake" FAKE_CUDA_FAIL=cuModuleLoadData:209 ./calls
-out_has "is named" "load: rowmix: cuModuleLoadData failed: error 209"
+runs 1 "a call fails if the driver fails" env LD_LIBRARY_PATH="$PWD/fake" FAKE_CUDA_FAIL=cuModuleLoadData:209 ./calls
+out_has "the message names the driver function that failed" "load: rowmix: cuModuleLoadData failed: error 209"
 
 # ---- Python
-runs 0 "as torch" export_it --as torch --out rowmix_op.py
-runs 0 "as kernelbench" export_it --as kernelbench --out model_new.py
-ok "which needs no word that KernelBench's static check bans" bash -c '! grep -nwE "try:|except|pass" model_new.py'
-ok "and has those it wants" grep -q "__global__.*" model_new.py
-runs 0 "as kernelbench, with machine code" export_it --as kernelbench --cubin-form --out model_cubin.py
-runs 0 "as flashinfer-bench" export_it --as flashinfer-bench --out bench
+runs 0 "hone export --as torch exits with 0" export_it --as torch --out rowmix_op.py
+runs 0 "hone export --as kernelbench exits with 0" export_it --as kernelbench --out model_new.py
+ok "the file for KernelBench has no word that KernelBench's static check bans" \
+    bash -c '! grep -nwE "try:|except|pass" model_new.py'
+ok "the file for KernelBench has a __global__ function" grep -q "__global__.*" model_new.py
+runs 0 "hone export --as kernelbench --cubin-form exits with 0" export_it --as kernelbench --cubin-form --out model_cubin.py
+runs 0 "hone export --as flashinfer-bench exits with 0" export_it --as flashinfer-bench --out bench
 python3 -c 'import glob, json; print(json.load(open(glob.glob("bench/solutions/*.json")[0]))["sources"][0]["content"])' >run.py
-ok "the Python files compile" python3 -m py_compile rowmix_op.py model_new.py model_cubin.py run.py
+ok "all exported Python files compile" python3 -m py_compile rowmix_op.py model_new.py model_cubin.py run.py
 
 # ---- the gradient as a kernel
-backward() { # TASK KERNEL: softmax with this backward kernel
+backward() { # backward TASK KERNEL: exports softmax with this backward kernel
     "$HONE" export softmax "$ROOT/kernels/softmax.cu" --unverified --backward "$1=$2" --as torch --out softmax_grad_op.py
 }
-runs 0 "with a backward kernel" backward "$cases/softmax_grad" "$cases/softmax_grad.cu"
-ok "which compiles" python3 -m py_compile softmax_grad_op.py
-runs 1 "a backward kernel of another operation" backward rowmix "$cases/rowmix.cu"
-err_has "is refused" "its input 'in' is neither a tensor of task 'softmax' nor the gradient of an output"
-runs 1 "a kernel without a verdict" "$HONE" export nosuchtask "$cases/rowmix.cu" --as torch --out x.py
-err_has "of a task that is not there" "nosuchtask"
+runs 0 "hone export accepts a backward kernel" backward "$cases/softmax_grad" "$cases/softmax_grad.cu"
+ok "the Python file with a backward kernel compiles" python3 -m py_compile softmax_grad_op.py
+runs 1 "a backward kernel of another operation is refused" backward rowmix "$cases/rowmix.cu"
+err_has "the message about the backward kernel names the input that does not belong" \
+    "its input 'in' is neither a tensor of task 'softmax' nor the gradient of an output"
+runs 1 "a task that does not exist is refused" "$HONE" export nosuchtask "$cases/rowmix.cu" --as torch --out x.py
+err_has "the message names the task that does not exist" "nosuchtask"
 
 # ---- with PyTorch
 if in_tier rest; then
@@ -149,16 +161,16 @@ if in_tier rest; then
     "$HONE" export matmul_f16 "$ROOT/kernels/matmul_f16.sm90.cu" --unverified --as torch --out matmul_f16_op.py >"$T/out" 2>&1
     "$HONE" export "$cases/affine" "$cases/affine.cu" --unverified --as torch --out affine_op.py >"$T/out" 2>&1
     if "$python" -c 'import torch' 2>/dev/null; then
-        runs 0 "the operators in PyTorch" on_fake "$python" "$cases/check_torch.py" "$PWD"
+        runs 0 "the exported operators work in PyTorch" on_fake "$python" "$cases/check_torch.py" "$PWD"
         while read -r line; do pass "${line#ok }"; done < <(grep '^ok ' "$T/out")
         "$python" "$cases/check_nvrtc.py" "$PWD" >"$T/out" 2>&1
         case $?/$(cat "$T/out") in
-        0/*) pass "NVRTC builds the source for another GPU" ;;
-        */*skip:*) skip "NVRTC builds the source for another GPU" "no NVRTC" ;;
-        *) fail "NVRTC builds the source for another GPU" "$(cat "$T/out")" ;;
+        0/*) pass "NVRTC builds the exported source for another GPU" ;;
+        */*skip:*) skip "NVRTC builds the exported source for another GPU" "no NVRTC" ;;
+        *) fail "NVRTC builds the exported source for another GPU" "$(cat "$T/out")" ;;
         esac
     else
-        skip "the operators in PyTorch" "no PyTorch in $python"
+        skip "the exported operators work in PyTorch" "no PyTorch in $python"
     fi
 fi
 done_testing

@@ -7,22 +7,22 @@ share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 export HONE_PYTHON=no-such-python
 
-judge() { # judge TASK: the kernel that is written from its graph passes
-    runs 0 "${1##*/}: a kernel is written" "$HONE" playbook kernel generate "$1"
+judge() { # judge TASK: checks that the built-in author writes a right kernel from the graph of TASK
+    runs 0 "${1##*/}: the built-in author writes a kernel" "$HONE" playbook kernel generate "$1"
     cp "$T/out" kernel.cu
-    runs 0 "${1##*/}: and passes" "$HONE" eval --device emu --smoke --skip-baselines "$1" kernel.cu
+    runs 0 "${1##*/}: the written kernel passes" "$HONE" eval --device emu --smoke --skip-baselines "$1" kernel.cu
 }
 
-# Sums of more than 1024 terms go in chains.
+# The kernel for cumsum adds its terms in chains of 1024.
 in_tier quick && judge cumsum
 in_tier rest || done_testing
 
-# A norm over groups of channels: no template fits, and a run gets a kernel all the same.
-runs 0 "a task that no template fits is served" "$HONE" optimize group_norm.py \
+# A norm over groups of channels: no template fits, and the built-in author writes a kernel from the graph.
+runs 0 "a run on a task that no template fits succeeds" "$HONE" optimize group_norm.py \
     --trace "$ROOT/t/cases/generate/group_norm.trace.json" --device emu --steps 1 --skip-baselines \
     --out o --store s.db
-out_has "by kernels that pass" "2 pass, 0 fail"
-# The task is used again, with its report.
+out_has "the kernels written from the graph pass" "2 pass, 0 fail"
+# A second run uses the imported task again, and shows the notes of its import.
 python3 - imported/*/import.json <<'PY'
 import json, sys
 report = json.load(open(sys.argv[1]))
@@ -30,20 +30,21 @@ assert report["few_runs"] == 0, report
 report["notes"] = ["random rounding was tried in 2 runs"]
 json.dump(report, open(sys.argv[1], "w"))
 PY
-runs 0 "the file is not imported twice" "$HONE" optimize group_norm.py \
+runs 0 "a second run on the same file succeeds" "$HONE" optimize group_norm.py \
     --trace "$ROOT/t/cases/generate/group_norm.trace.json" --device emu --steps 1 --skip-baselines --smoke \
     --out o --store s.db
-err_has "the task is used again" "imported before; nothing has changed since"
-err_has "and the notes of its import are shown" "note: random rounding was tried in 2 runs"
-# A template that fits comes first.
-runs 0 "softmax has a template" "$HONE" optimize softmax --device emu --steps 1 --skip-baselines --out o \
+err_has "the second run does not import the file again" "imported before; nothing has changed since"
+err_has "the second run shows the notes of the import" "note: random rounding was tried in 2 runs"
+# If a template fits a task, the built-in author takes the template first.
+runs 0 "a run on softmax, which has a template, succeeds" \
+    "$HONE" optimize softmax --device emu --steps 1 --skip-baselines --out o \
     --store s.db
-runs 0 "and its kernel is shown" "$HONE" show --store s.db last 0
-is "which the generator did not write" "$(grep -c 'from the task.s graph' "$T/out")" 0
+runs 0 "hone show prints the first kernel of softmax" "$HONE" show --store s.db last 0
+is "the first kernel of softmax comes from the template" "$(grep -c 'from the task.s graph' "$T/out")" 0
 
 for trace in "$ROOT"/t/cases/generate/*.trace.json; do
     name=$(basename "$trace" .trace.json)
-    runs 0 "$name: imported" "$HONE" import torch --out tasks --trace "$trace" "$name.py"
+    runs 0 "$name: the trace is imported" "$HONE" import torch --out tasks --trace "$trace" "$name.py"
     judge "tasks/$name"
 done
 for task in $("$HONE" playbook list --json |

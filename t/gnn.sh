@@ -1,47 +1,50 @@
 #!/usr/bin/env bash
-# hone-gnn: makes and imports datasets, samples from them, and refuses everything that is damaged.
+# hone-gnn makes and imports datasets, samples from them, and refuses damaged files.
 . "$(dirname "$0")/lib.sh"
 GNN=${GNN:-$(dirname "$HONE")/hone-gnn}
 
 for c in make import inspect sample bench; do
-    runs 0 "$c has --help" "$GNN" $c --help
-    out_has "with an example" "hone-gnn $c"
+    runs 0 "hone-gnn $c --help exits with 0" "$GNN" $c --help
+    out_has "hone-gnn $c --help has an example" "hone-gnn $c"
 done
-runs 2 "a typo is a usage error" "$GNN" smaple x
-err_has "and suggests the right word" "did you mean 'hone-gnn sample'"
+runs 2 "an unknown command is a usage error" "$GNN" smaple x
+err_has "the message suggests the nearest command" "did you mean 'hone-gnn sample'"
 
 # ---- datasets --------------------------------------------------------------------------------
-runs 0 "make debian" "$GNN" make debian deb
-out_has "has all packages" "62662 nodes, 579298 directed edges, 256 features, 58 classes"
-runs 0 "make blocks" "$GNN" make blocks -n 1000 -e 8000 --dim 8 blocks
-runs 0 "make rmat" "$GNN" make rmat -n 1000 -e 8000 --dim 4 --type float32 --no-isolated rmat
-runs 0 "the same rmat with little memory" "$GNN" make rmat -n 1000 -e 8000 --dim 4 --type float32 --no-isolated --memory 64K rmat2
-is "is the same" "$(grep xxh64 rmat/manifest.json)" "$(grep xxh64 rmat2/manifest.json)"
-runs 0 "inspect" "$GNN" inspect --edges --json rmat
-out_has "nobody is isolated" '"isolated": 0,'
-out_has "every edge has its way back" '"one_way": 0'
-runs 1 "an existing dataset stays" "$GNN" make blocks -n 100 -e 10 rmat
-err_has "and the error says how to replace it" "give --replace"
-runs 0 "--replace" "$GNN" make rmat -n 20 -e 30 --replace rmat2
+runs 0 "make debian writes a dataset" "$GNN" make debian deb
+out_has "the dataset of make debian has all packages" "62662 nodes, 579298 directed edges, 256 features, 58 classes"
+runs 0 "make blocks writes a dataset" "$GNN" make blocks -n 1000 -e 8000 --dim 8 blocks
+runs 0 "make rmat writes a dataset" "$GNN" make rmat -n 1000 -e 8000 --dim 4 --type float32 --no-isolated rmat
+runs 0 "make rmat with little memory writes a dataset" \
+    "$GNN" make rmat -n 1000 -e 8000 --dim 4 --type float32 --no-isolated --memory 64K rmat2
+is "make rmat gives the same dataset with little memory" \
+    "$(grep xxh64 rmat/manifest.json)" "$(grep xxh64 rmat2/manifest.json)"
+runs 0 "inspect --edges reads a dataset" "$GNN" inspect --edges --json rmat
+out_has "--no-isolated leaves no node without neighbours" '"isolated": 0,'
+out_has "each edge of rmat has its reverse" '"one_way": 0'
+runs 1 "make does not overwrite a dataset" "$GNN" make blocks -n 100 -e 10 rmat
+err_has "the message says how to replace a dataset" "give --replace"
+runs 0 "--replace overwrites a dataset" "$GNN" make rmat -n 20 -e 30 --replace rmat2
 mkdir other && : >other/file
-runs 1 "--replace removes only datasets" "$GNN" make rmat -n 20 -e 30 --replace other
-ok "the other directory is unharmed" test -e other/file
+runs 1 "--replace does not overwrite a directory that is no dataset" "$GNN" make rmat -n 20 -e 30 --replace other
+ok "the directory that is no dataset keeps its file" test -e other/file
 
 # ---- sampling ----------------------------------------------------------------------------------
 digest() { "$GNN" sample --digest --json "$@" | grep '"digest"'; }
 one=$(digest -t 1 deb)
 is "two threads give the same batches" "$(digest -t 2 deb)" "$one"
-is "four threads, out of order, mapped" "$(digest -t 4 --slots 6 --no-in-order --data map deb)" "$one"
-ok "another seed gives others" test "$(digest -s 2 deb)" != "$one"
-runs 0 "the whole neighbourhood" "$GNN" sample -f all,all blocks
-runs 0 "with replacement" "$GNN" sample --sampler replace blocks
-runs 0 "LABOR-0" "$GNN" sample --sampler labor -f 5,5 blocks
-runs 0 "a batch larger than the set" "$GNN" sample -b 1000000 blocks
-out_has "is one batch" "1 batches"
-runs 2 "fanout 0" "$GNN" sample -f 5,0 blocks
-err_has "is refused" "neither a number from 1 to 1024 nor all"
-runs 2 "an unknown split" "$GNN" sample --split tset blocks
-runs 2 "no threads" "$GNN" sample -t 0 blocks
+is "four threads with a mapped dataset and batches out of order give the same batches" \
+    "$(digest -t 4 --slots 6 --no-in-order --data map deb)" "$one"
+ok "another seed gives other batches" test "$(digest -s 2 deb)" != "$one"
+runs 0 "sample takes the whole neighbourhood" "$GNN" sample -f all,all blocks
+runs 0 "sample draws with replacement" "$GNN" sample --sampler replace blocks
+runs 0 "sample draws with LABOR-0" "$GNN" sample --sampler labor -f 5,5 blocks
+runs 0 "sample accepts a batch larger than the dataset" "$GNN" sample -b 1000000 blocks
+out_has "a batch larger than the dataset is one batch" "1 batches"
+runs 2 "fanout 0 is a usage error" "$GNN" sample -f 5,0 blocks
+err_has "the message about fanout 0 gives the allowed numbers" "neither a number from 1 to 1024 nor all"
+runs 2 "an unknown split is a usage error" "$GNN" sample --split tset blocks
+runs 2 "-t 0 is a usage error" "$GNN" sample -t 0 blocks
 
 # ---- arrays ------------------------------------------------------------------------------------
 python3 - <<'PY'
@@ -83,25 +86,27 @@ with zipfile.ZipFile("ogb_npz/raw/node-label.npz", "w") as z:
 PY
 sums() { grep xxh64 "$1/manifest.json"; }
 printf '0\n1\n' >train.csv && printf '3\n' >valid.csv && printf '4\n' >test.csv
-runs 0 "import npy" "$GNN" import npy -e e.npy --features x.npy --labels y.npy --train train.csv \
+runs 0 "import npy writes a dataset" "$GNN" import npy -e e.npy --features x.npy --labels y.npy --train train.csv \
     --valid valid.csv --test test.csv arrays
-out_has "drops self loops and duplicates" "6 nodes, 6 directed edges (2 duplicates and 1 self loops left out), 2 features, 3 classes"
-runs 0 "import npy, edges by rows" "$GNN" import npy -e e2.npy --features x.npy --labels y.npy --train train.csv \
+out_has "import npy leaves out self loops and duplicates" \
+    "6 nodes, 6 directed edges (2 duplicates and 1 self loops left out), 2 features, 3 classes"
+runs 0 "import npy accepts edges as an array of pairs" \
+    "$GNN" import npy -e e2.npy --features x.npy --labels y.npy --train train.csv \
     --valid valid.csv --test test.csv rows
-is "gives the same" "$(sums rows)" "$(sums arrays)"
+is "edges as pairs give the same dataset" "$(sums rows)" "$(sums arrays)"
 for form in csv npz; do
-    runs 0 "import ogb, $form" "$GNN" import ogb ogb_$form from_$form
-    is "gives the same" "$(sums from_$form)" "$(sums arrays)"
+    runs 0 "import ogb reads $form files" "$GNN" import ogb ogb_$form from_$form
+    is "import ogb gives the same dataset from $form files" "$(sums from_$form)" "$(sums arrays)"
 done
-runs 0 "NaN labels are unlabelled nodes" "$GNN" inspect --json arrays
-out_has "two of them" '"unlabelled": 2'
-runs 0 "an isolated node can be a seed" "$GNN" sample --split test arrays
-refused() { # refused WHAT TEXT ARGUMENT...
+runs 0 "inspect reads the dataset of import npy" "$GNN" inspect --json arrays
+out_has "nodes with a NaN label are unlabelled" '"unlabelled": 2'
+runs 0 "sample accepts an isolated node as a seed" "$GNN" sample --split test arrays
+refused() { # refused WHAT MESSAGE ARGUMENT...: checks that import npy fails with MESSAGE
     local what=$1 text=$2
     shift 2
     runs 1 "$what is refused" "$GNN" import npy "$@" bad
-    err_has "and the error says why" "$text"
-    ok "nothing is left" test ! -e bad
+    err_has "the message about $what gives the reason" "$text"
+    ok "$what leaves no dataset" test ! -e bad
 }
 refused "an id beyond the nodes" "but there are 6 nodes" -e far.npy --features x.npy
 refused "a negative id" "ids are from 0" -e negative.npy
@@ -110,23 +115,23 @@ refused "a truncated array" "ends too early" -e e.npy --features short.npy
 refused "an array of objects" "not supported" -e e.npy --features pickle.npy
 refused "a fraction as a label" "has the label 0.5" -e e.npy --labels half.npy
 refused "an absurd shape" "damaged" -e e.npy --features huge.npy
-refused "floats as ids" "ids must be integers" -e x.npy
+refused "a float as an id" "ids must be integers" -e x.npy
 refused "a word in a csv file" "text.csv:2: 'x' is not an integer" -e text.csv
-refused "a file that is no array" "is not a NumPy array" -e "$ROOT/t/gnn.sh"
+refused "a file that is not an array" "is not a NumPy array" -e "$ROOT/t/gnn.sh"
 refused "an archive without the member" "has no member" -e ogb_npz/raw/data.npz:edges
-runs 0 "an empty graph" "$GNN" import npy -e none.npy -n 3 empty
-runs 0 "can be inspected" "$GNN" inspect empty
-out_has "has isolated nodes only" "3, 3 without neighbours"
-runs 0 "and sampled" "$GNN" sample empty
+runs 0 "import npy accepts a graph without edges" "$GNN" import npy -e none.npy -n 3 empty
+runs 0 "inspect reads a graph without edges" "$GNN" inspect empty
+out_has "all nodes of a graph without edges are isolated" "3, 3 without neighbours"
+runs 0 "sample accepts a graph without edges" "$GNN" sample empty
 
 # ---- damage ------------------------------------------------------------------------------------
-damage() { # damage WHAT TEXT COMMAND: on a copy of `blocks`
+damage() { # damage WHAT MESSAGE COMMAND: checks that sample refuses a copy of `blocks` that COMMAND changed
     rm -rf copy && cp -r blocks copy && (cd copy && eval "$3")
     runs 1 "$1 is refused" "$GNN" sample copy
-    err_has "and the error says why" "$2"
+    err_has "the message about $1 gives the reason" "$2"
 }
 flip() { printf '\377' | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
-reseal() { # reseal FILE: gives FILE the checksum that it has now, as a forger would
+reseal() { # reseal FILE: writes the present checksum of FILE into the manifest, as a forger would
     local sum
     sum=$("$GNN" sample . 2>&1 | sed -n 's/.*its checksum is \([0-9a-f]*\), not.*/\1/p')
     python3 - "$1" "$sum" <<'PY'
@@ -146,14 +151,14 @@ damage "a forged label" "has the label -" 'flip labels.bin 11; reseal labels'
 damage "a node in two splits" "in the splits twice" \
     'dd if=train.bin of=test.bin bs=4 count=1 conv=notrunc status=none; reseal test'
 damage "a broken manifest" "manifest.json:" 'echo "{" >manifest.json'
-damage "a manifest of a giant" '"nodes" is' 'sed -i "s/\"nodes\": 1000/\"nodes\": 99999999999/" manifest.json'
+damage "a manifest with too many nodes" '"nodes" is' 'sed -i "s/\"nodes\": 1000/\"nodes\": 99999999999/" manifest.json'
 damage "a manifest with other sizes" "but 1000 nodes" 'sed -i "s/\"edges\": [0-9]*/\"edges\": 7/" manifest.json'
-runs 1 "a directory that is no dataset" "$GNN" sample .
-err_has "is named" "has no manifest.json"
+runs 1 "a directory that is no dataset is refused" "$GNN" sample .
+err_has "the message says that the directory has no manifest" "has no manifest.json"
 
 # ---- a full disk -------------------------------------------------------------------------------
 (ulimit -f 64; trap '' XFSZ; "$GNN" make rmat -n 20000 -e 100000 full) >"$T/out" 2>"$T/err"
 is "a file that cannot grow is an error of the machine" $? 3
-err_has "that names the file" "cannot write"
-ok "nothing is left" test -z "$(ls -d full* 2>/dev/null)"
+err_has "the message says that a file cannot be written" "cannot write"
+ok "a dataset that cannot be written leaves no files" test -z "$(ls -d full* 2>/dev/null)"
 done_testing

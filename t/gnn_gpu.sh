@@ -5,14 +5,14 @@
 
 gnn=$(dirname "$HONE")/hone-gnn
 "$gnn" make blocks -n 300 -e 1500 -c 4 --dim 12 --within 0.8 --noise 1 data >"$T/out" 2>&1 || {
-    fail "a block model can be made" "$(cat "$T/out")"
+    fail "make blocks writes a dataset" "$(cat "$T/out")"
     done_testing
 }
 field() { perl -MJSON::PP -0777 -e 'print '"$1"' for decode_json(<STDIN>)' <"$T/out"; }
 near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && (a - b) ^ 2 < (1e-4 * a) ^ 2) }'; }
 small="--hidden 16 -f 4,3 -b 90 --lr 0.02 -e 2"
 
-# "emulator" has graph and features on the GPU and samples there; "placed" leaves them on the host.
+# In the run `emulator`, graph and features are on the GPU, which also samples. In `placed` they stay on the host.
 for run in cpu emulator placed; do
     device=${run/placed/emulator} place=
     [ $run = placed ] && place="--place host"
@@ -21,17 +21,17 @@ for run in cpu emulator placed; do
     declare "loss_$run=$(field '$_->{epochs}[1]{loss}')" "where_$run=$(field '$_->{products}')"
     for how in "-f 5" --full; do
         # shellcheck disable=SC2086
-        runs 0 "and predicts there ($how)" "$gnn" infer --device $device -c cpu.ckpt $how \
+        runs 0 "sage predicts ($run, $how)" "$gnn" infer --device $device -c cpu.ckpt $how \
             --predictions "$run$how.tsv" data
     done
 done
-ok "the losses agree: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
-is "the GPU's sampler gives the same batches" "$loss_emulator" "$loss_placed"
-ok "so the weights have the same bits" cmp emulator.ckpt placed.ckpt
+ok "the loss on the emulator agrees with the CPU: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
+is "the sampler of the GPU gives the loss of the host's sampler" "$loss_emulator" "$loss_placed"
+ok "the sampler of the GPU gives the weights of the host's sampler to the bit" cmp emulator.ckpt placed.ckpt
 is "the emulator computes the products" "$where_emulator" "Hone's kernels on the emulator"
 for how in "-f 5" --full; do
     differ=$(diff "cpu$how.tsv" "emulator$how.tsv" | grep -c '^<')
-    ok "the predictions agree ($how): $differ of 60 differ" test "$differ" -le 1
+    ok "the predictions on the emulator agree with the CPU ($how): $differ of 60 differ" test "$differ" -le 1
 done
 runs 0 "a checkpoint of the emulator works on the CPU" "$gnn" infer -c emulator.ckpt data
 
@@ -41,80 +41,87 @@ for model in gat gin sage-ri; do
         runs 0 "$model trains on the $device" "$gnn" train -m $model $small -e 1 --device $device --eval none --json data
         declare "loss_$device=$(field '$_->{epochs}[0]{loss}')"
     done
-    ok "the losses agree: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
+    ok "$model: the loss on the emulator agrees with the CPU: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
 done
 
-# ---- data that is made ----
+# ---- graphs that --make generates ----
 made="--make papers:scale=0.000005,members=40,dim=32,classes=7"
 for run in cpu emulator "emulator --place host" "emulator --precision tf32" "emulator --products wgmma"; do
     # shellcheck disable=SC2086
-    runs 0 "a made graph ($run)" "$gnn" train --device $run $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --json
+    runs 0 "sage trains on a generated graph ($run)" \
+        "$gnn" train --device $run $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --json
     declare "loss_${run//[^a-z0-9]/_}=$(field '$_->{epochs}[0]{loss}')"
 done
-ok "gives the loss of the CPU" near "$loss_cpu" "$loss_emulator"
-is "wherever it is made" "$loss_emulator" "$loss_emulator___place_host"
-ok "TF32 comes near" awk -v a="$loss_cpu" -v b="$loss_emulator___precision_tf32" \
+ok "on a generated graph, the emulator gives the loss of the CPU" near "$loss_cpu" "$loss_emulator"
+is "a graph generated on the host gives the same loss as one generated on the GPU" \
+    "$loss_emulator" "$loss_emulator___place_host"
+ok "on a generated graph, TF32 gives almost the loss of the CPU" \
+    awk -v a="$loss_cpu" -v b="$loss_emulator___precision_tf32" \
     'BEGIN { exit !(a != b && (a - b) ^ 2 < (1e-2 * a) ^ 2) }'
-ok "products with WGMMA give the loss of the CPU" near "$loss_cpu" "$loss_emulator___products_wgmma"
+ok "on a generated graph, WGMMA gives the loss of the CPU" near "$loss_cpu" "$loss_emulator___products_wgmma"
 # shellcheck disable=SC2086
-runs 0 "the times of kernels" "$gnn" train --device emulator $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --profile
-out_has "are printed" "make_graph                  1 calls"
+runs 0 "train --profile exits with 0" "$gnn" train --device emulator $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --profile
+out_has "train --profile prints the calls of each kernel" "make_graph                  1 calls"
 
 # ---- refusals ----
-runs 2 "an unknown graph to make" "$gnn" train --make cats
-err_has "is named" "--make knows papers, not 'cats'"
-runs 2 "a scale of 0" "$gnn" train --make papers:scale=0
-err_has "is refused" "scale is a number from 1e-09 to 1.3, not '0'"
-runs 2 "an unknown key" "$gnn" train --make papers:size=1
-err_has "is refused with a list" "has no 'size=1': scale, local, members"
-runs 2 "a DIR and a graph to make" "$gnn" train --make papers data
-err_has "are one too many" "give a DIR or --make, not both"
-runs 2 "TF32 on the CPU" "$gnn" train --precision tf32 data
-err_has "is refused" "--precision tf32 needs --device cuda"
-runs 2 "WGMMA on the CPU" "$gnn" train --products wgmma data
-err_has "is refused" "--products needs --device cuda"
-runs 2 "unknown instructions" "$gnn" infer --device emulator -c cpu.ckpt --products fma data
-err_has "are refused" "--products is mma or wgmma"
-runs 2 "an unknown precision" "$gnn" train --device emulator --precision fp8 data
-err_has "is refused" "--precision is fp32 or tf32"
-runs 2 "an unknown device" "$gnn" train --device gpu data
-err_has "lists the devices" "cpu, cuda, cuda:N or emulator"
-runs 2 "fanouts that the GPU cannot sample" "$gnn" train --device emulator --place gpu -f all,3 data
-err_has "are refused" "use --place host"
-runs 2 "an unknown place" "$gnn" train --device emulator --place cloud data
-err_has "lists the places" "host, gpu or auto"
-runs 2 "data on the GPU without a GPU" "$gnn" train --place gpu data
-err_has "names the option" "--place gpu needs --device cuda"
-runs 2 "ranks on a GPU" "$gnn" train --ranks 2 --device emulator data
-err_has "are refused" "several ranks train on --device cpu only"
+runs 2 "--make with an unknown graph is a usage error" "$gnn" train --make cats
+err_has "the message about an unknown graph lists the known ones" "--make knows papers, not 'cats'"
+runs 2 "--make with scale 0 is a usage error" "$gnn" train --make papers:scale=0
+err_has "the message about the scale gives the allowed numbers" "scale is a number from 1e-09 to 1.3, not '0'"
+runs 2 "--make with an unknown key is a usage error" "$gnn" train --make papers:size=1
+err_has "the message about an unknown key lists the keys" "has no 'size=1': scale, local, members"
+runs 2 "a DIR together with --make is a usage error" "$gnn" train --make papers data
+err_has "the message says that DIR and --make exclude each other" "give a DIR or --make, not both"
+runs 2 "--precision tf32 on the CPU is a usage error" "$gnn" train --precision tf32 data
+err_has "the message says that --precision tf32 needs a GPU" "--precision tf32 needs --device cuda"
+runs 2 "--products wgmma on the CPU is a usage error" "$gnn" train --products wgmma data
+err_has "the message says that --products needs a GPU" "--products needs --device cuda"
+runs 2 "--products with an unknown value is a usage error" "$gnn" infer --device emulator -c cpu.ckpt --products fma data
+err_has "the message lists the values of --products" "--products is mma or wgmma"
+runs 2 "--precision with an unknown value is a usage error" "$gnn" train --device emulator --precision fp8 data
+err_has "the message lists the values of --precision" "--precision is fp32 or tf32"
+runs 2 "--device with an unknown device is a usage error" "$gnn" train --device gpu data
+err_has "the message lists the devices" "cpu, cuda, cuda:N or emulator"
+runs 2 "--place gpu with fanout all is a usage error" "$gnn" train --device emulator --place gpu -f all,3 data
+err_has "the message about fanout all suggests --place host" "use --place host"
+runs 2 "--place with an unknown place is a usage error" "$gnn" train --device emulator --place cloud data
+err_has "the message lists the places" "host, gpu or auto"
+runs 2 "--place gpu on the CPU is a usage error" "$gnn" train --place gpu data
+err_has "the message says that --place gpu needs a GPU" "--place gpu needs --device cuda"
+runs 2 "--ranks on a GPU is a usage error" "$gnn" train --ranks 2 --device emulator data
+err_has "the message says that several ranks train on the CPU only" "several ranks train on --device cpu only"
 
-# ---- the build check ----
+# ---- tools/gnn-kernels check, which the build runs ----
 mkdir tree && cp -r "$ROOT/kernels" tree && mkdir tree/tools && cp "$ROOT/tools/gnn-kernels" tree/tools
-runs 0 "the recorded kernels are those of the tree" tree/tools/gnn-kernels check
+runs 0 "the verdicts of the source tree belong to its kernels" tree/tools/gnn-kernels check
 echo "// changed" >>tree/kernels/gnn/adam_step/kernel.cu
-runs 1 "a changed kernel" tree/tools/gnn-kernels check
-err_has "is named" "kernels/gnn/adam_step/kernel.cu or a file that it includes changed: its recorded verdict"
-err_has "with the command that judges it again" "tools/gnn-kernels record adam_step"
+runs 1 "a changed kernel is refused" tree/tools/gnn-kernels check
+err_has "the message names the changed kernel" \
+    "kernels/gnn/adam_step/kernel.cu or a file that it includes changed: its recorded verdict"
+err_has "the message gives the command that judges the kernel again" "tools/gnn-kernels record adam_step"
 cp tree/kernels/gnn/verdicts.tsv before.tsv
-runs 1 "judging another kernel alone" env HONE="$HONE" tree/tools/gnn-kernels record mark_nodes
-err_has "is refused: it would record what was not judged" "judge these kernels too: tools/gnn-kernels record mark_nodes adam_step"
-ok "and leaves the table as it was" cmp before.tsv tree/kernels/gnn/verdicts.tsv
+runs 1 "recording one kernel is refused while another one has changed" \
+    env HONE="$HONE" tree/tools/gnn-kernels record mark_nodes
+err_has "the message names the changed kernel that must be judged too" \
+    "judge these kernels too: tools/gnn-kernels record mark_nodes adam_step"
+ok "a refused recording leaves the table of verdicts unchanged" cmp before.tsv tree/kernels/gnn/verdicts.tsv
 cp "$ROOT/kernels/gnn/adam_step/kernel.cu" tree/kernels/gnn/adam_step
 echo "// changed" >>tree/kernels/gnn/parts/dropout.cuh
-runs 1 "a changed part" tree/tools/gnn-kernels check
-err_has "counts for the kernels with it" "kernels/gnn/product_tf32/kernel.cu or a file that it includes changed"
-ok "and for no others" sh -c "! grep -q kernels/gnn/product_nt/ '$T/err'"
+runs 1 "a changed header is refused" tree/tools/gnn-kernels check
+err_has "the message names a kernel that includes the header" \
+    "kernels/gnn/product_tf32/kernel.cu or a file that it includes changed"
+ok "the message does not name a kernel without the header" sh -c "! grep -q kernels/gnn/product_nt/ '$T/err'"
 cp "$ROOT/kernels/gnn/parts/dropout.cuh" tree/kernels/gnn/parts
 sed -i 's/1e-06/1e-02/' tree/kernels/gnn/product/task.json tree/kernels/gnn/adam_step/task.json
 sed -i 's/"rtol": 1e-6/"rtol": 1e-2/' tree/kernels/gnn/adam_step/task.json
-runs 1 "a changed task" tree/tools/gnn-kernels check
-err_has "is named" "kernels/gnn/adam_step: the task changed"
+runs 1 "a changed task is refused" tree/tools/gnn-kernels check
+err_has "the message names the changed task" "kernels/gnn/adam_step: the task changed"
 cp "$ROOT/kernels/gnn/adam_step/task.json" tree/kernels/gnn/adam_step
 cp "$ROOT/kernels/gnn/product/task.json" tree/kernels/gnn/product
 mkdir tree/kernels/gnn/new && cp "$ROOT"/kernels/gnn/adam_step/* tree/kernels/gnn/new
-runs 1 "a kernel without a verdict" tree/tools/gnn-kernels check
-err_has "is named" "kernels/gnn/new has no recorded passing verdict"
+runs 1 "a kernel without a verdict is refused" tree/tools/gnn-kernels check
+err_has "the message names the kernel without a verdict" "kernels/gnn/new has no recorded passing verdict"
 rm -r tree/kernels/gnn/new && echo >>tree/kernels/gnn/exported.tar.gz
-runs 1 "another archive" tree/tools/gnn-kernels check
-err_has "is refused" "is not the archive that was recorded"
+runs 1 "an archive that differs from the recorded one is refused" tree/tools/gnn-kernels check
+err_has "the message says that the archive is not the recorded one" "is not the archive that was recorded"
 done_testing

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Training steps of `hone-gnn` against the same steps in PyTorch, in double: forward and backward
-# pass, batch norm, loss and Adam of all four models.
+# Training steps of `hone-gnn` compared with the same steps in PyTorch, which computes in double: forward and
+# backward pass, batch norm, loss and Adam of all four models.
 . "$(dirname "$0")/lib.sh"
 in_tier rest || skip_all "make test-all runs this"
 
@@ -15,10 +15,13 @@ for model in "sage" "gat --heads 2" "gin" "sage-ri"; do
     train() { "$gnn" train -m $model --hidden 16 -f all,all -b 1000 --dropout 0 --eval none -c "$@" data; }
     train run.ckpt -e 3 >/dev/null 2>&1 && cp run.ckpt before.ckpt
     runs 0 "$model trains" train run.ckpt --resume -e 8
-    runs 0 "PyTorch repeats the steps" "$python" "$ROOT/t/cases/gnn/torch_steps.py" data before.ckpt run.ckpt
-    # A bias in front of batch norm has gradient 0. Adam makes steps of its rounding errors: gin 1e-4.
+    runs 0 "$model: PyTorch repeats the training steps" \
+        "$python" "$ROOT/t/cases/gnn/torch_steps.py" data before.ckpt run.ckpt
+    # A bias before batch norm has gradient 0, and only rounding errors remain. Adam turns them into whole steps. So we
+    # allow 1e-3; gin differs by 1e-4.
     difference=$(sed -n 's/.*steps: //p' "$T/out")
-    ok "and agrees to rounding: $difference" awk -v d="${difference:-1}" 'BEGIN { exit !(d < 1e-3) }'
+    ok "$model: the steps in PyTorch agree with hone-gnn to rounding: $difference" \
+        awk -v d="${difference:-1}" 'BEGIN { exit !(d < 1e-3) }'
     rm -f run.ckpt
 done
 done_testing

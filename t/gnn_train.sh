@@ -5,7 +5,7 @@
 
 gnn=$(dirname "$HONE")/hone-gnn
 "$gnn" make blocks -n 3000 -e 30000 -c 4 --dim 16 --within 0.8 --noise 1 data >"$T/out" 2>&1 || {
-    fail "a block model can be made" "$(cat "$T/out")"
+    fail "make blocks writes a dataset" "$(cat "$T/out")"
     done_testing
 }
 small="--hidden 16 -f 8,5 -b 128 --lr 0.02"
@@ -22,23 +22,23 @@ for model in sage gat gin sage-ri; do
     runs 0 "$model predicts with sampled neighbours" "$gnn" infer -c $model.ckpt --json data
     sampled=$(field '$_->{accuracy}')
     runs 0 "$model predicts with all neighbours" "$gnn" infer -c $model.ckpt --full --json data
-    ok "full inference is as good: $(field '$_->{accuracy}')" above "$(field '$_->{accuracy}')" 0.8
-    ok "so is sampled inference: $sampled" above "$sampled" 0.85
+    ok "$model: full inference is right often enough: $(field '$_->{accuracy}')" above "$(field '$_->{accuracy}')" 0.8
+    ok "$model: sampled inference is right often enough: $sampled" above "$sampled" 0.85
 done
-runs 0 "predictions go to a file" "$gnn" infer -c sage.ckpt --predictions p.tsv --split valid data
-is "one line for each node" "$(wc -l <p.tsv)" 600
+runs 0 "infer --predictions writes a file" "$gnn" infer -c sage.ckpt --predictions p.tsv --split valid data
+is "the file of predictions has a line for each node" "$(wc -l <p.tsv)" 600
 
 # ---- a page and a trace ----
 # shellcheck disable=SC2086
 runs 0 "training writes a page and a trace" "$gnn" train $small -e 3 --ranks 2 --report page.html \
     --trace trace.json data
 is "the page has a row for each epoch" "$(grep -c '^<tr><td>' page.html)" 3
-is "three drawings" "$(grep -c '<svg ' page.html)" 3
-ok "and no script, and nothing from elsewhere" test "$(grep -ciE '<script|https?://|src=' page.html)" = 0
+is "the page has three drawings" "$(grep -c '<svg ' page.html)" 3
+ok "the page has no script and loads nothing from elsewhere" test "$(grep -ciE '<script|https?://|src=' page.html)" = 0
 ok "the page is well-formed" perl -0777 -e '$_ = <STDIN>; for my $tag (qw(svg table tr p h2)) {
     my $begins = () = /<$tag[ >]/g; my $ends = () = m{</$tag>}g; exit 1 if $begins != $ends || !$begins }' <page.html
 for file in trace.json trace.json.1; do
-    ok "$file: every batch was sampled, trained and updated once" perl -MJSON::PP -0777 -e '
+    ok "$file: each batch was sampled, and was trained and updated once" perl -MJSON::PP -0777 -e '
         my %n; my $t = decode_json(<STDIN>);
         for (grep { $_->{ph} eq "X" } @{$t->{traceEvents}}) {
             exit 1 if $_->{dur} < 0 || $_->{ts} < 0;
@@ -49,42 +49,42 @@ for file in trace.json trace.json.1; do
         }
         exit 1 if keys %{$n{sample}} < 3 * 15; exit 0' <$file
 done
-runs 3 "a page that cannot be written" "$gnn" train $small -e 1 --report nowhere/page.html data
-err_has "says where" "nowhere/page.html"
+runs 3 "train fails if the page cannot be written" "$gnn" train $small -e 1 --report nowhere/page.html data
+err_has "the message names the page that cannot be written" "nowhere/page.html"
 
-# ---- the same result ----
+# ---- the checkpoint does not depend on threads or on --resume ----
 result() { sha256sum <"$1" | cut -d' ' -f1; }
 # shellcheck disable=SC2086
 runs 0 "three threads train" "$gnn" train -m sage $small -e 5 -t 3 --compute-threads 3 \
     -c threads.ckpt --eval none data
-is "threads do not change a bit" "$(result threads.ckpt)" "$(result sage.ckpt)"
+is "the number of threads does not change a bit of the checkpoint" "$(result threads.ckpt)" "$(result sage.ckpt)"
 # shellcheck disable=SC2086
-runs 0 "two epochs" "$gnn" train -m gin $small -e 2 -c parts.ckpt --eval none data
+runs 0 "gin trains two epochs" "$gnn" train -m gin $small -e 2 -c parts.ckpt --eval none data
 # shellcheck disable=SC2086
-runs 0 "and three more" "$gnn" train -m gin $small -e 5 -c parts.ckpt --resume --eval none data
-is "make five" "$(result parts.ckpt)" "$(result gin.ckpt)"
+runs 0 "gin resumes and trains three more epochs" "$gnn" train -m gin $small -e 5 -c parts.ckpt --resume --eval none data
+is "two and three epochs give the checkpoint of five" "$(result parts.ckpt)" "$(result gin.ckpt)"
 
 # ---- an interruption ----
-# A signal saves what was trained since the last save.
+# At a signal, train saves a checkpoint and ends.
 # shellcheck disable=SC2086
 "$gnn" train -m sage $small -e 100000 -c stopped.ckpt --eval none data >"$T/epochs" 2>/dev/null &
 pid=$!
 for ((i = 0; i < 100; i++)); do [ "$(wc -l <"$T/epochs")" -ge 3 ] && break || sleep 0.1; done
-kill -TERM $pid # bash starts background jobs without SIGINT
+kill -TERM $pid # not SIGINT, which bash lets its background jobs ignore
 wait $pid
 is "a signal ends training with 130" $? 130
 # shellcheck disable=SC2086
-runs 0 "and training can go on" "$gnn" infer -c stopped.ckpt data
+runs 0 "infer reads the checkpoint of the interrupted training" "$gnn" infer -c stopped.ckpt data
 
 # ---- refusals ----
-refused() { # refused STATUS DESCRIPTION WORDS OPTIONS...
+refused() { # refused STATUS DESCRIPTION MESSAGE OPTION...: checks that hone-gnn fails with MESSAGE
     local status=$1 what=$2 words=$3
     shift 3
-    runs "$status" "$what" "$gnn" "$@"
-    err_has "... and says why" "$words"
+    runs "$status" "$what is refused" "$gnn" "$@"
+    err_has "the message about $what gives the reason" "$words"
 }
 refused 2 "an unknown model" "did you mean 'sage'" train -m sagee data
-refused 2 "heads that do not divide" "heads that divide" train -m gat --hidden 16 --heads 3 data
+refused 2 "a number of heads that does not divide the width" "heads that divide" train -m gat --hidden 16 --heads 3 data
 refused 2 "dropout 1" "below 1" train --dropout 1 data
 refused 2 "a negative dropout" "from 0" train --dropout -0.2 data
 refused 2 "too many layers" "more than 8" train -f 2,2,2,2,2,2,2,2,2 data
@@ -104,8 +104,8 @@ refused 2 "fanouts for another depth" "2 layers" infer -c sage.ckpt -f 5,5,5 dat
 refused 1 "data with other features" "needs 16 features, the data has 8" infer -c sage.ckpt other
 "$gnn" make blocks -n 500 -e 2000 -c 4 --dim 0 bare >/dev/null 2>&1
 refused 1 "data without features" "no features" train bare
-runs 0 "a batch larger than the set" "$gnn" train $small -b 100000 -e 1 data
-runs 0 "hidden width 1, one layer" "$gnn" train --hidden 1 -f 3 -e 1 data
+runs 0 "train accepts a batch larger than the dataset" "$gnn" train $small -b 100000 -e 1 data
+runs 0 "train accepts hidden width 1 and one layer" "$gnn" train --hidden 1 -f 3 -e 1 data
 if [ -e /dev/full ]; then
     # shellcheck disable=SC2086
     refused 3 "a checkpoint in a directory that does not exist" "cannot write" train $small -e 1 \

@@ -17,7 +17,7 @@ gone=
 for name in $(grep -o '^| `[a-z_0-9]*\.\(sh\|c\)`' t/README.md | tr -d '|` '); do
     [ -e "t/$name" ] || [ -e "t/unit/$name" ] || [ -e "t/cases/$name" ] || gone+=" $name"
 done
-is "and none that is not there" "$gone" ""
+is "every test that t/README.md names exists" "$gone" ""
 
 if git rev-parse --git-dir >/dev/null 2>&1; then
     twice=$(git ls-files -s | awk '$1 != "120000" {

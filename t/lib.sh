@@ -2,17 +2,18 @@
 #
 #     #!/usr/bin/env bash
 #     . "$(dirname "$0")/lib.sh"
-#     runs 0 "doctor runs" "$HONE" doctor
-#     out_has "says what is missing" "would enable"
-#     runs 2 "a typo is a usage error" "$HONE" doctr
-#     err_has "and suggests the right word" "did you mean"
+#     runs 0 "hone doctor exits with 0" "$HONE" doctor
+#     out_has "hone doctor says what is missing" "would enable"
+#     runs 2 "an unknown command is a usage error" "$HONE" doctr
+#     err_has "the message suggests the right word" "did you mean"
 #     done_testing
 #
+# The name of a check is a sentence that can be understood without the checks before it.
 # The test runs in an empty directory of its own; $ROOT is the source tree, $HONE the program.
-# After `runs`, $T/out and $T/err hold what the command printed.
+# `runs` and `ok` write the output of the command to $T/out and $T/err, where `out_has` and `err_has` look.
 #
-# TIER says which part of a test runs: `quick` is what `make test` runs, `rest` is what `make test-all`
-# adds to it, `all` (the default) is both. A test with long parts asks in_tier; see t/README.md.
+# TIER says which checks of a test run: `quick` means the checks of `make test`, `rest` those that `make test-all`
+# adds, `all` (the default) both. A test with long checks asks in_tier; see t/README.md.
 #
 #     in_tier rest || skip_all "make test-all runs this"     a whole file
 #     in_tier rest && runs 0 "a long check" ...              one check

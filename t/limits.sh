@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Budgets of tokens and money that calls side by side do not overdraw: `hone bench` and `hone optimize` ask
+# Author calls at the same time do not overdraw a budget of tokens or money. `hone bench` and `hone optimize` ask
 # fake/limited_provider, whose replies are long.
 . "$(dirname "$0")/lib.sh"
 
@@ -21,11 +21,11 @@ end_fake
 bench() { "$HONE" bench softmax layernorm rmsnorm vector_add --device emu --smoke --skip-baselines --jobs 4 "$@"; }
 ask_fake 9000 # four calls at once would spend 80,000 tokens
 bench --author openai:fake --budget-tokens 60000 -q >"$T/out" 2>"$T/err"
-within "the calls of a campaign's tasks do not overdraw its tokens" "$(tokens)" 30000 60000
-out_has "a task says why it ended" "the budget of 60000 tokens is used up"
+within "the tasks of a campaign do not overdraw its budget of tokens" "$(tokens)" 30000 60000
+out_has "a task says that the budget of tokens is used up" "the budget of 60000 tokens is used up"
 spent=$(tokens)
 bench --resume last --retry --budget-tokens 60000 -q >"$T/out" 2>"$T/err"
-within "resuming it does not spend them again" "$(tokens)" "$spent" 60000
+within "a resumed campaign does not overdraw its budget of tokens" "$(tokens)" "$spent" 60000
 end_fake
 
 ask_fake 9000
@@ -34,7 +34,7 @@ cat >prices.json <<'END'
 END
 export HONE_PRICES=$PWD/prices.json
 bench --author openai:fake --budget-usd 3 --json >"$T/out" 2>"$T/err"
-is "nor its money" "$("$HONE" runs --json | python3 -c '
+is "the tasks of a campaign do not overdraw its budget of money" "$("$HONE" runs --json | python3 -c '
 import json, sys
 print(0 < sum(r["usd"] for r in json.load(sys.stdin)) <= 3)')" True
 end_fake
@@ -42,7 +42,7 @@ end_fake
 ask_fake 9000
 "$HONE" optimize vector_add --device emu --author openai:fake --strategy sample --steps 8 --wave 8 --skip-baselines \
     --budget-tokens 40000 >"$T/out" 2>"$T/err"
-within "nor do the calls of one run" "$(tokens)" 15000 40000
-err_has "which says why it ended" "stopped: the budget of 40000 tokens is used up"
+within "the calls of one run do not overdraw its budget of tokens" "$(tokens)" 15000 40000
+err_has "the run says that its budget of tokens is used up" "stopped: the budget of 40000 tokens is used up"
 end_fake
 done_testing

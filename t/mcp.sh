@@ -5,7 +5,7 @@
 share_cache
 export HONE
 
-tap() { # tap COMMAND...: turns lines "ok TEXT" and "not ok TEXT<tab>DETAIL" into TAP
+tap() { # tap COMMAND...: turns its lines "ok NAME" and "not ok NAME<tab>DETAIL" into checks
     local line ended
     while IFS= read -r line; do
         case $line in
@@ -15,16 +15,16 @@ tap() { # tap COMMAND...: turns lines "ok TEXT" and "not ok TEXT<tab>DETAIL" int
         *) printf '# %s\n' "$line" >&2 ;;
         esac
     done < <("$@" 2>"$T/err"; echo "ended $?")
-    is "the checks ran to their end" "${ended-}$(tail -5 "$T/err")" 0
+    is "$(basename "$2") ran to its end" "${ended-}$(tail -5 "$T/err")" 0
 }
 
 if in_tier quick; then
-    runs 2 "a directory is needed" "$HONE" mcp
-    runs 3 "and must be there" "$HONE" mcp --dir none
-    runs 2 "an author that costs money needs a cap" "$HONE" mcp --dir . --author openai:x
-    err_has "which is named" "--budget-usd"
-    runs 0 "no input: the server ends" "$HONE" mcp --dir .
-    is "and says nothing" "$(cat "$T/out")" ""
+    runs 2 "hone mcp without --dir is a usage error" "$HONE" mcp
+    runs 3 "hone mcp with a directory that does not exist is an error" "$HONE" mcp --dir none
+    runs 2 "an author that costs money without a budget is a usage error" "$HONE" mcp --dir . --author openai:x
+    err_has "the message about the author names --budget-usd" "--budget-usd"
+    runs 0 "hone mcp ends if its input ends" "$HONE" mcp --dir .
+    is "hone mcp prints nothing if it gets no request" "$(cat "$T/out")" ""
     cp "$ROOT/t/cases/replay/refine.jsonl" .
     tap python3 "$ROOT/t/mcp/quick.py" "$ROOT"
 fi
@@ -35,7 +35,7 @@ if in_tier rest; then
         mkdir rest && cd rest && cp "$ROOT/t/cases/replay/refine.jsonl" .
         tap "$python" "$ROOT/t/mcp/client.py" "$ROOT"
     else
-        skip "the protocol's own client library" "tools/setup cannot install it: $(tail -1 "$T/setup")"
+        skip "hone mcp works with the protocol's own client library" "tools/setup cannot install it: $(tail -1 "$T/setup")"
     fi
 fi
 done_testing

@@ -2,7 +2,7 @@
 # Planted bugs: for every t/cases/planted/NAME.bug.cu the sanitizer reports the kind and the line that
 # NAME.json names. The corrected file NAME.ok.cu passes without a finding. See
 # t/cases/planted/README.md.
-#   t/planted.sh            PLANTED="name name" t/planted.sh      a few
+# PLANTED="name name" t/planted.sh runs only these bugs.
 . "$(dirname "$0")/lib.sh"
 share_cache
 export CASES=$ROOT/t/cases/planted HONE T
@@ -10,14 +10,14 @@ export CASES=$ROOT/t/cases/planted HONE T
 
 field() { tr -d '\n' <"$CASES/$1.json" | sed -n 's/.*"'"$2"'": *\[\{0,1\}"\{0,1\}\([^]"}]*[^]"}, ]\).*/\1/p'; }
 export -f field
-emulate() { # NAME bug|ok: the verdict to $T/NAME.bug.json
+emulate() { # emulate NAME bug|ok: writes the verdict to $T/NAME.bug.json or $T/NAME.ok.json
     local name=$1 file=$1
     [ "$2" = bug ] || file=$(field "$name" twin)
     "$HONE" emu --json --workload "$(field "$name" workload)" "$(field "$name" task)" \
         "$CASES/${file:-$name}.$2.cu" >"$T/$name.$2.json" 2>"$T/$name.$2.err"
 }
 export -f emulate
-found() { # the findings of a verdict: "kind line" each
+found() { # found FILE: prints "KIND LINE" for each finding of the verdict in FILE
     sed -n '/^  "findings"/,/^  \]/p' "$1" |
         sed -n 's/^      "line": \([0-9]*\).*/line \1/p; s/^      "kind": "\(.*\)".*/kind \1/p' |
         awk '$1 == "line" { l = $2 } $1 == "kind" { k = $2 } l != "" && k != "" { print k, l; l = k = "" }'
@@ -42,14 +42,14 @@ for name in $names; do
     done
     also=$(field "$name" also)
     [ -z "$also" ] || grep -qx "$also" <<<"$got" || hit=
-    if [ -n "$hit" ]; then pass "$name: $kind${also:+, $also}"; else
-        fail "$name: want $kind at line $(field "$name" line)${also:+ and $also}" \
+    if [ -n "$hit" ]; then pass "$name: the sanitizer finds $kind${also:+ and $also}"; else
+        fail "$name: the sanitizer finds $kind at line $(field "$name" line)${also:+ and $also}" \
             "got: $got: $(summary "$T/$name.bug.json") $(cat "$T/$name.bug.err")"
     fi
     if grep -qx '  "kind": "pass",' "$T/$name.ok.json" && [ -z "$(found "$T/$name.ok.json")" ]; then
-        pass "$name: its twin is clean"
+        pass "$name: the corrected file has no finding"
     else
-        fail "$name: its twin is clean" \
+        fail "$name: the corrected file has no finding" \
             "$(found "$T/$name.ok.json") $(summary "$T/$name.ok.json") $(cat "$T/$name.ok.err")"
     fi
 done

@@ -7,16 +7,17 @@
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
-runs 0 "the playbooks are listed" "$HONE" playbook list
+runs 0 "hone playbook list exits with 0" "$HONE" playbook list
 awk '/^[a-z]/ { book = $1 } $1 == "tasks:" { for (i = 2; i <= NF; i++) print book, $i }' \
     <"$T/out" | grep -v '^generate ' >"$T/pairs" # t/generate.sh evaluates these
-# judge TIER PLAYBOOK TASK [SETTING=VALUE...]
+# judge TIER PLAYBOOK TASK [SETTING=VALUE...]: checks that the kernel of this point passes; the tier `quick` writes every
+# kernel, but evaluates only those with TIER quick
 judge() {
     in_tier quick || in_tier "$1" || return 0
     runs 0 "$2 writes a kernel for ${3##*/} ${*:4}" "$HONE" playbook kernel "${@:2}"
     in_tier "$1" || return 0
     cp "$T/out" kernel.cu
-    runs 0 "and it passes" "$HONE" eval --device emu --skip-time --skip-baselines "$3" kernel.cu
+    runs 0 "the kernel of $2 for ${3##*/} ${*:4} passes" "$HONE" eval --device emu --skip-time --skip-baselines "$3" kernel.cu
 }
 quick_pairs=" cumsum:cumsum rownorm:rmsnorm softmax:softmax elementwise:sigmoid matvec:matvec_f32 transpose:transpose "
 while read -r book task; do
@@ -77,39 +78,39 @@ rest reduce_over count_rows
 TABLE
 
 in_tier quick || done_testing
-# The same operation, with other names and in two dimensions.
+# A playbook serves a task by its operation, not by its name.
 mkdir -p squash && cp "$ROOT/tasks/sigmoid/reference.c" squash/
 sed -e 's/"name": "sigmoid"/"name": "squash"/' -e 's/"op_type": "[a-z]*"/"op_type": "sigmoid"/' \
     "$ROOT/tasks/sigmoid/task.json" >squash/task.json
-runs 0 "a task of another name is served by its operation" \
+runs 0 "a run on the task sigmoid under another name passes" \
     "$HONE" optimize ./squash --author playbook --device emu --steps 1 --skip-baselines --out o --store s.db
-out_has "and says who wrote the kernel" "written by playbook"
+out_has "the run says that the playbooks wrote the kernel" "written by playbook"
 
-# A typical first task of a new user: a bias that broadcasts, and a scalar.
-runs 0 "the template task is written" "$HONE" task new fresh
-runs 0 "and served" "$HONE" optimize fresh -n 1 --steps 1 --device emu --skip-baselines --out o --store s.db
-out_has "by kernels that pass" "2 pass, 0 fail"
+# The task of `hone task new`, a typical first task of a user: a bias that broadcasts, and a scalar.
+runs 0 "hone task new writes a task" "$HONE" task new fresh
+runs 0 "a run on the new task passes" "$HONE" optimize fresh -n 1 --steps 1 --device emu --skip-baselines --out o --store s.db
+out_has "the kernels of the playbooks for the new task pass" "2 pass, 0 fail"
 
-# The same expression in another spelling, once in a task whose name says nothing, once in a task
-# with the name of another operation.
-respell() { # respell TASK NAME TORCH: the built-in task with another expression
+# Expressions in other spellings, in tasks whose names say nothing, and another expression under the name of a
+# built-in task.
+respell() { # respell TASK NAME TORCH: writes the built-in TASK as NAME, with the expression TORCH
     mkdir -p "$2" && cp "$ROOT/tasks/$1/reference.c" "$2/"
     sed -e "s|\"name\": \"$1\"|\"name\": \"$2\"|" -e "s|\"op_type\": \"[a-z_]*\"|\"op_type\": \"$2\"|" \
         -e "s|\"torch\": \".*\"|\"torch\": \"$3\"|" "$ROOT/tasks/$1/task.json" >"$2/task.json"
 }
 respell rmsnorm thing 'w * (x / torch.sqrt(torch.mean(torch.square(x), dim=-1, keepdim=True) + eps))'
-runs 0 "a norm written out is served" "$HONE" playbook kernel rownorm ./thing
+runs 0 "the playbook rownorm fits an RMS norm that is written out" "$HONE" playbook kernel rownorm ./thing
 respell silu_and_mul other '(h := x.size(-1) // 2, x[:, :h] * torch.sigmoid(x[:, :h]) * x[:, h:])[-1]'
-runs 0 "so is a gate in other words" "$HONE" playbook kernel gated ./other
+runs 0 "the playbook gated fits silu_and_mul in another spelling" "$HONE" playbook kernel gated ./other
 respell fused_add_rmsnorm fused_add_rmsnorm \
     '(s := x.float() - r.float(), ((s * torch.rsqrt(s.square().mean(-1, keepdim=True) + eps) * w).to(x.dtype), s.to(x.dtype)))[-1]'
-runs 1 "a name does not make it the operation" "$HONE" playbook kernel rownorm ./fused_add_rmsnorm
-err_has "and it says so" "not a form of 'fused_add_rmsnorm'"
+runs 1 "the playbook rownorm does not fit another expression under the name fused_add_rmsnorm" "$HONE" playbook kernel rownorm ./fused_add_rmsnorm
+err_has "the message says that the expression is not a form of fused_add_rmsnorm" "not a form of 'fused_add_rmsnorm'"
 
-runs 1 "a playbook that does not fit says why" "$HONE" playbook kernel softmax matmul_f16
-err_has "with the reason" "does not fit"
+runs 1 "a kernel of a playbook that does not fit is refused" "$HONE" playbook kernel softmax matmul_f16
+err_has "the message says that the playbook does not fit" "does not fit"
 runs 1 "an unknown setting is refused" "$HONE" playbook kernel softmax softmax thraeds=1
-err_has "by name" "no such setting"
+err_has "the message says that there is no such setting" "no such setting"
 runs 1 "an unknown playbook is refused" "$HONE" playbook kernel sotfmax softmax
-err_has "with a way on" "hone playbook list"
+err_has "the message names the command that lists the playbooks" "hone playbook list"
 done_testing

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# `hone profile` on the emulator: it names the bottleneck of kernels that were made to have one
-# (t/gpu/profile.sh runs all of them on a GPU), and its output is as documented.
+# `hone profile` on the emulator names the bottleneck of each kernel of t/cases/bottleneck, except of the one
+# that uses wgmma. t/gpu/profile.sh runs all of them on a GPU.
 . "$(dirname "$0")/lib.sh"
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
 while IFS=$'\t' read -r name task workload want; do
-    case $name in '#'*) continue ;; tensor) continue ;; esac # wgmma takes long
-    runs 0 "$name: profiled" "$HONE" profile --device emu --workload "$workload" "$task" \
+    case $name in '#'*) continue ;; tensor) continue ;; esac # wgmma takes long on the emulator
+    runs 0 "$name: hone profile exits with 0" "$HONE" profile --device emu --workload "$workload" "$task" \
         "$ROOT/t/cases/bottleneck/$name.cu"
-    out_has "$name: $want" "$want: "
+    out_has "$name: the bottleneck is $want" "$want: "
 done <"$ROOT/t/cases/bottleneck/expect.tsv"
 
-runs 0 "as JSON" "$HONE" profile --json --device emu --workload time:0 vector_add "$ROOT/kernels/vector_add.cu"
+runs 0 "hone profile --json exits with 0" "$HONE" profile --json --device emu --workload time:0 vector_add "$ROOT/kernels/vector_add.cu"
 cp "$T/out" v.json
-ok "it is a verdict with counters of the timed workload and of the code, none of a held-out one" \
+ok "the JSON has counters of the timed workload and of the code, and no others" \
     python3 - v.json <<'PY'
 import json, sys
 v = json.load(open(sys.argv[1]))
@@ -24,15 +24,15 @@ assert any(c["name"] == "dram_pct" and c["unit"] == "%" and c["workload"] == "ti
 assert any(c["name"] == "registers" and c["role"] == "static" and c["value"] > 0 for c in v["counters"])
 assert v["bottleneck"].startswith("dram-bound: ") and "(kernel vector_add, 100% of the time; model)" in v["bottleneck"]
 PY
-runs 0 "every counter" "$HONE" profile --device emu --workload time:0 --counters vector_add "$ROOT/kernels/vector_add.cu"
-is "has a meaning" "$(grep -E '^  [a-z_0-9]+ +[0-9.kMG]+ *(B|%|ns)? *$' "$T/out")" ""
-out_has "and its unit" "%  of the DRAM's peak throughput"
-runs 0 "every workload has its line" "$HONE" profile --device emu vector_add "$ROOT/kernels/vector_add.cu"
-out_has "the first" "time:0: "
-out_has "the second" "time:1: "
-runs 1 "a wrong kernel has no profile" "$HONE" profile --device emu vector_add "$ROOT/t/redteam/constant_output.cu"
-out_lacks "none at all" "-bound"
-runs 2 "only timed workloads" "$HONE" profile --device emu --workload smoke:0 vector_add "$ROOT/kernels/vector_add.cu"
-runs 0 "help" "$HONE" profile --help
-out_has "with an example" "hone profile --workload time:0 softmax"
+runs 0 "hone profile --counters exits with 0" "$HONE" profile --device emu --workload time:0 --counters vector_add "$ROOT/kernels/vector_add.cu"
+is "every counter has a description" "$(grep -E '^  [a-z_0-9]+ +[0-9.kMG]+ *(B|%|ns)? *$' "$T/out")" ""
+out_has "a counter has its unit" "%  of the DRAM's peak throughput"
+runs 0 "hone profile without --workload exits with 0" "$HONE" profile --device emu vector_add "$ROOT/kernels/vector_add.cu"
+out_has "the first timed workload has a line" "time:0: "
+out_has "the second timed workload has a line" "time:1: "
+runs 1 "hone profile fails for a wrong kernel" "$HONE" profile --device emu vector_add "$ROOT/t/redteam/constant_output.cu"
+out_lacks "hone profile names no bottleneck of a wrong kernel" "-bound"
+runs 2 "a workload that is not timed is a usage error" "$HONE" profile --device emu --workload smoke:0 vector_add "$ROOT/kernels/vector_add.cu"
+runs 0 "hone profile --help exits with 0" "$HONE" profile --help
+out_has "hone profile --help has an example" "hone profile --workload time:0 softmax"
 done_testing

@@ -2,13 +2,13 @@
 # Every kernel of cases/regimes is wrong in one regime of sizes or addresses (docs/regimes.md), and right on
 # all other smoke workloads. `hone eval --smoke` must catch each one, whatever the seed, and must name the
 # regime. `make test` tries one seed, `make test-all` ten more. SEEDS="1 2 3" t/regimes.sh tries
-# other seeds.
+# these seeds instead.
 . "$(dirname "$0")/lib.sh"
 share_cache
 export CASES=$ROOT/t/cases/regimes HONE T
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
-judge() { # NAME TASK SEED: the verdict to $T/NAME.SEED
+judge() { # judge NAME TASK SEED: writes the verdict to $T/NAME.SEED
     "$HONE" eval --device emu --smoke --skip-baselines --seed "$3" "$2" "$CASES/$1.cu" >"$T/$1.$3" 2>&1
 }
 export -f judge
@@ -31,6 +31,6 @@ while IFS=$'\t' read -r name task regime; do
             missed="seed $seed: $(head -2 "$T/$name.$seed")"
         fi
     done
-    is "$name: '$regime' catches it for every seed" "$caught of $tried${missed:+ ($missed)}" "$tried of $tried"
+    is "$name: for every seed, the kernel fails in the regime '$regime'" "$caught of $tried${missed:+ ($missed)}" "$tried of $tried"
 done <"$CASES/expect.tsv"
 done_testing

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every view of `hone serve` and of a report file in headless Chromium: contents, live changes, keys,
-# names, contrast, hostile texts. SHOTS=DIR keeps the screenshots, to be looked at.
+# names, contrast, hostile texts. SHOTS=DIR keeps the screenshots.
 . "$(dirname "$0")/lib.sh"
 in_tier rest || skip_all "make test-all runs this"
 command -v chromium >/dev/null || skip_all "Chromium is not here and cannot be installed (Debian: chromium)"

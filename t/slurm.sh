@@ -25,7 +25,7 @@ end() {
 trap end EXIT
 trap 'exit 1' INT TERM HUP
 
-# await SECONDS COMMAND...: until the command succeeds. The limits are long, because a machine may be slow.
+# await SECONDS COMMAND...: repeats COMMAND until it succeeds. The limits are long, because a machine may be slow.
 await() {
     local until=$((SECONDS + $1))
     shift
@@ -34,15 +34,15 @@ await() {
         sleep 0.2
     done
 }
-# give_up WHAT: without this, no later check makes sense
+# give_up DESCRIPTION: fails this check and ends the test, because the later checks need it
 give_up() {
     fail "$1" "$(tail -5 "$T"/*.err "$here"/log/* 2>/dev/null)"
     done_testing
 }
 environment() { tr '\0' '\n' <"/proc/$1/environ" | sed -n "s/^$2=//p"; } 2>/dev/null
-# hold_worker [NODE]: waits until a worker runs a bundle, and suspends it. Sets worker (its process), job,
+# hold_worker [NODE]: waits until a worker runs a bundle, and suspends the worker. Sets worker (its process), job,
 # element (the job's name in its array) and node.
-# Bundles are short, so nothing here starts a program before the worker is suspended.
+# Bundles are short, so this function starts no program before the worker is suspended.
 exec {never}<> <(:)
 hold_worker() {
     local until=$((SECONDS + 200)) claim
@@ -55,14 +55,14 @@ hold_worker() {
             element=$(environment "$worker" SLURM_ARRAY_JOB_ID)_$(environment "$worker" SLURM_ARRAY_TASK_ID)
             [ -e "$claim" ] && [ -n "$node" ] && [ "$node" = "${1:-$node}" ] &&
                 [ "$(squeue --noheader -j "$element" -o %T 2>/dev/null)" = RUNNING ] && return 0
-            # It has just finished the bundle, is another node's, or its job is ending.
+            # The worker has just finished the bundle, or is on another node, or its job is ending.
             kill -CONT "$worker" 2>/dev/null
         done
         read -r -t 0.005 -u "$never"
     done
     return 1
 }
-job_state() { # job_state JOB: how it ended; "" while it runs
+job_state() { # job_state JOB: prints how the job ended, or nothing while it runs
     sed -n "s/^JobId=$1 .* JobState=\([A-Z_]*\) .*/\1/p" "$here/log/jobs" | tail -1
 }
 job_ended() { [ -n "$(job_state "$1")" ]; }
@@ -86,7 +86,7 @@ scancel "$element" # the number of an array's last job names the whole array too
 await 200 job_ended "$cancelled"
 is "one job is cancelled by hand" "$(job_state "$cancelled")" CANCELLED
 
-hold_worker || give_up "a job runs a bundle after that"
+hold_worker || give_up "another job runs a bundle"
 lost=$job lost_node=$node
 "$cluster" kill-node "$here" "$lost_node"
 alive=n1
@@ -99,8 +99,8 @@ is "the job of the lost node fails with it" "$(job_state "$lost")" NODE_FAIL
 kill -9 "$hone_pid"
 wait "$hone_pid" 2>/dev/null
 kill -CONT "$worker"
-is "hone is killed and leaves its jobs" "$(($(squeue --noheader | wc -l) > 0))" 1
-# Only one node is left, and the first job hangs there before it becomes a worker. So nothing goes on until Slurm
+is "hone is killed and its jobs stay in the queue" "$(($(squeue --noheader | wc -l) > 0))" 1
+# Only one node is left. The first job hangs there before it becomes a worker. So the campaign waits until Slurm
 # ends that job.
 hang="mkdir $T/hangs 2>/dev/null && trap '' TERM && echo \$SLURM_JOB_ID >$T/hangs/job && sleep 600"
 "$HONE" bench --resume last -q --on "$place,time=2,prolog=$hang" --store "$store" -o "$T/results" --json >"$T/table" \
@@ -109,7 +109,7 @@ hone_pid=$!
 await 120 test -s "$T/hangs/job" || give_up "a job of the resumed campaign begins"
 job=$(cat "$T/hangs/job")
 await 300 job_ended "$job"
-is "one job is ended by its time limit" "$(job_state "$job")" TIMEOUT
+is "the time limit ends one job" "$(job_state "$job")" TIMEOUT
 "$cluster" start-node "$here" "$lost_node" || give_up "the lost node comes back"
 await 400 hone_ended || give_up "the campaign ends"
 wait "$hone_pid"
@@ -117,10 +117,11 @@ is "the campaign ends with a pass for every task" "$?" 0
 hone_pid=
 await 200 none_in_queue
 is "no job is left in the queue" "$(cat "$T/queue")" ""
-is "no directory is left" "$(ls "$places")" ""
+is "no directory of a place is left" "$(ls "$places")" ""
 
-# The built-in author writes the same kernels again, so a campaign without Slurm shows what is right.
-runs 0 "the same campaign without Slurm" "$HONE" bench "${tasks[@]}" "${options[@]}" --store "$T/local.db" -o "$T/results2"
+# The built-in author writes the same kernels again, so a campaign without Slurm gives the right verdicts.
+runs 0 "the same campaign without Slurm passes" \
+    "$HONE" bench "${tasks[@]}" "${options[@]}" --store "$T/local.db" -o "$T/results2"
 cat >"$T/records.py" <<'PY'
 import sqlite3, sys
 db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
@@ -130,9 +131,9 @@ for row in db.execute("SELECT e.label, v.idx, v.source_sha, v.kind, count(*) FRO
 print("runs", *db.execute("SELECT count(*), count(DISTINCT task) FROM run").fetchone())
 PY
 python3 "$T/records.py" "$store" >"$T/with" && python3 "$T/records.py" "$T/local.db" >"$T/without"
-ok "the store has a verdict of every bundle, once" test "$(wc -l <"$T/with")" -gt 12
-is "and the same verdicts as without Slurm" "$(cat "$T/with")" "$(cat "$T/without")"
-runs 0 "the store is sound" "$HONE" runs --check --store "$store"
+ok "the store has verdicts of all tasks" test "$(wc -l <"$T/with")" -gt 12
+is "the verdicts are those of the campaign without Slurm, each once" "$(cat "$T/with")" "$(cat "$T/without")"
+runs 0 "hone runs --check finds no damage in the store" "$HONE" runs --check --store "$store"
 
 # ---- ranks of hone-gnn -------------------------------------------------------------------------------
 gnn=$(dirname "$HONE")/hone-gnn
@@ -141,15 +142,15 @@ train=(train -m sage -e 3 --hidden 16 -f "8,5" -b 130 --lr 0.02 -t 1 --compute-t
 "$gnn" "${train[@]}" --ranks 2 -c shared.ckpt data >"$T/shared.out" 2>&1
 runs 0 "srun starts two ranks of hone-gnn on two nodes" timeout 200 srun -N 2 -n 2 "$gnn" "${train[@]}" \
     -c slurm.ckpt data
-err_has "they know each other" "2 ranks"
-ok "they give the bits of --ranks 2" cmp slurm.ckpt shared.ckpt
-is "no file of the ranks is left" "$(find . -name '.hone-gnn*')" ""
+err_has "the two ranks find each other" "2 ranks"
+ok "the two ranks give the bits of --ranks 2" cmp slurm.ckpt shared.ckpt
+is "the ranks leave no file" "$(find . -name '.hone-gnn*')" ""
 cat >job.sh <<JOB
 #!/bin/sh
 exec "$gnn" ${train[*]} data
 JOB
-runs 0 "the script of sbatch is one rank, however many tasks it has" timeout 200 sbatch --wait -n 2 -o job.txt job.sh
-ok "which trains alone" grep -q '^    3 ' job.txt
+runs 0 "an sbatch script with two tasks trains" timeout 200 sbatch --wait -n 2 -o job.txt job.sh
+ok "an sbatch script with two tasks is one rank" grep -q '^    3 ' job.txt
 timeout 200 srun -N 2 -n 2 "$gnn" "${train[@]}" -e 100000 --eval none data >"$T/long.out" 2>"$T/long.err" &
 srun_pid=$!
 await 120 grep -q '^    1 ' "$T/long.out" || give_up "the ranks train"
@@ -161,6 +162,6 @@ done
 kill -9 "$victim"
 await 60 eval '! kill -0 $srun_pid 2>/dev/null' || give_up "the other rank ends after the death of one"
 wait $srun_pid
-is "a dead rank ends the job" "$(($? != 0))" 1
-ok "the other rank says why" grep -q 'rank 1 ended' "$T/long.err"
+is "the death of a rank ends the job" "$(($? != 0))" 1
+ok "the other rank says that rank 1 ended" grep -q 'rank 1 ended' "$T/long.err"
 done_testing

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# The same kernel, task and seed give the same verdict every time, whatever the order of host
-# threads and whatever else the machine does. cases/stable/expect.tsv names kernels whose blocks or
+# The same kernel, task and seed give the same verdict every time, for any order of host
+# threads and any load of the machine. cases/stable/expect.tsv names kernels whose blocks or
 # warps race, or look as if they did, and what the verdict must say.
-#   t/stable.sh            STABLE="tail swap_loop" t/stable.sh      a few
+# STABLE="tail swap_loop" t/stable.sh runs only these kernels.
 . "$(dirname "$0")/lib.sh"
 share_cache
 cases=$ROOT/t/cases/stable
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
-# Writes the kernel without the lines that end in "// WORD", for each WORD of LESS ("-" = none), and
-# sets $name.
-source_of() { # KERNEL LESS
+# source_of KERNEL LESS: writes the kernel without the lines that end in "// WORD", for each WORD of LESS ("-" = none),
+# and sets $name
+source_of() {
     local word script=
     name=$1
     [ "$2" = - ] || name+=" without $2"
     for word in $2; do script+="/\/\/ $word\$/d;"; done
     sed "$script" "$cases/$1.cu" >"$T/$1.cu"
 }
-judge() { # TASK KERNEL SEED OPTIONS: the verdict, without what may differ: times of day and durations
+judge() { # judge TASK KERNEL SEED OPTIONS: prints the verdict without its durations, which may differ
     "$HONE" eval --json --device emu --skip-baselines --seed "$3" $4 "$cases/$1" "$T/$2.cu" 2>"$T/err" |
         grep -vE '"(compile_ns|run_ns|total_ns)"'
 }
@@ -29,15 +29,15 @@ while IFS='|' read -r kernel less task options kind text mark; do
     source_of "$kernel" "$less"
     judge "$task" "$kernel" 1 "$options" >"$T/v.json"
     if ! grep -q "^  \"kind\": \"$kind\"" "$T/v.json"; then
-        fail "$name: $kind" "$(grep -E '^  "(kind|summary)"' "$T/v.json"; cat "$T/err")"
+        fail "$name: the verdict is $kind" "$(grep -E '^  "(kind|summary)"' "$T/v.json"; cat "$T/err")"
     elif [ "$text" != - ] && ! grep -qE "$text" "$T/v.json"; then
-        fail "$name: says '$text'" "$(cat "$T/v.json")"
+        fail "$name: the verdict has the text '$text'" "$(cat "$T/v.json")"
     else
-        pass "$name: $kind"
+        pass "$name: the verdict is $kind"
     fi
 done < <(rows)
 
-# The same under load, for several seeds. Not one byte of the verdict may change.
+# The same kernels under load, with several seeds. No byte of a verdict may change.
 if in_tier rest; then
     for _ in 1 2; do (exec -a busy timeout 600 sh -c 'while :; do :; done') & busy+=($!); done
     while IFS='|' read -r kernel less task options kind text mark; do
@@ -53,8 +53,8 @@ if in_tier rest; then
                     bad+=" seed $seed: $(diff "$T/first.json" "$T/again.json" | head -5);"
             done
         done
-        if [ -z "$bad" ]; then pass "$name: one verdict under load"; else
-            fail "$name: one verdict under load" "$bad"
+        if [ -z "$bad" ]; then pass "$name: the verdict does not change under load"; else
+            fail "$name: the verdict does not change under load" "$bad"
         fi
     done < <(rows)
     kill "${busy[@]}" 2>/dev/null

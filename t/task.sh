@@ -1,32 +1,32 @@
 #!/usr/bin/env bash
-# Tests `hone task`: the built-in tasks are good, broken tasks are refused with the problem and its
-# place, and FlashInfer-Bench definitions load.
+# `hone task`: the built-in tasks are good, broken tasks are refused with the problem and its place, and
+# FlashInfer-Bench definitions load.
 . "$(dirname "$0")/lib.sh"
 
-runs 0 "list" "$HONE" task list
-out_has "lists softmax" "softmax"
-runs 0 "list --json" "$HONE" task list --json
-is "24 tasks or more" "$(($(grep -c '"name"' "$T/out") >= 24))" 1
-runs 0 "show" "$HONE" task show segment_mean
-out_has "shows tensors with their generators" "csr(E)"
-out_has "shows why the tolerance is what it is" "half an ulp"
-runs 0 "show --json" "$HONE" task show --json softmax
-out_has "with shapes" '"shape"'
-# The graph of a task's PyTorch expression.
-runs 0 "show --graph" "$HONE" task show --graph layernorm
-is "is a line for each input, scalar, value and output" "$(sed '$d' "$T/out")" "x: float32[R, C]
+runs 0 "hone task list exits with 0" "$HONE" task list
+out_has "hone task list lists softmax" "softmax"
+runs 0 "hone task list --json exits with 0" "$HONE" task list --json
+is "there are at least 24 built-in tasks" "$(($(grep -c '"name"' "$T/out") >= 24))" 1
+runs 0 "hone task show exits with 0" "$HONE" task show segment_mean
+out_has "hone task show shows the generators of tensors" "csr(E)"
+out_has "hone task show gives the reason for the tolerance" "half an ulp"
+runs 0 "hone task show --json exits with 0" "$HONE" task show --json softmax
+out_has "hone task show --json has shapes" '"shape"'
+# The graph of a task comes from its PyTorch expression.
+runs 0 "hone task show --graph exits with 0" "$HONE" task show --graph layernorm
+is "the graph has a line for each input, scalar, value and output" "$(sed '$d' "$T/out")" "x: float32[R, C]
 w: float32[C]
 b: float32[C]
 eps: float32
 y: float32[R, C] = layer_norm(x, w, b, eps)"
-out_has "the last says what kind of work it is, and how much" "class norm, flops 8*C*R, bytes 8*C*R+8*C"
-runs 0 "show --graph of a task with views" "$HONE" task show --graph silu_and_mul
-out_has "has sizes over the axes" "%3 = slice(x, dim=-1, start=D, length=D): float16[B, D]"
-runs 0 "show --graph --json" "$HONE" task show --graph --json layernorm
-out_has "names the operation" '"op": "layer_norm"'
-runs 0 "show --reference writes the reference of a graph" "$HONE" task show --reference softmax
+out_has "the last line of the graph gives class, flops and bytes" "class norm, flops 8*C*R, bytes 8*C*R+8*C"
+runs 0 "hone task show --graph accepts a task with views" "$HONE" task show --graph silu_and_mul
+out_has "the graph with views has sizes in terms of the axes" "%3 = slice(x, dim=-1, start=D, length=D): float16[B, D]"
+runs 0 "hone task show --graph --json exits with 0" "$HONE" task show --graph --json layernorm
+out_has "the graph as JSON names the operation" '"op": "layer_norm"'
+runs 0 "hone task show --reference exits with 0" "$HONE" task show --reference softmax
 cp "$T/out" written.c
-runs 0 "and with --json its phases" "$HONE" task show --reference --json softmax
+runs 0 "hone task show --reference --json exits with 0" "$HONE" task show --reference --json softmax
 mkdir written && python3 - "$ROOT/tasks/softmax/task.json" "$T/out" written <<'PY'
 import json, sys
 task, made = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
@@ -34,9 +34,9 @@ task["oracle"] = made["oracle"]
 json.dump(task, open(sys.argv[3] + "/task.json", "w"))
 open(sys.argv[3] + "/reference.c", "w").write(made["source"])
 PY
-ok "which is the same text" cmp written.c written/reference.c
-runs 0 "and makes a good task" "$HONE" task check ./written
-runs 0 "show --reference --sigma" "$HONE" task show --reference --sigma --json softmax
+ok "both forms of --reference give the same text" cmp written.c written/reference.c
+runs 0 "a task with the written reference is good" "$HONE" task check ./written
+runs 0 "hone task show --reference --sigma exits with 0" "$HONE" task show --reference --sigma --json softmax
 mkdir sigmas && python3 - "$ROOT/tasks/softmax/task.json" "$T/out" sigmas <<'PY'
 import json, sys
 task, made = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
@@ -45,58 +45,59 @@ task["tolerance"] = {"y": {"sigmas": 8, "why": "derived from the graph"}}
 json.dump(task, open(sys.argv[3] + "/task.json", "w"))
 open(sys.argv[3] + "/reference.c", "w").write(made["source"])
 PY
-in_tier rest && runs 0 "makes a good task with a tolerance in sigmas" "$HONE" task check ./sigmas
-runs 0 "which task show can tell" "$HONE" task show ./sigmas
-out_has "by its tolerance" "y may be off by 8 sigma + half an ulp"
-runs 2 "--sigma without --reference" "$HONE" task show --sigma softmax
-runs 2 "one of --graph and --reference" "$HONE" task show --graph --reference softmax
-runs 1 "show --graph of a task without an expression" \
+in_tier rest && runs 0 "a task with the written tolerance in sigmas is good" "$HONE" task check ./sigmas
+runs 0 "hone task show accepts a task with a tolerance in sigmas" "$HONE" task show ./sigmas
+out_has "hone task show gives the tolerance in sigmas" "y may be off by 8 sigma + half an ulp"
+runs 2 "--sigma without --reference is a usage error" "$HONE" task show --sigma softmax
+runs 2 "--graph together with --reference is a usage error" "$HONE" task show --graph --reference softmax
+runs 1 "hone task show --graph fails for a task without an expression" \
     "$HONE" task show --graph "$ROOT/t/cases/flashinfer/rmsnorm_h2048.json"
-err_has "says so" "nor the key \"torch\" (a PyTorch expression)"
+err_has "the message says that the task has no PyTorch expression" "nor the key \"torch\" (a PyTorch expression)"
 mkdir graphs && cp -r "$ROOT/tasks/sigmoid" graphs/ && chmod -R u+w graphs
 sed -i 's/torch.sigmoid(x)/torch.sigmoidd(x)/' graphs/sigmoid/task.json
-runs 1 "show --graph of an expression nobody knows" "$HONE" task show --graph graphs/sigmoid
-err_has "names the function" "sigmoidd"
-is "the page about graphs lists the operations of ops.def" \
+runs 1 "hone task show --graph fails for an unknown function" "$HONE" task show --graph graphs/sigmoid
+err_has "the message names the unknown function" "sigmoidd"
+is "docs/graph.md lists the operations of ops.def" \
     "$(grep -E '^\| [a-z0-9_]+ \| [a-z]+ \| .* \| .* \| [0-9]+ \| [a-z_]+ \|$' "$ROOT/docs/graph.md")" \
     "$("$ROOT/tools/ops-table" | tail -n +3)"
 
-runs 1 "show of a task that is not there" "$HONE" task show sofmax
-err_has "suggests one" "did you mean 'softmax'"
-runs 2 "no subcommand" "$HONE" task
-runs 2 "a wrong one" "$HONE" task chek
-runs 2 "check of nothing" "$HONE" task check
-runs 2 "check of all and one" "$HONE" task check --all softmax
+runs 1 "hone task show fails for an unknown task" "$HONE" task show sofmax
+err_has "the message suggests a task" "did you mean 'softmax'"
+runs 2 "hone task without a subcommand is a usage error" "$HONE" task
+runs 2 "an unknown subcommand is a usage error" "$HONE" task chek
+runs 2 "hone task check without a task is a usage error" "$HONE" task check
+runs 2 "hone task check --all with a task is a usage error" "$HONE" task check --all softmax
 
-# Judging every naive kernel and checking every oracle takes a minute or two: only `make test-all` does
-# it. Without PyTorch the checks say so once. The fake PyTorch below tests Hone's side of the
-# comparison.
+# Only `make test-all` judges every naive kernel and checks every oracle, because that takes a minute or two. Without
+# PyTorch, `hone task check` says once that it compared nothing with PyTorch. The fake PyTorch below tests Hone's side
+# of the comparison.
 export HONE_PYTHON=no-such-python
 if in_tier rest; then
-    runs 0 "all built-in tasks are good, with their baselines" "$HONE" task check --all
-    err_empty "without a word on stderr"
-    out_has "and are counted" "24 of 24 tasks are good"
+    runs 0 "all built-in tasks and their baselines are good" "$HONE" task check --all
+    err_empty "hone task check --all prints nothing on stderr"
+    out_has "hone task check --all counts the good tasks" "24 of 24 tasks are good"
 fi
-runs 0 "built-in tasks are good" \
+runs 0 "two built-in tasks are good without a worker" \
     env HONE_WORKER=/nonexistent "$HONE" task check fused_add_rmsnorm segment_mean
-is "nothing else is said on stderr" "$(grep -vc "the baseline 'naive' was not judged" "$T/err")" 0
-out_has "and are counted" "tasks are good"
+is "hone task check without a worker prints only notes about naive kernels" \
+    "$(grep -vc "the baseline 'naive' was not judged" "$T/err")" 0
+out_has "hone task check counts the good tasks" "tasks are good"
 is "one line says that PyTorch was not run" "$(grep -c '"torch" was read but not run' "$T/out")" 1
 
-runs 0 "new" "$HONE" task new my_op
-runs 0 "its skeleton passes check" "$HONE" task check my_op
-err_empty "without notes"
-runs 1 "new does not overwrite" "$HONE" task new my_op
-err_has "and says so" "exists; not overwritten"
-runs 2 "new with a path for a name" "$HONE" task new ../evil
+runs 0 "hone task new writes a task" "$HONE" task new my_op
+runs 0 "the new task is good" "$HONE" task check my_op
+err_empty "hone task check prints nothing on stderr for the new task"
+runs 1 "hone task new does not overwrite a task" "$HONE" task new my_op
+err_has "the message says that the task exists" "exists; not overwritten"
+runs 2 "hone task new with a path for a name is a usage error" "$HONE" task new ../evil
 
-# Every broken task is refused with its own reason and place: t/cases/badtasks/changes.tsv.
+# Each broken task of t/cases/badtasks/changes.tsv is refused with its own reason and place.
 mkdir "$T/badtasks"
 ok "the broken tasks are written" "$ROOT/t/cases/badtasks/expand" "$T/badtasks"
 n=0 wrong=0
 for d in "$T"/badtasks/*; do
     n=$((n + 1))
-    case ${d##*/} in # most of those that compile take a while
+    case ${d##*/} in # most of the tasks that need a compiler take a while
     oracle-scratch-small | oracle-in-next | torch-syntax | torch-constant) ;;
     oracle-[ailmnost]* | torch-* | tolerance-[az]*) in_tier rest || continue ;;
     esac
@@ -108,122 +109,127 @@ for d in "$T"/badtasks/*; do
         printf '# %s: status %d, want: %s\n# got: %s\n' "${d##*/}" $rc "$want" "$(head -c 600 "$T/err")"
     fi
 done
-is "$n broken tasks say what and where" "$wrong" 0
-is "every row of the table is one" "$n" "$(grep -vc '^#' "$ROOT/t/cases/badtasks/changes.tsv")"
-is "there are 150 of them or more" "$((n >= 150))" 1
-is "no two for the same reason" "$(cat "$T"/badtasks/*/want | cut -d' ' -f2- | sort | uniq -d)" ""
+is "each of $n broken tasks is refused with its reason and place" "$wrong" 0
+is "each row of changes.tsv gives one broken task" "$n" "$(grep -vc '^#' "$ROOT/t/cases/badtasks/changes.tsv")"
+is "there are at least 150 broken tasks" "$((n >= 150))" 1
+is "no two broken tasks have the same reason" "$(cat "$T"/badtasks/*/want | cut -d' ' -f2- | sort | uniq -d)" ""
 
-# An oracle that never ends, an oracle that Python knows and Hone does not, and PyTorch itself.
-bad() { # bad NAME SED-SCRIPT FILE: a copy of the good task, changed
+# An oracle that never ends; a function that PyTorch knows and Hone does not; disagreement with PyTorch.
+bad() { # bad NAME SED FILE: makes the task NAME, a copy of the good task in which SED changed FILE
     rm -rf "$1" && cp -r "$ROOT/t/cases/badtasks/base" "$1" && chmod -R u+w "$1" && sed -i "$2" "$1/$3"
 }
 if in_tier rest; then
     bad hang 's/double ax/for (volatile int64_t k = 0; unit == 3 \&\& k < 1; k += 0);\n    double ax/' reference.c
-    runs 1 "an oracle that does not end" "$HONE" task check hang
-    err_has "is ended" "in unit 3 of PHASE(reference)"
+    runs 1 "a task whose oracle does not end is refused" "$HONE" task check hang
+    err_has "the message names the unit that does not end" "in unit 3 of PHASE(reference)"
 fi
 bad bare 's/^  "baselines.*/  "baselines": ["naive"],/; /^  "torch"/d' task.json
 runs 0 "a task without \"torch\" and naive.cu is good" "$HONE" task check bare
 err_has "a note says that naive.cu is missing" '"baselines" names "naive", but there is no naive.cu beside task.json'
-err_has "another one what the built-in author reads" 'add "torch": "EXPRESSION" to task.json'
-runs 1 "the built-in author has no kernel for it" "$HONE" optimize ./bare
-err_has "and names the simplest mend first" 'Add "torch": "EXPRESSION" to task.json'
+err_has "a note says which key the built-in author needs" 'add "torch": "EXPRESSION" to task.json'
+runs 1 "the built-in author has no kernel for a task without \"torch\"" "$HONE" optimize ./bare
+err_has "the message names the key to add" 'Add "torch": "EXPRESSION" to task.json'
 bad unknown 's/alpha \* x + b/torch.nonesuch(x, b)/' task.json
-runs 0 "a function of PyTorch that Hone does not know" "$HONE" task check unknown
-err_has "is a note" "task.json:26:12: \"torch\" has no graph, so playbooks cannot use it: "
-err_has "that names it" "the function 'nonesuch' is not known: note"
+runs 0 "a task with a function of PyTorch that Hone does not know is good" "$HONE" task check unknown
+err_has "a note says that the expression has no graph" \
+    "task.json:26:12: \"torch\" has no graph, so playbooks cannot use it: "
+err_has "a note names the function that Hone does not know" "the function 'nonesuch' is not known: note"
 export HONE_PYTHON=python3 PYTHONPATH=$ROOT/t/fake/pytorch
 bad right 's/float32", "value": 1.5/float32", "value": 0.1/' task.json
-runs 0 "PyTorch on the CPU agrees with the oracle" "$HONE" task check right
-is "and nothing is said about it" "$(sed 's/ and [0-9]* added.*//' "$T/out")" "bad: good, 4 workloads"
-runs 1 "a function that PyTorch does not have either" "$HONE" task check unknown
-err_has "is a problem" "\"torch\" does not run in PyTorch 0.fake: AttributeError"
+runs 0 "a task whose oracle agrees with PyTorch is good" "$HONE" task check right
+is "hone task check prints no further line if the oracle agrees with PyTorch" \
+    "$(sed 's/ and [0-9]* added.*//' "$T/out")" "bad: good, 4 workloads"
+runs 1 "a task with a function that PyTorch does not have is refused" "$HONE" task check unknown
+err_has "the message has the error of PyTorch" "\"torch\" does not run in PyTorch 0.fake: AttributeError"
 bad wrong 's/alpha \* x + b/torch.off_by_two(alpha * x + b)/' task.json
-runs 1 "PyTorch disagrees with the oracle" "$HONE" task check wrong
-err_has "the problem names output, element and both values" \
+runs 1 "a task whose oracle disagrees with PyTorch is refused" "$HONE" task check wrong
+err_has "the message names the output and the element that differ" \
     "reference.c and \"torch\" disagree: element 3 of 'y' is "
-err_has "and the version" "by PyTorch 0.fake"
+err_has "the message names the version of PyTorch" "by PyTorch 0.fake"
 if in_tier rest; then
     bad module 's/"alpha \* x + b"/"def run(x, b, alpha):\\n    s = alpha * x\\n    return s + b\\n"/' task.json
-    runs 0 "a module that defines run()" "$HONE" task check module
-    err_has "has no graph" "has no graph"
+    runs 0 "a task with a Python module that defines run() is good" "$HONE" task check module
+    err_has "a note says that the module has no graph" "has no graph"
     bad narrow 's/alpha \* x + b/torch.needs_double(alpha * x + b)/' task.json
-    runs 1 "an expression that PyTorch refuses for the task's dtypes" "$HONE" task check narrow
-    err_has "is a problem with PyTorch's words" "RuntimeError: expected double"
+    runs 1 "a task is refused if PyTorch refuses its dtypes" "$HONE" task check narrow
+    err_has "the message has PyTorch's words about the dtypes" "RuntimeError: expected double"
 fi
 export HONE_PYTHON=no-such-python && unset PYTHONPATH
 real=${REAL_PYTHON-python3}
 if in_tier rest && "$real" -c 'import torch' 2>/dev/null; then
-    HONE_PYTHON=$real runs 0 "PyTorch agrees with all built-in tasks" "$HONE" task check --all
+    HONE_PYTHON=$real runs 0 "all built-in tasks agree with PyTorch" "$HONE" task check --all
     bad erf 's/alpha \* x + b/torch.special.erfcx(alpha * x + b)/' task.json
-    HONE_PYTHON=$real runs 1 "PyTorch runs what Hone cannot read" "$HONE" task check erf
-    err_has "and disagrees" "reference.c and \"torch\" disagree: element 0 of 'y'"
+    HONE_PYTHON=$real runs 1 "PyTorch runs a function that Hone does not know" "$HONE" task check erf
+    err_has "the message says that the oracle disagrees with that function" \
+        "reference.c and \"torch\" disagree: element 0 of 'y'"
 fi
 
-# An evaluation checks bounds too. It never judges a kernel by a truth that was computed out of
-# bounds, and does not crash.
+# An evaluation checks the bounds of the oracle too. If the oracle leaves them, the kernel gets no verdict, and Hone
+# does not crash.
 mkdir small && cp "$ROOT"/tasks/softmax/* small && chmod u+w small/*
 sed -i 's/"scratch": "2\*R"/"scratch": "1"/' small/task.json
 share_cache
 "$HONE" eval --device emu --smoke small "$ROOT/kernels/softmax.cu" >"$T/out" 2>"$T/err" </dev/null
-out_has "an oracle out of bounds gives no verdict" "unjudged"
-out_has "but its line" "reference.c:12: SCRATCH(2) is out of bounds: the task's \"scratch\" is 1 here"
+out_has "a kernel is unjudged if the oracle leaves its bounds" "unjudged"
+out_has "the message names the line where the oracle leaves its bounds" \
+    "reference.c:12: SCRATCH(2) is out of bounds: the task's \"scratch\" is 1 here"
 if in_tier rest; then
     cp "$ROOT/tasks/softmax/task.json" small/ && sed -i 's/    OUT(y/    if (unit % 7) OUT(y/' small/reference.c
     "$HONE" eval --device emu --smoke small "$ROOT/kernels/softmax.cu" >"$T/out" 2>"$T/err" </dev/null
-    out_has "an oracle that leaves out elements gives no verdict" "reference.c does not write element 0 of 'y'"
+    out_has "a message names an element that the oracle does not write" "reference.c does not write element 0 of 'y'"
 fi
 export HONE_CACHE_DIR=$T/cache
 
-runs 1 "check --json of a broken task" "$HONE" task check --json "$T/badtasks/class-word"
-out_has "has the problems" '"ok": false'
+runs 1 "hone task check --json fails for a broken task" "$HONE" task check --json "$T/badtasks/class-word"
+out_has "hone task check --json says that the task is not good" '"ok": false'
 
-# Files that are not tasks at all: `hone task check` answers within 10 s and 400 MB.
-bounded() ( # no memory limit with ASan: it reserves far more
+# Files that are no tasks: `hone task check` refuses each within 10 s and 400 MB.
+bounded() ( # bounded COMMAND...: runs it with these limits; ASan reserves far more memory, so it gets no limit
     [ "${MODE:-release}" = asan ] || ulimit -v 400000
     exec timeout 10 "$@"
 )
 truncate -s 1G huge.json
-runs 1 "a file of 1 GB" bounded "$HONE" task check huge.json
-err_has "is refused by its size" "huge.json"
+runs 1 "a task file of 1 GB is refused" bounded "$HONE" task check huge.json
+err_has "the message names the task file of 1 GB" "huge.json"
 mkdir dir && cp "$T/badtasks/class-word/task.json" dir/ && truncate -s 1G dir/reference.c
-runs 1 "a reference.c of 1 GB" bounded "$HONE" task check dir
+runs 1 "a reference.c of 1 GB is refused" bounded "$HONE" task check dir
 mkdir empty_dir
-runs 1 "a directory without task.json" "$HONE" task check empty_dir
-runs 1 "a device" bounded "$HONE" task check /dev/zero
+runs 1 "a directory without task.json is refused" "$HONE" task check empty_dir
+runs 1 "a device as a task file is refused" bounded "$HONE" task check /dev/zero
 head -c 3000000 /dev/zero | tr '\0' '[' >deep.json
-runs 1 "three million brackets" bounded "$HONE" task check deep.json
-err_has "are nested too deep" "nested more than"
+runs 1 "a task file of three million brackets is refused" bounded "$HONE" task check deep.json
+err_has "the message says that the file is nested too deep" "nested more than"
 { printf '{"axes": {'; for i in $(seq 20000); do printf '"a%d": {"type": "var"},' "$i"; done
   printf '"z": {"type": "var"}}}'; } >many.json
-runs 1 "20,000 axes" bounded "$HONE" task check many.json
-err_has "are more than the limit" "more than the limit of 32"
+runs 1 "a task with 20,000 axes is refused" bounded "$HONE" task check many.json
+err_has "the message gives the limit of the axes" "more than the limit of 32"
 { printf '{'; for i in $(seq 20000); do printf '"k%d": 1,' "$i"; done; printf '"z": 1}'; } >keys.json
-runs 1 "20,000 unknown keys" bounded "$HONE" task check keys.json
-is "are not all listed" "$(awk 'END {print NR <= 102}' "$T/err")" 1
+runs 1 "a task with 20,000 unknown keys is refused" bounded "$HONE" task check keys.json
+is "the message does not list all unknown keys" "$(awk 'END {print NR <= 102}' "$T/err")" 1
 
-# Files that are not kernels at all.
+# Files that are no kernels.
 truncate -s 1G huge.cu
-runs 1 "a kernel of 1 GB" bounded "$HONE" eval --device emu softmax huge.cu
-err_has "is refused by its size" "huge.cu"
+runs 1 "a kernel file of 1 GB is refused" bounded "$HONE" eval --device emu softmax huge.cu
+err_has "the message names the kernel file of 1 GB" "huge.cu"
 { printf '/* hone-plan\n'; head -c 3000000 /dev/zero | tr '\0' '['; printf '\n*/\n'; } >deep.cu
-runs 1 "a plan of three million brackets" bounded "$HONE" eval --device emu softmax deep.cu
-out_has "is a plan error" "nested more than"
+runs 1 "a plan of three million brackets is refused" bounded "$HONE" eval --device emu softmax deep.cu
+out_has "the message says that the plan is nested too deep" "nested more than"
 { printf '/* hone-plan\n{"launches": [{"kernel": "k", "grid": ["'; head -c 10000 /dev/zero | tr '\0' '('
   printf 'R'; head -c 10000 /dev/zero | tr '\0' ')'; printf '"]}]}\n*/\n'; } >parens.cu
-runs 1 "10,000 parentheses" bounded "$HONE" eval --device emu softmax parens.cu
-out_has "are too long an expression" "longer than 4096"
+runs 1 "a plan with 10,000 parentheses is refused" bounded "$HONE" eval --device emu softmax parens.cu
+out_has "the message says that the expression is too long" "longer than 4096"
 
-# FlashInfer-Bench definitions, as they are.
+# FlashInfer-Bench definitions, unchanged.
 for f in "$ROOT"/t/cases/flashinfer/*.json; do
-    runs 0 "definition ${f##*/}" "$HONE" task check "$f"
-    err_has "says that it needs the sidecar" "only PyTorch can compute its truth"
-    runs 0 "and shows" "$HONE" task show "$f"
+    runs 0 "${f##*/}: the definition is a good task" "$HONE" task check "$f"
+    err_has "${f##*/}: a note says that only PyTorch can compute the truth" "only PyTorch can compute its truth"
+    runs 0 "${f##*/}: hone task show exits with 0" "$HONE" task show "$f"
 done
-runs 0 "a definition with Python constraints" "$HONE" task check "$ROOT"/t/cases/flashinfer/gqa_*.json
-err_has "says what was not checked" "constraint not checked: num_kv_indices == kv_indptr[-1].item()"
-err_has "and what was assumed" "scalar 'sm_scale' has no value here"
+runs 0 "a definition with constraints in Python is a good task" "$HONE" task check "$ROOT"/t/cases/flashinfer/gqa_*.json
+err_has "a note names a constraint that was not checked" "constraint not checked: num_kv_indices == kv_indptr[-1].item()"
+err_has "a note names a scalar without a value" "scalar 'sm_scale' has no value here"
 cp -r "$ROOT/t/cases/lengths" no_tensor && sed -i 's/IN(len,/IN(lens,/' no_tensor/reference.c
-runs 1 "a reference that names no tensor" "$HONE" task check ./no_tensor
-err_has "is told the line and the tensors" "reference.c:5: the task has no tensor 'lens'; it has x, len, y"
+runs 1 "a reference with an unknown tensor is refused" "$HONE" task check ./no_tensor
+err_has "the message gives the line and the tensors of the task" \
+    "reference.c:5: the task has no tensor 'lens'; it has x, len, y"
 done_testing

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tolerances in sigmas, derived from a task's graph (docs/tolerance.md): honest kernels pass, kernels with a
-# lower precision, a missing term or a wrong epsilon do not. cases/sigmas/expect.tsv has the kernels.
+# Tolerances in sigmas, derived from a task's graph (docs/tolerance.md): honest kernels pass; kernels with a
+# lower precision, a missing term or a wrong epsilon fail. cases/sigmas/expect.tsv has the kernels.
 . "$(dirname "$0")/lib.sh"
 share_cache
 "$HONE" compile "$ROOT/kernels/vector_add.cu" >/dev/null 2>&1 || skip_all "no CUDA compiler here"
 
-derive() { # TASK: a copy of the task with the derived reference and tolerance
+derive() { # derive TASK: writes a copy of the task with the reference and the tolerance that Hone derives
     local from=$ROOT/tasks/$1
     [ -d "$from" ] || from=$ROOT/t/cases/playbooks/$1
     [ -d "$from" ] || from=$ROOT/t/cases/sigmas/$1
@@ -37,6 +37,6 @@ while IFS=$'\t' read -r tier kernel task verdict; do
     [ "$kernel" = - ] && file=$ROOT/kernels/$task.cu
     [ "$tier" = quick ] && stage=--smoke
     "$HONE" eval --device emu --skip-time --skip-baselines $stage --seed 7 "./$task" "$file" >"$T/out" 2>/dev/null
-    is "$task, ${kernel/#-/its simple kernel}: $(sed -n 2p "$T/out")" "$(head -1 "$T/out")" "$verdict"
+    is "$task: ${kernel/#-/the simple kernel} gets $verdict ($(sed -n 2p "$T/out"))" "$(head -1 "$T/out")" "$verdict"
 done <"$ROOT/t/cases/sigmas/expect.tsv"
 done_testing

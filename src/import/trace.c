@@ -81,8 +81,8 @@ static int check_size(const struct trace_request *rq, const char *size, struct e
                 (int)len, size, known.len ? known.buf : "no names, only numbers");
     else
         err_set(err, ERR_USAGE,
-                "--size %s: it sets a size of an --input, and there is none; without --input the "
-                "sizes are those of get_inputs()%s",
+                "--size %s: --size needs an --input, and none is given; without --input the sizes "
+                "are those of get_inputs()%s",
                 size, rq->recorded ? ", and --trace has recorded them" : " in the file");
     strbuf_release(&known);
     return -1;

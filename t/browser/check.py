@@ -1,4 +1,4 @@
-"""Every view of a store in a real browser; prints TAP. t/serve_browser.sh starts it.
+"""Checks every view of a store in a real browser; prints TAP. t/serve_browser.sh starts it.
 
     check.py LINK STORE RUN HOSTILE CAMPAIGN REPORT HOSTILE_REPORT SHOTS
 """
@@ -27,7 +27,7 @@ def ok(what, good, detail=""):
 
 READY = "document.querySelector('h1') && !document.getElementById('main').hasAttribute('aria-busy')"
 
-# The contrast of every text with what is behind it; the text must be at least 4.5 times as bright or dark.
+# Finds texts that are less than 4.5 times as bright or as dark as their background.
 CONTRAST = """(() => {
   const parse = (c) => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
   const light = (c) => { const f = c.slice(0, 3).map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
@@ -50,7 +50,7 @@ NEED_NAME = {"link", "button", "textbox", "searchbox", "combobox", "spinbutton",
 
 
 def unnamed(page):
-    """Roles of what a screen reader would read out without a name."""
+    """Returns the roles of elements that have no name for a screen reader."""
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     return [n["role"]["value"] for n in nodes if not n.get("ignored") and n["role"]["value"] in NEED_NAME
             and not n.get("name", {}).get("value", "").strip()]
@@ -65,14 +65,14 @@ def show(page, where):
 
 def check_view(page, name, where, wanted, width, dark):
     label = f"{name}, {width} px, {'dark' if dark else 'light'}"
-    ok(f"{label}: is shown", show(page, where), page.eval("document.body.innerText"))
+    ok(f"{label}: the view is shown", show(page, where), page.eval("document.body.innerText"))
     missing = [w for w in wanted if not page.eval(f"document.getElementById('main').innerText.includes({w!r})")]
-    ok(f"{label}: has its parts", not missing, f"missing {missing} in: " + page.eval("document.body.innerText"))
-    ok(f"{label}: is not wider than the page", page.eval("document.documentElement.scrollWidth <= innerWidth"))
+    ok(f"{label}: the view has its parts", not missing, f"missing {missing} in: " + page.eval("document.body.innerText"))
+    ok(f"{label}: the view is not wider than the window", page.eval("document.documentElement.scrollWidth <= innerWidth"))
     bad = page.eval(CONTRAST)
-    ok(f"{label}: can be read", not bad, bad)
+    ok(f"{label}: texts have enough contrast", not bad, bad)
     bad = unnamed(page)
-    ok(f"{label}: has names for all it offers", not bad, bad)
+    ok(f"{label}: controls and pictures have names", not bad, bad)
     page.screenshot(f"{shots}/{name}-{width}-{'dark' if dark else 'light'}.png")
 
 
@@ -111,7 +111,7 @@ def keyboard(page):
                                "return [all.indexOf(e), getComputedStyle(e).outlineStyle]; })()"))
     places = [o[0] for o in order]
     ok("Tab goes through the page in its order", places == sorted(places) and len(set(places)) == len(places), order)
-    ok("and one sees where it is", all(o[1] != "none" for o in order), order)
+    ok("the element with the focus has an outline", all(o[1] != "none" for o in order), order)
     show(page, f"#/run/{run}")
     page.eval("document.querySelector('.tree').focus()")
     page.key("Home")
@@ -123,12 +123,12 @@ def keyboard(page):
     rows = page.eval("document.querySelectorAll('.tree .row').length")
     page.key("Home")
     page.key("ArrowLeft")
-    ok("left folds a branch", page.eval("document.querySelectorAll('.tree .row').length") < rows)
+    ok("the left arrow key folds a branch", page.eval("document.querySelectorAll('.tree .row').length") < rows)
     page.key("ArrowRight")
-    ok("right opens it again", page.eval("document.querySelectorAll('.tree .row').length") == rows)
+    ok("the right arrow key opens a branch", page.eval("document.querySelectorAll('.tree .row').length") == rows)
     page.key("Enter")
     ok("Enter opens the candidate", page.wait("document.querySelector('h1').textContent === 'Candidate 0'"))
-    ok("and the focus follows", page.eval("document.activeElement.id") == "main")
+    ok("Enter moves the focus to the page of the candidate", page.eval("document.activeElement.id") == "main")
 
 
 def live(page):
@@ -138,13 +138,13 @@ def live(page):
     seen = page.wait(f"document.querySelectorAll('.tree .row').length > {before}", 5)
     took = (time.time_ns() - at) / 1e9
     ok(f"a new candidate shows within 2 s ({took:.2f} s)", seen and took < 2)
-    ok("and is announced", page.wait("document.getElementById('news').textContent.startsWith('Candidate ')"))
+    ok("a new candidate is announced", page.wait("document.getElementById('news').textContent.startsWith('Candidate ')"))
     show(page, "#/")
     page.eval("(() => { const s = document.querySelector('input[type=search]'); s.value = 'hostile'; s.dispatchEvent(new Event('input', {bubbles: true})); })()")
-    ok("the filter leaves what fits", page.eval("document.querySelectorAll('.runs tbody tr').length") == 1)
+    ok("the filter shows only runs that match", page.eval("document.querySelectorAll('.runs tbody tr').length") == 1)
     page.eval("(() => { const s = document.querySelector('input[type=search]'); s.value = ''; s.dispatchEvent(new Event('input', {bubbles: true})); })()")
     page.eval("document.querySelector('.runs th button').click()")
-    ok("a click on a head orders the rows", page.eval("document.querySelector('.runs th').getAttribute('aria-sort')") == "ascending")
+    ok("a click on the head of a column orders the rows", page.eval("document.querySelector('.runs th').getAttribute('aria-sort')") == "ascending")
 
 
 def alarms(page, what, places):
@@ -152,9 +152,9 @@ def alarms(page, what, places):
         show(page, where)
         page.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         page.eval("new Promise(r => setTimeout(r, 400))")
-        ok(f"{what}: {where.split('/')[1]}: its text is shown as text", page.eval(
+        ok(f"{what}: {where.split('/')[1]}: hostile text is shown as text", page.eval(
             "document.getElementById('main').innerText.includes('<script>window.alarm')"), page.eval("document.body.innerText"))
-        ok(f"{what}: {where.split('/')[1]}: no alarm rings", page.eval("window.alarm === undefined"))
+        ok(f"{what}: {where.split('/')[1]}: no hostile script runs", page.eval("window.alarm === undefined"))
         ok(f"{what}: {where.split('/')[1]}: no text makes elements or links", page.eval(
             "document.querySelectorAll('main script, main img, main [onerror], a[href^=\"javascript\"]').length") == 0)
         ok(f"{what}: {where.split('/')[1]}: no character turns the text around",
@@ -178,7 +178,7 @@ with Browser() as browser:
     # The alarm can ring: a page that takes the text as markup rings it.
     page.open("about:blank")
     page.eval("document.body.innerHTML = '<img src=x onerror=\"window.alarm=(window.alarm||0)+1\">'")
-    ok("the alarm can ring", page.wait("window.alarm === 1"))
+    ok("the test notices a hostile script that runs", page.wait("window.alarm === 1"))
     page = log_in(browser)
     alarms(page, "server", ["#/", CAMPAIGN_PLACE] + EVIL_PLACES)
     ok("hostile texts: no error in the console", not errors(page), errors(page))
@@ -201,10 +201,10 @@ with Browser() as browser:
         ok(f"the report shows what the server shows: {where.count('/') == 2 and 'run' or 'candidate'}", same == texts[where],
            "\n".join(difflib.unified_diff(texts[where].split("\n"), same.split("\n"), "server", "report", lineterm="")))
     page.eval("document.querySelector('details').open = true")
-    ok("with prompts and replies", page.wait("document.querySelector('details pre')"))
+    ok("the report has prompts and replies", page.wait("document.querySelector('details pre')"))
     asked = [r["request"]["url"] for r in page.seen("Network.requestWillBeSent") if not r["request"]["url"].startswith("file://" + report)]
-    ok("it makes no request", not asked, asked)
-    ok("no error in the console", not errors(page), errors(page))
+    ok("the report makes no request", not asked, asked)
+    ok("the report: no error in the console", not errors(page), errors(page))
     page.media(kind="print")
     page.screenshot(f"{shots}/print.png")
     page = browser.page()
@@ -222,12 +222,12 @@ with Browser() as browser:
     page.open("file://" + report)
     ok("the file of a campaign opens from disk", page.wait(READY))
     same = page.eval("document.getElementById('main').innerText")
-    ok("and shows the server's table", same == table,
+    ok("the file of a campaign shows the server's table", same == table,
        "\n".join(difflib.unified_diff(table.split("\n"), same.split("\n"), "server", "report", lineterm="")))
     page.eval("document.querySelector('main td a, main th a').click()")
-    ok("a task leads to its run", page.wait(f"document.querySelector('h1').textContent === {run!r}"), page.eval("document.body.innerText"))
+    ok("the file of a campaign: a link leads from a task to its run", page.wait(f"document.querySelector('h1').textContent === {run!r}"), page.eval("document.body.innerText"))
     page.eval("document.querySelector('#path a').click()")
-    ok("and the run back to the campaign", page.wait(f"document.querySelector('h1').textContent === {campaign!r}"),
+    ok("the file of a campaign: a link leads from a run to the campaign", page.wait(f"document.querySelector('h1').textContent === {campaign!r}"),
        page.eval("document.body.innerText"))
     alarms(page, "campaign's file", [CAMPAIGN_PLACE] + EVIL_PLACES)
     ok("the file of a campaign: no error in the console", not errors(page), errors(page))

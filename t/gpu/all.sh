@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Everything that only a GPU can show, part by part. Prints a line for each part at the end.
+# Runs all checks that need a GPU, part by part. Prints a line for each part at the end.
 #   HONE=bin/hone OUT=results [LIMIT=SECONDS] t/gpu/all.sh [PART...]
-# A part is a script beside this one, with its arguments if it is quoted ("noise 40 200ms"), or
-# redteam. OUT gets PART.txt (what it printed) and details.tar.gz. Parts that have not ended after
-# LIMIT seconds in all are cut off, and said to be. Exits 77 where there is no GPU.
+# A part is the name of a script beside this one, in quotes if it has arguments ("noise 40 200ms"), or
+# redteam. OUT gets PART.txt (the output of the part) and details.tar.gz. After LIMIT seconds in all, the
+# script ends the part that runs, starts no other, and says so in the table. Exits 77 where there is no GPU.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -13,7 +13,7 @@ out=${OUT:-$(mktemp -d)} limit=${LIMIT:-86400}
 [ $# -gt 0 ] || set -- cuda fidelity redteam noise overhead profile torture clock optimize kernels
 mkdir -p "$out/details" || exit 1
 
-# Once for all: what is compiled but not timed.
+# Compiles beforehand what several parts need: our kernels, and the baselines of torch.compile.
 export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-/tmp/hone-inductor}
 case " $* " in *" optimize"* | *" kernels"*)
     (cd kernels && ls *.cu | xargs -P 4 -I{} timeout 200 "$HONE" compile {} >/dev/null 2>&1) &

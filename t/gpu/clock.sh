@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Are PyTorch baselines timed by the same clock as candidates? The same cubin on both sides: as the
-# candidate, and as the task's PyTorch program, which launches it through the driver.
+# Checks that Hone times PyTorch baselines as it times candidates. Both sides run the same cubin: as the
+# candidate, and from the task's PyTorch program, which launches it through the driver.
 #   HONE=bin/hone OUT=results t/gpu/clock.sh [TASK...]
-# Prints both times and their ratio with its interval. Exits 77 where there is no GPU, 1 if a ratio
-# is further than 2% from 1, or than 0.1 us.
+# Prints both times and their ratio with its interval. Exits 77 where there is no GPU, 1 if two
+# times differ by more than 2% and by more than 0.1 us.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)}
@@ -38,7 +38,7 @@ def run({names}):
 
 
 def make(task):
-    """A task like the named one, whose PyTorch program launches our kernel."""
+    """Writes a copy of the task whose PyTorch program launches our kernel. Returns its folder and the kernel."""
     folder, source = out / task, Path(root, "kernels", task + ".cu")
     folder.mkdir(parents=True, exist_ok=True)
     cubin = str(out / (task + ".cubin"))

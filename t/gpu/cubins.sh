@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Bundles made on one machine, evaluated on another that has the GPU, and judged back here: nothing
-# but one tar travels each way. Every sample of kernels/ is compiled here, whatever this machine's
-# architecture; its cubin is loaded, launched, checked and timed there.
+# Evaluates kernels on a GPU of another machine. This machine compiles every kernel of kernels/ and packs the
+# bundles into a tar. The other machine runs them and packs the results into a tar. This machine then judges.
+# The two machines can have different CPU architectures.
 #
-#   t/gpu/cubins.sh pack DIR [NAME...]           here: DIR/bundles.tar; evaluations wait for results
+#   t/gpu/cubins.sh pack DIR [NAME...]           here: writes DIR/bundles.tar; the evaluations wait for results
 #   hone-worker --tar bundles.tar results.tar    there (no `hone`, no compiler, no network needed)
-#   t/gpu/cubins.sh take DIR results.tar         here: hands the results over and prints the verdicts
-#
-# `here` run with hone-worker on the same machine tests the way itself: t/gpu/cubins.sh self DIR.
+#   t/gpu/cubins.sh take DIR results.tar         here: gives the results to the evaluations, prints the verdicts
+#   t/gpu/cubins.sh self DIR                     does all three on this machine
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} ARCH=${ARCH:-sm_90a}
@@ -17,13 +16,13 @@ shift 2
 
 bundles() { find "$dir/spool/todo" -mindepth 1 -maxdepth 1 -type d 2>/dev/null | wc -l; }
 
-start() { # one evaluation, which goes on in the background until its result comes
+start() { # start NAME: starts an evaluation in the background; it waits there for its result
     setsid nohup "$HONE" eval --on "spool:$dir/spool" --arch "$ARCH" --skip-baselines \
         --measure-time 300ms --json "${1%%.*}" "$root/kernels/$1.cu" \
         >"$dir/$1.json" 2>"$dir/$1.err" </dev/null &
     echo $! >"$dir/$1.pid"
 }
-handed_over() { # waits until that one has made its bundle, or ended without
+handed_over() { # handed_over NAME COUNT: waits until the evaluation has made a bundle beyond COUNT, or has ended
     local before=$2
     while kill -0 "$(cat "$dir/$1.pid")" 2>/dev/null && [ "$(bundles)" -le "$before" ]; do sleep 0.1; done
 }

@@ -271,7 +271,7 @@ int main(void)
         printf("1..0 # SKIP %s\n", g.cu && !*err.msg ? "no GPU" : err.msg);
         return 77;
     }
-    ok(open_gpu(&g, &err) == 0, "a context, two streams, a module from PTX", &err);
+    ok(open_gpu(&g, &err) == 0, "a context, two streams and a module from PTX can be opened", &err);
     if (!failures) {
         cu_device_name(g.cu, g.dev, name, sizeof name, NULL);
         cu_device_pci_id(g.cu, g.dev, pci, sizeof pci, NULL);
@@ -279,15 +279,19 @@ int main(void)
         cu_device_attribute(g.cu, g.dev, CU_ATTR_CC_MAJOR, &major, NULL);
         printf("# %s at %s, %d SMs, CUDA %d\n", name, pci, sms, g.cu->version);
         ok(*name && *pci && sms > 0, "the GPU describes itself", &err);
-        ok(pipeline(&g, &err) == 0, "two streams, copies both ways, right results", &err);
-        ok(read_time(&g, &err) == 0, "events tell the time", &err);
+        ok(pipeline(&g, &err) == 0, "two streams with copies in both directions give right results",
+           &err);
+        ok(read_time(&g, &err) == 0, "two events give the time between them", &err);
         ok(in_place(&g, false, &err) == 0, "a kernel changes pinned memory in place", &err);
-        ok(in_place(&g, true, &err) == 0, "a cooperative launch does too", &err);
+        ok(in_place(&g, true, &err) == 0, "a cooperative launch changes pinned memory in place",
+           &err);
         ok(bytes_set(&g, &err) == 0, "device memory is set", &err);
         ok(variable(&g, &err) == 0, "a variable of the module is found", &err);
         if (major >= 9)
-            ok(cluster_and_tensormap(&g, &err) == 0, "a cluster and a tensor map", &err);
-        ok(cu_l2_reset_persisting(g.cu, &err) == 0, "L2 is reset", &err);
+            ok(cluster_and_tensormap(&g, &err) == 0,
+               "a launch with a cluster and a tensor map gives right results", &err);
+        ok(cu_l2_reset_persisting(g.cu, &err) == 0, "the persisting lines of the L2 can be reset",
+           &err);
         ok(refuses(&g, &err), "a launch that is too large is refused with the reason", &err);
         close_gpu(&g);
     }

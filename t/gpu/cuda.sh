@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# src/cuda/ on this machine's GPU: pinned memory, two streams, events, a kernel from PTX. Needs cc;
-# TAP on stdout, exits 77 where there is no GPU.
+# src/cuda/ on this machine's GPU: pinned memory, two streams, events, a kernel from PTX. Needs cc.
+# Prints TAP. Exits 77 where there is no GPU.
 cd "$(dirname "$0")/../.." || exit 1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

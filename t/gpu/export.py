@@ -1,4 +1,4 @@
-"""Runs the files that t/gpu/export.sh exported, and prints one table. Starts in the folder that holds them."""
+"""Runs the files that t/gpu/export.sh exported, and prints one table. Run it in the folder with these files."""
 
 import glob
 import importlib

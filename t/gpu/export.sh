@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Exports three kernels and uses them as a program would: in a fresh process, eager, in torch.compile and
-# in a captured CUDA graph. Compares results with PyTorch and the time in the graph with the verdict's.
-# Measures the host's time for an eager call beside a compiled extension's. Builds and runs the C example,
-# and runs ModelNew in both forms and a FlashInfer-Bench solution.
+# in a captured CUDA graph. Compares the results with PyTorch, and the time in the graph with the time in the
+# verdict. Compares the host's time for an eager call with that of a compiled extension. Builds and runs the C
+# example, and runs ModelNew in both forms and a FlashInfer-Bench solution.
 #   HONE=bin/hone OUT=results t/gpu/export.sh
-# Exits 77 where there is no GPU, 1 if a check fails. PyTorch's extension compiles in the background.
+# Exits 77 where there is no GPU, 1 if a check fails.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} python=${HONE_PYTHON:-python3}
@@ -13,12 +13,12 @@ mkdir -p "$OUT/export" && cd "$OUT/export" || exit 1
 export HONE root
 t0=$(date +%s)
 
-# The extension takes PyTorch a minute to build; it needs no verdict.
+# PyTorch builds the extension in the background, because that takes a minute and needs no verdict.
 "$HONE" export vector_add "$root/kernels/vector_add.cu" --unverified --as kernelbench --out model_source.py >/dev/null
 "$python" -c 'import model_source' >extension.txt 2>&1 &
 extension=$!
 
-# One after the other: evaluations at the same time would disturb each other's times.
+# One evaluation after the other, because two at the same time would disturb each other's times.
 for name in vector_add softmax matmul_f16.sm90; do echo $name; done | xargs -P 1 -I{} bash -c '
     task=${1%%.*}
     timeout 100 "$HONE" eval --device cuda --skip-baselines --json "$task" "$root/kernels/$1.cu" \

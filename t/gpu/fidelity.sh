@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The emulator against this machine's GPU: every case of t/cases/fidelity on both, outputs compared.
+# Compares the emulator with the GPU of this machine: runs every case of t/cases/fidelity on both.
 #   OUT=DIR t/gpu/fidelity.sh [FILE...]
-# Needs gcc and the driver. Leaves fidelity.txt (a line per case), fidelity.err (what differs) and
-# h200.record (what the GPU wrote: t/cases/fidelity/h200.record is one, after a line that says where
-# it is from) in OUT and prints the table by family. Exits 77 where there is no GPU.
+# Needs gcc and the driver. Prints a table by family. Writes three files to OUT: fidelity.txt (a line for each
+# case), fidelity.err (the differences) and h200.record (the outputs of the GPU). t/cases/fidelity/h200.record is
+# such a file, after a line with its origin. Exits 77 where there is no GPU.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 OUT=${OUT:-$(mktemp -d)}
@@ -13,7 +13,7 @@ mkdir -p "$OUT"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# as the Makefile does: PTX says which operations are fused
+# the flags of the Makefile; the compiler must not fuse operations, because PTX says which are fused
 flags="-std=gnu17 -D_GNU_SOURCE -iquote src -O2 -w -fno-math-errno -fno-trapping-math -fno-strict-aliasing"
 find src/base src/job src/cuda src/device src/emu t/gpu/fidelity*.c -name '*.c' | grep -v -F emu/tensor/tile.c |
     xargs -P "$(nproc)" -I{} sh -c "gcc $flags -ffp-contract=off -c {} -o $tmp/\$(echo {} | tr / _).o" || exit 1

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# hone-gnn on a GPU: judges every kernel of kernels/gnn/ there, then trains the models on Debian's
-# package graph on the CPU and on the GPU (data there, and data on the host) and compares losses,
-# accuracies and predictions. Prints the time of each epoch.
+# hone-gnn on a GPU. Judges every kernel of kernels/gnn/ on the GPU. Then trains the models on Debian's package
+# graph, on the CPU and on the GPU, with the data on the GPU and on the host. Compares losses, accuracies and
+# predictions. Prints the time of each epoch.
 #   HONE=bin/hone OUT=results [MODELS="sage gat"] [EPOCHS=3] [HIDDEN=256] [FANOUT=15,10,5] t/gpu/gnn.sh
-# hone-gnn lies beside $HONE. Exits 77 where there is no GPU, 1 if something disagrees.
+# hone-gnn must be beside $HONE. Exits 77 where there is no GPU, 1 if something disagrees.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)}
@@ -32,7 +32,7 @@ PY
 done
 
 [ -d "$OUT/debian" ] || "$gnn" make debian "$OUT/debian" 2>/dev/null || exit 1
-# A run is a device, or the GPU with the data on the host.
+# train MODEL RUN: trains and predicts; RUN is cpu, cuda, or cuda.host (the data on the host)
 train() {
     local model=$1 run=$2 out=$OUT/$1.$2 device=${2%.host} place=
     [ "$run" = cuda.host ] && place="--place host"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# hone-gnn on a GPU at the size of ogbn-papers100M. Each command makes the graph in the GPU's memory
-# (docs/gnn.md), because it cannot travel. Prints the sizes of the batches beside every time.
+# hone-gnn on a GPU at the size of ogbn-papers100M. Each command generates the graph in the GPU's memory
+# (docs/gnn.md), because the graph is too large to copy. Prints the sizes of the batches beside every time.
 #   HONE=bin/hone OUT=results [SCALE=1] [EPOCHS=2] [HOST_SCALE=0.02] [HONE_PYTHON=python3] t/gpu/gnn_papers.sh
-# hone-gnn lies beside $HONE. Each step has a time limit; a step that fails or hangs does not stop the
-# others. Exits 77 where there is no GPU, 1 if a step failed. DEVICE=emulator with a tiny SCALE tries
+# hone-gnn must be beside $HONE. Each step has a time limit. If a step fails or hangs, the others still run.
+# Exits 77 where there is no GPU, 1 if a step failed. DEVICE=emulator with a tiny SCALE tests
 # the script itself.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -28,7 +28,7 @@ step() {
     return $rc
 }
 
-# Prints the figures of a training or inference run.
+# show NAME: prints the figures of a training or inference run.
 show() {
     python3 - "$OUT/$1.json" <<'PY'
 import json, sys
@@ -48,8 +48,8 @@ for e in run["epochs"]:
 PY
 }
 
-# The times of the kernels of a batch, beside the time that memory (4.2 TB/s) or arithmetic (TF32 tensor
-# cores: 400 TFLOP/s, three products for one in fp32) allows.
+# show_kernels NAME: prints the times of the kernels of a batch, each beside the least time that memory (4.2 TB/s)
+# and arithmetic (TF32 tensor cores: 400 TFLOP/s, three products for one in fp32) allow.
 show_kernels() {
     python3 - "$OUT/$1.json" <<'PY'
 import json, sys
@@ -101,7 +101,7 @@ print(f"  all kernels one by one: {total:.0f} us a batch, {sum(k['calls'] for k 
 PY
 }
 
-train() { # NAME SECONDS MADE OPTIONS...
+train() { # train NAME SECONDS GRAPH OPTION...
     local name=$1 limit=$2 data=$3
     shift 3
     step "$name" "$limit" "$gnn" train --device "$DEVICE" --hidden "$hidden" -f "$fanout" --eval none --json \
@@ -131,7 +131,7 @@ for products in mma wgmma; do
     done
 done
 
-echo "== the parts of the pipeline, scale $host_scale: the host's memory does not hold the whole graph"
+echo "== the parts of the pipeline, scale $host_scale (the whole graph does not fit into the host's memory)"
 echo "-- sequential: one thread samples and slices, one slot"
 train sequential 40 "$host_made" --place host -e 1 -t 1 --slots 1
 echo "-- + $threads threads prepare in shared memory, one slot for each"

@@ -13,8 +13,8 @@ opts=(--measure-time=600ms)
 while case ${1-} in -*) true ;; *) false ;; esac; do opts+=("$1"); shift; done
 [ $# -gt 0 ] || set -- $(cd "$root/kernels" && ls *.cu | sed 's/\.cu$//')
 
-# Beforehand and side by side, what takes long and is not timed: our compiles, and those of
-# torch.compile, which keeps them in its cache.
+# Compiles everything beforehand, several kernels at a time: our kernels, and the baselines of torch.compile, which
+# keeps them in its cache.
 export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-$OUT/inductor}
 t0=$(date +%s)
 printf '%s\n' "$@" | xargs -P 8 -I{} timeout 200 "$HONE" compile "$root/kernels/{}.cu" >/dev/null 2>&1
@@ -23,7 +23,7 @@ case " ${PREWARMED:+skip-baselines} ${opts[*]} " in *skip-baselines*) ;; *)
 esac
 t1=$(date +%s)
 
-# Side by side: starting PyTorch takes longer than timing; they take turns on the GPU.
+# Four evaluations at a time, because PyTorch takes longer to start than we time. They take turns on the GPU.
 export HONE OUT root
 printf '%s\n' "$@" | xargs -P 4 -I{} bash -c 'name=$1; shift; timeout 200 "$HONE" eval --device cuda --json "$@" \
     "${name%%.*}" "$root/kernels/$name.cu" >"$OUT/$name.json" 2>"$OUT/$name.err"' - {} "${opts[@]}"

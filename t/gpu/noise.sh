@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How well a time repeats. Each kernel runs in 40 processes, each time against itself: 20 pairs of
-# processes give the difference between two measurements, 40 trials the ratio of a kernel to itself.
+# Measures how well times repeat. Hone evaluates each kernel 40 times, each time beside itself. The 20 pairs of
+# evaluations give the difference between two measurements. The 40 evaluations give the ratio of a kernel to itself.
 #   HONE=bin/hone OUT=results [KERNELS=NAME:TASK:ROLE:N...] t/gpu/noise.sh [RUNS [MEASURE_TIME]]
 # Exits 77 where there is no GPU, 1 if a goal is missed.
 set -u

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The built-in author alone: `hone optimize` on every task it has a playbook for, then the best kernel
-# of each beside the task's baselines; prints a table.
+# Runs `hone optimize` with the built-in author on many tasks, then times the best kernel of each beside the
+# baselines of the task. Prints a table.
 #   HONE=bin/hone OUT=results BUDGET=5m MEASURE=1s t/gpu/optimize.sh [-n STEPS] [TASK...]
-# Runs are side by side; they take turns on the GPU. Exits 77 where there is no GPU.
+# Several runs are in progress at a time, and take turns on the GPU. Exits 77 where there is no GPU.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)}

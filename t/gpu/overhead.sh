@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# How long a full evaluation takes on the GPU, after compiling: check, held-out shapes, timing and one
-# baseline (the kernel itself), for kernels of about a millisecond.
+# Measures how long a full evaluation takes on the GPU after compiling, for kernels of less than a millisecond:
+# checks, held-out shapes, timing, and one baseline (the kernel itself).
 #   HONE=bin/hone OUT=results t/gpu/overhead.sh
-# Exits 77 where there is no GPU, 1 if one takes over 5 s.
+# Exits 77 where there is no GPU, 1 if an evaluation takes more than 5 s.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)}

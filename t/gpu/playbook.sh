@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Which settings of each playbook are best on this GPU, and how do they stand beside the task's
-# baselines? One evaluation a task: the first setting of t/gpu/playbook.list is judged, the others
-# are timed beside it (--against), interleaved with the baselines.
+# Finds the best settings of each playbook on this GPU, and compares them with the task's baselines. Each task has
+# one evaluation: Hone judges the kernel of the first line of t/gpu/playbook.list, and times the other kernels
+# (--against) and the baselines in turn with it.
 #   HONE=bin/hone OUT=results t/gpu/playbook.sh [-n] [TASK...]      -n: no baselines
-# LIST: another list of settings. Starts nothing new after LIMIT seconds (default 540). Exits 77 where there is no GPU.
+# LIST names another list. The script starts nothing new after LIMIT seconds (default 540). Exits 77 where there is no GPU.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} LIMIT=${LIMIT:-540}

@@ -1,6 +1,6 @@
-"""Compiles the torch.compile baselines of the named tasks at their timed shapes, side by side, into the
-cache they will be found in (TORCHINDUCTOR_CACHE_DIR): python3 t/gpu/prewarm.py TASK|FOLDER...
-Only saves time: what fails here is compiled, or fails, when it is needed."""
+"""Compiles the torch.compile baselines of the named tasks at their timed shapes, several at a time, into the cache
+of torch.compile (TORCHINDUCTOR_CACHE_DIR): python3 t/gpu/prewarm.py TASK|FOLDER...
+This only saves time. If a baseline does not compile here, an evaluation compiles it again."""
 import json
 import multiprocessing
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Kernels built to have each bottleneck (t/cases/bottleneck), profiled: is it named, and are the
-# counters of the verdict those of ncu's own CSV, values and units?
+# Profiles the kernels of t/cases/bottleneck, each built to have one bottleneck. The verdict must name the
+# bottleneck, and its counters must have the values and the units of ncu's CSV.
 #   HONE=bin/hone OUT=results t/gpu/profile.sh [NAME...]
 # Exits 77 where there is no GPU, 1 if a name or a value is wrong.
 set -u

@@ -1,10 +1,10 @@
-"""Modelled against measured times of kernel variants: a table, and Spearman's rank correlation.
+"""Compares modelled with measured times of kernel variants: a table, and Spearman's rank correlation.
 
     rank.py rank.measured.tsv rank.model.tsv [--all]
 
-Lines are task, set (fit, held or blind), macros, nanoseconds. Of each task and set the variants that count
-are those whose measured times are at least 3% apart (the faster of two is kept), without the slowest
-ones beyond what leaves half of them within 1.5x of the best. --all lists every variant.
+Lines are task, set (fit, held or blind), macros, nanoseconds. In each task and set, only some variants count.
+Their measured times are at least 3% apart: of two closer ones, only the faster counts. The slowest ones do not
+count either, so that at least half of the variants are within 1.5x of the best. --all lists every variant.
 """
 import sys
 

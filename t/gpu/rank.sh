@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Does the cost model order kernel variants as a GPU does? t/cases/rank/variants.tsv lists variants
-# of five tasks: TASK.cu beside it with @NAME@ replaced.
+# Tests whether the cost model orders variants of kernels as a GPU does. t/cases/rank/variants.tsv lists variants of
+# five tasks. A variant is TASK.cu in the same folder, with each @NAME@ replaced by a value.
 #   OUT=DIR t/gpu/rank.sh measure [TASK...]   times them on this machine's GPU: DIR/rank.measured.tsv
 #   OUT=DIR t/gpu/rank.sh model [TASK...]     models them on the emulator:      DIR/rank.model.tsv
 #   OUT=DIR t/gpu/rank.sh compare             prints the table from both files
-# HONE is the program; GPU the model's (h200); CASES another folder of variants (t/cases/rank/blind:
-# variants of five other tasks, written by someone who had not seen the model, after it was fitted).
+# HONE names the program, GPU the modelled GPU (h200), CASES another folder of variants. t/cases/rank/blind has
+# variants of five other tasks; their author had not seen the cost model, which was fitted before.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} GPU=${GPU:-h200}
@@ -26,7 +26,7 @@ while IFS=$'\t' read -r task workload set macros; do
     printf '%s\t%s\t%s\t%s\t%s\n' "$file" "$task" "$workload" "$set" "$macros"
 done <"$cases/variants.tsv" >"$dir/list"
 
-time_of() { # verdict.json: the candidate's time in ns, or why there is none
+time_of() { # time_of FILE: prints the candidate's time in ns from a verdict, or why there is none
     python3 - "$1" <<'PY'
 import json, sys
 try:
@@ -37,7 +37,7 @@ except (ValueError, IndexError):
 PY
 }
 
-each() { # OUTFILE COMMAND...: hone's verdict of every variant
+each() { # each FILE COMMAND...: runs COMMAND on every variant and writes the times to FILE
     local out=$1 file task workload set macros
     shift
     : >"$out"

@@ -1,10 +1,10 @@
-"""Times kernel variants on the GPU in one process: rank.sh's lean way.
+"""Times kernel variants on the GPU in one process, for rank.sh. This is faster than an evaluation of each.
 
-    rank_time.py LIST OUT.tsv DIR       LIST: file, task, workload, set, macros; DIR: FILE.cubin of each
+    rank_time.py LIST OUT.tsv DIR       LIST has lines of file, task, workload, set, macros; DIR has the cubins
 
-The plan in a variant's first comment says how to launch it. Inputs are random; before every timed
-launch the L2 is overwritten; the median of the launches counts. A variant whose output differs from
-that of the task's first one is left out.
+The plan in a variant's first comment says how to launch it. Inputs are random. Before every timed launch
+the L2 is overwritten. The time of a variant is the median of its launches. A variant gets no
+time if its output differs from that of the task's first variant.
 """
 import ctypes
 import json

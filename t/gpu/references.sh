@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The references that Hone writes from graphs, compiled by NVRTC and run on the GPU: each built-in task's
-# simple kernel is judged by the reference of its PyTorch expression instead of the hand-written one.
+# Tests the references that Hone writes from graphs on the GPU, compiled by NVRTC. Hone judges the simple kernel of
+# each built-in task by the reference from the task's PyTorch expression, not by the hand-written one.
 #   HONE=bin/hone OUT=results t/gpu/references.sh [TASK...]
 # Exits 77 where there is no GPU, 1 if a kernel does not pass.
 set -u

@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
-# Products of fp32 matrices by the built-in author's templates, beside PyTorch.
+# Times products of fp32 matrices from the built-in author's templates beside PyTorch.
 #   HONE=bin/hone OUT=results t/gpu/sgemm.sh [tiny|errors|CASE...]
-# 1. tiny: small products by each number of consumer warpgroups, and products of infinite operands; each
-#    kernel is judged by itself.
-# 2. errors: of fp32, three TF32 products and one TF32 product, side by side. Each kernel runs in a
-#    process of its own, from the smallest size on.
-# 3. The cases, smallest first: the first kernel is judged, the others are timed beside it.
+# 1. tiny: judges small products with each number of consumer warpgroups, and products of infinite operands.
+# 2. errors: compares the errors of fp32, of three TF32 products and of one TF32 product. Each kernel runs in a
+#    process of its own, from the smallest size to the largest.
+# 3. The cases, smallest first: Hone judges the first kernel of a case and times the others beside it.
 # Each step prints a line when it begins or ends, and has a time limit: 180 s to compile a kernel, STEP
 # seconds (default 90) for anything that runs on the GPU. Starts nothing new after LIMIT seconds
 # (default 480). DRY=1 needs no GPU: the emulator judges the first kernels at small shapes, and the
-# errors are those that the emulator makes, which does not cut off sums as tensor cores do.
+# errors are those of the emulator, which does not cut off sums as tensor cores do.
 # Exits 77 where there is no GPU, 1 if a step failed.
 #
-# On a machine with 16 cores and an H200 we expect, in seconds: to compile the kernels of tiny 20,
-# tiny itself 40, to compile those of errors 20, errors 70, to compile those of the cases 40, a case 20.
+# Expected times on a machine with 16 cores and an H200: tiny 40 s, errors 70 s, each case 20 s. To compile the
+# kernels takes 20 s more for tiny, 20 s for errors and 40 s for all cases.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 export HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} LIMIT=${LIMIT:-480} STEP=${STEP:-${DRY:+3}90}
@@ -115,7 +114,7 @@ def write_kernel(task, words, name):
 
 
 def compile_all(jobs):
-    """jobs: {label: argv}. Prints each when it is compiled, and returns the labels that did."""
+    """jobs: {label: argv}. Prints each label when it is compiled. Returns the labels without an error."""
     good = set()
     with ThreadPoolExecutor(2 if dry else 16) as pool:
         began_at = time.time()

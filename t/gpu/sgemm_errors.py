@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Errors of one product of fp32 matrices on a GPU, for t/gpu/sgemm.sh, from the smallest size on.
+"""Measures the errors of one product of fp32 matrices on a GPU, for t/gpu/sgemm.sh, from the smallest size up.
 
     sgemm_errors.py FILE.py OP OUT.json     the op OP of a file that `hone export --as torch` wrote
     sgemm_errors.py cublas fp32|tf32 OUT.json
 
-Prints a line for each size when it is done, and adds the size to OUT.json. A kernel that hangs keeps
-this process for ever: the caller ends it.
+After each size it prints a line and adds the size to OUT.json. If a kernel hangs, this process hangs too, and
+the caller must end it.
 """
 import importlib.util
 import json

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The worker's sequence on one device, without `hone`: kernels with one vice each, and the facts that
-# must come back. usage: smoke.sh emu|cuda WORKER; TAP on stdout. Needs cc and nvcc.
-# smoke.sh emu|cuda WORKER --prepare DIR only puts the compiled parts of a bundle into DIR.
+# Runs hone-worker on one device, without `hone`, on kernels with one mistake each, and checks the facts in the
+# result. Prints TAP. Needs cc and nvcc.
+#   t/gpu/smoke.sh emu|cuda WORKER
+#   t/gpu/smoke.sh emu|cuda WORKER --prepare DIR    only puts the compiled parts of a bundle into DIR
 device=$1 worker=$2
 cd "$(dirname "$0")/../.." || exit 1
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
@@ -9,7 +10,7 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 n=0
-ok() { # condition's status, name
+ok() { # ok STATUS NAME: a check that passes if STATUS is 0
     n=$((n + 1))
     if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else
         echo "not ok $n - $2"
@@ -35,13 +36,13 @@ if [ "${3:-}" = --prepare ]; then
     exit
 fi
 
-run() { # kernel: leaves what was seen in $tmp/shown
+run() { # run KERNEL: writes the facts of the result to $tmp/shown
     rm -rf "$tmp/b" && cp -r "$tmp/code" "$tmp/b"
     must "$tmp/smoke_job" "$tmp/b" "$device" "$1"
     "$worker" "$tmp/b" >"$tmp/out" 2>"$tmp/shown" || return 1
     "$worker" --show "$tmp/b/result.bin" >"$tmp/shown" 2>&1
 }
-sees() { # kernel, then patterns that must all be there ("!x": must not)
+sees() { # sees KERNEL PATTERN...: the facts must match every PATTERN; for "!PATTERN" they must not
     kernel=$1
     shift
     run "$kernel"
@@ -52,7 +53,7 @@ sees() { # kernel, then patterns that must all be there ("!x": must not)
         *) grep -qE "$p" "$tmp/shown" || bad=1 ;;
         esac
     done
-    ok $bad "$kernel"
+    ok $bad "the worker reports the right facts about the kernel $kernel"
 }
 clean="!(changed|hurt|not repeatable|[1-9][0-9]* bad|[1-9][0-9]* unwritten)"
 sees good '^status: ok' 'call 0 .* ok' 'compare buffer 2: [0-9]+ elements, 0 bad, 0 unwritten' "$clean"
@@ -81,6 +82,6 @@ sees no_such_kernel '^status: load failed' 'no_such_kernel'
 if [ "$device" = cuda ] && command -v nvidia-smi >/dev/null; then
     left=$(nvidia-smi --query-compute-apps=pid --format=csv,noheader 2>/dev/null | wc -l)
     [ "$left" -eq 0 ]
-    ok $? "nothing is left on the GPU"
+    ok $? "no process is left on the GPU"
 fi
 echo "1..$n"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Evaluations here, the GPU elsewhere, and nothing between them but a tar each way:
-#   t/gpu/tar.sh make DIR             20 evaluations leave their bundles; DIR/in.tar; they wait
-#   hone-worker --tar in.tar out.tar  on the GPU box
-#   t/gpu/tar.sh take DIR out.tar     the results go home, the verdicts are listed
-# Exit status of take: 0 if there are 20 complete verdicts.
+# Twenty evaluations on this machine, whose GPU is on another machine. You copy one tar to it and one tar back.
+#   t/gpu/tar.sh make DIR             here: starts 20 evaluations and writes their bundles to DIR/in.tar
+#   hone-worker --tar in.tar out.tar  on the machine with the GPU
+#   t/gpu/tar.sh take DIR out.tar     here: gives the results to the evaluations, lists the verdicts
+# `take` exits with 0 if all 20 kernels pass and have times.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} n=${BUNDLES:-20}

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Judges right and wrong kernels of imported tasks: a table, and a summary (docs/tolerance.md#the-table).
+"""Judges right and wrong kernels of imported tasks. Prints a table and a summary (docs/tolerance.md#the-table).
 
     t/gpu/tolerance.py [options] TASK_DIR ... >table.tsv
 
 The built-in author writes the right kernels: the generated one, the same with other settings (other orders of
 sums), a template that fits, and the generated one with compensated products. The wrong kernels are the generated
 one with a mechanical fault: products or inputs rounded to TF32 or float16, a term left out of a sum, an epsilon ten
-times as large, an element that is not written. Every kernel is judged with several seeds. Exit status: 1 if a right
-kernel fails, or if a wrong one passes that must not.
+times as large, an element that is not written. Every kernel is judged with several seeds. Exits with 1 if a right
+kernel fails, or if a wrong kernel passes that must fail.
 
 A wrong kernel may pass only in a task that computes in less than float32, and only if its error is at most 8 times
 that of the right kernel in the declared precision.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two workers that are asked for one GPU take turns, and their times agree with a lone worker's as well as times of
-# two processes agree (t/gpu/noise.sh, results/h200/noise.txt). Takes about 90 seconds.
+# Two workers on one GPU take turns. Their times differ from the times of a single worker by no more than times of
+# two processes differ (t/gpu/noise.sh, results/h200/noise.txt). Takes about 90 seconds.
 #   HONE=bin/hone OUT=results [KERNELS=NAME:TASK:ROLE:N...] t/gpu/two_workers.sh [PAIRS [MEASURE_TIME]]
 # Exits 77 where there is no GPU, 1 if jobs overlap or a goal is missed.
 set -u
@@ -18,7 +18,7 @@ end() {
 }
 trap end EXIT
 
-# measure LABEL WORKERS: every kernel `pairs` times, on a spool that so many workers of GPU 0 serve
+# measure LABEL COUNT: evaluates every kernel `pairs` times, through a spool that COUNT workers of GPU 0 serve
 measure() {
     local label=$1 count=$2 i k name task role n running=0
     workers=()
@@ -34,7 +34,7 @@ measure() {
                 --skip-baselines --measure-time "$time" --against "$root/kernels/$name.cu" "$task" \
                 "$root/kernels/$name.cu" >"$dir/$label.$name.$i.json" 2>"$dir/$label.$name.$i.err" &
             evals+=($!)
-            # Two at a time, so that two workers want the GPU at once.
+            # Two evaluations at a time, so that two workers ask for the GPU at once.
             running=$((running + 1))
             if [ $running = 2 ]; then
                 wait "${evals[@]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# First contact with a GPU box: build hone-worker with cc and libc alone, measure the ceilings, run the
-# smoke kernels. With an argument, a tar of bundles is run as well: worker-smoke.sh [IN.tar OUT.tar]
-# Exit 77 where there is no GPU.
+# A first test on a new GPU machine: builds hone-worker with cc and libc alone, measures the ceilings, runs the
+# smoke kernels. With two arguments it also runs a tar of bundles: worker-smoke.sh [IN.tar OUT.tar]
+# Exits 77 where there is no GPU.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || { echo "no GPU here"; exit 77; }

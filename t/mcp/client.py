@@ -65,7 +65,7 @@ class Validator:
             self.problems.append("%s %s: %s" % (revision, method, str(e)[:300]))
 
     def logs(self, revision):
-        """Validates what a client and the server said to each other."""
+        """Validates the messages of a client and the server in to.log and from.log."""
         asked = {}
         for line in open("to.log"):
             m = json.loads(line)
@@ -99,7 +99,7 @@ async def use_every_tool(client, era):
     r = await call("check_task", {"task": "mine"})
     say("a task of the directory is checked", structured(r)["ok"], structured(r))
     r = await call("import_task", {"file": "model.py"})
-    say("an import is refused without the user's leave", r.is_error)
+    say("an import is refused without --allow-python", r.is_error)
     r = await call("compile_kernel", {"source": KERNEL})
     say("a kernel is compiled", structured(r)["ok"])
     r = await call("emulate_kernel", {"task": "vector_add", "source": BROKEN})
@@ -124,16 +124,16 @@ async def use_every_tool(client, era):
     r = await call("start_optimization", {"task": "mine", "device": "emu", "steps": 50})
     other = structured(r)["run"]
     await call("poll_optimization", {"run": other, "wait_s": 3}, progress_callback=on_progress)
-    say("it reports progress", told and all(a[0] < b[0] for a, b in zip(told, told[1:])
+    say("an optimisation reports progress", told and all(a[0] < b[0] for a, b in zip(told, told[1:])
                                             if b[0] != 1), told)
     r = await call("stop_optimization", {"run": other})
-    say("another one is cancelled", structured(r)["state"] == "stopped", structured(r))
+    say("another optimisation is stopped", structured(r)["state"] == "stopped", structured(r))
     r = await call("list_runs", {})
-    say("both are in the list", {x["run"] for x in structured(r)["runs"]} >= {run, other})
+    say("both optimisations are in the list of runs", {x["run"] for x in structured(r)["runs"]} >= {run, other})
     r = await call("show_run", {"run": run})
     say("a run is shown", structured(r)["best"] >= 0)
     r = await call("show_candidate", {"run": run})
-    say("its best kernel is shown", "hone-plan" in structured(r)["source"])
+    say("the best kernel of a run is shown", "hone-plan" in structured(r)["source"])
     r = await call("export_kernel", {"task": "mine", "file": "mine.cu", "as": "c", "out": "lib_" + era})
     say("a kernel is exported", not r.is_error and glob.glob("lib_%s/*.h" % era), words_of(r))
     say("every tool was called", used == {t.name for t in tools}, used)
@@ -141,7 +141,7 @@ async def use_every_tool(client, era):
     contents = (await client.read_resource("hone://run/%s/candidate/best/verdict" % run)).contents
     say("a resource is read", json.loads(contents[0].text)["kind"] == "pass")
     say("resources are listed", len((await client.list_resources()).resources) > 20)
-    say("and templates", len((await client.list_resource_templates()).resource_templates) == 5)
+    say("templates of resources are listed", len((await client.list_resource_templates()).resource_templates) == 5)
     for what in (client.read_resource("hone://run/none"), client.call_tool("none", {})):
         try:
             await what
@@ -151,7 +151,7 @@ async def use_every_tool(client, era):
     try:
         await client.call_tool("evaluate_kernel", {"task": "softmax", "source": SOFTMAX,
                                                    "device": "emu"}, read_timeout_seconds=1)
-        say("a call that the client gives up", False)
+        say("after a call that the client gave up, the server answers", False)
     except MCPError:
         r = await client.call_tool("list_tasks", {})
         say("after a call that the client gave up, the server answers", not r.is_error)
@@ -178,7 +178,7 @@ async def with_library(validator):
         validator.logs(revision)
 
 
-# ---- what the library does not send
+# ---- messages that the library does not send
 def by_hand(validator):
     for revision in ("2025-06-18", "2025-11-25", "2026-07-28"):
         s = Server("--dir", ".")
@@ -200,7 +200,7 @@ def by_hand(validator):
 
 
 def huge():
-    """A message of 1 GB."""
+    """Sends a message of 1 GB."""
     s = Server("--dir", ".")
     s.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"compile_kernel","arguments":{"source":"')
     for _ in range(1024):
@@ -209,12 +209,12 @@ def huge():
     same("a message of 1 GB is refused", s.receive(60)["error"]["code"], -32600)
     with open("/proc/%d/status" % s.process.pid) as f:
         peak = [int(line.split()[1]) for line in f if line.startswith("VmHWM")][0]
-    check("with little memory", os.environ.get("MODE") == "asan" or peak < 60 << 10, peak)
-    same("and the server lives", s.ask("server/discover")["result"]["resultType"], "complete")
+    check("the server does not keep a message of 1 GB", os.environ.get("MODE") == "asan" or peak < 60 << 10, peak)
+    same("the server answers after a message of 1 GB", s.ask("server/discover")["result"]["resultType"], "complete")
     s.close()
 
 
-# A task whose reference.c attacks: it tries files, sockets and processes, and says how it went.
+# The reference.c of this task tries to open files and sockets and to start processes, and reports the results.
 ATTACK = """
 #ifdef __cplusplus
 extern "C" {
@@ -253,7 +253,7 @@ def hostile_reference():
     kernel = MINE
     r = s.tool("evaluate_kernel", task="evil", source=kernel, device="emu", depth="smoke", seconds=120)
     check("a task with a hostile reference is judged", r["structuredContent"]["kind"] in ("pass", "unjudged"), words(r))
-    check("it changes nothing", os.path.exists("kernel.cu") and not os.path.exists("planted"))
+    check("a hostile reference changes no file", os.path.exists("kernel.cu") and not os.path.exists("planted"))
     for trick in ('%%:include "%s/secret"', '#\\\ninclude "%s/secret"', '/**/ # include "%s/secret"',
                   'asm(".incbin \\"%s/secret\\"");'):
         with open("evil/reference.c", "w") as f:

@@ -1,4 +1,7 @@
-"""quick.py - what `make test` checks of `hone mcp`: both eras, the tools, hostile input, the end."""
+"""quick.py - the checks of `hone mcp` in `make test`: both eras of the protocol, the tools, hostile input, the end.
+
+The eras: revisions up to 2025-11-25 begin with a handshake; since 2026-07-28 each request names its revision.
+"""
 import json
 import os
 import random
@@ -22,14 +25,14 @@ def handshake():
     for asked, agreed in (("2025-06-18",) * 2, ("2025-11-25",) * 2, ("1999-01-01", "2025-11-25"),
                           ("2026-07-28", "2025-11-25")):
         s = Server("--dir", ".")
-        same("initialize with " + asked, s.initialize(asked)["result"]["protocolVersion"], agreed)
+        same("initialize with %s is answered with %s" % (asked, agreed), s.initialize(asked)["result"]["protocolVersion"], agreed)
         answer = s.ask("tools/list")["result"]
-        check("after it, tools are listed", len(answer["tools"]) == 15 and "resultType" not in answer)
+        check("after initialize with %s, tools are listed" % asked, len(answer["tools"]) == 15 and "resultType" not in answer)
         s.close()
     s = Server("--dir", ".")
     same("without a handshake a request without a version is refused",
          code(s.ask("tools/list", meta={})), ERRORS["params"])
-    same("but a ping is answered", s.ask("ping", meta={})["result"], {})
+    same("without a handshake, a ping is answered", s.ask("ping", meta={})["result"], {})
     same("initialize needs a version", code(s.ask("initialize", {}, meta={})), ERRORS["params"])
     return s
 
@@ -38,24 +41,24 @@ def stateless(s):
     r = s.ask("server/discover")["result"]
     same("discover names the versions", r["supportedVersions"],
          ["2026-07-28", "2025-11-25", "2025-06-18"])
-    same("and is complete", (r["resultType"], r["cacheScope"], r["ttlMs"] > 0),
+    same("the answer to discover is complete", (r["resultType"], r["cacheScope"], r["ttlMs"] > 0),
          ("complete", "public", True))
     same("the server names itself", r["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "hone")
     unknown = s.ask("tools/list", meta={VERSION: "2099-01-01", CAPABILITIES: {}})
-    same("an unknown version", code(unknown), ERRORS["version"])
-    same("is answered with the list", unknown["error"]["data"],
+    same("a request with an unknown version is refused", code(unknown), ERRORS["version"])
+    same("the refusal lists the known versions", unknown["error"]["data"],
          {"supported": r["supportedVersions"], "requested": "2099-01-01"})
-    same("a request without capabilities", code(s.ask("tools/list", meta={VERSION: "2026-07-28"})),
+    same("a request without capabilities is refused", code(s.ask("tools/list", meta={VERSION: "2026-07-28"})),
          ERRORS["params"])
     for method in ("ping", "initialize", "logging/setLevel", "prompts/list", "no/such"):
-        same("there is no %s in this era" % method, code(s.ask(method)), ERRORS["method"])
+        same("without a handshake, there is no method %s" % method, code(s.ask(method)), ERRORS["method"])
     one = s.ask("tools/list")["result"]
     two = s.ask("tools/list", meta={VERSION: "2025-06-18"})["result"]
     same("both eras have the same tools", one["tools"], two["tools"])
-    same("a page that is not there", code(s.ask("tools/list", {"cursor": "x"})), ERRORS["params"])
+    same("a request for an unknown page of tools is refused", code(s.ask("tools/list", {"cursor": "x"})), ERRORS["params"])
     for tool in one["tools"]:
         hints = tool["annotations"]
-        check(tool["name"] + " is described",
+        check("the tool %s has a description, schemas and hints" % tool["name"],
               tool["inputSchema"]["type"] == "object" and tool["outputSchema"]["type"] == "object"
               and len(tool["description"]) > 40 and "readOnlyHint" in hints
               and (hints["readOnlyHint"] or "destructiveHint" in hints))
@@ -68,14 +71,14 @@ def kernels(s):
     check("tasks are listed", any(t["name"] == "vector_add" for t in r["structuredContent"]["tasks"]))
     r = s.tool("show_task", task="vector_add")["structuredContent"]
     check("a task is shown", {t["name"] for t in r["tensors"]} == {"a", "b", "c"})
-    check("without its held-out shapes", all(w["role"] != "heldout" for w in r["workloads"]))
+    check("a task is shown without its held-out shapes", all(w["role"] != "heldout" for w in r["workloads"]))
     r = s.tool("emulate_kernel", task="vector_add", source=BROKEN, annotate=True)
     f = r["structuredContent"]["findings"][0]
     same("a broken kernel has a finding", (r["isError"], r["structuredContent"]["kind"], f["kind"], f["line"]),
          (False, "fault", "out-of-bounds", 11))
     link = [b for b in r["content"] if b["type"] == "resource_link"][0]
     text = s.ask("resources/read", {"uri": link["uri"]})["result"]["contents"][0]["text"]
-    check("its annotated source is a resource", "out-of-bounds" in text and "c[i] = a[i] + b[i]" in text)
+    check("the annotated source of a broken kernel is a resource", "out-of-bounds" in text and "c[i] = a[i] + b[i]" in text)
     with open("fixed.cu", "w") as out:
         out.write(KERNEL)
     r = s.tool("evaluate_kernel", task="vector_add", file="fixed.cu", device="emu", depth="smoke")
@@ -84,13 +87,13 @@ def kernels(s):
     check("foreign text is marked", any(b.get("_meta", {}).get("hone/untrusted") for b in r["content"])
           and "report" in r["structuredContent"]["untrusted"])
     r = s.tool("compile_kernel", source="this is no CUDA")
-    check("a kernel that does not compile", not r["isError"] and not r["structuredContent"]["ok"]
+    check("a kernel that does not compile gets diagnostics", not r["isError"] and not r["structuredContent"]["ok"]
           and r["structuredContent"]["diagnostics"])
     r = s.tool("compile_kernel", source='extern "C" __global__ void k() {}', want="ptx")
     uri = [b["uri"] for b in r["content"] if b["type"] == "resource_link"][0]
     check("PTX is a resource", ".entry k" in s.ask("resources/read", {"uri": uri})["result"]["contents"][0]["text"])
-    same("an unknown resource", code(s.ask("resources/read", {"uri": "hone://result/none"})), ERRORS["params"])
-    same("and in the other era", code(s.ask("resources/read", {"uri": "file:///etc/passwd"}, meta={VERSION: "2025-11-25"})), -32002)
+    same("an unknown resource is refused", code(s.ask("resources/read", {"uri": "hone://result/none"})), ERRORS["params"])
+    same("after a handshake, an unknown resource is refused", code(s.ask("resources/read", {"uri": "file:///etc/passwd"}, meta={VERSION: "2025-11-25"})), -32002)
 
 
 def subscriptions(s):
@@ -100,7 +103,7 @@ def subscriptions(s):
          ("notifications/subscriptions/acknowledged",
           {"_meta": {"io.modelcontextprotocol/subscriptionId": request}, "notifications": {}}))
     s.cancel(request)
-    same("and may stop", s.ask("subscriptions/listen")["error"]["code"], ERRORS["params"])
+    same("a request to listen without notifications is refused", s.ask("subscriptions/listen")["error"]["code"], ERRORS["params"])
 
 
 def cancelled(s):
@@ -111,9 +114,9 @@ def cancelled(s):
         time.sleep(0.02)
     check("an evaluation runs in other processes", descendants(s.process.pid))
     s.cancel(request)
-    same("after it is cancelled, others are answered", s.ask("resources/list")["result"]["resultType"], "complete")
-    check("and its processes are gone", not descendants(s.process.pid))
-    check("and it is never answered", s.receive(0.2) is None and not s.others, s.others)
+    same("after an evaluation is cancelled, other requests are answered", s.ask("resources/list")["result"]["resultType"], "complete")
+    check("a cancelled evaluation leaves no process", not descendants(s.process.pid))
+    check("a cancelled evaluation is never answered", s.receive(0.2) is None and not s.others, s.others)
 
 
 # ---- optimisations
@@ -124,11 +127,11 @@ def optimisations():
     r = s.tool("poll_optimization", run=run, wait_s=60, token="t")["structuredContent"]
     same("an optimisation is followed to its end", (r["state"], r["summary"]["passes"] > 0), ("done", True))
     r = s.tool("show_candidate", run=run)["structuredContent"]
-    check("its best kernel is shown", "hone-plan" in r["source"] and r["verdict"]["kind"] == "pass")
+    check("the best kernel of a run is shown", "hone-plan" in r["source"] and r["verdict"]["kind"] == "pass")
     uri = "hone://run/%s/candidate/best/source" % run
-    same("and is a resource", s.ask("resources/read", {"uri": uri})["result"]["contents"][0]["text"], r["source"])
-    check("its candidates are shown", s.tool("show_run", run=run)["structuredContent"]["nodes"])
-    same("it is in the list", [x["run"] for x in s.tool("list_runs")["structuredContent"]["runs"]], [run])
+    same("the best kernel of a run is a resource", s.ask("resources/read", {"uri": uri})["result"]["contents"][0]["text"], r["source"])
+    check("the candidates of a run are shown", s.tool("show_run", run=run)["structuredContent"]["nodes"])
+    same("the run is in the list of runs", [x["run"] for x in s.tool("list_runs")["structuredContent"]["runs"]], [run])
     r = s.tool("start_optimization", task="vector_add", device="emu", token=1)
     other = r["structuredContent"]["run"]
     r = s.tool("stop_optimization", run=other)["structuredContent"]
@@ -137,11 +140,11 @@ def optimisations():
     last = r["structuredContent"]["run"]
     below = descendants(s.process.pid)
     same("the end of input ends the server", s.close(), 0)
-    check("and all that it started", below and not any(os.path.exists("/proc/%d" % p) for p in below), below)
+    check("the end of input ends all processes of the server", below and not any(os.path.exists("/proc/%d" % p) for p in below), below)
     s = Server("--dir", ".")
     r = s.tool("poll_optimization", run=last)["structuredContent"]
-    same("a later server knows the run", (r["state"], r["here"]), ("stopped", False))
-    check("but did not start it", s.tool("stop_optimization", run=last)["isError"])
+    same("a later server knows the stopped run", (r["state"], r["here"]), ("stopped", False))
+    check("a later server cannot stop a run that it did not start", s.tool("stop_optimization", run=last)["isError"])
     s.close()
 
 
@@ -168,8 +171,8 @@ def hostile(s):
     for author in ("exec:touch pwned", "openai:x", "anthropic:x", "mailbox:/tmp", "replay:/etc/passwd"):
         check("author %s is refused" % author.split(":")[0],
               s.tool("start_optimization", task="softmax", author=author)["isError"])
-    check("Python is refused", "--allow-python" in words(s.tool("import_task", file="fixed.cu")))
-    check("a key never comes back", "sk-0123456789abcdef" not in words(s.tool("show_run", run="sk-0123456789abcdef")))
+    check("an import is refused without --allow-python", "--allow-python" in words(s.tool("import_task", file="fixed.cu")))
+    check("an answer never has the key of a provider", "sk-0123456789abcdef" not in words(s.tool("show_run", run="sk-0123456789abcdef")))
     for wrong in ({}, {"task": 1}, {"task": "softmax", "x": 1}, {"task": ""}, {"task": None}):
         check("arguments %r are refused" % wrong, s.tool("show_task", **wrong)["isError"])
 
@@ -183,11 +186,11 @@ def big(s):
     same("a message of 24 MB is refused", code(answer), ERRORS["request"])
     with open("/proc/%d/status" % s.process.pid) as f:
         peak = [int(line.split()[1]) for line in f if line.startswith("VmHWM")][0]
-    check("without keeping it", os.environ.get("MODE") == "asan" or peak < 60 << 10, peak)
+    check("the server does not keep a message of 24 MB", os.environ.get("MODE") == "asan" or peak < 60 << 10, peak)
 
 
 def malformed(s):
-    """Each message is answered with an error of the expected kind, or ignored."""
+    """Sends malformed messages. Each must be answered with the expected error, or ignored."""
     rng = random.Random(20)
     good = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": STATELESS}}
     text = json.dumps(good).encode()
@@ -222,9 +225,9 @@ def malformed(s):
             answer = s.receive(10)
             if code(answer) != ERRORS[want]:
                 wrong.append((line[:80], want, answer))
-    check("500 malformed messages: each is answered or ignored by its rule", not wrong, wrong[:3])
-    same("the server lives, and says nothing more", s.ask("server/discover")["result"]["resultType"], "complete")
-    same("nothing else came", s.others, [])
+    check("each of 500 malformed messages is answered with its error, or ignored", not wrong, wrong[:3])
+    same("the server answers after 500 malformed messages", s.ask("server/discover")["result"]["resultType"], "complete")
+    same("the server sends no other message", s.others, [])
 
 
 def main():
@@ -233,7 +236,7 @@ def main():
     kernels(s)
     subscriptions(s)
     cancelled(s)
-    same("the server ends with its input", s.close(), 0)
+    same("the server ends if its input ends", s.close(), 0)
     optimisations()
     s = Server("--dir", ".", env={"OPENAI_API_KEY": "sk-0123456789abcdef"})
     hostile(s)

@@ -43,7 +43,7 @@ class Server:
         self.write(json.dumps(message).encode() + b"\n")
 
     def receive(self, seconds=60):
-        """The next message, or None. A line that is no JSON object raises."""
+        """Returns the next message, or None. A line that is no JSON raises an exception."""
         until = time.monotonic() + seconds
         while b"\n" not in self.rest:
             left = until - time.monotonic()
@@ -112,7 +112,7 @@ def words(result):
 
 
 def descendants(pid):
-    """The processes below pid."""
+    """Returns the descendants of the process pid."""
     parents = {}
     for name in os.listdir("/proc"):
         if name.isdigit():

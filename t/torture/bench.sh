@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Kills `hone bench` with SIGKILL at random moments and resumes it until the campaign is done. Each
 # task must have one run, and no verdict may be made twice.
-# KILLS=20 t/torture/bench.sh TASK...          default: eight built-in tasks
-# KERNELBENCH=PATH t/torture/bench.sh          the 100 problems of PATH/level1, five kills; it must
-#                                              take less than an hour on two cores
+#   KILLS=20 t/torture/bench.sh TASK...      kills 20 times; without TASK it runs eight built-in tasks
+#   KERNELBENCH=PATH t/torture/bench.sh      runs the 100 problems of PATH/level1 with five kills, which must
+#                                            take less than an hour on two cores
 . "$(dirname "$0")/../lib.sh"
 share_cache
 tasks=("$@") kills=${KILLS:-20} most=${MOST_MS:-1500} limit=
@@ -23,7 +23,7 @@ echo "# seed ${HONE_SEED:-$$}"
 
 begin() { exec "$HONE" bench -q "${tasks[@]}" --device emu --smoke --steps 1 --jobs "${JOBS:-2}" --store db.sqlite -o out; }
 resume() { exec "$HONE" bench -q --resume last --store db.sqlite -o out "$@"; }
-# records FILE: every verdict and call with its time, and how many runs and entries there are
+# records FILE: writes every verdict and every author call with its time to FILE
 records() {
     python3 - >"$1" <<'PY'
 import sqlite3
@@ -50,7 +50,7 @@ sqlite3.connect('file:db.sqlite?mode=ro', uri=True).execute('SELECT 1 FROM campa
         pid=$! done=0
         continue
     fi
-    sleep 0.3 # its children end when they notice
+    sleep 0.3 # the children of `hone bench` end when they notice its death
     records before.$i
     [ $done = 1 ] && break
     (resume) >out.txt 2>err.txt &
@@ -65,7 +65,7 @@ for f in before.*; do
 done
 took=$(($(date +%s) - start))
 echo "# $(grep -c '' after) records, $i kills, $took s"
-[ -z "$limit" ] || is "less than $limit s" "$((took < limit))" 1
+[ -z "$limit" ] || is "the campaign takes less than $limit s" "$((took < limit))" 1
 is "no record was made again after $i kills" "$lost" 0
 python3 - "$rc" >check.txt <<'PY'
 import json, sqlite3, sys
@@ -79,5 +79,5 @@ print("complete", t["complete"], "runs", runs == with_run[0] == with_run[1],
 print("#", {s: states.count(s) for s in set(states)}, file=sys.stderr)
 PY
 is "the campaign is complete, with one run for each task" "$(cat check.txt)" "complete True runs True status True"
-runs 0 "the store is sound" "$HONE" runs --check --store db.sqlite
+runs 0 "hone runs --check finds no damage in the store" "$HONE" runs --check --store db.sqlite
 done_testing

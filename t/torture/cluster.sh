@@ -14,7 +14,7 @@ for ((j = 0; j < jobs; j++)); do
 done
 for ((j = 0; j < jobs; j++)); do
     wait "${pids[j]}"
-    is "part $((j + 1)) of $jobs" "$?" 0
+    is "the simulated cluster loses no bundle (process $((j + 1)) of $jobs)" "$?" 0
     grep '^#' "$T/out.$j"
 done
 done_testing

@@ -9,7 +9,7 @@ echo "# seed ${HONE_SEED:-$$}"
 "$HONE" compile "$ROOT/bench/compile/plain.cu" >/dev/null 2>&1
 [ $? = 3 ] && skip_all "no CUDA compiler on this machine"
 
-# Everything that runs with our cache directory.
+# ours: prints the processes of hone and of compilers that have our cache directory in their environment
 ours() {
     local p
     for p in /proc/[0-9]*; do
@@ -21,7 +21,8 @@ ours() {
     done 2>/dev/null
 }
 
-# $1 and all its descendants, into pids; no forks, to be quick enough to hit anything.
+# tree PID: appends PID and its descendants to `pids`. It starts no process, so that it is fast enough to see
+# processes that live for a short time.
 tree() {
     local kids k
     pids+=("$1")
@@ -29,7 +30,7 @@ tree() {
     for k in $kids; do tree "$k"; done
 }
 
-source_text() { # source_text N: a different source each time; every fourth uses CuTe
+source_text() { # source_text N: prints the N-th source; every fourth uses CuTe
     if [ $(($1 % 4)) = 0 ]; then
         printf '#include <cute/tensor.hpp>\nusing namespace cute;\n'
         printf 'extern "C" __global__ void k(float *p) { auto t = make_tensor(make_gmem_ptr(p), make_layout(Int<%d>{})); t(0) = %d; }\n' $((64 + $1)) "$1"
@@ -41,7 +42,7 @@ source_text() { # source_text N: a different source each time; every fourth uses
 bad=0 killed=0
 for ((i = 1; i <= rounds; i++)); do
     source_text $i >k.cu
-    [ $((i % 25)) = 0 ] && rm -f "$HONE_CACHE_DIR"/pch/* # so that building one is hit, too
+    [ $((i % 25)) = 0 ] && rm -f "$HONE_CACHE_DIR"/pch/* # so that some kills hit the building of a precompiled header
     compiler=
     [ $((i % 16)) = 5 ] && command -v nvcc >/dev/null && compiler="--compiler nvcc"
     "$HONE" compile $compiler k.cu >out.$i 2>err.$i &
@@ -60,21 +61,21 @@ for ((i = 1; i <= rounds; i++)); do
         echo "# round $i: status $status: $(cat err.$i)"
     fi
 done
-is "$killed kills in $rounds compiles: all others succeeded" "$bad" 0
+is "$killed kills in $rounds compiles: each compile that was not killed succeeded" "$bad" 0
 
-for _ in $(seq 50); do # the last ones may be on their way out
+for _ in $(seq 50); do # the last processes may still be ending
     left=$(ours)
     [ -z "$left" ] && break
     sleep 0.1
 done
 is "no process is left" "$left" ""
-runs 0 "every cache entry is sound" "$HONE" cache stat --verify --json
-out_has "none was damaged" '"bad": 0'
+runs 0 "hone cache stat --verify exits with 0" "$HONE" cache stat --verify --json
+out_has "no cache entry is damaged" '"bad": 0'
 for i in 4 8 $rounds; do
     source_text "$i" >k.cu
     runs 0 "source $i compiles" timeout 60 "$HONE" compile --ptx k.cu
     cp "$T/out" cached.ptx
     runs 0 "source $i compiles without the cache" timeout 60 "$HONE" compile --no-cache --ptx k.cu
-    is "to the same code" "$(cmp "$T/out" cached.ptx 2>&1)" ""
+    is "source $i gives the same code with and without the cache" "$(cmp "$T/out" cached.ptx 2>&1)" ""
 done
 done_testing

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Self-contained builds for both architectures. The foreign one runs under qemu if qemu is
+# Self-contained builds for both architectures. The build for the other architecture runs under qemu, if qemu is
 # installed.
 . "$(dirname "$0")/../lib.sh"
 cd "$ROOT" || exit 1
 
 for arch in x86_64 aarch64; do
-    ok "make dist ARCH=$arch" make dist ARCH=$arch
+    ok "make dist ARCH=$arch succeeds" make dist ARCH=$arch
     bin=$(echo dist/hone-*-$arch/bin)
     is "$arch: both programs are there" "$(ls "$bin" | tr '\n' ' ')" "hone hone-worker "
     run=()
     if [ $arch != "$(uname -m)" ]; then
         if ! command -v qemu-$arch-static >/dev/null; then
-            skip "$arch: runs" "no qemu-$arch-static"
+            skip "$arch: the programs run" "no qemu-$arch-static"
             continue
         fi
         run=(qemu-$arch-static -L /usr/$arch-linux-gnu)
     fi
-    runs 0 "$arch: hone --version" "${run[@]}" "$bin/hone" --version
+    runs 0 "$arch: hone --version exits with 0" "${run[@]}" "$bin/hone" --version
     if "$HONE" help | grep -q '^  task '; then
-        runs 0 "$arch: hone task check --all" "${run[@]}" "$bin/hone" task check --all
+        runs 0 "$arch: all built-in tasks are good" "${run[@]}" "$bin/hone" task check --all
     fi
 done
 done_testing

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Kills `hone eval` itself with SIGKILL at a random moment, N times (100): its worker, its compile
-# service and all processes they started must end too, and the files it leaves must be whole and
-# must be removed later.
-# KILLS=10 t/torture/eval.sh; DEVICE=cuda on a GPU box (t/gpu/torture.sh).
+# service and all processes they started must end too. The files that are left must be whole, and the next
+# evaluation must remove them.
+# KILLS=10 t/torture/eval.sh kills ten times. With DEVICE=cuda, kernels run on a GPU (t/gpu/torture.sh).
 . "$(dirname "$0")/../lib.sh"
 kills=${KILLS:-100} device=${DEVICE:-emu}
 RANDOM=${HONE_SEED:-$$}
@@ -13,7 +13,7 @@ once() {
     exec "$HONE" eval --json --device "$device" --skip-baselines --measure-time 300ms vector_add \
         "$ROOT/kernels/vector_add.cu"
 }
-# Everything that runs with our cache directory: hone, its supervisors, compile service and workers.
+# ours: prints the processes with our cache directory: hone, its supervisors, compile service and workers
 ours() {
     local p
     for p in /proc/[0-9]*; do
@@ -34,22 +34,22 @@ for ((i = 0; i < kills; i++)); do
     kill -9 $! 2>/dev/null
     wait $! 2>/dev/null
     [ -s out.json ] || continue
-    late=$((late + 1)) # it was done; what it printed must be all of it
+    late=$((late + 1)) # it ended before the kill; its output must be complete
     grep -q '"kind": "pass"' out.json && tail -1 out.json | grep -qx '}' || torn=$((torn + 1))
 done
-echo "# $late of $kills were done before the kill; one takes $span ms"
-is "no half verdict after $kills kills" "$torn" 0
-for _ in $(seq 80); do # the supervisors are on their way out
+echo "# $late of $kills evaluations ended before the kill; one takes $span ms"
+is "no verdict is incomplete after $kills kills" "$torn" 0
+for _ in $(seq 80); do # the supervisors may still be ending
     left=$(ours)
     [ -z "$left" ] && break
     sleep 0.1
 done
 is "no process is left" "$left" ""
-runs 0 "the compile cache is whole" "$HONE" cache stat --verify --json
-out_has "no entry is damaged" '"bad": 0'
-find "$TMPDIR" -mindepth 1 -maxdepth 1 -exec touch -d '2 minutes ago' {} + # swept after a minute
+runs 0 "hone cache stat --verify exits with 0" "$HONE" cache stat --verify --json
+out_has "no cache entry is damaged" '"bad": 0'
+find "$TMPDIR" -mindepth 1 -maxdepth 1 -exec touch -d '2 minutes ago' {} + # Hone removes files that are older than a minute
 left=$(ls "$TMPDIR" | wc -l)
 (once) >last.json 2>last.err
-is "an evaluation afterwards passes" "$(grep -c '"kind": "pass"' last.json)" 1
-is "and sweeps up what $left killed ones left behind" "$(ls "$TMPDIR" | wc -l)" 0
+is "an evaluation after the kills passes" "$(grep -c '"kind": "pass"' last.json)" 1
+is "an evaluation after the kills removes the files of $left killed evaluations" "$(ls "$TMPDIR" | wc -l)" 0
 done_testing

@@ -1,33 +1,32 @@
 #!/usr/bin/env bash
-# Kills `hone-gnn train` with SIGKILL at POINTS points (50), resumes it, and compares the result with
-# that of a run that nothing disturbed: every bit of the checkpoint and every loss. The points are
-# spread evenly over the run. Every other one is inside the writing of a checkpoint: see
-# fake/kill_at.c. Four models take turns, and one of them also with two ranks.
+# Kills `hone-gnn train` with SIGKILL at POINTS points (50), resumes it, and compares every bit of the checkpoint
+# and every loss with those of a run without a kill. The points are spread evenly over the run. Every other point is
+# inside the writing of a checkpoint (fake/kill_at.c). Four models take turns, and one of them also with two ranks.
 . "$(dirname "$0")/../lib.sh"
 points=${POINTS:-50}
 gnn=$(dirname "$HONE")/hone-gnn
 
 cc -std=gnu17 -D_GNU_SOURCE -Wall -O1 -shared -fPIC -o "$T/kill_at.so" "$ROOT/t/fake/kill_at.c" -ldl ||
-    fail "the library that kills can be built"
+    fail "fake/kill_at.c can be built"
 "$gnn" make blocks -n 2000 -e 16000 -c 4 --dim 16 --within 0.8 --noise 1 data >/dev/null 2>&1 ||
-    fail "a block model can be made"
+    fail "make blocks writes a dataset"
 
 cases=("sage" "gin" "sage --ranks 2" "gat" "sage-ri")
-train() { # train CASE FILE
+train() { # train CASE CHECKPOINT
     # shellcheck disable=SC2086
     "$gnn" train -m $1 --hidden 16 -f 8,5 -b 128 --lr 0.02 -e 3 -t 2 --compute-threads 2 \
         --save-every 2 -c "$2" --resume --eval none --json data
 }
-# The losses of the last N epochs.
+# losses FILE N: prints the losses of the last N epochs in FILE
 losses() { perl -MJSON::PP -0777 -e 'my @e = @{decode_json(<STDIN>)->{epochs}};
     printf "%d %s\n", $_->{epoch}, unpack("H*", pack("d", $_->{loss})) for @e[-$ARGV[0]..-1]' "$2" <"$1"; }
 
-# The undisturbed runs, and how many points they have.
+# We train without a kill, and count the points of each run.
 declare -A saves steps
 for c in "${!cases[@]}"; do
     [ "$c" -lt "$points" ] || continue
     KILL_COUNT=$T/count LD_PRELOAD=$T/kill_at.so train "${cases[c]}" "whole$c.ckpt" >"whole$c.json" 2>"$T/err" ||
-        fail "${cases[c]} trains" "$(cat "$T/err")"
+        fail "${cases[c]} trains without a kill" "$(cat "$T/err")"
     saves[$c]=$(awk '$1 == "save" && $2 > n {n = $2} END {print n}' "$T/count")
     steps[$c]=$(awk '$1 == "step" && $2 > n {n = $2} END {print n}' "$T/count")
     rm -f "$T/count"
@@ -57,6 +56,6 @@ for ((i = 0; i < points; i++)); do
     [ -z "$left" ] || { echo "# ${cases[c]}, $at: $left stays" >&2 && bad=$((bad + 1)); }
     rm -f run.ckpt run.ckpt.*
 done
-is "killed at $points points ($late came after the end), resumed, the same bits" "$bad" 0
-ok "most kills hit a run under way" [ "$late" -le $((points / 5)) ]
+is "training resumes to the same bits after each of $points kills ($late came after its end)" "$bad" 0
+ok "at least four of five kills hit a run in progress" [ "$late" -le $((points / 5)) ]
 done_testing

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Many evaluations at once: N (200), eight at a time, with one compile cache. Each must end with the
-# same verdict as when it runs alone, and none may leave a process or a temporary file.
-# LOAD=16 t/torture/load.sh
+# LOAD (200) evaluations, eight at a time, with one compile cache. Each must get the verdict that it gets alone, and
+# none may leave a process or a temporary file.
 . "$(dirname "$0")/../lib.sh"
 export TMPDIR=$T/tmp HONE T ROOT
 mkdir "$TMPDIR"
@@ -10,12 +9,12 @@ n=${LOAD:-200}
 [ $? = 3 ] && skip_all "no CUDA compiler on this machine"
 
 printf 'not a kernel\n' >broken.cu
-one() { # one NUMBER: its verdict to verdict.NUMBER
+one() { # one N: runs evaluation N, writes its verdict to verdict.N, and prints a line if the verdict is wrong
     case $(($1 % 4)) in
     0) kernel=$ROOT/kernels/vector_add.cu want=pass ;;
     1) kernel=$ROOT/t/redteam/constant_output.cu want=mismatch ;;
     2) kernel=broken.cu want=plan_error ;;
-    *) # a source of its own, so that compiles meet too
+    *) # a different source, so that compiles run at the same time too
         sed "s/vector_add(/vector_add_$1(/; s/\"vector_add\"/\"vector_add_$1\"/" "$ROOT/kernels/vector_add.cu" >"own.$1.cu"
         kernel=own.$1.cu want=pass ;;
     esac
@@ -26,20 +25,20 @@ one() { # one NUMBER: its verdict to verdict.NUMBER
 }
 export -f one
 seq "$n" | xargs -P 8 -I{} bash -c 'one {}' >wrong
-is "$n evaluations, eight at a time: each has its own verdict" "$(cat wrong)" ""
-left() { # processes with our cache directory
+is "$n evaluations, eight at a time, get the right verdicts" "$(cat wrong)" ""
+left() { # prints the processes with our cache directory
     local p
     for p in /proc/[0-9]*; do
         tr '\0' '\n' <"$p/environ" 2>/dev/null | grep -qxF "HONE_CACHE_DIR=$HONE_CACHE_DIR" || continue
         case $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) in *hone*eval* | *hone*compile* | *hone-worker*) echo "${p#/proc/}" ;; esac
     done 2>/dev/null
 }
-for _ in $(seq 50); do # the supervisors are on their way out
+for _ in $(seq 50); do # the supervisors may still be ending
     [ -z "$(left)" ] && break
     sleep 0.1
 done
 is "no process is left" "$(left)" ""
 is "no temporary file is left" "$(find "$TMPDIR" -mindepth 1 | head -3)" ""
-runs 0 "every cache entry is sound" "$HONE" cache stat --verify --json
-out_has "none was damaged" '"bad": 0'
+runs 0 "hone cache stat --verify exits with 0" "$HONE" cache stat --verify --json
+out_has "no cache entry is damaged" '"bad": 0'
 done_testing

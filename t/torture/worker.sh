@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Kills hone-worker with SIGKILL at a random moment of N bundles (200), half of them through a spool
-# that two workers serve: no process may be left, every file that is there must be whole, and the
-# spool must finish with one result for each bundle.
-# KILLS=20 t/torture/worker.sh; DEVICE=cuda on a GPU box (t/gpu/torture.sh).
+# Kills hone-worker with SIGKILL at random moments, KILLS (200) times: one half while it runs a bundle, the other
+# half while two workers serve a spool. No process may be left, every file must be whole, and the spool must have one
+# result for each bundle. With DEVICE=cuda, kernels run on a GPU (t/gpu/torture.sh).
 cd "$(dirname "$0")/../.." || exit 1
 kills=${KILLS:-200} device=${DEVICE:-emu} worker=${WORKER:-$PWD/bin/hone-worker}
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
@@ -14,10 +13,10 @@ echo "# seed ${HONE_SEED:-$$}"
 t/gpu/smoke.sh "$device" "$worker" --prepare "$tmp/code" || { echo "Bail out! cannot prepare"; exit 1; }
 export HONE_SPOOL_LEASE_S=0.5
 
-bundle() { # where
+bundle() { # bundle DIR: writes a bundle to DIR
     cp -r "$tmp/code" "$1" && "$tmp/code/smoke_job" "$1" "$device" good
 }
-whole() { # every result file in a directory can be read
+whole() { # whole DIR: true if every result file in DIR can be read
     for f in "$1"/result.bin "$1"/progress.bin; do
         [ ! -e "$f" ] || "$worker" --show "$f" >/dev/null || return 1
     done
@@ -38,17 +37,18 @@ for ((i = 0; i < kills / 2; i++)); do
     whole "$tmp/b" || damaged=$((damaged + 1))
     [ ! -e "$tmp/b/result.bin" ] || finished=$((finished + 1))
 done
-echo "# $finished of $i had finished before the kill"
-[ "$damaged" -eq 0 ] && echo "ok 1 - whole files after $i kills" || echo "not ok 1 - $damaged damaged"
+echo "# $finished of $i workers had finished before the kill"
+[ "$damaged" -eq 0 ] && echo "ok 1 - all result files are whole after $i kills" ||
+    echo "not ok 1 - all result files are whole after $i kills ($damaged damaged)"
 sleep 0.2
-[ "$(left)" -eq 0 ] && echo "ok 2 - nothing left running" || echo "not ok 2 - $(left) left running"
+[ "$(left)" -eq 0 ] && echo "ok 2 - no worker is left" || echo "not ok 2 - no worker is left ($(left) are)"
 
 mkdir -p "$tmp/spool"/{tmp,todo,claimed,done}
 jobs=$((kills / 10 + 2))
 for ((j = 0; j < jobs; j++)); do bundle "$tmp/spool/tmp/$j" && mv "$tmp/spool/tmp/$j" "$tmp/spool/todo/$j"; done
 pids=()
 for ((i = 0; i < kills / 2; i++)); do
-    for w in 0 1; do # always two at work; whichever is killed is replaced
+    for w in 0 1; do # two workers run at all times: a killed one is replaced
         [ -n "${pids[w]-}" ] && kill -0 "${pids[w]}" 2>/dev/null && continue
         "$worker" --spool "$tmp/spool" 2>/dev/null &
         pids[w]=$!
@@ -66,11 +66,13 @@ for ((k = 0; k < 40; k++)); do
     sleep 0.3
 done
 n=$(ls "$tmp/spool/done"/*/result.bin | wc -l)
-[ "$n" -eq "$jobs" ] && echo "ok 3 - $n bundles, one result each, after $i kills" || echo "not ok 3 - $n of $jobs results"
+[ "$n" -eq "$jobs" ] && echo "ok 3 - each of $jobs bundles has one result after $i kills" ||
+    echo "not ok 3 - each of $jobs bundles has one result after $i kills ($n results)"
 bad=0
 for d in "$tmp/spool/done"/*; do whole "$d" || bad=$((bad + 1)); done
-[ "$bad" -eq 0 ] && echo "ok 4 - all results are whole" || echo "not ok 4 - $bad damaged results"
-[ -z "$(ls "$tmp/spool/todo" "$tmp/spool/claimed" | grep -v :)" ] && echo "ok 5 - the spool is empty" || echo "not ok 5 - something is left in the spool"
+[ "$bad" -eq 0 ] && echo "ok 4 - all results in the spool are whole" || echo "not ok 4 - all results in the spool are whole ($bad damaged)"
+[ -z "$(ls "$tmp/spool/todo" "$tmp/spool/claimed" | grep -v :)" ] && echo "ok 5 - no bundle waits in the spool" ||
+    echo "not ok 5 - no bundle waits in the spool"
 sleep 0.2
-[ "$(left)" -eq 0 ] && echo "ok 6 - nothing left running" || echo "not ok 6 - $(left) left running"
+[ "$(left)" -eq 0 ] && echo "ok 6 - no worker of the spool is left" || echo "not ok 6 - no worker of the spool is left ($(left) are)"
 echo "1..6"

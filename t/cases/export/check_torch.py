@@ -47,20 +47,20 @@ x = torch.randn(3, 5)
 raises("a tensor on the CPU is refused", lambda: softmax.softmax(x), "softmax: a tensor is on cpu", "CUDA devices only")
 fake = torch._subclasses.FakeTensorMode()
 meta = lambda *s, dtype=torch.float32: torch.empty(*s, dtype=dtype, device="meta")
-raises("a wrong dtype", lambda: softmax.softmax(meta(2, 3, dtype=torch.float64)), "x has dtype torch.float64",
+raises("a tensor with a wrong dtype is refused", lambda: softmax.softmax(meta(2, 3, dtype=torch.float64)), "x has dtype torch.float64",
        "must be torch.float32")
-raises("a wrong rank", lambda: softmax.softmax(meta(3)), "x has shape (3,)", "float32[R, C]")
-raises("an empty tensor", lambda: softmax.softmax(meta(0, 3)), "R is 0; it must be 1 to 2147483647")
-raises("sizes that do not agree", lambda: layernorm.layernorm(x.to("meta"), meta(5), meta(4)),
+raises("a tensor with a wrong rank is refused", lambda: softmax.softmax(meta(3)), "x has shape (3,)", "float32[R, C]")
+raises("an empty tensor is refused", lambda: softmax.softmax(meta(0, 3)), "R is 0; it must be 1 to 2147483647")
+raises("tensors whose sizes do not agree are refused", lambda: layernorm.layernorm(x.to("meta"), meta(5), meta(4)),
        "b has shape (4,)", "dimension 0 must be C = 5")
-raises("a size that an axis cannot give", lambda: silu.silu_and_mul(meta(2, 5, dtype=torch.half)), "2*D = 4")
-raises("a constraint of the task", lambda: rowmix.rowmix(meta(3, 14), meta(7)), "R is 3, C is 7",
+raises("a size that no axis can give is refused", lambda: silu.silu_and_mul(meta(2, 5, dtype=torch.half)), "2*D = 4")
+raises("a call that breaks a constraint of the task is refused", lambda: rowmix.rowmix(meta(3, 14), meta(7)), "R is 3, C is 7",
        "R % 2 == 0 || C != 7")
 y = softmax.softmax(meta(7, 9))
 ok("the fake kernel gives shape and dtype", y.shape == (7, 9) and y.dtype == torch.float32 and y.is_meta)
 out, total = rowmix.rowmix(meta(4, 16), meta(8))
-ok("of every output", out.shape == (4, 8) and total.shape == (4,))
-ok("the evidence can be read", rowmix.VERDICT["verified"] and not softmax.VERDICT["verified"]
+ok("the fake kernel gives the shape of every output", out.shape == (4, 8) and total.shape == (4,))
+ok("VERDICT says whether the kernel is verified", rowmix.VERDICT["verified"] and not softmax.VERDICT["verified"]
    and rowmix.VERDICT["axes"]["G"]["largest"] == 2)
 
 # ---- gradients and torch.compile, with eager PyTorch in place of the kernel
@@ -77,8 +77,8 @@ def grads(f, *args):
 
 w, b = torch.randn(5), torch.randn(5)
 same = lambda p, q: all(torch.allclose(g, h, atol=1e-6) for g, h in zip(p, q))
-ok("the gradient is PyTorch's", same(grads(softmax.softmax, x), grads(lambda x: torch.softmax(x, -1), x)))
-ok("of every input", same(grads(layernorm.layernorm, x, w, b),
+ok("the gradient of softmax is PyTorch's", same(grads(softmax.softmax, x), grads(lambda x: torch.softmax(x, -1), x)))
+ok("the gradient of every input of layernorm is PyTorch's", same(grads(layernorm.layernorm, x, w, b),
                           grads(lambda x, w, b: torch.nn.functional.layer_norm(x, (5,), w, b, 1e-5), x, w, b)))
 
 
@@ -88,7 +88,7 @@ def second(f):
     return torch.autograd.grad(g.pow(2).sum(), z)
 
 
-ok("it can be differentiated again", same(second(softmax.softmax), second(lambda x: torch.softmax(x, -1))))
+ok("softmax has a second derivative", same(second(softmax.softmax), second(lambda x: torch.softmax(x, -1))))
 z = torch.randn(4, 16, requires_grad=True)
 raises("an operator without a gradient raises in backward()", lambda: rowmix.rowmix(z, torch.randn(8))[0].sum().backward(),
        "rowmix: the export has no gradient")
@@ -103,10 +103,10 @@ for name, operator, args in (("softmax", softmax._operator, (x.clone().requires_
 f = torch.compile(lambda x, w, b: layernorm.layernorm(softmax.softmax(x) * 2, w, b).relu(), backend="aot_eager",
                   fullgraph=True)
 g = lambda x, w, b: torch.nn.functional.layer_norm(torch.softmax(x, -1) * 2, (5,), w, b, 1e-5).relu()
-ok("torch.compile takes them as one graph", torch.allclose(f(x, w, b), g(x, w, b), atol=1e-6))
-ok("with gradients", same(grads(f, x, w, b), grads(g, x, w, b)))
+ok("torch.compile takes two operators as one graph", torch.allclose(f(x, w, b), g(x, w, b), atol=1e-6))
+ok("the compiled operators have gradients", same(grads(f, x, w, b), grads(g, x, w, b)))
 f = torch.compile(softmax.softmax, backend="aot_eager", fullgraph=True, dynamic=True)
-ok("with sizes that change", f(torch.randn(7, 9)).shape == (7, 9) and f(torch.randn(4, 6)).shape == (4, 6))
+ok("a compiled operator accepts sizes that change", f(torch.randn(7, 9)).shape == (7, 9) and f(torch.randn(4, 6)).shape == (4, 6))
 spec = importlib.util.spec_from_file_location("again", os.path.join(sys.argv[1], "softmax_op.py"))
 again = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(again)
@@ -126,11 +126,11 @@ def softmax_backward(y, g):
 
 library = torch.library.Library("hone", "IMPL")
 library.impl(backward[0], softmax_backward, "CPU", allow_override=True)
-ok("the gradient comes from the kernel", same(grads(bound.softmax, x), grads(lambda x: torch.softmax(x, -1), x))
+ok("the gradient comes from the backward kernel", same(grads(bound.softmax, x), grads(lambda x: torch.softmax(x, -1), x))
    and len(calls) == 1)
 f = torch.compile(bound.softmax, backend="aot_eager", fullgraph=True)
-ok("also in torch.compile", same(grads(f, x), grads(lambda x: torch.softmax(x, -1), x)) and len(calls) == 2)
-raises("it cannot be differentiated again", lambda: second(bound.softmax), "cannot be differentiated again")
+ok("in torch.compile the gradient comes from the backward kernel", same(grads(f, x), grads(lambda x: torch.softmax(x, -1), x)) and len(calls) == 2)
+raises("a backward kernel has no second derivative", lambda: second(bound.softmax), "cannot be differentiated again")
 
 # ---- a task that was imported from a module
 affine = importlib.import_module("affine_op")
@@ -145,20 +145,20 @@ ok("the module makes the parameters of the original", all(
 other = Original(8)
 model.load_state_dict(other.state_dict())
 z = torch.randn(3, 8)
-ok("its state_dict loads, and forward uses it", torch.equal(model(z), other(z)))
+ok("the module loads the state_dict of the original, and forward uses it", torch.equal(model(z), other(z)))
 ok("buffers that forward changes are updated", torch.equal(model.last, other.last) and model.last.abs().sum() > 0)
 before = torch.random.get_rng_state()
 affine._reference_spaces.clear()
 affine.reference(z, model.last, model.norm.scale, model.norm.shift)
-ok("the random state stays", torch.equal(before, torch.random.get_rng_state()))
+ok("the module does not change the random state", torch.equal(before, torch.random.get_rng_state()))
 for m in (model, other):
     m.zero_grad()
     m(z).sin().sum().backward()
-ok("gradients reach the parameters", torch.allclose(model.norm.scale.grad, other.norm.scale.grad))
+ok("gradients reach the parameters of the module", torch.allclose(model.norm.scale.grad, other.norm.scale.grad))
 step = torch.compile(model, backend="aot_eager", fullgraph=True)
 model.zero_grad()
 step(z).sin().sum().backward()
-ok("also in torch.compile", torch.allclose(model.norm.scale.grad, other.norm.scale.grad))
+ok("in torch.compile gradients reach the parameters of the module", torch.allclose(model.norm.scale.grad, other.norm.scale.grad))
 
 # ---- launches, on the fake driver: its device memory is host memory
 log = os.environ["FAKE_CUDA_LOG"]
@@ -191,16 +191,16 @@ ok("tensor maps are encoded and the cluster is set", [l for l in lines if "Launc
     "cuLaunchKernelEx gemm 8,1,1 384,1,1 196736 attributes 1: 4 2,1,1"] and sum("TensorMap" in l for l in lines) == 3,
    lines)
 lines = launch(matmul, matmul._matmul_f16, (half(512, 64), half(304, 64), half(512, 304)), (512, 304, 64), align=2)
-ok("other addresses take the other kernel", ["gemm_simple" in l for l in lines] == [True], lines)
+ok("addresses without the alignment of TMA take the simple kernel", ["gemm_simple" in l for l in lines] == [True], lines)
 lines = launch(rowmix, rowmix._rowmix, (torch.zeros(4, 256), torch.zeros(128), torch.zeros(4, 128), torch.zeros(4)),
                (4, 128, 2, 3))
-ok("the launches are those of the C export", lines == [
+ok("the launches of rowmix are those of the C export", lines == [
     "cuMemsetD8Async 0 32", "cuLaunchKernelEx mix4 1,4,1 64,1,1 0 attributes 0: 0 0,0,0",
     "cuLaunchKernelEx sums 8,1,1 128,1,1 512 attributes 1: 4 2,1,1",
     "cuLaunchKernelEx finish 1,1,1 64,1,1 0 attributes 1: 2 1,0,0"], lines)
-raises("a map that reaches beyond its tensor", lambda: launch(
+raises("a tensor map that reaches beyond its tensor is refused", lambda: launch(
     matmul, matmul._matmul_f16, (half(512, 64), half(304, 64), half(512, 304)), (512, 400, 64)), "reaches beyond B")
-raises("a grid that the GPU does not allow", lambda: launch(
+raises("a grid that the GPU does not allow is refused", lambda: launch(
     rowmix, rowmix._rowmix, (torch.zeros(4), torch.zeros(4), torch.zeros(4), torch.zeros(4)), (70000, 8, 2, 3)),
     "grid", "65535")
 
@@ -246,11 +246,11 @@ raises("tensors on two devices are refused", lambda: with_gpu((9, 0), lambda: k.
     tensors[:3] + (OnGpu(torch.zeros(4), 1),), (4, 128, 2, 4))), "total is on cuda:1", "one CUDA device")
 k.modules.clear(), k.calls.clear()
 rowmix.OTHER_GPUS = "refuse"
-raises("another GPU is refused if the user wants that", lambda: with_gpu((8, 0), lambda: k.launch(tensors, (4, 128, 2, 3))),
+raises("with OTHER_GPUS = refuse, another GPU is refused", lambda: with_gpu((8, 0), lambda: k.launch(tensors, (4, 128, 2, 3))),
        "verified for sm_90a", "this GPU is sm_80")
 rowmix.OTHER_GPUS = "build"
 rowmix._compile = lambda source, capability, arch: rowmix._rowmix_code()[0]
 with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")
     with_gpu((8, 0), lambda: k.launch(tensors, (4, 128, 2, 3)))
-ok("or built, with a warning that nobody verified it", any("nobody has verified it" in str(w.message) for w in seen), seen)
+ok("with OTHER_GPUS = build, a warning says that nobody verified the kernel", any("nobody has verified it" in str(w.message) for w in seen), seen)

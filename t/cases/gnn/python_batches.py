@@ -71,7 +71,7 @@ class Batches(unittest.TestCase):
                     self.assertEqual(len(taken), min(fanout, len(all_of)))
                     self.assertLessEqual(set(taken), set(all_of))
 
-    def test_own_seed_nodes_and_ranks(self):
+    def test_a_loader_takes_given_seed_nodes_and_ranks(self):
         with loader(input_nodes=[7, 3, 500], shuffle=False, batch_size=2) as l:
             self.assertEqual([b.n_id.tolist()[:b.batch_size] for b in l], [[7, 3], [500]])
             self.assertEqual(len(l), 2)
@@ -84,7 +84,7 @@ class Batches(unittest.TestCase):
                     seeds += b.n_id.tolist()[:b.batch_size]
         self.assertEqual(sorted(seeds), sorted(Dataset(DATA).array("train").tolist()))
 
-    def test_an_epoch_continues(self):
+    def test_an_epoch_can_continue_in_the_middle(self):
         with loader() as l:
             whole = [b.digest() for b in l.batches(3)]
             self.assertEqual([b.digest() for b in l.batches(3, first=4)], whole[4:])
@@ -92,7 +92,7 @@ class Batches(unittest.TestCase):
 
 
 class Errors(unittest.TestCase):
-    def test_bad_arguments(self):
+    def test_bad_arguments_are_refused(self):
         for error, words, options in [
                 (HoneGnnError, "train, valid or test", {"input_nodes": "trian"}),
                 (HoneGnnError, "sampler", {"sampler": "unifrom"}),
@@ -121,7 +121,7 @@ class Errors(unittest.TestCase):
         with loader() as l, self.assertRaisesRegex(ValueError, "epoch"):
             l.batches(-1)
 
-    def test_a_package_that_is_missing(self):
+    def test_a_missing_package_is_named(self):
         sys.modules["numpy"], kept = None, sys.modules.get("numpy")
         try:
             with self.assertRaisesRegex(ImportError, 'output="dlpack"'):
@@ -131,13 +131,13 @@ class Errors(unittest.TestCase):
             if kept:
                 sys.modules["numpy"] = kept
 
-    def test_a_library_that_is_missing(self):
+    def test_a_missing_library_is_named(self):
         done = subprocess.run([sys.executable, "-c", "import hone_gnn"], capture_output=True, text=True,
                               env={**os.environ, "HONE_GNN_LIBRARY": "/nowhere/lib.so"}, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("make gnn-library", done.stderr)
 
-    def test_use_after_close(self):
+    def test_use_after_close_is_an_error(self):
         l = loader()
         epoch = iter(l)
         batch = next(epoch)
@@ -157,7 +157,7 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "closed"):
                 loader(data)
 
-    def test_processes(self):
+    def test_a_forked_process_gets_an_error(self):
         with loader() as l:
             epoch = iter(l)
             batch = next(epoch)
@@ -192,7 +192,7 @@ class Lifetimes(unittest.TestCase):
                 if not kept:
                     del batch
 
-    def test_close_at_any_moment(self):
+    def test_a_loader_can_be_closed_at_any_moment(self):
         for taken in range(6):
             l = loader(num_threads=3, slots=6)
             epoch = iter(l)
@@ -215,7 +215,7 @@ class Lifetimes(unittest.TestCase):
         thread.join(20)
         self.assertEqual(len(ended), 1)
 
-    def test_two_loaders_at_once(self):
+    def test_two_loaders_work_at_once(self):
         data = Dataset(DATA)
         with loader(data) as a, loader(data, seed=2, num_threads=1) as b:
             want = digest(a.batches(0)), digest(b.batches(0))
@@ -233,7 +233,7 @@ class Lifetimes(unittest.TestCase):
         del l
         self.assertEqual(view.tobytes(), copy)
 
-    def test_holding_all_slots(self):
+    def test_holding_all_slots_is_an_error(self):
         with loader(slots=3) as l:
             epoch = iter(l)
             held = [next(epoch) for _ in range(3)]
@@ -242,7 +242,7 @@ class Lifetimes(unittest.TestCase):
             held.pop()
             self.assertEqual(next(epoch).index, 3)
 
-    def test_capsules_that_nobody_takes(self):
+    def test_capsules_that_nobody_takes_are_freed(self):
         with loader(slots=1) as l:
             for batch in l:
                 for _ in range(3):
@@ -251,7 +251,7 @@ class Lifetimes(unittest.TestCase):
                     batch.x.__dlpack__(dl_device=(2, 0))
                 del batch  # the slot is free again, else the next batch would be an error
 
-    def test_ctrl_c(self):
+    def test_ctrl_c_ends_a_loader(self):
         code = ("import hone_gnn, sys\nl = hone_gnn.NeighborLoader(sys.argv[1], [-1] * 4, output='dlpack')\n"
                 "print('ready', flush=True)\nwhile True:\n    for batch in l: pass\n")
         with subprocess.Popen([sys.executable, "-c", code, DATA], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
@@ -260,7 +260,7 @@ class Lifetimes(unittest.TestCase):
             p.send_signal(signal.SIGINT)
             self.assertEqual(p.wait(20), -signal.SIGINT)
 
-    def test_the_end_of_the_process(self):
+    def test_a_process_can_end_with_open_batches(self):
         code = ("import hone_gnn, sys\nl = hone_gnn.NeighborLoader(sys.argv[1], [3], 50, output='dlpack')\n"
                 "e = iter(l)\nbatch = next(e)\nx = batch.x.memoryview()\nc = batch.x.__dlpack__()\n")
         done = subprocess.run([sys.executable, "-c", code, DATA], capture_output=True, text=True, check=False)

@@ -32,23 +32,23 @@ def arrays(batch):
 
 
 tensors = [list(arrays(b)) for b in loader(copy=True)]
-check("copies of all batches fit", len(tensors) == len(loader()))
+check("all batches can be kept as copies", len(tensors) == len(loader()))
 batches = list(loader(copy=True, output="numpy"))
-check("copied batches hold no slots", len(batches) == len(tensors))
+check("copied batches keep no slots in use", len(batches) == len(tensors))
 same = all(torch.equal(t, torch.from_numpy(a)) for ts, b in zip(tensors, batches) for t, a in zip(ts, arrays(b)))
 check("tensors and NumPy arrays have the same contents", same)
 same = all(torch.equal(t, v) for ts, b in zip(tensors, loader()) for t, v in zip(ts, arrays(b)))
-check("and so do views", same)
+check("views and copies have the same contents", same)
 
 labels = data.array("labels").numpy()
 check("arrays of the data cannot be written", not labels.flags.writeable)
-check("labels", all((b.y == labels[b.n_id[:b.batch_size]]).all() for b in batches))
+check("the classes of a batch are those of the dataset", all((b.y == labels[b.n_id[:b.batch_size]]).all() for b in batches))
 
 with loader() as l:
     views = [next(iter(l)).x for _ in range(2)]
     check("views of one batch share nothing with those of another", views[0].data_ptr() != views[1].data_ptr())
     batch = next(iter(l))
-    check("a tensor is a view", batch.x.data_ptr() == batch._slot.array(hone_gnn.loader.FEATURES).data_ptr())
+    check("a tensor is a view of the batch's slot", batch.x.data_ptr() == batch._slot.array(hone_gnn.loader.FEATURES).data_ptr())
     kept = batch.x.clone()
     x = batch.x
     del batch, views
@@ -59,7 +59,7 @@ check("a view outlives epochs and the loader", torch.equal(x, kept))
 part = x[3:5].T
 del x, l
 gc.collect()
-check("so does a part of it", torch.equal(part, kept[3:5].T))
+check("a part of a view outlives the view and the loader", torch.equal(part, kept[3:5].T))
 
 with loader(slots=3) as l:  # tensors die in other threads
     taken = 0
