@@ -7,7 +7,7 @@ cd "$ROOT" || exit 1
 for arch in x86_64 aarch64; do
     ok "make dist ARCH=$arch succeeds" make dist ARCH=$arch
     bin=$(echo dist/hone-*-$arch/bin)
-    is "$arch: both programs are there" "$(ls "$bin" | tr '\n' ' ')" "hone hone-worker "
+    is "$arch: the three programs are there" "$(ls "$bin" | tr '\n' ' ')" "hone hone-gnn hone-worker "
     run=()
     if [ $arch != "$(uname -m)" ]; then
         if ! command -v qemu-$arch-static >/dev/null; then
