@@ -7,6 +7,7 @@ is "hone --help fits a screen" "$(awk 'length > 80 {w++} END {print (NR <= 40) &
 err_empty "hone --help prints nothing on stderr"
 out_has "hone --help gives the units of times" "TIME is in seconds, or 500ns"
 out_has "hone --help says how to take back a flag" "--no-FLAG"
+out_has "hone --help says what TASK may be" "TASK is a built-in task"
 runs 0 "hone --version exits with 0" "$HONE" --version
 is "hone --version prints the newest version of CHANGELOG.md" \
     "$(cat "$T/out")" "hone $(sed -n 's/^## \([0-9][0-9.]*\) .*/\1/p' "$ROOT/CHANGELOG.md" | head -1)"
@@ -33,8 +34,9 @@ layout() { # layout PROGRAM COMMANDS...: prints lines of these helps that are to
 }
 is "the help of every command of hone fits the screen" "$(layout "$HONE" $(forms "$HONE"))" ""
 is "the help of subcommands fits the screen" \
-    "$(layout "$HONE" "task show" "import torch" "import flashinfer-bench" "memory show")" ""
-is "the help of every command of hone-gnn fits the screen" "$(layout "$gnn" $(forms "$gnn") "make rmat" "import npy")" ""
+    "$(layout "$HONE" "task show" "import torch" "import flashinfer-bench" "memory show" "memory forget")" ""
+is "the help of every command of hone-gnn fits the screen" \
+    "$(layout "$gnn" $(forms "$gnn") "make rmat" "make blocks" "import npy")" ""
 is "the second line of a usage is indented below the first" \
     "$("$HONE" bench --help | sed -n 2p | sed 's/[^ ].*//')" "       "
 is "the help of a command with subcommands lists them" \
@@ -42,6 +44,8 @@ is "the help of a command with subcommands lists them" \
     "list show check new rmat blocks debian "
 runs 0 "hone-gnn bench --help exits with 0" "$gnn" bench --help
 out_lacks "hone-gnn bench --help offers no option that the command ignores" "--threads"
+runs 0 "hone-gnn infer --help exits with 0" "$gnn" infer --help
+out_lacks "hone-gnn infer --help does not name ranks, which infer lacks" "ranks"
 
 # ---- completions and manual pages come from the tables of commands and options
 for c in $("$HONE" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do

@@ -477,16 +477,21 @@ static int run(int argc, const char **argv)
             "of the emulator on a GPU machine"),
         OPT_POS_UINT(0, "seed", &c->seed, "N",
                      "seed of the random choices of each run (default 1)"),
-        OPT_POS_UINT_MOST('j', "jobs", &c->jobs, CAMPAIGN_MAX_JOBS, "N",
-                          "how many tasks at a time (default 1)"),
-        OPT_FLAG(0, "smoke", &b.smoke,
-                 "check the small smoke shapes only, without times: which tasks pass?"),
+        OPT_POS_UINT_MOST(
+            'j', "jobs", &c->jobs, CAMPAIGN_MAX_JOBS, "N",
+            "how many tasks at a time (default 1); on one GPU their evaluations take turns"),
+        OPT_FLAG(
+            0, "smoke", &b.smoke,
+            "check the small smoke shapes only, without times; a task ends at its first right\n"
+            "kernel"),
         OPT_STR(0, "resume", &b.resume, "CAMPAIGN",
                 "go on with a campaign: its name, or `last`. New budgets, --jobs, --device, --on\n"
                 "are for its unfinished tasks, --proposals for those that have not begun. The\n"
                 "rest stays as it was, but repeat --out"),
-        OPT_FLAG(0, "retry", &b.retry,
-                 "--resume: try tasks in the state `failed` again, not those in `no pass`"),
+        OPT_FLAG(
+            0, "retry", &b.retry,
+            "--resume: try again the tasks in the state `failed` (no import or no run), but not\n"
+            "those in `no pass` (no kernel passed)"),
         OPT_FLAG(0, "import-only", &b.import_only,
                  "make the tasks and stop, so that a machine without PyTorch\n"
                  "can go on"),
@@ -497,7 +502,8 @@ static int run(int argc, const char **argv)
                 "compile and cudnn_bench, in us. A task gets the smallest time: as\n"
                 "known_torch_ns in --csv and --json, and as a ratio in the notes of a task\n"
                 "beside which PyTorch could not run"),
-        OPT_GROUP("Budgets of the whole campaign; each task gets an equal share of what is left"),
+        OPT_GROUP("Budgets of the whole campaign (default: none); each task gets an equal share of "
+                  "what is left"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
                      "tokens of prompts and replies together; tasks side by side do\n"
                      "not overdraw them"),
@@ -505,9 +511,9 @@ static int run(int argc, const char **argv)
                      "US dollars, by the prices that Hone knows (docs/authors.md); tasks side\n"
                      "by side do not overdraw them"),
         OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N",
-                     "candidates that are judged, failed ones too"),
+                     "candidates that are judged, failed ones too; not overdrawn either"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
-                     "wall time of this call: 9m. Then Hone stops; --resume goes on"),
+                     "wall time of this call: 9m. Then Hone stops all tasks; --resume goes on"),
         OPT_GROUP("Where candidates are evaluated"),
         OPT_STR(0, "device", &c->device, "DEV", CMD_DEVICE_HELP),
         OPT_STR(0, "on", &c->on, "PLACE", CMD_ON_HELP),
@@ -541,8 +547,8 @@ static int run(int argc, const char **argv)
                  "SUITE is a built-in suite (astra3, classics, cutegen19, cutegen_v1) or a file\n"
                  "with one task in each line. DIR holds PyTorch files or task folders.\n"
                  "FILE is a PyTorch file, FILE.py[:NAME]. Hone imports PyTorch files first.\n"
-                 "PyTorch is timed only beside each task's best kernel. docs/bench.md has the\n"
-                 "details.\n"
+                 "PyTorch is timed only beside each task's best kernel. The runs neither use nor\n"
+                 "leave lessons (`hone memory`). docs/bench.md has the details.\n"
                  "\n"
                  "Exit status: 0 if every task passes, 1 if one does not or is not done yet.",
         .example = "hone bench softmax layernorm --device emu --steps 1 --jobs 2\n"

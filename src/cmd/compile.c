@@ -217,9 +217,10 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "cubin", &w.cubin, "print the cubin on stdout; redirect it"),
         OPT_FLAG(0, "sass", &w.sass,
                  "print machine code: counts by kind, and the listing if cuobjdump is there"),
-        OPT_FLAG(0, "json", &w.json, "print facts, signatures and diagnostics as JSON"),
+        OPT_FLAG(0, "json", &w.json, "print facts, parameter types and diagnostics as JSON"),
         OPT_FLAG(0, "log", &w.log, "also print the compiler's own log, on stderr"),
-        OPT_STR('o', "output", &w.output, "FILE", "write the cubin (with --ptx the PTX) to FILE"),
+        OPT_STR('o', "output", &w.output, "FILE",
+                "write the cubin (with --ptx the PTX) to FILE, and print nothing"),
         OPT_POS_TIME(0, "time-limit", &cfg.child_ns, "TIME",
                      "end the compiler after this time (default 120s)"),
         OPT_POS_BYTES(0, "memory-limit", &cfg.child_bytes, "SIZE",
@@ -230,8 +231,10 @@ static int run(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone compile [options] KERNEL.cu",
-        .about = "Compiles a kernel and prints facts about it: registers, shared memory, spills,\n"
-                 "parameter types; or says why it does not compile.",
+        .about =
+            "Compiles a kernel and prints facts about it: registers, shared memory, stack and\n"
+            "spills; or says why it does not compile. One of --ptx, --cubin, --sass and --json\n"
+            "prints something else in place of the facts.",
         .example = "hone compile kernels/softmax.cu\nhone compile --ptx kernels/softmax.cu",
         .opts = opts,
     };

@@ -59,7 +59,7 @@ static int run(int argc, const char **argv)
     bool json = false;
     const struct option opts[] = {
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_FLAG(0, "json", &json, "print JSON: the diff as text, and both times in ns"),
         OPT_END(),
     };
     const struct options spec = {

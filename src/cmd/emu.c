@@ -65,8 +65,8 @@ static int run(int argc, const char **argv)
     j.options.device = "emu";
     const struct option opts[] = {
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "only these workloads of `hone task show`: time:0, or a list smoke:0,smoke:1\n"
-                "(default: all of the role smoke)"),
+                "only these workloads of `hone task show`: time:0, a list smoke:0,smoke:1, or a\n"
+                "role for all of its workloads: check (default: smoke)"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME",
                 "the GPU whose time is modelled: a100, b200, h100, h200 (default), l4, rtx4090\n"
                 "or a JSON file"),

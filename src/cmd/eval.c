@@ -35,10 +35,10 @@ static int run(int argc, const char **argv)
                      "names it)"),
         OPT_STR(0, "workload", &j.config.workload, "W",
                 "only these workloads of `hone task show`: time:1, a list smoke:0,smoke:1, or a\n"
-                "role for all of its workloads: time (default: all)"),
+                "role for all of its workloads: time (default: all, also held-out ones)"),
         OPT_STRS(0, "against", &against, "FILE",
-                 "time this kernel file beside yours, as a further baseline; may be given\n"
-                 "several times"),
+                 "also time this kernel file, if it passes, as a further baseline; may be given\n"
+                 "several times; --skip-baselines does not skip it"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_POS_TIME(
             0, "call-limit", &j.config.call_ns, "TIME",
@@ -48,7 +48,8 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "skip-baselines", &no_baselines,
                  "do not time the task's baselines: its simple kernel, PyTorch"),
         OPT_FLAG(0, "skip-sanitizer", &no_sanitize,
-                 "do not look for illegal or unordered accesses on the emulator; faster"),
+                 "do not look for illegal or unordered accesses on the emulator; faster. Before a\n"
+                 "GPU, the emulator runs the smoke workloads all the same"),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         hone_testing ? (struct option)OPT_STRS(0, "disable-detector", &off, "NAME",
                                                "switch a detector off, to show that it is needed")

@@ -273,13 +273,14 @@ static int run(int argc, const char **argv)
         OPT_STR('o', "out", &r.out, "PATH",
                 "the file to write, for c and flashinfer-bench the directory; required"),
         OPT_STR(0, "backward", &r.backward, "RUN",
-                "torch: the kernel that computes the gradient: RUN[:N] or TASK=KERNEL.cu"),
+                "torch: the kernel that computes the gradient: RUN[:N] or TASK=KERNEL.cu; without\n"
+                "it, eager PyTorch computes it from the task's expression, if there is one"),
         OPT_FLAG(0, "cubin-form", &r.cubin_form, "kernelbench: machine code instead of source"),
         OPT_FLAG(0, "ptx", &r.ptx, "c: PTX beside the machine code, for drivers that need it"),
         OPT_STR(0, "verdict", &r.verdict, "FILE",
-                "TASK KERNEL.cu: a verdict of `hone eval --json`"),
+                "TASK KERNEL.cu: its verdict, as `hone eval --json` printed it"),
         OPT_FLAG(0, "unverified", &r.unverified,
-                 "export without a passing verdict; the file says so"),
+                 "export without a passing verdict; the file says so. Hone then evaluates nothing"),
         OPT_STR(0, "arch", &r.arch, "ARCH",
                 "compile for this (default: the verdict's, else sm_90a); another one than the\n"
                 "verdict's needs --unverified"),
@@ -303,7 +304,7 @@ static int run(int argc, const char **argv)
             "  c                 a C header, source and example in a directory\n"
             "  kernelbench       a file with ModelNew\n"
             "  flashinfer-bench  a Solution, and a Trace for each timed shape\n"
-            "  cubin             the machine code, and its plan and verdict as JSON",
+            "  cubin             the machine code; PATH.json has its plan and verdict",
         .example = "hone export last --as torch --out softmax_op.py\n"
                    "hone export softmax kernels/softmax.cu --as c --out softmax_c",
         .opts = opts,

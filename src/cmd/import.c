@@ -35,7 +35,8 @@ static int run_torch(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone import torch [options] FILE.py[:NAME]",
         .about = "Makes a task from a PyTorch module or function. Runs FILE.py in HONE_PYTHON (or\n"
-                 "python3), which must have PyTorch 2.6 or newer; the CPU will do.",
+                 "python3), which must have PyTorch 2.6 or newer; the CPU will do. Without NAME,\n"
+                 "Hone takes the class Model, else the only module, else the only function.",
         .example = "hone import torch model.py --out tasks/\n"
                    "hone import torch ops.py:swiglu --input x=float16[T,D] --size T=4096",
         .opts = opts,
@@ -240,11 +241,14 @@ static int run_flashinfer(int argc, const char **argv)
         OPT_STR('o', "out", &w.out, "DIR",
                 "make the tasks' folders in DIR (default: the current directory)"),
         OPT_STR(0, "workloads", &w.workloads, "FILE",
-                "DEFINITION.json: its workloads (default: those of its data set)"),
-        OPT_STRS(0, "scalar", &w.scalars, "NAME=VALUE",
-                 "the value of a scalar: eps=1e-5 (default: that of the largest workload, else 1)"),
+                "DEFINITION.json: its workloads, as JSON Lines (default: those of its data set)"),
+        OPT_STRS(
+            0, "scalar", &w.scalars, "NAME=VALUE",
+            "the value of a scalar: eps=1e-5 (default: that of the largest workload, else 1);\n"
+            "once for each scalar"),
         OPT_STRS(0, "size", &w.sizes, "NAME=N",
-                 "without workloads: the size of an axis at which to time (default 64)"),
+                 "without workloads: the size of an axis at which to time (default 64); once for\n"
+                 "each axis"),
         OPT_IMPORT_PRECISION(&w.class),
         OPT_STR(0, "save-trace", &w.record, "FILE",
                 "DEFINITION.json: write the traced graph and its facts to FILE"),

@@ -21,16 +21,18 @@ struct import_wishes {
     OPT_STRS(0, "input", v, "NAME=TYPE",                                                     \
              "dtype and shape of an argument, in place of get_inputs(): x=float16[B,128];\n" \
              "once for each argument")
-#define OPT_IMPORT_SIZE(v)           \
-    OPT_STRS(0, "size", v, "NAME=N", \
-             "a size that an --input names, at which to time (default 64): B=4096")
-#define OPT_IMPORT_PRECISION(v)                                                            \
-    OPT_STR(0, "precision", v, "CLASS",                                                    \
-            "torch: as PyTorch does it, float32 products exact and convolutions in TF32\n" \
-            "(default); fp32: both in float32; tf32: both in TF32")
-#define OPT_IMPORT_TRACE(v)        \
-    OPT_STR(0, "trace", v, "FILE", \
-            "read the trace that `hone import --save-trace` wrote; FILE.py does not run")
+#define OPT_IMPORT_SIZE(v)                                                                    \
+    OPT_STRS(0, "size", v, "NAME=N",                                                          \
+             "value at which to time of a size that an --input names (default 64): B=4096;\n" \
+             "once for each size")
+#define OPT_IMPORT_PRECISION(v)                                                             \
+    OPT_STR(0, "precision", v, "CLASS",                                                     \
+            "how exactly kernels must compute with float32. torch (default), as PyTorch:\n" \
+            "products in float32, convolutions in TF32; fp32: both float32; tf32: both TF32")
+#define OPT_IMPORT_TRACE(v)                                                                       \
+    OPT_STR(0, "trace", v, "FILE",                                                                \
+            "read the trace that `hone import --save-trace` wrote; FILE.py then only gives the\n" \
+            "task its name, and neither runs nor has to exist")
 
 /* Is the operand FILE.py or FILE.py:NAME? */
 bool cmd_is_python(const char *operand);

@@ -120,7 +120,8 @@ static int run(int argc, const char **argv)
     const char *path = NULL, *export = NULL;
     bool json = false;
     const struct option opts[] = {
-        OPT_STR(0, "export", &export, "FILE", "write the run as a recording for replay:FILE"),
+        OPT_STR(0, "export", &export, "FILE",
+                "write the run as a recording for --author replay:FILE; print nothing"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print JSON: the calls alone, or the one call"),
         OPT_END(),

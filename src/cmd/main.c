@@ -39,7 +39,8 @@ int main(int argc, char **argv)
         HONE_VERSION,
         "Writes fast GPU kernels for a task and verifies them.\n"
         "RUN is a run's name, a unique beginning of it, its last part (3f2a of\n"
-        "softmax-refine-3f2a), its number in the list of `hone runs`, or `last`.",
+        "softmax-refine-3f2a), its number in the list of `hone runs`, or `last`.\n"
+        "TASK is a built-in task (`hone task list`), a task's folder, or its task.json.",
         table,
         ARRAY_LEN(table),
         cmd_names};

@@ -58,7 +58,9 @@ static int run(int argc, const char **argv)
                  "let import_task and checks run Python files of the directory"),
         OPT_FLAG(0, "allow-unconfined", &c.allow_unconfined,
                  "run tasks of the directory although this kernel cannot confine them"),
-        OPT_POS_TIME(0, "call-limit", &c.call_ns, "TIME", "end a longer call (default 20m)"),
+        OPT_POS_TIME(
+            0, "call-limit", &c.call_ns, "TIME",
+            "end a longer tool call (default 20m); an optimisation in the background goes on"),
         OPT_END(),
     };
     const struct options spec = {

@@ -143,17 +143,19 @@ static int run_forget(int argc, const char **argv)
     bool imported = false, every = false;
     int64_t n = 0;
     const struct option opts[] = {
-        OPT_STR(0, "class", &class, "CLASS", "only lessons of this class of tasks"),
+        OPT_STR(0, "class", &class, "CLASS",
+                "only lessons of this class of tasks, such as softmax (`hone memory show`)"),
         OPT_STR(0, "run", &run, "RUN", "only lessons of this run (its whole name)"),
         OPT_FLAG(0, "imported", &imported, "only lessons that were imported"),
-        OPT_FLAG(0, "all", &every, "every lesson"),
+        OPT_FLAG(0, "all", &every, "every lesson, if you give no TASK and no other option"),
         STORE_OPTION(&path),
         OPT_END(),
     };
     const struct options spec = {
         .usage = "hone memory forget [options] [TASK]",
-        .about = "Removes lessons: those of the task with this name, or those that the options\n"
-                 "name. Runs stay as they are.",
+        .about =
+            "Removes the lessons that fit everything that you give: the name of their task, and\n"
+            "the options. Runs stay as they are.",
         .example = "hone memory forget softmax\nhone memory forget --imported",
         .opts = opts};
     cmd_parse(&spec, &argc, argv);

@@ -184,13 +184,14 @@ static int run(int argc, const char **argv)
         OPT_STR('a', "author", &w.author[AUTHOR_CODE], "WHO",
                 "who writes the kernels: playbook[:DIR] (built in; DIR: also your playbooks),\n"
                 "openai:MODEL, anthropic:MODEL, exec:CMD (a program: prompt on stdin, reply on\n"
-                "stdout), mailbox:DIR (prompts and replies as files), replay:FILE (a recorded\n"
-                "run with its settings), noisy[:wrong=0.1,...] (for studies: errs at these\n"
-                "rates); default: HONE_AUTHOR, else playbook. See docs/authors.md"),
+                "stdout), mailbox:DIR (prompts and replies as files), replay:FILE (a recording by\n"
+                "`hone log --export`, its settings in place of yours; TASK may be left out),\n"
+                "noisy[:wrong=0.1,...] (for studies: errs at these rates); default: HONE_AUTHOR,\n"
+                "else playbook. See docs/authors.md"),
         OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO",
                 "search, team: another author for plans (default of these five: --author)"),
         OPT_STR(0, "author-debug", &w.author[AUTHOR_DEBUG], "WHO",
-                "another author for finding and repairing errors"),
+                "refine, search, team: another author for finding and repairing errors"),
         OPT_STR(0, "author-test", &w.author[AUTHOR_TEST], "WHO",
                 "team: another author for test shapes"),
         OPT_STR(0, "author-profile", &w.author[AUTHOR_PROFILE], "WHO",
@@ -214,19 +215,23 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT_MOST(
             0, "tries", &w.tries, RUN_MAX_TRIES, "N",
             "ask at most N times for a first kernel (default 3): refine for one that passes,\n"
-            "search for one that can be read"),
+            "repaired or not; search for one that can be read; --from for a port that passes"),
         OPT_POS_UINT_MOST(0, "wave", &w.wave, RUN_MAX_WAVE, "N",
                           "search, sample: how many candidates to ask for at once (default 1)"),
         OPT_POS_UINT_MOST(0, "proposals", &w.proposals, RUN_MAX_PROPOSALS, "N",
                           "refine: moves asked for at a step; the emulator's cost model picks\n"
                           "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
-        OPT_POS_UINT(0, "seed", &w.seed, "N",
-                     "seed of the random choices of strategy and author (default 1)"),
-        OPT_GROUP("Budgets: the run stops when one is used up; `hone resume` can go on"),
+        OPT_POS_UINT(
+            0, "seed", &w.seed, "N",
+            "seed of the random choices of strategy and author (default 1), not of the data"),
+        OPT_GROUP(
+            "Budgets (default: none): the run stops when one is used up; `hone resume` can go on"),
         OPT_POS_UINT(0, "budget-tokens", &c.budget.tokens, "N",
                      "tokens of prompts and replies together"),
-        OPT_POS_REAL(0, "budget-usd", &c.budget.usd, "USD",
-                     "US dollars, by the prices that Hone knows (docs/authors.md)"),
+        OPT_POS_REAL(
+            0, "budget-usd", &c.budget.usd, "USD",
+            "US dollars, by the prices that Hone knows (docs/authors.md); a model without a\n"
+            "price is refused"),
         OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME",
                      "wall time, also during a call: 90s, 30m, 2h"),
         OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N",

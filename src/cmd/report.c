@@ -72,13 +72,16 @@ static int run(int argc, const char **argv)
     bool json = false, without_prompts = false;
     struct bench_output table = {.markdown = NULL};
     const struct option opts[] = {
-        OPT_STR('o', "out", &out, "DIR", "the folder to write into (default hone-out/RUN)"),
-        OPT_STR(0, "html", &html, "FILE", "write one HTML file instead, to look at and to share"),
+        OPT_STR('o', "out", &out, "DIR", "RUN: the folder to write into (default hone-out/RUN)"),
+        OPT_STR(0, "html", &html, "FILE",
+                "write one HTML file instead, to look at and to share; excludes --out"),
         OPT_FLAG(0, "without-prompts", &without_prompts, "--html: leave out prompts and replies"),
-        OPT_STR(0, "markdown", &table.markdown, "FILE", "CAMPAIGN: write the table as Markdown"),
-        OPT_STR(0, "csv", &table.csv, "FILE", "CAMPAIGN: write the table as CSV"),
+        OPT_STR(0, "markdown", &table.markdown, "FILE",
+                "CAMPAIGN: also write the table as Markdown"),
+        OPT_STR(0, "csv", &table.csv, "FILE", "CAMPAIGN: also write the table as CSV"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "json", &json, "print the summary or the table as JSON"),
+        OPT_FLAG(0, "json", &json,
+                 "print JSON: the summary of RUN (its files are written too), or CAMPAIGN's table"),
         OPT_END(),
     };
     const struct options spec = {

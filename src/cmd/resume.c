@@ -154,7 +154,8 @@ static int run(int argc, const char **argv)
             "was not finished is picked up (mailbox) or made once more. The run keeps the\n"
             "task with which it began; if the task has changed since, Hone says how.\n"
             "`last` is the newest run, or the campaign of `hone bench` to which it belongs. For a\n"
-            "campaign, `hone bench --resume` has more options.",
+            "campaign, `hone bench --resume` has more options. A RUN keeps each setting that no\n"
+            "option changes, also its budgets.",
         .example = "hone resume last\nhone resume softmax-refine-3f2a --budget-usd 5\n"
                    "hone resume last --dialect cuda",
         .opts = opts,

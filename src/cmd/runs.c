@@ -138,7 +138,8 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_STR(0, "task", &task, "TASK", "only the runs of this task: its whole name or path"),
         OPT_STR(0, "rm", &rm, "RUN",
-                "remove this run and its candidates from the store; asks first"),
+                "remove this run and its candidates from the store; asks first. Its lessons stay\n"
+                "(`hone memory forget`). A run of a campaign cannot be removed"),
         OPT_FLAG(0, "yes", &yes, "--rm: do not ask"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "check", &check, "check first that the file of --store is not damaged"),

@@ -127,15 +127,17 @@ static int run(int argc, const char **argv)
     const char *path = NULL;
     bool json = false, source = false, verdict = false, again = false;
     const struct option opts[] = {
-        OPT_FLAG(0, "source", &source, "the candidate's source"),
-        OPT_FLAG(0, "verdict", &verdict, "the candidate's verdict, also if stdout is a file"),
-        OPT_FLAG(
-            0, "confirmation", &again,
-            "the verdict of the best kernel's second evaluation, at the end of a run on a GPU"),
+        OPT_FLAG(0, "source", &source, "print the source of CANDIDATE"),
+        OPT_FLAG(0, "verdict", &verdict,
+                 "print the verdict of CANDIDATE, also if stdout is a file"),
+        OPT_FLAG(0, "confirmation", &again,
+                 "CANDIDATE `best`: print the verdict of its second evaluation, at the end of a\n"
+                 "run on a GPU"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "json", &json,
-                 "print JSON: a candidate's source and verdict; with --verdict or\n"
-                 "--confirmation that verdict (schema/verdict.json)"),
+        OPT_FLAG(
+            0, "json", &json,
+            "print JSON: the run's summary, or CANDIDATE's source and verdict; with --verdict\n"
+            "or --confirmation that verdict (schema/verdict.json)"),
         OPT_END(),
     };
     const struct options spec = {

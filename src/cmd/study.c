@@ -96,7 +96,8 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT_MOST(0, "budget", &budget, STUDY_MAX_BUDGET, "N",
                           "candidates of each run, at most 64 (default 12)"),
         OPT_STR(0, "arms", &s.only, "LIST",
-                "compare only these arms, with ; between: 'refine;search, greedy' (default: all)"),
+                "compare only these arms, with ; between: 'refine;search, greedy' (default: all;\n"
+                "an unknown name lists them)"),
         OPT_STR('a', "author", &s.author, "WHO",
                 "noisy (default), or noisy:compile=0.2,wrong=0.1 with other rates of errors"),
         OPT_POS_UINT_MOST('j', "jobs", &jobs, STUDY_MAX_JOBS, "N",

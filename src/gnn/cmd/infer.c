@@ -158,7 +158,7 @@ static int run(int argc, const char **argv)
         OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampling (default 1)"),
         OPT_STR(0, "predictions", &a.predictions, "FILE",
                 "write a line for each node of the split: its number, a tab, its class"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision,
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, "", &a.device, &a.place, &a.precision,
                         &a.products),
         OPT_FLAG(0, "json", &a.json, "print JSON"),
         OPT_END(),

@@ -135,8 +135,10 @@ static int run_blocks(int argc, const char **argv)
         OPT_REAL(0, "pareto", &b.pareto, "X",
                  "exponent of the Pareto distribution of degrees (default 1.6); a smaller one\n"
                  "gives a few nodes more edges"),
-        OPT_REAL(0, "within", &b.within, "P",
-                 "share of the edges within a class, 0 to 1 (default 0.5)"),
+        OPT_REAL(
+            0, "within", &b.within, "P",
+            "share of the edges drawn within a class, 0 to 1 (default 0.5); the others join any\n"
+            "two nodes"),
         OPT_REAL(0, "noise", &b.noise, "X",
                  "standard deviation of a feature around the mean of its class (default 3)"),
         MAKE_OPTIONS(&a),

@@ -33,7 +33,8 @@ struct model_args {
             0, "dropout", &(a)->dropout, "P",                                                      \
             "probability that training drops a value, 0 to below 1 (default 0.5; sage-ri 0.1)")
 
-#define MACHINE_OPTIONS(a, compute, device, place, precision, products)                            \
+/* `all` is text that follows "all processors" in the help of --compute-threads. */
+#define MACHINE_OPTIONS(a, compute, all, device, place, precision, products)                       \
     OPT_GROUP("Machine"),                                                                          \
         OPT_STR(                                                                                   \
             0, "device", (device), "DEV",                                                          \
@@ -46,11 +47,11 @@ struct model_args {
         OPT_STR(0, "precision", (precision), "P",                                                  \
                 "precision of matrix products: fp32 (default), or tf32 on a GPU"),                 \
         OPT_STR(0, "products", (products), "HOW",                                                  \
-                "instructions of a GPU's products: mma (default), or wgmma where it fits"),        \
+                "instructions of a GPU's products, in both precisions: mma (default), or wgmma\n"  \
+                "where sizes allow it"),                                                           \
         THREADS_OPTION(a),                                                                         \
-        OPT_POS_UINT(                                                                              \
-            0, "compute-threads", (compute), "N",                                                  \
-            "threads that compute on the CPU (default: all processors; ranks share them)"),        \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
+                     "threads that compute on the CPU (default: all processors" all ")"),          \
         SLOTS_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */

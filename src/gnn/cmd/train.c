@@ -359,7 +359,7 @@ static int run(int argc, const char **argv)
                 "--fanout of the evaluation; one number serves all hops (default 20)"),
         OPT_STR('c', "checkpoint", &a.checkpoint, "FILE",
                 "save the model and the state of the training here, after each epoch; FILE must\n"
-                "not exist, unless with --resume"),
+                "not exist, unless with --resume (default: do not save)"),
         OPT_POS_UINT(0, "save-every", &a.save_every, "N",
                      "save also after every N batches (default: only after epochs)"),
         OPT_FLAG(
@@ -370,12 +370,13 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "report", &a.report, "FILE",
                 "write an HTML page with curves and times after each epoch"),
         OPT_STR(0, "trace", &a.trace, "FILE",
-                "write what each thread did, as JSON for Perfetto or chrome://tracing"),
+                "write what each thread did, as JSON for Perfetto or chrome://tracing; rank R > 0\n"
+                "writes FILE.R"),
         OPT_FLAG(0, "profile", &a.profile,
                  "--device cuda: print the time of each kernel, measured one by one; slower"),
         OPT_FLAG(0, "json", &a.json, "print JSON at the end, in place of a line for each epoch"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads, &a.device, &a.place, &a.precision,
-                        &a.products),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, "; ranks share them", &a.device, &a.place,
+                        &a.precision, &a.products),
         OPT_POS_UINT(0, "ranks", &a.ranks, "N",
                      "start N processes that train together on the CPU, each with a share of "
                      "every\nbatch (default 1); not under mpirun or srun"),
