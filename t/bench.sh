@@ -56,6 +56,7 @@ if in_tier quick; then
     runs 1 "--resume with an unknown campaign is an error" "$HONE" bench --resume nothing
     runs 2 "--resume with another strategy is a usage error" "$HONE" bench --resume last -s team
     err_has "the message says that a campaign keeps its strategy" "a campaign keeps its strategy"
+    runs 2 "--resume with another seed is a usage error" "$HONE" bench --resume last --seed 3
     runs 2 "--retry without --resume is a usage error" "$HONE" bench softmax --retry
     runs 1 "a file of known times without the right columns is an error" \
         "$HONE" bench softmax --known-times s.suite --device emu

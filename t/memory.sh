@@ -6,6 +6,7 @@ file=$ROOT/t/cases/memory/norms.json
 
 runs 2 "hone memory forget without a choice is a usage error" "$HONE" memory forget
 err_has "the message about forget lists the choices" "--all"
+runs 2 "hone memory forget TASK --all is a usage error" "$HONE" memory forget softmax --all
 runs 2 "hone memory show with two tasks is a usage error" "$HONE" memory show a b
 runs 1 "hone memory show without a store is an error" "$HONE" memory show
 err_has "the message says that there is no store" "there is no store"

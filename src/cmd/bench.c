@@ -577,11 +577,12 @@ static int run(int argc, const char **argv)
         rc = bench_work(&w);
     } else if (b.resume ? argc > 0 : argc == 0) {
         rc = cmd_usage(&spec, "give a SUITE, DIR, FILE or TASK, or --resume CAMPAIGN");
-    } else if (b.resume &&
-               (c->steps || c->author || b.smoke || b.no_baselines || *c->gpu || *c->arch ||
-                *c->compiler || !str_eq(c->strategy, "refine") || !str_eq(c->dialect, "cute"))) {
-        rc = cmd_usage(&spec, "a campaign keeps its strategy, author, dialect, steps, --smoke, "
-                              "--skip-baselines, --gpu, --arch and --compiler: leave them out");
+    } else if (b.resume && (c->steps || c->author || b.smoke || b.no_baselines || *c->gpu ||
+                            *c->arch || *c->compiler || c->seed || b.known ||
+                            !str_eq(c->strategy, "refine") || !str_eq(c->dialect, "cute"))) {
+        rc = cmd_usage(&spec, "a campaign keeps its strategy, author, dialect, steps, --seed, "
+                              "--smoke, --skip-baselines, --known-times, --gpu, --arch and "
+                              "--compiler: leave them out");
     } else if ((b.retry || b.other_gpu) && !b.resume) {
         rc = cmd_usage(&spec, "--retry and --other-gpu need --resume");
     } else {

@@ -147,7 +147,7 @@ static int run_forget(int argc, const char **argv)
                 "only lessons of this class of tasks, such as softmax (`hone memory show`)"),
         OPT_STR(0, "run", &run, "RUN", "only lessons of this run (its whole name)"),
         OPT_FLAG(0, "imported", &imported, "only lessons that were imported"),
-        OPT_FLAG(0, "all", &every, "every lesson, if you give no TASK and no other option"),
+        OPT_FLAG(0, "all", &every, "every lesson; without a TASK and the other options"),
         STORE_OPTION(&path),
         OPT_END(),
     };
@@ -163,6 +163,8 @@ static int run_forget(int argc, const char **argv)
         return cmd_usage(&spec, "give at most one TASK");
     if (!argc && !class && !run && !imported && !every)
         return cmd_usage(&spec, "say what to forget: a TASK, --class, --run, --imported or --all");
+    if (every && (argc || class || run || imported))
+        return cmd_usage(&spec, "--all forgets every lesson: give no TASK and no other option");
     if (cmd_open_store(&s, path, true, &err) < 0)
         return cmd_fail(&err);
     int rc = store_lesson_forget(s, argc ? argv[0] : NULL, class, run, imported, &n, &err);
