@@ -188,6 +188,8 @@ extras: # without them, the checks that need them are skipped
 	@for part in browser mpi slurm; do DEPS=$(DEPS) tools/setup $$part || true; done
 soak: all ## hours, by hand: torture and load, then each fuzz target for SOAK_SECONDS (600)
 	@$(MAKE) -s torture
+	@$(MAKE) -s -j2 MODE=asan all
+	@MODE=asan SERVE_SECONDS=10 LISTENERS=20 RATE=100 MAX_CPU=200 MAX_GROWN_KB=1000000 SLOWEST_MS=1000 t/torture/serve.sh
 	@$(MAKE) -s fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
 build-tests: $(UNIT) $(TESTED)
 check: build-tests ## the tests of `make test` alone, without set-up

@@ -109,13 +109,7 @@ rm -rf tasks
 runs 0 "--scalar selects another value of the scalar" replay rmsnorm_h96 --scalar eps=1e-3
 out_has "the task keeps the workloads with the value of --scalar" "scalar 'eps' is 0.001 in 1 of 6 workloads"
 rm -rf tasks
-has_torch() { "$1" -c 'import torch, sys; sys.exit(torch.__version__ < "2.6")' 2>/dev/null; }
-for python in "${HONE_PYTHON:-python3}" "$ROOT/.deps/torch/bin/python"; do has_torch "$python" && break; done
-if ! has_torch "$python"; then
-    "$ROOT/tools/setup" torch >"$T/setup" 2>&1
-    has_torch "$python" || { skip "the data set is imported with PyTorch" "$(tail -1 "$T/setup")" && done_testing; }
-fi
-export HONE_PYTHON=$python
+find_torch || { skip "the data set is imported with PyTorch" "$(tail -1 "$T/setup")" && done_testing; }
 runs 1 "an import of a data set with a refused definition exits with 1" "$HONE" import flashinfer-bench set --out tasks
 cp "$T/out" table
 is "eight of nine definitions become tasks" "$(tail -1 table)" "# 8 of 9 imported"
@@ -155,8 +149,8 @@ ok "run() takes the definition's inputs and outputs" grep -q '^def run(hidden_st
 ok "run() says with which value of eps the kernel was verified" grep -q 'it was verified with 9.99999975e-06' run.py
 
 # ---- with FlashInfer-Bench's package
-if ! "$python" -m pip install -q --no-deps --target pkg flashinfer-bench==0.1.2 >"$T/out" 2>&1 ||
-    ! "$python" -m pip install -q --target pkg pydantic safetensors docstring-parser >"$T/out" 2>&1; then
+if ! "$HONE_PYTHON" -m pip install -q --no-deps --target pkg flashinfer-bench==0.1.2 >"$T/out" 2>&1 ||
+    ! "$HONE_PYTHON" -m pip install -q --target pkg pydantic safetensors docstring-parser >"$T/out" 2>&1; then
     skip "the package of FlashInfer-Bench reads the export" "$(tail -1 "$T/out")" && done_testing
 fi
 cat >validate.py <<'PY'
@@ -173,7 +167,7 @@ for name, definition in made.definitions.items():
         assert trace.solution == solution.name and trace.is_successful()
         print(trace.workload.axes, trace.evaluation.status.value)
 PY
-runs 0 "the package reads definitions, workloads, Solution and Traces" env PYTHONPATH=pkg "$python" validate.py set bench
+runs 0 "the package reads definitions, workloads, Solution and Traces" env PYTHONPATH=pkg "$HONE_PYTHON" validate.py set bench
 is "the package reads all definitions, workloads and traces" \
     "$(tr '\n' ' ' <"$T/out")" "9 14 {'batch_size': 1} PASSED {'batch_size': 7} PASSED \
 {'batch_size': 33} PASSED {'batch_size': 512} PASSED "

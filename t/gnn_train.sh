@@ -49,6 +49,19 @@ for file in trace.json trace.json.1; do
         }
         exit 1 if keys %{$n{sample}} < 3 * 15; exit 0' <$file
 done
+
+# ---- a record for `hone serve` ----
+record() { perl -MJSON::PP -0777 -e 'my $r = decode_json(<STDIN>); print '"$1" <out/training/run.json; }
+# shellcheck disable=SC2086
+runs 0 "training writes a record, and its folder" "$gnn" train $small -e 3 --ranks 2 --record out/training/run.json data
+is "the record says how the run went" "$(record '"$r->{state} $r->{epochs_done}/$r->{planned_epochs} $r->{model} $r->{data} $r->{ranks}"')" \
+    "done 3/3 sage blocks 2"
+is "the record has every epoch" "$(record 'join " ", map { $_->{epoch} } @{$r->{epochs}}')" "1 2 3"
+is "the time line of the record has every update" "$(record 'scalar grep { $r->{timeline}{work}[$_->[1]] eq "update" } @{$r->{timeline}{spans}}')" 45
+is "updates are in the thread that trains" "$(record 'join " ", keys %{{map { $r->{timeline}{threads}[$_->[0]] => 1 }
+    grep { $r->{timeline}{work}[$_->[1]] eq "update" } @{$r->{timeline}{spans}}}}')" trains
+runs 3 "train fails if the record cannot be written" "$gnn" train $small -e 1 --record /proc/none/run.json data
+err_has "the message names the record that cannot be written" "/proc/none"
 runs 3 "train fails if the page cannot be written" "$gnn" train $small -e 1 --report nowhere/page.html data
 err_has "the message names the page that cannot be written" "nowhere/page.html"
 
@@ -67,12 +80,14 @@ is "two and three epochs give the checkpoint of five" "$(result parts.ckpt)" "$(
 # ---- an interruption ----
 # At a signal, train saves a checkpoint and ends.
 # shellcheck disable=SC2086
-"$gnn" train -m sage $small -e 100000 -c stopped.ckpt --eval none data >"$T/epochs" 2>/dev/null &
+"$gnn" train -m sage $small -e 100000 -c stopped.ckpt --eval none \
+    --record out/training/run.json data >"$T/epochs" 2>/dev/null &
 pid=$!
 for ((i = 0; i < 100; i++)); do [ "$(wc -l <"$T/epochs")" -ge 3 ] && break || sleep 0.1; done
 kill -TERM $pid # not SIGINT, which bash lets its background jobs ignore
 wait $pid
 is "a signal ends training with 130" $? 130
+is "the record says that training was stopped" "$(record '$r->{state}')" stopped
 # shellcheck disable=SC2086
 runs 0 "infer reads the checkpoint of the interrupted training" "$gnn" infer -c stopped.ckpt data
 

@@ -113,13 +113,7 @@ fi
 
 # ---- with PyTorch
 in_tier rest || done_testing
-has_torch() { "$1" -c 'import torch, sys; sys.exit(torch.__version__ < "2.6")' 2>/dev/null; }
-for python in "${HONE_PYTHON:-python3}" "$ROOT/.deps/torch/bin/python"; do has_torch "$python" && break; done
-if ! has_torch "$python"; then
-    "$ROOT/tools/setup" torch >"$T/setup" 2>&1
-    has_torch "$python" || { skip "the files are imported with PyTorch" "$(tail -1 "$T/setup")" && done_testing; }
-fi
-export HONE_PYTHON=$python
+find_torch || { skip "the files are imported with PyTorch" "$(tail -1 "$T/setup")" && done_testing; }
 
 # import_row N NAME ARGUMENTS...: writes the output to logs/N, and the verdicts of the kernels NAME.ok.cu and
 # NAME.bad.cu to logs/N.ok and logs/N.bad

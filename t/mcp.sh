@@ -33,6 +33,7 @@ if in_tier rest; then
     python=$ROOT/.deps/mcp/bin/python
     if [ -x "$python" ]; then
         mkdir rest && cd rest && cp "$ROOT/t/cases/replay/refine.jsonl" .
+        find_torch || { unset HONE_PYTHON && skip "an import with PyTorch" "$(tail -1 "$T/setup")"; }
         tap "$python" "$ROOT/t/mcp/client.py" "$ROOT"
     else
         skip "hone mcp works with the protocol's own client library" "tools/setup cannot install it: $(tail -1 "$T/setup")"

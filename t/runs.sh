@@ -82,6 +82,14 @@ mkdir below
 runs 0 "hone report works from another directory" bash -c "cd below && '$HONE' report last --store ../s.db -o page"
 is "a report from another directory has paths that work from there" \
     "$(commands below/page/report.md | sed -n 2p)" "hone eval '../my softmax' page/best.cu"
+mkdir "$T/elsewhere"
+runs 0 "hone report works outside the user's home" env HOME="$PWD" bash -c "cd '$T/elsewhere' && '$HONE' report last --store '$PWD/s.db' -o page"
+is "a report from outside the home writes the home as ~" "$(commands "$T/elsewhere/page/report.md" | sed -n 2p)" "hone eval ~/'my softmax' page/best.cu"
+ok "a report from outside the home has no path to it" bash -c "! grep -F '${PWD#/}' '$T/elsewhere/page/report.md'"
+echo 'My notes are in /home/alice/private/notes.txt.' >reply.txt
+"$HONE" optimize vector_add --device emu --author "exec:cat $PWD/reply.txt" --steps 1 -q --store exec.db --out exec >"$T/out" 2>&1
+ok "a report names a program's file without its folder" grep -qF "written by exec:cat reply.txt" exec/report.md
+ok "a report has no path that an author named" bash -c "! grep -E '$PWD|alice' exec/report.md"
 runs 1 "a missing store is an error" "$HONE" show last --store none.db
 err_has "the message says how to name another store" "name it with --store or HONE_STORE"
 

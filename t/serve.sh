@@ -144,6 +144,33 @@ is "a signal ends the server well, even with a listener" "$?" 0
 kill $listener 2>/dev/null
 is "the server printed nothing on stderr" "$(cat serve.err)" ""
 
+# ---- a browser, and another address ----
+# The browser of this test writes down what it was given.
+mkdir bin
+cat >bin/xdg-open <<'SH'
+#!/bin/sh
+{ printf '%s %s\n' "$#" "$(stat -c '%a %u' "$1")"; cat "$1"; } >opened.partial
+mv opened.partial opened
+SH
+chmod +x bin/xdg-open
+wait_for() { for _ in $(seq 100); do [ -s "$1" ] && break; sleep 0.05; done; }
+PATH=$PWD/bin:$PATH "$HONE" serve --store s.db --port 0 --open >link2 2>serve.err &
+server=$!
+wait_for opened
+link=$(cat link2)
+is "--open gives the browser a file that only its owner can read" "$(head -1 opened)" "1 600 $(id -u)"
+ok "the file of --open leads to the link" grep -qF "url=$link" opened
+is "the token of --open is in no command line" "$(grep -lF "${link#*token=}" /proc/[0-9]*/cmdline 2>/dev/null)" ""
+kill $server
+wait $server
+"$HONE" serve --store s.db --port 0 --address 0.0.0.0 >link3 2>serve.err &
+server=$!
+wait_for link3
+ok "--address with another address warns that there is no TLS" grep -q "TLS" serve.err
+ok "the warning about TLS names a tunnel" grep -q "tunnel\|ssh -L" serve.err
+kill $server
+wait $server
+
 runs 1 "hone serve without a store is an error" "$HONE" serve --store none.db
 err_has "the message says what makes a store" "hone optimize"
 runs 2 "a port above 65535 is a usage error" "$HONE" serve --store s.db --port 70000

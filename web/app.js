@@ -5,6 +5,7 @@
  *     #/run/NAME              a run
  *     #/run/NAME/3            a candidate
  *     #/campaigns             all campaigns      #/campaign/NAME   the table of one
+ *     #/training              training runs      #/training/NAME   one of them
  *     #/compare/A/1/B/2       two candidates     #/compare/A/B   two runs
  *
  * A view is a function that shows a page and returns a function that brings it up to date, or null.
@@ -25,6 +26,8 @@
     if (parts[0] === "run" && parts.length === 3) return ["candidate", parts[1], parts[2]];
     if (parts[0] === "campaigns" && parts.length === 1) return ["campaigns"];
     if (parts[0] === "campaign" && parts.length === 2) return ["campaign", parts[1]];
+    if (parts[0] === "training" && parts.length === 1) return ["trainings"];
+    if (parts[0] === "training" && parts.length === 2) return ["training", parts[1]];
     if (parts[0] === "compare" && [1, 3, 5].includes(parts.length)) return ["compare", ...parts.slice(1)];
     return null;
   }
@@ -103,7 +106,10 @@
         missed = false;
       });
       events.addEventListener("error", () => { say("off", "not connected"); missed = true; });
-      events.addEventListener("change", (e) => update(JSON.parse(e.data).runs));
+      events.addEventListener("change", (e) => {
+        const { runs, training } = JSON.parse(e.data);
+        update(training ? [...runs, { training }] : runs);
+      });
     }
   }
   show();

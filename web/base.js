@@ -39,7 +39,7 @@ const Hone = { views: {} };
     if (!(ns > 0)) return "\u2013";
     const [scale, unit] = ns < 1e3 ? [1, "ns"] : ns < 1e6 ? [1e3, "\u00b5s"] : ns < 1e9 ? [1e6, "ms"] : [1e9, "s"];
     const value = ns / scale;
-    return (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0)) +
+    return (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value < 1e6 ? value.toFixed(0) : digits(value, 3)) +
       "\u00a0" + unit + (model ? " (model)" : "");
   }
 
@@ -77,7 +77,10 @@ const Hone = { views: {} };
   const mark = (kind) => kind === "pass" ? "\u25cf" : kind === "unjudged" || !kind ? "\u25cb" : "\u2715";
   const verdict = (kind) => el("span", { class: "verdict " + kindClass(kind), title: Hone.words.of("kinds", kind) },
     el("span", { "aria-hidden": "true" }, mark(kind) + "\u00a0"), kind.replace(/_/g, " "));
-  const state = (name) => el("span", { class: "state " + name, title: Hone.words.of("states", name) }, name);
+  const state = (name) => {
+    const title = Hone.words.of("states", name);
+    return el("span", { class: title && "state " + name, title }, name);
+  };
 
   function fact(name, value, more) {
     return el("div", {}, el("dt", {}, name), el("dd", {}, value, more && el("small", {}, more)));
@@ -96,6 +99,39 @@ const Hone = { views: {} };
           el("th", { scope: "col", class: h.startsWith("#") ? "num" : null }, h.replace(/^#/, ""))))),
         el("tbody", {}, rows)));
   }
+  /*
+   * Heads that order the rows. A column is {name, value, num, title}: `value` gives what to compare.
+   * `order` is {column, down}, which the caller keeps. sort(list) returns the list in that order.
+   */
+  function ordered(columns, order, redraw) {
+    const heads = columns.map((c, i) => el("th", { scope: "col", class: c.num ? "num" : null },
+      el("button", { type: "button", title: c.title, click: () => {
+        Object.assign(order, { column: i, down: order.column === i && !order.down });
+        redraw();
+      } }, c.name)));
+    const sort = (list) => {
+      heads.forEach((h, i) => i === order.column ? h.setAttribute("aria-sort", order.down ? "descending" : "ascending") : h.removeAttribute("aria-sort"));
+      const value = columns[order.column].value, sign = order.down ? -1 : 1;
+      return [...list].sort((a, b) => {
+        const x = value(a), y = value(b);
+        return sign * (x < y ? -1 : x > y ? 1 : 0);
+      });
+    };
+    return { heads, sort };
+  }
+  /* A table with such heads; row(item) gives the cells. On a narrow page it becomes a list. */
+  function orderedTable(caption, columns, order, items, row) {
+    const body = el("tbody");
+    const draw = () => body.replaceChildren(...sort(items).map((item) => {
+      const cells = row(item);
+      cells.forEach((c, i) => c.setAttribute("data-label", columns[i].name));
+      return el("tr", {}, cells);
+    }));
+    const { heads, sort } = ordered(columns, order, draw);
+    draw();
+    return el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption },
+      el("table", { class: "cards" }, el("thead", {}, el("tr", {}, heads)), body));
+  }
   const num = (...children) => el("td", { class: "num" }, children);
   /* A list that shows its first rows, and the others on demand. */
   function more(parent, items, first) {
@@ -111,5 +147,5 @@ const Hone = { views: {} };
   const runLink = (run) => "#/run/" + run;
   const candidateLink = (run, index) => "#/run/" + run + "/" + index;
   Object.assign(Hone, { plain, el, svg, time, count, amount, ratio, interval, money, percent, seconds, age, date,
-    verdict, state, fact, section, table, num, more, kindClass, mark, digits, runLink, candidateLink });
+    verdict, state, fact, section, table, ordered, orderedTable, num, more, kindClass, mark, digits, runLink, candidateLink });
 })();

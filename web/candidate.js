@@ -33,13 +33,15 @@
   function times(v) {
     const most = new Map();
     for (const t of v.times) most.set(t.workload, Math.max(most.get(t.workload) || 0, t.hi_ns, t.median_ns));
-    return table("Times", ["Shape", "Contender", "#Time", "", "#Interval", "#Ratio", "#Roofline"], v.times.map((t, i) =>
-      el("tr", { class: t.who === "candidate" ? "own" : null },
+    const rivals = v.times.some((t) => t.who !== "candidate"); /* without any, some columns have nothing to say */
+    const heads = rivals ? ["Shape", "Contender", "#Time", "", "#Interval", "#Ratio", "#Roofline"] : ["Shape", "#Time", "#Interval", "#Roofline"];
+    return table("Times", heads, v.times.map((t, i) =>
+      el("tr", { class: rivals && t.who === "candidate" ? "own" : null },
         el("th", { scope: "row" }, i && v.times[i - 1].workload === t.workload ? "" : t.shape || t.workload),
-        el("td", {}, t.who === "candidate" ? "this kernel" : t.who), num(Hone.time(t.median_ns), t.model && el("small", {}, "model")),
-        el("td", {}, bar(t, most.get(t.workload))),
+        rivals && el("td", {}, t.who === "candidate" ? "this kernel" : t.who), num(Hone.time(t.median_ns), t.model && el("small", {}, "model")),
+        rivals && el("td", {}, bar(t, most.get(t.workload))),
         num(t.hi_ns > t.lo_ns ? Hone.time(t.lo_ns) + " \u2013 " + Hone.time(t.hi_ns) : ""),
-        num(t.ratio > 0 ? t.ratio.toFixed(2) + "\u00d7" : "", el("small", {}, Hone.interval({ lo: t.ratio_lo, hi: t.ratio_hi }))),
+        rivals && num(t.ratio > 0 ? t.ratio.toFixed(2) + "\u00d7" : "", el("small", {}, Hone.interval({ lo: t.ratio_lo, hi: t.ratio_hi }))),
         num(Hone.percent(t.roofline_pct)))));
   }
 
@@ -107,7 +109,8 @@
   const anywhere = (v) => v ? v.findings.filter((f) => !f.line) : [];
   Hone.views.candidate = async (page, run, index) => {
     const c = await Hone.get("candidate?run=" + run + "&n=" + index), v = c.verdict;
-    const parent = c.parent >= 0 ? await Hone.get("candidate?run=" + run + "&n=" + c.parent) : null;
+    /* A report file of a long run does not hold every candidate. */
+    const parent = c.parent >= 0 ? await Hone.get("candidate?run=" + run + "&n=" + c.parent).catch(() => null) : null;
     const compare = "#/compare/" + run + "/" + (c.parent >= 0 ? c.parent : index) + "/" + run + "/" + index;
     page.show("Candidate " + index, [["Runs", "#/"], [run, Hone.runLink(run)]], [
       el("p", { class: "lead" }, c.move || "no move was named", c.best && el("b", { class: "tag" }, "best")),
@@ -124,7 +127,7 @@
           v && v.counters.length > 0 && section("Counters", counters(v)),
           section("Prompt and reply", calls(c)),
           section("Export", exports(c)))),
-      parent && section("Difference to its parent", Hone.difference(parent.source, c.source, ["candidate " + c.parent, "candidate " + c.index])),
+      c.parent >= 0 && section("Difference to its parent", !parent ? el("p", { class: "quiet" }, "Candidate " + c.parent + " is not " + (Hone.isFile ? "in this file." : "in the store.")) : Hone.difference(parent.source, c.source, ["candidate " + c.parent, "candidate " + c.index])),
       el("p", {}, el("a", { class: "button", href: compare }, "Compare with another candidate"))]);
     const found = document.querySelector(".listing .found");
     if (found) found.closest(".listing").scrollTop = found.offsetTop - 120;

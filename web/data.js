@@ -31,7 +31,11 @@
   async function fromFile(query) {
     packed = packed || unpack();
     const { answers, lines } = await packed;
-    if (!(query in answers)) throw new Error("this file does not hold " + query);
+    if (!Object.hasOwn(answers, query)) {
+      const [, run, n] = query.match(/^candidate\?run=(.*)&n=(.*)$/) || [];
+      throw new Error(run ? `this file does not hold candidate ${n}; "hone show ${run} ${n}" prints it where the store is`
+        : "this file does not hold " + query);
+    }
     return expand(answers[query], lines);
   }
 

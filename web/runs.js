@@ -14,7 +14,7 @@
     { name: "Begun", value: (r) => -r.created_ms, num: true },
   ];
   const STEP = 200;
-  let order = { column: 8, down: false }; /* kept while other views are shown */
+  const order = { column: 8, down: false }; /* kept while other views are shown */
   let filter = { words: "", state: "" };
 
   function row(r) {
@@ -36,25 +36,16 @@
     const words = filter.words.toLowerCase().split(/\s+/).filter(Boolean);
     const hit = (r) => (!filter.state || r.state === filter.state) &&
       words.every((w) => [r.run, r.task, r.strategy, r.author, r.device].join(" ").toLowerCase().includes(w));
-    const value = columns[order.column].value, sign = order.down ? -1 : 1;
-    return runs.filter(hit).sort((a, b) => {
-      const x = value(a), y = value(b);
-      return sign * (x < y ? -1 : x > y ? 1 : 0);
-    });
+    return runs.filter(hit);
   }
 
   Hone.views.runs = async (page) => {
     let runs = [], limit = STEP;
     const body = el("tbody"), tell = el("p", { class: "quiet", role: "status" }), foot = el("p");
-    const heads = columns.map((c, i) => el("th", { scope: "col", class: c.num ? "num" : null },
-      el("button", { type: "button", title: c.title, click: () => {
-        order = { column: i, down: order.column === i && !order.down };
-        draw();
-      } }, c.name)));
+    const { heads, sort } = Hone.ordered(columns, order, draw);
 
     function draw() {
-      const list = chosen(runs);
-      heads.forEach((h, i) => i === order.column ? h.setAttribute("aria-sort", order.down ? "descending" : "ascending") : h.removeAttribute("aria-sort"));
+      const list = sort(chosen(runs));
       body.replaceChildren(...list.slice(0, limit).map(row));
       tell.textContent = list.length === runs.length ? runs.length + " runs" : list.length + " of " + runs.length + " runs";
       foot.replaceChildren(...(list.length > limit ? [el("button", { type: "button", click: () => { limit += STEP; draw(); } }, "Show more")] : []));
@@ -69,8 +60,11 @@
     const states = el("select", { "aria-label": "State", input: (e) => { filter.state = e.target.value; draw(); } },
       ["", ...Object.keys(Hone.words.states)].map((s) => el("option", { value: s, selected: s === filter.state }, s || "all states")));
     await load();
-    page.show("Runs", [], runs.length === 0 ? el("p", {}, "The store has no runs yet: ", el("code", {}, "hone optimize TASK"), " makes one.") : [
-      el("div", { class: "tools" }, search, states, el("a", { class: "button", href: "#/compare" }, "Compare"), el("a", { class: "button", href: "#/campaigns" }, "Campaigns"), tell),
+    const to = (href, name) => el("a", { class: "button", href }, name);
+    const others = [to("#/campaigns", "Campaigns"), to("#/training", "Training")];
+    page.show("Runs", [], runs.length === 0 ? [el("div", { class: "tools" }, others),
+      el("p", {}, "The store has no runs yet: ", el("code", {}, "hone optimize TASK"), " makes one.")] : [
+      el("div", { class: "tools" }, search, states, to("#/compare", "Compare"), others, tell),
       el("table", { class: "runs cards" }, el("thead", {}, el("tr", {}, heads)), body), foot]);
     return load;
   };

@@ -14,7 +14,7 @@
   function layout(points, closed) {
     const children = new Map(), known = new Set(points.map((p) => p.index)), rows = [];
     for (const p of points) {
-      const parent = known.has(p.parent) ? p.parent : -1;
+      const parent = known.has(p.parent) && p.parent < p.index ? p.parent : -1;
       if (!children.has(parent)) children.set(parent, []);
       children.get(parent).push(p);
     }
@@ -32,13 +32,22 @@
       for (let i = below.length - 1; i >= 0; i--)
         stack.push({ p: below[i], level: row.level + 1, column, place: i, of: below.length, parent: row });
     }
-    /* A bit for each column in which a line passes the row on its way to a later child. */
+    /* A bit for each column in which a line passes the row on its way to a later child. We count the
+     * lines that begin and end at each row, so that this takes one step for each row and column. */
     for (const row of rows)
       if (row.parent)
         row.parent.lastChild = row.at;
+    const change = Array.from({ length: DEEPEST + 1 }, () => new Int32Array(rows.length + 1));
     for (const row of rows)
-      for (let k = row.at + 1; k < (row.lastChild || 0); k++)
-        rows[k].passes |= 1 << row.column;
+      if (row.lastChild > row.at + 1) {
+        change[row.column][row.at + 1]++;
+        change[row.column][row.lastChild]--;
+      }
+    change.forEach((steps, column) => {
+      let lines = 0;
+      for (const row of rows)
+        if ((lines += steps[row.at]) > 0) row.passes |= 1 << column;
+    });
     return rows;
   }
 
@@ -117,7 +126,13 @@
       keys[e.key]();
     });
     box.addEventListener("scroll", () => requestAnimationFrame(draw));
-    new ResizeObserver(draw).observe(box);
+    /* When the tree first has a height, its best candidate comes into sight. */
+    let placed = false;
+    new ResizeObserver(() => {
+      if (placed || !rows.length) return draw();
+      placed = true;
+      to(active);
+    }).observe(box);
     /* On paper nobody scrolls: all rows, up to a few pages of them. */
     window.addEventListener("beforeprint", () => { printing = box.isConnected && rows.length < 1000; if (printing) draw(); });
     window.addEventListener("afterprint", () => { printing = false; });

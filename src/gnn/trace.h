@@ -1,8 +1,9 @@
 /*
- * trace.h - records what the threads of a process do, for the viewers of Chrome's trace format
- * (Perfetto, chrome://tracing).
+ * trace.h - records what the threads of a process do: the newest spans for the time line of `hone
+ * serve`, and, if asked, all of them for the viewers of Chrome's trace format (Perfetto,
+ * chrome://tracing).
  *
- *     struct trace *t = trace_new(rank);
+ *     struct trace *t = trace_new(rank, true);
  *     trace_name(t, "trains");                       the calling thread, once
  *     uint64_t start = now_ns();
  *     ... work ...
@@ -10,25 +11,38 @@
  *     if (trace_write(t, "run.trace.json", err) < 0) ...
  *     trace_free(t);
  *
- * Any thread may add. NULL as the trace is allowed and records nothing. A trace stops at 64 MiB,
- * about half a million spans, and says so in the file.
+ * Any thread may add. NULL as the trace is allowed and records nothing. The file stops at 64 MiB,
+ * about half a million spans, and says so.
  */
 #ifndef GNN_TRACE_H
 #define GNN_TRACE_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 
 struct trace;
 
-struct trace *trace_new(int rank);
+/* Without `all` the trace keeps only the newest spans, and trace_write must not be called. */
+struct trace *trace_new(int rank, bool all);
 void trace_free(struct trace *t);
 /* Names the calling thread. */
 void trace_name(struct trace *t, const char *name);
-/* The calling thread did `what` from start_ns until now, for this batch. The text needs no escape
- * in JSON. */
+/* The calling thread did `what` from start_ns until now, for this batch. Both texts must outlive
+ * the trace and need no escape in JSON. */
 void trace_add(struct trace *t, const char *what, uint64_t start_ns, int64_t epoch, int64_t batch);
 int trace_write(struct trace *t, const char *path, struct err *err);
+/*
+ * Returns the newest spans, at most 2048:
+ *
+ *     {"threads": ["trains", ...], "work": ["update", ...],
+ *      "spans": [[thread, work, start_us, length_us, epoch, batch], ...]}
+ *
+ * The first two numbers of a span are indices into the lists. Times count from the beginning of the
+ * trace, epochs from 1, batches from 0.
+ */
+json_t *trace_newest(struct trace *t);
 
 #endif

@@ -219,6 +219,7 @@ static void make_env(struct host *h)
     h->paid_env = paid;
     v.n = n;
     *vec_push(&v) = arena_printf(&h->mem, "HOME=%s/hone-out", h->dir.path);
+    *vec_push(&v) = "USER=hone"; /* PyTorch wants a name, and a jail cannot read /etc/passwd */
     for (char **e = environ; *e; e++)
         if (is_wanted(*e))
             *vec_push(&v) = arena_strdup(&h->mem, *e);

@@ -9,6 +9,7 @@
 #include "source/dialect.h"
 #include "sys/file.h"
 #include "sys/json.h"
+#include "sys/short_paths.h"
 
 /* Adds an author's words as one line of plain text. Replaces the characters that Markdown would
  * read as columns, tags or code. */
@@ -84,9 +85,14 @@ static void fence(const char *text, struct strbuf *out)
         strbuf_addc(out, '`');
 }
 
-/* Adds a word of a shell command. Puts it in quotes if the shell would change it. */
+/* Adds a word of a shell command. Puts it in quotes if the shell would change it. The shell shall
+ * expand the beginning "~/". */
 static void shell_word(const char *t, struct strbuf *out)
 {
+    if (str_starts(t, "~/")) {
+        strbuf_adds(out, "~/");
+        t += 2;
+    }
     bool plain = *t && !t[strspn(t, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                     "0123456789_-+=:,./@%")];
     if (plain) {
@@ -103,13 +109,29 @@ static void shell_word(const char *t, struct strbuf *out)
     strbuf_addc(out, '\'');
 }
 
+/* Returns the path as seen from the working directory. If it is not below that directory but in the
+ * user's home, returns "~/REST" instead: "../../home/me/REST" would show the user's name. The
+ * caller frees it. */
+static char *path_to_share(const char *path)
+{
+    const char *home = getenv("HOME");
+    char *here = path_from_here(path), *real = realpath(path, NULL);
+    size_t n = home ? strlen(home) : 0;
+    if (n > 1 && real && str_starts(here, "../") && str_starts(real, home) && real[n] == '/') {
+        free(here);
+        here = xasprintf("~%s", real + n);
+    }
+    free(real);
+    return here;
+}
+
 /* Adds commands about the best kernel, which work from the directory in which the report was
  * written. */
 static void commands(const struct run_summary *m, const struct store *s, const char *dir,
                      struct strbuf *out)
 {
     struct strbuf store = STRBUF_INIT(64 << 10);
-    char *from = path_from_here(store_path(s)), *to = path_from_here(dir);
+    char *from = path_to_share(store_path(s)), *to = path_to_share(dir);
     char *kernel = xasprintf("%s/best.cu", to);
     if (!str_eq(from, "hone-out/hone.db")) {
         strbuf_adds(&store, " --store ");
@@ -272,15 +294,15 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
-/* If `text` is an absolute path, or "word:" followed by one, returns it with the path made relative
- * to the working directory; else returns `text`. A relative path without a slash gets "./", so that
+/* If `text` is an absolute path, or "word:" followed by one, returns it with the path as
+ * path_to_share() gives it; else returns `text`. A relative path without a slash gets "./", so that
  * it does not look like a name. */
 static const char *near_path(const char *text, struct arena *mem)
 {
     const char *path = strchr(text, '/');
     if (!path || (path > text && path[-1] != ':') || (path > text && path[1] == '/'))
         return text;
-    char *from_here = path_from_here(path);
+    char *from_here = path_to_share(path);
     const char *out = arena_printf(mem, "%.*s%s%s", (int)(path - text), text,
                                    strchr(from_here, '/') ? "" : "./", from_here);
     free(from_here);
@@ -349,7 +371,7 @@ static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
 int report_write(const struct run_summary *m, struct store *s, const char *dir, struct err *err)
 {
     struct strbuf md = STRBUF_INIT(16u << 20), svg = STRBUF_INIT(4u << 20);
-    struct strbuf best = STRBUF_INIT(4u << 20);
+    struct strbuf best = STRBUF_INIT(4u << 20), shared = STRBUF_INIT(16u << 20);
     struct arena mem = ARENA_INIT;
     struct run_summary shown = *m;
     shown.run = run_from_here(&m->run, &mem);
@@ -359,13 +381,15 @@ int report_write(const struct run_summary *m, struct store *s, const char *dir, 
     if (rc == 0)
         rc = page(&shown, s, &best, dir, &md, err);
     report_plot(m, &svg);
+    short_paths(md.buf, true, &shared);
     if (rc == 0)
-        rc = write_in(dir, "report.md", &md, err);
+        rc = write_in(dir, "report.md", &shared, err);
     if (rc == 0)
         rc = write_in(dir, "time.svg", &svg, err);
     if (rc == 0 && m->best)
         rc = write_in(dir, "best.cu", &best, err);
     strbuf_release(&md);
+    strbuf_release(&shared);
     strbuf_release(&svg);
     strbuf_release(&best);
     arena_release(&mem);

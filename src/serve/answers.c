@@ -20,7 +20,7 @@ struct kept {
 struct answers {
     const struct mhd *m;
     struct store *s;
-    int64_t version;
+    int64_t version, training;
     size_t next; /* the next element of `kept` to replace, modulo KEPT */
     struct kept kept[KEPT];
 };
@@ -63,12 +63,13 @@ static struct kept *find_kept(struct answers *a, const struct view_query *q)
 struct MHD_Response *answers_get(struct answers *a, const struct view_query *q, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(VIEW_MAX_BYTES + 1);
-    int64_t version;
+    int64_t version, training = view_training_version(a->s);
     if (store_version(a->s, &version, err) < 0)
         return NULL;
-    for (size_t i = 0; i < KEPT && version != a->version; i++)
+    for (size_t i = 0; i < KEPT && (version != a->version || training != a->training); i++)
         drop(a, &a->kept[i]);
     a->version = version;
+    a->training = training;
     struct kept *k = find_kept(a, q);
     if (k && now_ns() - k->made_ns < FRESH_NS)
         return k->response;

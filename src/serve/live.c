@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "sys/json.h"
 #include "sys/loop.h"
+#include "view/view.h"
 
 enum { WATCHED_RUNS = 100, EVENT_MAX = 16 << 10, BLOCK = 1024 };
 #define BEAT_NS (15 * SEC)
@@ -38,7 +39,8 @@ struct live {
     unsigned count, max;
     bool closing;
     uint64_t version; /* how often live_look() found changes */
-    int64_t store_version;
+    int64_t store_version, training_version;
+    uint64_t training_changed; /* `version` at the last change of a training run */
     VEC(struct watched) runs;
 };
 
@@ -72,7 +74,8 @@ static void add_event(struct live *l, struct listener *x)
             json_array_append_new(runs, json_pack("{s:o, s:I, s:o}", "run", json_text(w->name),
                                                   "candidates", (json_int_t)w->nodes, "state",
                                                   json_text(w->state)));
-    json_t *event = json_pack("{s:o}", "runs", runs);
+    json_t *event =
+        json_pack("{s:o, s:b}", "runs", runs, "training", l->training_changed > x->seen);
     strbuf_adds(&x->out, "event: change\ndata: ");
     json_add_text(&x->out, event, false);
     while (x->out.len && x->out.buf[x->out.len - 1] == '\n')
@@ -204,9 +207,15 @@ int live_look(struct live *l, struct err *err)
         rc = store_run_page(l->s, 0, WATCHED_RUNS, &list, &mem, err);
         l->store_version = rc == 0 ? version : l->store_version;
     }
+    int64_t training = view_training_version(l->s);
     pthread_mutex_lock(&l->lock);
     vec_each (struct run_rec, r, &list)
         news |= note_run(l, r);
+    if (training != l->training_version && !first) {
+        l->training_changed = l->version + 1;
+        news = true;
+    }
+    l->training_version = training;
     l->version += news && !first;
     wake(l, news);
     pthread_mutex_unlock(&l->lock);

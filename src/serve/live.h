@@ -5,11 +5,13 @@
  * The server's thread adds listeners and writes the events that they get:
  *
  *     event: change
- *     data: {"runs":[{"run":"softmax-refine-b879","candidates":7,"state":"running"}]}
+ *     data: {"runs":[{"run":"softmax-refine-b879","candidates":7,"state":"running"}],
+ *            "training":false}
  *
  * The thread that called live_new() calls live_look(), about four times a second, to look for
- * changes of the newest 100 runs. A listener without news is suspended, and live_look() wakes it.
- * live.lock guards the listeners and the table of runs.
+ * changes of the newest 100 runs and of the training runs beside the store ("training"). A listener
+ * without news is suspended, and live_look() wakes it. live.lock guards the listeners and the table
+ * of runs.
  *
  * Hone queues no events. A listener that has missed several changes gets the newest state of each
  * run that changed. So a slow reader costs no memory. After 15 s without news a listener gets a

@@ -95,12 +95,12 @@ static int add_candidate(struct collection *c, const char *run, uint64_t index, 
     return j ? 0 : -1;
 }
 
-/* Marks the best candidate and all its ancestors. Then marks the newest candidates, as long as
- * fewer than `max` are marked. */
+/* Marks the best candidate and its ancestors, the nearest first, at most max / 2 of them. Then
+ * marks the newest candidates, as long as fewer than `max` are marked. */
 static void choose(const struct node_rec_vec *nodes, int64_t best, size_t max, bool *chosen)
 {
     size_t n = 0;
-    for (size_t i = nodes->n; i-- > 0;)
+    for (size_t i = nodes->n; i-- > 0 && n <= max / 2;)
         if ((int64_t)nodes->items[i].index == best) {
             chosen[i] = true;
             best = nodes->items[i].parent;

@@ -17,9 +17,9 @@
 #include "store/store.h"
 
 /* The file holds the sources and verdicts of about this many candidates. If a run has more, the
- * file has those of its best candidate, of the ancestors of this candidate, and of the newest
- * candidates. The runs of a campaign get equal shares of the number. Plots and lineage always show
- * all candidates. */
+ * file has those of its best candidate, of the nearest ancestors of this candidate, and of the
+ * newest candidates. The runs of a campaign get equal shares of the number. Plots and lineage
+ * always show all candidates. */
 #define HTML_MAX_CANDIDATES 500
 
 struct html_options {

@@ -27,6 +27,9 @@ enum {
 
 json_t *view_campaigns(struct store *s, int64_t before, struct err *err);
 json_t *view_campaign(struct store *s, const char *name, struct err *err);
+/* Skips the first `from` training runs. */
+json_t *view_trainings(struct store *s, uint64_t from);
+json_t *view_training(struct store *s, const char *name, struct err *err);
 json_t *view_runs(struct store *s, int64_t before, struct err *err);
 json_t *view_run(struct store *s, const char *run, struct err *err);
 json_t *view_points(struct store *s, const char *run, uint64_t from, struct err *err);
@@ -53,14 +56,8 @@ json_t *view_author_call(struct store *s, const struct run_rec *r, const struct 
 void view_set_text(json_t *j, const char *key, const char *text, size_t len, size_t max);
 /* Sets the key `key` to the blob's text; to "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
-/*
- * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
- * directory becomes "~". In code, "a /b/c" may be a division. So if `code` is true, this function
- * takes a text for a path only if its first directory is a usual one (/home, /usr, /tmp, ...), or
- * the first directory of $HOME or of the working directory.
+/* Returns the text with shortened paths (sys/short_paths.h) as a JSON string. The text is not code.
  */
-void view_short_paths(const char *text, bool code, struct strbuf *out);
-/* Returns the shortened text as a JSON string. The text is not code. */
 json_t *view_short_text(const char *text);
 /* Returns a copy of the JSON value with the paths in all its strings shortened. */
 json_t *view_short_json(const json_t *j);

@@ -121,27 +121,26 @@ static json_t *config(const struct run_summary *m)
 json_t *view_run(struct store *s, const char *run, struct err *err)
 {
     struct run_summary m;
-    if (run_summary_load(&m, s, run, err) < 0)
+    struct run_rec r;
+    struct arena mem = ARENA_INIT;
+    int rc = view_find_run(s, run, &r, &mem, err);
+    arena_release(&mem);
+    if (rc < 0 || run_summary_load(&m, s, run, err) < 0)
         return NULL;
-    json_t *out = NULL;
-    if (!str_eq(m.run.name, run)) {
-        err_set(err, ERR_INPUT, "the store has no run '%s'", run);
-    } else {
-        json_t *all = run_summary_json(&m);
-        json_object_del(all, "nodes"); /* `points` has them, in pages */
-        out = view_short_json(all);
-        json_decref(all);
-        json_t *row = view_run_row(s, &m.run);
-        json_object_update(out, row);
-        json_decref(row);
-        json_object_set_new(out, "timed_shapes", json_integer(m.timed_shapes));
-        json_object_set_new(out, "baseline_times", baselines(s, &m));
-        json_object_set_new(out, "roofline", view_roofline(s, &m));
-        json_object_set_new(out, "ideas", ideas(&m));
-        json_object_set_new(out, "calls_list", calls(&m));
-        json_object_set_new(out, "events", events(&m));
-        json_object_set_new(out, "config", config(&m));
-    }
+    json_t *all = run_summary_json(&m);
+    json_object_del(all, "nodes"); /* `points` has them, in pages */
+    json_t *out = view_short_json(all);
+    json_decref(all);
+    json_t *row = view_run_row(s, &m.run);
+    json_object_update(out, row);
+    json_decref(row);
+    json_object_set_new(out, "timed_shapes", json_integer(m.timed_shapes));
+    json_object_set_new(out, "baseline_times", baselines(s, &m));
+    json_object_set_new(out, "roofline", view_roofline(s, &m));
+    json_object_set_new(out, "ideas", ideas(&m));
+    json_object_set_new(out, "calls_list", calls(&m));
+    json_object_set_new(out, "events", events(&m));
+    json_object_set_new(out, "config", config(&m));
     run_summary_release(&m);
     return out;
 }

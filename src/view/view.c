@@ -22,6 +22,8 @@ static const struct {
     [VIEW_CALL] = {"call", "run", true, "n"},
     [VIEW_CAMPAIGNS] = {"campaigns", NULL, false, "before"},
     [VIEW_CAMPAIGN] = {"campaign", "name", false, NULL},
+    [VIEW_TRAININGS] = {"trainings", NULL, false, "from"},
+    [VIEW_TRAINING] = {"training", "name", false, NULL},
 };
 
 /* ---- queries -------------------------------------------------------------------------------- */
@@ -128,6 +130,10 @@ json_t *view_json(struct store *s, const struct view_query *q, struct err *err)
         return view_campaigns(s, (int64_t)q->n, err);
     case VIEW_CAMPAIGN:
         return view_campaign(s, q->run, err);
+    case VIEW_TRAININGS:
+        return view_trainings(s, q->n);
+    case VIEW_TRAINING:
+        return view_training(s, q->run, err);
     }
     BUG("view kind %d", (int)q->kind);
 }

@@ -17,6 +17,8 @@
  *     call?run=NAME&role=R&n=N    an author call: its prompt and its reply
  *     campaigns?before=N          campaigns of `hone bench`, the newest first, as for runs
  *     campaign?name=NAME          a campaign's table and means
+ *     trainings?from=N            training runs of hone-gnn, the newest first, without the first N
+ *     training?name=NAME          a training run: its epochs and its time line
  *
  * Long lists come in pages and long texts are cut, so that no answer is larger than VIEW_MAX_BYTES.
  * All texts in the answers come from outside (models, kernels, files). The page shows them as text,
@@ -42,12 +44,14 @@ enum view_kind {
     VIEW_CANDIDATE,
     VIEW_CALL,
     VIEW_CAMPAIGNS,
-    VIEW_CAMPAIGN
+    VIEW_CAMPAIGN,
+    VIEW_TRAININGS,
+    VIEW_TRAINING
 };
 
 struct view_query {
     enum view_kind kind;
-    char run[128], role[32]; /* VIEW_CAMPAIGN has the name of its campaign in `run` */
+    char run[128], role[32]; /* VIEW_CAMPAIGN and VIEW_TRAINING have their name in `run` */
     uint64_t n;              /* the number after before=, from= or n= */
 };
 
@@ -60,5 +64,7 @@ void view_query_text(const struct view_query *q, struct strbuf *out);
 json_t *view_json(struct store *s, const struct view_query *q, struct err *err);
 /* Appends the answer as compact JSON. An answer over VIEW_MAX_BYTES is an error. */
 int view_text(struct store *s, const struct view_query *q, struct strbuf *out, struct err *err);
+/* Training runs are files beside the store. Returns a number that changes when they change. */
+int64_t view_training_version(struct store *s);
 
 #endif

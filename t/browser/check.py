@@ -95,8 +95,11 @@ VIEWS = [
     ("candidate", f"#/run/{run}/2", ["Source", "Verdict in words", "Times", "Errors by workload", "Counters",
                                      "Prompt and reply", "Export", "Difference to its parent"]),
     ("compare", f"#/compare/{run}/0/{run}/2", ["First", "Second", "Difference"]),
-    ("campaigns", "#/campaigns", [campaign, "Done"]),
+    ("campaigns", "#/campaigns", [campaign, "Done", "Mean", "2/3"]),
     ("campaign", f"#/campaign/{campaign}", ["Means", "Tasks", "Ratio", "Roofline", "failed"]),
+    ("trainings", "#/training", ["blocks", "many", "Epochs", "Evaluation"]),
+    ("training", "#/training/blocks", ["Loss", "Accuracy", "Time of each epoch", "Time line of the last batches", "forward, backward",
+                                       "waiting for batches", "12/12"]),
     ("compare-runs", f"#/compare/{run}/{run}", ["Best so far", "Strategy"]),
 ]
 
@@ -139,12 +142,65 @@ def live(page):
     took = (time.time_ns() - at) / 1e9
     ok(f"a new candidate shows within 2 s ({took:.2f} s)", seen and took < 2)
     ok("a new candidate is announced", page.wait("document.getElementById('news').textContent.startsWith('Candidate ')"))
+    show(page, "#/training/blocks")
+    at = int(subprocess.run([fake, store, "epoch", "blocks"], capture_output=True, text=True, check=True).stdout)
+    seen = page.wait("document.getElementById('main').innerText.includes('13/12')", 5)
+    took = (time.time_ns() - at) / 1e9
+    ok(f"a new epoch of a training run shows within 2 s ({took:.2f} s)", seen and took < 2)
+    ok("a new epoch is announced", page.wait("document.getElementById('news').textContent.startsWith('Epoch 13')"))
+    show(page, "#/training/many")
+    ok("a training run of 5000 epochs is shown", page.eval("document.getElementById('main').innerText.includes('5000/9000')"),
+       page.eval("document.body.innerText"))
     show(page, "#/")
     page.eval("(() => { const s = document.querySelector('input[type=search]'); s.value = 'hostile'; s.dispatchEvent(new Event('input', {bubbles: true})); })()")
     ok("the filter shows only runs that match", page.eval("document.querySelectorAll('.runs tbody tr').length") == 1)
     page.eval("(() => { const s = document.querySelector('input[type=search]'); s.value = ''; s.dispatchEvent(new Event('input', {bubbles: true})); })()")
     page.eval("document.querySelector('.runs th button').click()")
     ok("a click on the head of a column orders the rows", page.eval("document.querySelector('.runs th').getAttribute('aria-sort')") == "ascending")
+
+
+def in_progress(page):
+    """Follows a run that Hone carries out on the emulator, without loading a page again."""
+    show(page, "#/")
+    command = [os.environ["HONE"], "optimize", "vector_add", "--device", "emu", "--author", "playbook", "--steps", "3",
+               "--store", store, "--out", "live-out", "--quiet"]
+    optimize = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    row = "[...document.querySelectorAll('.runs tbody tr')].find((r) => r.textContent.includes('vector_add'))"
+    ok("a run that begins appears in the list", page.wait(f"{row} && {row}.querySelector('.state').textContent === 'running'", 60),
+       page.eval("document.body.innerText"))
+    name = page.eval(f"{row}.querySelector('a').textContent")
+    show(page, f"#/run/{name}")
+    ok("its first candidate appears", page.wait("document.querySelectorAll('.tree .row').length > 0", 120), page.eval("document.body.innerText"))
+    for where, title in ((f"#/run/{name}/0", "Candidate 0"), (f"#/compare/{name}/{name}", "Compare"), (f"#/run/{name}", name)):
+        show(page, where)
+        ok(f"while it goes on: {title.split('-')[0]} is shown", page.eval("document.querySelector('h1').textContent") == title)
+    ok("its end is shown", page.wait("document.querySelector('.lead .state').textContent === 'done'", 240), page.eval("document.body.innerText"))
+    ok("and it ended well", optimize.wait(60) == 0)
+
+
+def league(page):
+    show(page, CAMPAIGN_PLACE)
+    order = "[...document.querySelectorAll('main section:last-of-type tbody tr td:first-child')].map((c) => c.textContent).join(' ')"
+    ok("a campaign's tasks are in their order", page.eval(order) == "1 2 3", page.eval(order))
+    page.eval("[...document.querySelectorAll('th button')].find((b) => b.textContent === 'Ours').click()")
+    page.eval("[...document.querySelectorAll('th button')].find((b) => b.textContent === 'Ours').click()")
+    ok("a head orders them, the slowest first", page.eval(order) == "3 2 1", page.eval(order))
+
+
+def damaged(page):
+    """A run whose rows are damaged. Every page shows what there is."""
+    for where, parts in [("#/run/odd-refine-0001", ["no such parent", "a circle", "its own parent"]), ("#/run/odd-refine-0002", ["none passes yet"]),
+                         ("#/compare/odd-refine-0001/odd-refine-0002", ["Best so far"])] + [
+                        (f"#/run/odd-refine-0001/{i}", ["Source", "Verdict in words"]) for i in range(6)]:
+        show(page, where)
+        text = page.eval("document.getElementById('main').innerText")
+        ok(f"damaged rows: {where[2:]} is shown", all(p in text for p in parts) and "Sorry" not in text, text)
+    show(page, "#/run/odd-refine-0001")
+    ok("the lineage has all candidates", page.eval("document.querySelectorAll('.tree .row').length") == 6)
+    ticks = page.eval("document.querySelector('.plot svg').querySelectorAll('.grid').length")
+    ok(f"absurd times give few lines: {ticks}", 0 < ticks < 20)
+    show(page, "#/run/odd-refine-0001/0")
+    ok("a NUL does not end a source", page.eval("document.querySelector('.listing').innerText.includes('int b;')"))
 
 
 def alarms(page, what, places):
@@ -164,6 +220,7 @@ def alarms(page, what, places):
 CAMPAIGN_PLACE = f"#/campaign/{campaign}"
 EVIL_PLACES = [f"#/run/{hostile}", f"#/run/{hostile}/0", f"#/run/{hostile}/1", f"#/compare/{hostile}/0/{hostile}/1"]
 
+ok("tools/pictures draws the pictures of docs/serve.md", os.environ.get("PICTURES") == "drawn")
 with Browser() as browser:
     for width, dark in ((1600, False), (1600, True), (375, False), (375, True)):
         page = log_in(browser, width, dark)
@@ -174,24 +231,30 @@ with Browser() as browser:
     page = log_in(browser)
     keyboard(page)
     live(page)
+    league(page)
+    damaged(page)
+    in_progress(page)
 
     # The alarm can ring: a page that takes the text as markup rings it.
     page.open("about:blank")
     page.eval("document.body.innerHTML = '<img src=x onerror=\"window.alarm=(window.alarm||0)+1\">'")
     ok("the test notices a hostile script that runs", page.wait("window.alarm === 1"))
     page = log_in(browser)
-    alarms(page, "server", ["#/", CAMPAIGN_PLACE] + EVIL_PLACES)
+    alarms(page, "server", ["#/", CAMPAIGN_PLACE, "#/training", "#/training/evil"] + EVIL_PLACES)
     ok("hostile texts: no error in the console", not errors(page), errors(page))
     page.close()
 
     # The report file shows what the server shows, with no request.
     texts = {}
-    places = [f"#/run/{run}", f"#/run/{run}/2"]
+    subprocess.run([fake, store, "vary", run, "100"], check=True)
+    places = [f"#/run/{run}", f"#/run/{run}/2", f"#/run/{run}/60"]
     page = log_in(browser)
     for where in places:
         show(page, where)
         texts[where] = page.eval("document.getElementById('main').innerText")
     subprocess.run([os.environ["HONE"], "report", run, "--store", store, "--html", report], check=True, stdout=subprocess.DEVNULL)
+    size = os.path.getsize(report)
+    ok(f"the report of 100 candidates and their prompts has at most 2 MB ({size / 1e6:.2f} MB)", 1e5 < size <= 2e6)
     page = browser.page()
     page.open("file://" + report)
     ok("the report opens from disk", page.wait(READY))
@@ -207,6 +270,12 @@ with Browser() as browser:
     ok("the report: no error in the console", not errors(page), errors(page))
     page.media(kind="print")
     page.screenshot(f"{shots}/print.png")
+    show(page, f"#/run/{run}")
+    ok("colours that say something are printed", page.eval("getComputedStyle(document.querySelector('.swatch')).printColorAdjust") == "exact")
+    page.media(kind="print", dark=True)
+    bad = page.eval(CONTRAST)
+    ok("a dark page is printed dark on white", not bad, bad)
+    ok("paper has no buttons", page.eval("[...document.querySelectorAll('button, .button')].every((b) => !b.getClientRects().length)"))
     page = browser.page()
     page.open("file://" + evil_report)
     ok("a hostile report opens", page.wait(READY))
@@ -231,6 +300,47 @@ with Browser() as browser:
        page.eval("document.body.innerText"))
     alarms(page, "campaign's file", [CAMPAIGN_PLACE] + EVIL_PLACES)
     ok("the file of a campaign: no error in the console", not errors(page), errors(page))
+
+    # A run of 10,000 candidates opens in less than a second, and the keys go through it.
+    subprocess.run([fake, store, "grow", hostile, "9998"], check=True)
+    page = log_in(browser)
+    best = 9.0
+    for _ in range(3):
+        show(page, "#/")
+        start = time.time()
+        page.eval(f"location.hash = '#/run/{hostile}'")
+        page.wait(f"{READY} && document.getElementById('main').dataset.where === '#/run/{hostile}' && document.querySelectorAll('.tree .row').length")
+        best = min(best, time.time() - start)
+    ok(f"a run of 10,000 candidates opens in less than a second ({best:.2f} s)", best < 1)
+    page.eval("document.querySelector('.tree').focus()")
+    took = page.eval("""(() => { const tree = document.querySelector('.tree');
+        const press = (key) => { const start = performance.now(); tree.dispatchEvent(new KeyboardEvent('keydown', { key }));
+          tree.getBoundingClientRect(); return performance.now() - start; };
+        let best = Infinity;
+        press('Home');
+        for (let i = 0; i < 8; i++) best = Math.min(best, press('ArrowLeft') + press('ArrowRight') + press('End') + press('Home'));
+        return best; })()""")
+    ok(f"to fold it, open it and go to its ends takes less than 400 ms ({took:.0f} ms)", took < 400)
+    ok("only rows in sight are in the page", 10 < page.eval("document.querySelectorAll('.tree .row').length") < 60)
+
+    # The file of a long run does not hold all candidates. Those that it holds open without their parents.
+    subprocess.run([fake, store, "grow", run, "700"], check=True)
+    subprocess.run([os.environ["HONE"], "report", run, "--store", store, "--html", report], check=True, stdout=subprocess.DEVNULL)
+    page = browser.page()
+    page.open("file://" + report)
+    ok("the file of a long run opens", page.wait(READY) and os.path.getsize(report) < 2e6)
+    show(page, f"#/run/{run}/807")
+    ok("its newest candidate opens", page.eval("document.querySelector('h1').textContent") == "Candidate 807", page.eval("document.body.innerText"))
+    show(page, f"#/run/{run}/9")
+    ok("an old one is not held, and it says where it is", page.eval(f"document.body.innerText.includes('hone show {run} 9')"),
+       page.eval("document.body.innerText"))
+    held = page.eval("""(async () => { for (let i = 808; i > 0; i--) {
+        const c = await Hone.get('candidate?run=%s&n=' + i).catch(() => null);
+        if (c && c.parent >= 0 && !await Hone.get('candidate?run=%s&n=' + c.parent).catch(() => null)) return i;
+      } return -1; })()""" % (run, run))
+    show(page, f"#/run/{run}/{held}")
+    ok("a candidate whose parent is not in the file opens", page.eval("document.getElementById('main').innerText.includes('is not in this file')"),
+       (held, page.eval("document.body.innerText")))
 
 print(f"1..{tests}")
 sys.exit(failures > 0)

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "serve/request.h"
 #include "sys/asset.h"
+#include "sys/short_paths.h"
 #include "view/parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -56,7 +57,7 @@ static void check_paths(const char *text)
     struct strbuf out = STRBUF_INIT(1u << 20);
     for (int code = 0; code < 2; code++) {
         strbuf_clear(&out);
-        view_short_paths(text, code, &out);
+        short_paths(text, code, &out);
         if (out.len > strlen(text))
             abort();
     }

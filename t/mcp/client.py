@@ -157,17 +157,45 @@ async def use_every_tool(client, era):
         say("after a call that the client gave up, the server answers", not r.is_error)
 
 
+async def import_with_torch(client, era):
+    """Needs HONE_PYTHON, a Python that has PyTorch, and a server with --allow-python."""
+    r = await client.call_tool("import_task", {"file": "model.py", "out": "from_" + era})
+    check("%s: a PyTorch module becomes a task" % era,
+          not r.is_error and structured(r)["compared"], words_of(r))
+    if not r.is_error:
+        task = structured(r)["dir"]
+        r = await client.call_tool("check_task", {"task": task})
+        check("%s: which is good" % era, structured(r)["ok"], words_of(r))
+        r = await client.call_tool("evaluate_kernel", {"task": task, "source": DOUBLED,
+                                                       "device": "emu", "depth": "smoke"})
+        check("%s: and judges a kernel" % era, structured(r)["kind"] == "pass", words_of(r))
+    r = await client.call_tool("import_task", {"file": "escape.py", "out": "escape_" + era})
+    check("%s: a hostile module leaves the directory alone" % era,
+          r.is_error and not os.path.exists("../planted") and "root:" not in words_of(r), words_of(r))
+
+
 def words_of(result):
     return "\n".join(getattr(b, "text", "") for b in result.content)
 
 
+def through_logs(options):
+    """A server whose input and output are also written to to.log and from.log."""
+    command = 'tee to.log | "$HONE" mcp --dir . %s | tee from.log' % options
+    return StdioServerParameters(command="sh", args=["-c", command], env=dict(os.environ))
+
+
+async def with_torch(validator):
+    if "HONE_PYTHON" not in os.environ:
+        return
+    for mode, revision in (("legacy", "2025-11-25"), ("auto", "2026-07-28")):
+        async with Client(through_logs("--allow-python"), mode=mode) as client:
+            await import_with_torch(client, mode)
+        validator.logs(revision)
+
+
 async def with_library(validator):
     for mode, revision in (("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28",) * 2):
-        for log in ("to.log", "from.log"):
-            open(log, "w").close()
-        command = 'tee to.log | "$HONE" mcp --dir . --author replay:refine.jsonl | tee from.log'
-        params = StdioServerParameters(command="sh", args=["-c", command], env=dict(os.environ))
-        async with Client(params, mode=mode) as client:
+        async with Client(through_logs("--author replay:refine.jsonl"), mode=mode) as client:
             same("mode %s speaks %s" % (mode, revision), client.protocol_version, revision)
             same("the server has a name", client.server_info and client.server_info.name,
                  None if mode == revision else "hone")
@@ -276,16 +304,45 @@ extern "C" __global__ void axpb(const float *x, const float *b, float *y, float 
         y[i] = alpha * x[i] + b[i % C];
 }
 """
+# A module in PyTorch, a kernel for it, and a module that reads and writes outside the directory.
+MODULE = """import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x) * 2 + 1
+def get_inputs():
+    return [torch.randn(512, 1024)]
+def get_init_inputs():
+    return []
+"""
+ESCAPE = MODULE + """
+try:
+    open("../planted", "w")
+except OSError:
+    raise RuntimeError(open("/etc/passwd").read())
+"""
+DOUBLED = """/* hone-plan
+{ "launches": [ { "kernel": "doubled", "grid": ["cdiv(shape0*shape1,256)"], "block": [256],
+                  "args": ["x", "y", "shape0", "shape1"] } ] }
+*/
+extern "C" __global__ void doubled(const float *x, float *y, int rows, int columns)
+{
+    long i = blockIdx.x * 256l + threadIdx.x;
+    if (i < (long)rows * columns)
+        y[i] = 2 * fmaxf(x[i], 0) + 1;
+}
+"""
 SOFTMAX = open(ROOT + "/kernels/softmax.cu").read()
 
 
 def main():
-    for name, text in (("kernel.cu", KERNEL), ("mine.cu", MINE), ("model.py", "")):
+    for name, text in (("kernel.cu", KERNEL), ("mine.cu", MINE), ("model.py", MODULE),
+                       ("escape.py", ESCAPE)):
         with open(name, "w") as f:
             f.write(text)
     os.system('"$HONE" task new mine >/dev/null')
     validator = Validator()
     asyncio.run(with_library(validator))
+    asyncio.run(with_torch(validator))
     by_hand(validator)
     check("%d messages are valid%s" % (validator.count, " by %d schema files" % len(validator.schemas)
                                        if validator.schemas else ""),

@@ -60,7 +60,7 @@ def stateless(s):
         hints = tool["annotations"]
         check("the tool %s has a description, schemas and hints" % tool["name"],
               tool["inputSchema"]["type"] == "object" and tool["outputSchema"]["type"] == "object"
-              and len(tool["description"]) > 40 and "readOnlyHint" in hints
+              and len(tool["description"]) > 40 and "readOnlyHint" in hints and "openWorldHint" in hints
               and (hints["readOnlyHint"] or "destructiveHint" in hints))
     same("templates are listed", len(s.ask("resources/templates/list")["result"]["resourceTemplates"]), 5)
 

@@ -14,6 +14,7 @@
 #include "store/sql.h"
 #include "sys/file.h"
 #include "sys/json.h"
+#include "sys/short_paths.h"
 #include "view/html.h"
 #include "view/pack.h"
 #include "view/parts.h"
@@ -127,7 +128,9 @@ static void test_queries(void **state)
                                        "candidate?run=A9&n=0",
                                        "call?run=x&role=code&n=3",
                                        "campaigns?before=0",
-                                       "campaign?name=a-b"};
+                                       "campaign?name=a-b",
+                                       "trainings?from=0",
+                                       "training?name=a.b"};
     static const char *const bad[] = {"",
                                       "runs",
                                       "runs?",
@@ -145,6 +148,8 @@ static void test_queries(void **state)
                                       "campaign?name=a&n=1",
                                       "campaigns?name=a",
                                       "candidate?n=1",
+                                      "trainings?before=0",
+                                      "training?name=../a",
                                       "points?from=1&run=a",
                                       "xrun?run=a",
                                       "call?run=x&n=1&role=r",
@@ -174,7 +179,7 @@ static void test_queries(void **state)
 static void shortens(const char *text, bool code, const char *want)
 {
     struct strbuf sb = STRBUF_INIT(4096);
-    view_short_paths(text, code, &sb);
+    short_paths(text, code, &sb);
     assert_string_equal(sb.buf, want);
     strbuf_release(&sb);
 }
@@ -190,6 +195,10 @@ static void test_paths(void **state)
     shortens("a /b/c", false, "a c");
     shortens("x/y/z // c /* d */ and/or http://a/b", false, "x/y/z // c /* d */ and/or http://a/b");
     shortens("\"/tmp/hone-x/k.cu\", '/opt/a/'", true, "\"k.cu\", 'a/'");
+    shortens("nvcc -I/home/me/include -L/opt/x/lib", true, "nvcc -Iinclude -Llib");
+    shortens("file:///home/me/a.txt", false, "file://a.txt");
+    shortens("file:///home/me/a.txt", true, "file://a.txt");
+    shortens("X-A/b/c a-Bc/d/e", false, "X-A/b/c a-Bc/d/e");
     shortens("", false, "");
     shortens("/", false, "/");
     char here[400], *text;
@@ -406,6 +415,102 @@ static void test_file(void **state)
     strbuf_release(&html);
 }
 
+/* ---- training runs ---- */
+
+static void put_record(const char *file, const char *text)
+{
+    char *folder = xasprintf("%s/training", tmp.path), *at = xasprintf("%s/%s", folder, file);
+    OK(dir_make(folder, &err));
+    OK(file_write(at, text, strlen(text), &err));
+    free(at);
+    free(folder);
+}
+
+static size_t listed(uint64_t from)
+{
+    json_t *j = ask("trainings?from=%llu", (unsigned long long)from);
+    size_t n = json_array_size(json_object_get(j, "trainings"));
+    json_decref(j);
+    return n;
+}
+
+static void test_training_files(void **state)
+{
+    char *out = xasprintf("%s/training/link.json", tmp.path);
+    assert_int_equal(listed(0), 0); /* there is no folder */
+    int64_t before = view_training_version(s);
+    put_record("one.json", "{\"hone_training\": 1, \"model\": \"sage\", \"data\": \"/home/me/d\"}");
+    assert_int_not_equal(view_training_version(s), before);
+    put_record("broken.json", "{");
+    put_record("other.json", "{\"model\": \"sage\"}");
+    put_record("a b.json", "{\"hone_training\": 1}");
+    put_record(".json", "{\"hone_training\": 1}");
+    put_record("two.txt", "{\"hone_training\": 1}");
+    assert_int_equal(symlink("/etc/passwd", out), 0);
+    free(out);
+    assert_int_equal(listed(0), 1);
+    assert_int_equal(listed(1000), 0);
+    json_t *j = ask("training?name=one");
+    assert_string_equal(str(j, "model"), "sage");
+    assert_string_equal(str(j, "data"), "d");
+    json_decref(j);
+    static const char *const none[] = {"broken", "other",    "two",    "link",
+                                       "..",     "one.json", "hone.db"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        assert_null(ask("training?name=%s", none[i]));
+        assert_int_equal(err.kind, ERR_INPUT);
+    }
+}
+
+/* A record may hold anything; the page gets the types that it expects. */
+static void test_training_types(void **state)
+{
+    put_record("odd.json", "{\"hone_training\":1, \"model\":[1], \"state\":{}, \"weights\":\"x\","
+                           " \"epochs\":[3, {\"epoch\":1, \"loss\":\"nan\", \"wall_s\":0.5}],"
+                           " \"timeline\":{\"threads\":[\"t\"], \"work\":[\"w\"], "
+                           "\"spans\":[[0,0,1,2,1,0], [1,0,1,2,1,0],"
+                           " [0,1,1,2,1,0], [0,0,-1,2,1,0], [0,0,1,2,1], [0,0,1.5,2,1,0], 7]},"
+                           " \"kernels\":{\"k\":{\"calls\":1, \"ms\":2}, \"l\":3}}");
+    json_t *j = ask("training?name=odd");
+    assert_string_equal(str(j, "model"), "");
+    assert_string_equal(str(j, "state"), "");
+    assert_true(json_is_null(json_object_get(j, "weights")));
+    json_t *rows = json_object_get(j, "rows"), *last = json_array_get(rows, 1);
+    assert_int_equal(json_array_size(rows), 2);
+    assert_int_equal(json_integer_value(json_array_get(last, 0)), 1);
+    assert_true(json_is_null(json_array_get(last, 1)));
+    assert_int_equal(json_array_size(json_object_get(json_object_get(j, "timeline"), "spans")), 1);
+    assert_int_equal(json_array_size(json_object_get(j, "kernels")), 1);
+    json_decref(j);
+}
+
+/* The largest record that we read gives an answer below the cap. */
+static void test_training_largest(void **state)
+{
+    struct strbuf sb = STRBUF_INIT(16u << 20);
+    struct view_query q;
+    strbuf_adds(&sb, "{\"hone_training\":1, \"reason\":\"");
+    for (int i = 0; i < 100000; i++)
+        strbuf_adds(&sb, "\\u0001");
+    strbuf_adds(&sb, "\", \"epochs\":[{}");
+    for (int i = 1; i < 20000; i++)
+        strbuf_addf(&sb,
+                    ",{\"epoch\":%d,\"loss\":0.123456789,\"accuracy\":0.123456789,\"edges\":9e300}",
+                    i);
+    strbuf_adds(&sb,
+                "],\"timeline\":{\"threads\":[\"t\"],\"work\":[\"w\"],\"spans\":[[0,0,0,0,0,0]");
+    for (int i = 1; i < 50000; i++)
+        strbuf_adds(&sb, ",[0,0,4503599627370495,4503599627370495,4503599627370495,1]");
+    strbuf_adds(&sb, "]}}");
+    put_record("large.json", sb.buf);
+    strbuf_release(&sb);
+    strbuf_init(&sb, 8u << 20);
+    assert_int_equal(view_query_parse(&q, "training?name=large"), 0);
+    OK(view_text(s, &q, &sb, &err));
+    assert_true(sb.len > 100000 && sb.len < VIEW_MAX_BYTES);
+    strbuf_release(&sb);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -422,6 +527,9 @@ int main(void)
         T(test_largest),
         T(test_read_only),
         T(test_file),
+        T(test_training_files),
+        T(test_training_types),
+        T(test_training_largest),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

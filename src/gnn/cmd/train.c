@@ -4,26 +4,32 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/util.h"
 #include "gnn/cmd/commands.h"
 #include "gnn/cmd/model_options.h"
 #include "gnn/cmd/options.h"
+#include "gnn/cmd/train_record.h"
 #include "gnn/cmd/train_report.h"
 #include "gnn/comm/launch.h"
 #include "gnn/gpu/devices.h"
 #include "gnn/train/infer.h"
 #include "gnn/train/train.h"
+#include "sys/interrupt.h"
 #include "sys/term.h"
+
+#define RECORD_NS 300000000u /* the least time between two records of a run that goes on */
 
 struct args {
     struct load_args load;
     struct model_args model;
     double lr;
     uint64_t epochs, save_every, compute_threads, ranks; /* 0 compute_threads = see threads_of() */
-    const char *checkpoint, *eval, *eval_fanout, *report, *trace, *device, *place, *precision;
-    const char *products;
+    const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place;
+    const char *precision, *products;
     bool resume, json, profile;
+    uint64_t recorded_ns; /* when the record was written last */
     struct progress progress;
 };
 
@@ -32,6 +38,7 @@ struct job {
     struct args *a;
     const struct dataset *data;
     struct train_options o;
+    int64_t begun_s; /* Unix time */
 };
 
 /* The nodes to evaluate after each epoch; none if there are no ids. */
@@ -205,6 +212,29 @@ static int write_report(const struct job *j, const struct trainer *t, json_t *li
     return rc;
 }
 
+/* Writes the record of the run so far, for `hone serve`. `why` says why the run ended early. Short
+ * epochs do not write it each time. */
+static int write_record(const struct job *j, const struct trainer *t, json_t *lines,
+                        const char *state, const char *why, struct err *err)
+{
+    bool running = str_eq(state, "running");
+    if (!j->a->record || comm_rank(j->o.comm) > 0 ||
+        (running && now_ns() - j->a->recorded_ns < RECORD_NS))
+        return 0;
+    j->a->recorded_ns = now_ns();
+    json_t *run = run_json(j, t, lines);
+    struct train_record r = {.run = run,
+                             .state = state,
+                             .reason = why,
+                             .device = j->a->device ? j->a->device : "cpu",
+                             .begun_s = j->begun_s,
+                             .planned = (int64_t)j->a->epochs,
+                             .trace = j->o.load.trace};
+    int rc = train_record_write(j->a->record, &r, err);
+    json_decref(run);
+    return rc;
+}
+
 /* Writes the trace of this rank: rank 0 to FILE, rank r > 0 to FILE.r. */
 static int write_trace(const struct job *j, struct err *err)
 {
@@ -232,9 +262,23 @@ static int run_epochs(const struct job *j, const struct evaluation *v, struct tr
             print_line(&e);
         if (rc == 0)
             rc = write_report(j, t, lines, err);
+        if (rc == 0)
+            rc = write_record(j, t, lines, "running", "", err);
         infer_result_release(&e.eval);
     }
     return rc;
+}
+
+/* Trains, and keeps the record of the run up to date. */
+static int run_recorded(const struct job *j, const struct evaluation *v, struct trainer *t,
+                        json_t *lines, struct err *err)
+{
+    if (write_record(j, t, lines, "running", "", err) < 0)
+        return -1;
+    if (run_epochs(j, v, t, lines, err) == 0)
+        return write_record(j, t, lines, "done", "", err);
+    write_record(j, t, lines, interrupted() ? "stopped" : "failed", err->msg, NULL);
+    return -1;
 }
 
 /* The work of one rank. */
@@ -248,7 +292,9 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     j->o.load.rank = comm_rank(c);
     j->o.load.ranks = comm_ranks(c);
     j->o.progress = first ? show_progress : NULL;
-    j->o.load.trace = j->a->trace ? trace_new(comm_rank(c)) : NULL;
+    j->begun_s = time(NULL);
+    j->o.load.trace =
+        j->a->trace || j->a->record ? trace_new(comm_rank(c), j->a->trace != NULL) : NULL;
     trace_name(j->o.load.trace, "trains");
     if (evaluation_init(&v, j->a, j->data, &j->o.load, err) < 0 ||
         trainer_open(&t, j->data, &j->o, err) < 0)
@@ -256,7 +302,7 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     json_t *lines = json_array();
     if (first && !j->a->json)
         print_head(t, j->a, comm_ranks(c));
-    int rc = run_epochs(j, &v, t, lines, err);
+    int rc = run_recorded(j, &v, t, lines, err);
     if (rc == 0 && first && j->a->json) {
         json_t *run = run_json(j, t, lines);
         json_print(stdout, run);
@@ -369,6 +415,9 @@ static int run(int argc, const char **argv)
         OPT_GROUP("Output"),
         OPT_STR(0, "report", &a.report, "FILE",
                 "write an HTML page with curves and times after each epoch"),
+        OPT_STR(0, "record", &a.record, "FILE",
+                "write the run as JSON after each epoch; `hone serve` shows the files of the\n"
+                "folder training/ beside its store, such as hone-out/training/NAME.json"),
         OPT_STR(0, "trace", &a.trace, "FILE",
                 "write what each thread did, as JSON for Perfetto or chrome://tracing; rank R > 0\n"
                 "writes FILE.R"),

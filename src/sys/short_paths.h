@@ -1,0 +1,20 @@
+/*
+ * short_paths.h - takes the paths of this machine, and the user's name in them, out of a text that
+ * may be shared.
+ */
+#ifndef SYS_SHORT_PATHS_H
+#define SYS_SHORT_PATHS_H
+
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+
+/*
+ * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
+ * directory becomes "~". In code, "a /b/c" may be a division. So if `code` is true, this function
+ * takes a text for a path only if its first directory is a usual one (/home, /usr, /tmp, ...), or
+ * the first directory of $HOME or of the working directory.
+ */
+void short_paths(const char *text, bool code, struct strbuf *out);
+
+#endif
