@@ -558,6 +558,17 @@ static void test_guesses_for_products(void **state)
          "split", 1},
         {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 128, 128, 512,
          "split", 1},
+        /* Rows that are no multiples of 16 bytes are copied; so is one of two operands by K. */
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4096, 4097,
+         "pack", 1},
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4097, 4096,
+         "pack", 2},
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4096, 4096,
+         "pack", 0},
+        {"gemm_3tf32_sm90", "x float32 K,M; w float32 K,N; y float32 M,N out", 2048, 4096, 8192,
+         "pack", 1},
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 32768, 32768, 32,
+         "run", 32},
         {"gemm_3tf32_sm80", "x float32 M,K; w float32 K,N; y float32 M,N out", 256, 256, 524288,
          "split", 16},
         {"matvec", "x float32 M,K; w float32 K,1; y float32 M,1 out", 2048, 1, 1048576, "split", 1},
@@ -566,7 +577,8 @@ static void test_guesses_for_products(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct playbook *pb = rig_book(*state, cases[i].book);
-        json_t *facts = rig_facts("", "x @ w", cases[i].spec);
+        bool turned = str_starts(cases[i].spec, "x float32 K");
+        json_t *facts = rig_facts("", turned ? "x.T @ w" : "x @ w", cases[i].spec);
         json_object_set_new(facts, "workloads",
                             json_pack("[{s:s, s:{s:i, s:i, s:i}}]", "role", "time", "axes", "M",
                                       cases[i].m, "N", cases[i].n, "K", cases[i].k));
