@@ -373,10 +373,43 @@ __device__ auto tiles_of_s(float *first, const Mma &mma)
         .partition_fragment_B(make_tensor(make_smem_ptr(at), SmemS<kRing>{}));
 }
 
+// Consumers take turns: while one multiplies, the others split and add up. Without turns they would all
+// do the same at the same time, and the tensor cores would wait.
+struct Turns {
+    int group = threadIdx.x / 128 - 1;
+
+    __device__ static constexpr bool used()
+    {
+        return @{turns} && kGroups > 1;
+    }
+
+    // Group 0 has the first turn. `any`: does any turn follow?
+    __device__ Turns(bool any)
+    {
+        if (used() && any && group == kGroups - 1)
+            NamedBarrier::arrive(256, 4);
+    }
+
+    __device__ void wait() const
+    {
+        if (used())
+            NamedBarrier::sync(256, 4 + group);
+    }
+
+    // Gives the turn to the next group. `last`: the last group has no further turn.
+    __device__ void pass(bool last) const
+    {
+        if (used() && !(last && group == kGroups - 1))
+            NamedBarrier::arrive(256, 4 + (group + 1) % kGroups);
+    }
+};
+
 // Adds the products of 64 rows of R and a tile of S to `part`. `wait_for_s` returns when S is split.
+// `last`: no further products follow.
 template <class Sums, class Tiles, class Wait>
 __device__ __forceinline__ void add_products(Mma &mma, Sums &part, const float *r, const Tiles &sHi,
-                                             const Tiles &sLo, int stage, Wait &&wait_for_s)
+                                             const Tiles &sLo, int stage, const Turns &turns, bool last,
+                                             Wait &&wait_for_s)
 {
     Tensor hi = make_tensor<tfloat32_t>(partition_shape_A(mma, Shape<_64, Int<kDepth>>{}));
     Tensor lo = make_tensor_like(hi);
@@ -387,8 +420,10 @@ __device__ __forceinline__ void add_products(Mma &mma, Sums &part, const float *
         for (int i = 0; i < kDepth / 2; i++)
             split(element_of_r(r, row_of_r(i % 2), k0 + i / 2 * 4 + threadIdx.x % 4), hi_bits(i),
                   lo_bits(i));
-        if (k0 == 0)
+        if (k0 == 0) {
             wait_for_s();
+            turns.wait();
+        }
         // The compiler may not move the splits below the fence of warpgroup_arrive().
         warpgroup_fence_operand(hi);
         if constexpr (kProducts == 3)
@@ -407,6 +442,8 @@ __device__ __forceinline__ void add_products(Mma &mma, Sums &part, const float *
         for (int i = 0; i < kDepth / 8; i++)
             cute::gemm(mma, hi(_, _, i), sHi(_, _, k0 / 8 + i, stage), part);
         warpgroup_commit_batch();
+        if (k0 + kDepth == kBK)
+            turns.pass(last);
         warpgroup_wait<0>();
         warpgroup_fence_operand(part);
     }
@@ -435,10 +472,11 @@ __device__ void consume(Smem &smem, const float *A, const float *B, float *out, 
     mma.accumulate_ = GMMA::ScaleOut::One;
 
     Cursor<kStages> at;
+    Turns turns(share.x < share.y);
     for (int k = share.x, step = 1; k < share.y; k += kBK, step++, at.next()) {
         ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-        add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, at.stage,
-                     [&] { ClusterBarrier::wait(&smem.ready[at.stage], at.phase); });
+        add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, at.stage, turns,
+                     k + kBK >= share.y, [&] { ClusterBarrier::wait(&smem.ready[at.stage], at.phase); });
         if (thread % 32 == 0)
             ClusterBarrier::arrive(&smem.empty[at.stage]);
         if (step % kPromote == 0)
@@ -584,14 +622,18 @@ __device__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const 
     mma.accumulate_ = GMMA::ScaleOut::One;
 
     Cursor<kRingR> at;
+    int left = 0; // products
+    for (int r = run.first; r < run.end; r++)
+        left += run.skips(r) ? 0 : chunks;
+    Turns turns(left > 0);
     for (int r = run.first; r < run.end; r++) {
         int r0 = r * kRows + group * 64, s0 = run.s * kCols;
         clear(part);
         clear(sum);
         for (int c = 0; c < chunks && !run.skips(r); c++, at.next()) {
             ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-            add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, c,
-                         [&] { ClusterBarrier::wait(&smem.ready[c], 0); });
+            add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, c, turns,
+                         --left == 0, [&] { ClusterBarrier::wait(&smem.ready[c], 0); });
             if (thread % 32 == 0)
                 ClusterBarrier::arrive(&smem.empty[at.stage]);
             fold_all(sum, part);
