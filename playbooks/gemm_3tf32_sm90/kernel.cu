@@ -4,37 +4,37 @@
       "grid": ["cdiv(@{M}, 32)", "cdiv(@{K}, 128)", "@{Z}"], "args": ["@{A}", "packA", "@{M}", "@{K}"] },
     { "kernel": "pack_b", "when": "@{pack} >= 2 && @{K} >= 32", "block": [256], "smem": "4*128*33",
       "grid": ["cdiv(@{N}, 32)", "cdiv(@{K}, 128)", "@{Z}"], "args": ["@{B}", "packB", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{pack} == 0 && @{K} >= 64 && @{can_load} && !(@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
-      "grid": ["cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}", "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["mapA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{pack} == 1 && @{K} >= 64 && @{can_load} && !(@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
-      "grid": ["cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}", "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["packedA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{pack} == 2 && @{K} >= 64 && @{can_load} && !(@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
-      "grid": ["cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}", "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["mapA", "packedB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{pack} == 3 && @{K} >= 64 && @{can_load} && !(@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
-      "grid": ["cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}", "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["packedA", "packedB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "sum_parts", "when": "@{split} > 1 && @{K} >= 64 && @{can_load} && !(@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+    { "kernel": "gemm", "when": "@{pack} == 0 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
+      "args": ["mapA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "@{pack} == 1 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
+      "args": ["packedA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "@{pack} == 2 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
+      "args": ["mapA", "packedB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "@{pack} == 3 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
+      "args": ["packedA", "packedB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "sum_parts", "when": "@{split} > 1 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["cdiv(@{Z}*@{M}*@{N}, 256)"], "block": [256],
       "args": ["parts", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "gemm_short", "when": "@{pack} == 0 && @{K} >= 32 && @{can_load} && (@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
-      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), @{run})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
+    { "kernel": "gemm_short", "when": "@{pack} == 0 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
       "args": ["mapA", "mapB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_short", "when": "@{pack} == 1 && @{K} >= 32 && @{can_load} && (@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
-      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), @{run})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
+    { "kernel": "gemm_short", "when": "@{pack} == 1 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
       "args": ["packedA", "mapB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_short", "when": "@{pack} == 2 && @{K} >= 32 && @{can_load} && (@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
-      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), @{run})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
+    { "kernel": "gemm_short", "when": "@{pack} == 2 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
       "args": ["mapA", "packedB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_short", "when": "@{pack} == 3 && @{K} >= 32 && @{can_load} && (@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
-      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), @{run})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
+    { "kernel": "gemm_short", "when": "@{pack} == 3 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
       "args": ["packedA", "packedB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_vec", "when": "32 <= @{K} && @{K} < 64 && @{whole} && !(@{can_load} && (@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16))",
+    { "kernel": "gemm_vec", "when": "32 <= @{K} && @{K} < 64 && @{whole} && !(@{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16))",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_one", "when": "32 <= @{K} && !(@{K} < 64 && @{whole}) && !(@{can_load} && (@{K} >= 64 || (@{K} <= @{thin} && @{N} % 4 == 0 && alignof(@{C}) >= 16)))",
+    { "kernel": "gemm_one", "when": "32 <= @{K} && !(@{K} < 64 && @{whole}) && !(@{can_load} && (@{K} >= 64 || (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)))",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
     { "kernel": "gemm_thin", "when": "@{K} < 32 && @{whole}",
@@ -74,7 +74,7 @@
 // rows along K first. Otherwise other shapes go to mma.sync. Sums of fewer than 32 terms go to kernels in
 // float32 arithmetic.
 //
-// If K is at most `thin`, writing C takes most of the time (gemm_short). A block then keeps its tile of S
+// If K is at most 64, writing C takes most of the time (gemm_short). A block then keeps its tile of S
 // and makes tiles of C for many tiles of R. A tile of C leaves through shared memory by TMA, while the
 // block multiplies the next one.
 #include <cute/arch/cluster_sm90.hpp>
@@ -102,7 +102,7 @@ constexpr int kDepth = @{depth};
 constexpr int kPromote = @{promote} / kBK;
 constexpr int kGroup = @{group};
 constexpr int kSplit = @{split};
-constexpr int kRun = @{run};
+constexpr int kRun = @{run} > 0 ? @{run} : 1;
 
 @{part:epilogue}
 
@@ -163,39 +163,68 @@ struct Cursor {
     }
 };
 
-// This block's tile: walks down kGroup tiles before the next column.
-__device__ int2 tile_of_block(int rows, int cols, int tile_rows, int tile_cols)
+// Tile number `at` of a matrix: walks down kGroup tiles before the next column.
+__device__ int2 tile_at(int at, int rows, int cols, int tile_rows, int tile_cols)
 {
     int down = ceil_div(rows, tile_rows), across = ceil_div(cols, tile_cols);
-    int group = blockIdx.x / (kGroup * across), in_group = blockIdx.x % (kGroup * across);
+    int group = at / (kGroup * across), in_group = at % (kGroup * across);
     int first = group * kGroup, height = min(kGroup, down - first);
     return {first + in_group % height, in_group / height};
 }
 
+// The tiles that a block makes one after the other. The warps go through them on their own, so the ring
+// fills for the next tile while the last one is stored.
+struct Tiles {
+    int r, s, each, all, M, N, K; // rows of R and of S; tiles of a matrix and of the batch
+
+    __device__ Tiles(int M, int N, int K, int Z) : M(M), N(N), K(K)
+    {
+        r = kSwapped ? N : M;
+        s = kSwapped ? M : N;
+        each = ceil_div(r, kRows) * ceil_div(s, kCols);
+        all = each * Z;
+    }
+
+    // Calls `act` with tile (r, s) of matrix z, and with the part of K that this block adds up.
+    template <class Act>
+    __device__ void for_each(Act &&act) const
+    {
+        for (int t = blockIdx.x; t < all; t += gridDim.x) {
+            int2 tile = tile_at(t % each, r, s, kRows, kCols), share = share_of_k(K);
+            if (kSwapped ? is_masked(tile.y * kCols, kCols, tile.x * kRows, kRows)
+                         : is_masked(tile.x * kRows, kRows, tile.y * kCols, kCols))
+                share.y = share.x;
+            act(tile, t / each, share);
+        }
+    }
+};
+
 // Asks for a tile of `high` rows of an operand. TMA writes rows of 128 bytes whose 16-byte pieces are
 // permuted; a row has 32 elements of K, or 32 rows of an operand that is stored by K.
 template <bool kByK, int kHigh>
-__device__ void ask(const TmaDescriptor &map, uint64_t *full, float *to, int row, int k)
+__device__ void ask(const TmaDescriptor &map, uint64_t *full, float *to, int row, int k, int z)
 {
     constexpr uint64_t hint = static_cast<uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
     if constexpr (kByK)
         for (int i = 0; i < kHigh / 32; i++)
-            SM90_TMA_LOAD_3D::copy(&map, full, hint, to + i * 32 * kBK, row + 32 * i, k, blockIdx.y);
+            SM90_TMA_LOAD_3D::copy(&map, full, hint, to + i * 32 * kBK, row + 32 * i, k, z);
     else
-        SM90_TMA_LOAD_3D::copy(&map, full, hint, to, k, row, blockIdx.y);
+        SM90_TMA_LOAD_3D::copy(&map, full, hint, to, k, row, z);
 }
 
-__device__ void produce(Smem &smem, const TmaDescriptor &mapR, const TmaDescriptor &mapS, int2 tile,
-                        int2 share)
+__device__ void produce(Smem &smem, const TmaDescriptor &mapR, const TmaDescriptor &mapS,
+                        const Tiles &tiles)
 {
     Cursor<kStages> at;
-    for (int k = share.x; k < share.y; k += kBK, at.next()) {
-        uint64_t *full = &smem.full[at.stage];
-        ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
-        ClusterTransactionBarrier::arrive_and_expect_tx(full, 4 * (kTileR + kTileS));
-        ask<kByKR, kRows>(mapR, full, smem.r[at.stage], tile.x * kRows, k);
-        ask<kByKS, kCols>(mapS, full, smem.s[0][at.stage], tile.y * kCols, k);
-    }
+    tiles.for_each([&](int2 tile, int z, int2 share) {
+        for (int k = share.x; k < share.y; k += kBK, at.next()) {
+            uint64_t *full = &smem.full[at.stage];
+            ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
+            ClusterTransactionBarrier::arrive_and_expect_tx(full, 4 * (kTileR + kTileS));
+            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], tile.x * kRows, k, z);
+            ask<kByKS, kCols>(mapS, full, smem.s[0][at.stage], tile.y * kCols, k, z);
+        }
+    });
 }
 
 // The tensor core reads x without its low 13 bits.
@@ -267,13 +296,15 @@ __device__ void make_ready(Store &smem, int stage)
         ClusterBarrier::arrive(&smem.ready[stage]);
 }
 
-__device__ void split_all(Smem &smem, int2 share)
+__device__ void split_all(Smem &smem, const Tiles &tiles)
 {
     Cursor<kStages> at;
-    for (int k = share.x; k < share.y; k += kBK, at.next()) {
-        ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-        make_ready(smem, at.stage);
-    }
+    tiles.for_each([&](int2, int, int2 share) {
+        for (int k = share.x; k < share.y; k += kBK, at.next()) {
+            ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+            make_ready(smem, at.stage);
+        }
+    });
 }
 
 // Row of the warpgroup's 64 that this thread holds as the first (half 0) or second (half 1) of the two
@@ -324,12 +355,12 @@ struct Places {
     }
 };
 
-// Writes this thread's part of a tile.
+// Writes this thread's part of a tile of matrix z. `out` begins at `first`: it is C, or a matrix of the
+// workspace.
 template <class Sums>
-__device__ void store(const float *A, const float *B, float *out, Sums &sums, const Extra &extra, int r0,
-                      int s0, int M, int N, int K)
+__device__ void store(const float *A, const float *B, float *out, int64_t first, Sums &sums,
+                      const Extra &extra, int r0, int s0, int z, int M, int N, int K)
 {
-    int64_t first = first_of_block(M, N);
     SumSet<decltype(size(sums))::value> bad;
     bool pairs = N % 2 == 0 && reinterpret_cast<size_t>(out) % 8 == 0;
     Places places;
@@ -355,8 +386,8 @@ __device__ void store(const float *A, const float *B, float *out, Sums &sums, co
             if ((kSwapped || !pairs) && inside[j])
                 *to[j] = sums(i + j);
     }
-    A += int64_t(blockIdx.y) * M * K;
-    B += int64_t(blockIdx.y) * N * K;
+    A += int64_t(z) * M * K;
+    B += int64_t(z) * N * K;
     bad.each([&](int i) {
         auto [m, n] = places.at(i, r0, s0);
         out[first + int64_t(m) * N + n] =
@@ -459,34 +490,38 @@ __device__ void fold_all(Sums &sum, Sums &part)
 }
 
 __device__ void consume(Smem &smem, const float *A, const float *B, float *out, const Extra &extra,
-                        int2 tile, int2 share, int M, int N, int K)
+                        const Tiles &tiles, int Z)
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
+    int M = tiles.M, N = tiles.N, K = tiles.K, left = 0; // stages
     Mma mma;
     Tensor sHi = tiles_of_s<kStages>(smem.s[kHi][0], mma);
     Tensor sLo = tiles_of_s<kStages>(smem.s[kTilesS - 1][0], mma);
     Tensor part = partition_fragment_C(mma, Shape<_64, Int<kCols>>{});
     Tensor sum = make_tensor_like(part);
-    clear(part);
-    clear(sum);
     mma.accumulate_ = GMMA::ScaleOut::One;
 
     Cursor<kStages> at;
-    Turns turns(share.x < share.y);
-    for (int k = share.x, step = 1; k < share.y; k += kBK, step++, at.next()) {
-        ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-        add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, at.stage, turns,
-                     k + kBK >= share.y, [&] { ClusterBarrier::wait(&smem.ready[at.stage], at.phase); });
-        if (thread % 32 == 0)
-            ClusterBarrier::arrive(&smem.empty[at.stage]);
-        if (step % kPromote == 0)
-            fold_all(sum, part);
-    }
-
-    CUTE_UNROLL
-    for (int i = 0; i < size(sum); i++)
-        sum(i) += part(i);
-    store(A, B, out, sum, extra, tile.x * kRows + group * 64, tile.y * kCols, M, N, K);
+    tiles.for_each([&](int2, int, int2 share) { left += (share.y - share.x) / kBK; });
+    Turns turns(left > 0);
+    tiles.for_each([&](int2 tile, int z, int2 share) {
+        clear(part);
+        clear(sum);
+        for (int k = share.x, step = 1; k < share.y; k += kBK, step++, at.next()) {
+            ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+            add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, at.stage, turns,
+                         --left == 0, [&] { ClusterBarrier::wait(&smem.ready[at.stage], at.phase); });
+            if (thread % 32 == 0)
+                ClusterBarrier::arrive(&smem.empty[at.stage]);
+            if (step % kPromote == 0)
+                fold_all(sum, part);
+        }
+        CUTE_UNROLL
+        for (int i = 0; i < size(sum); i++)
+            sum(i) += part(i);
+        store(A, B, out, (int64_t(blockIdx.z) * Z + z) * M * N, sum, extra,
+              tile.x * kRows + group * 64, tile.y * kCols, z, M, N, K);
+    });
 }
 
 // The first warpgroup gives registers to the consumers. They never get more than a block of the launch
@@ -497,15 +532,11 @@ static_assert(kGroups == 1 || kRegsFirst + kGroups * kRegsConsumer <= (1 + kGrou
 
 extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
     gemm(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB,
-         const float *A, const float *B, float *C, float *parts, @{params}int M, int N, int K)
+         const float *A, const float *B, float *C, float *parts, @{params}int M, int N, int K,
+         int Z)
 {
     auto &smem = *reinterpret_cast<Smem *>(bytes);
-    int2 tile = tile_of_block(kSwapped ? N : M, kSwapped ? M : N, kRows, kCols);
-    int2 share = share_of_k(K);
-    if (kSwapped ? is_masked(tile.y * kCols, kCols, tile.x * kRows, kRows)
-                 : is_masked(tile.x * kRows, kRows, tile.y * kCols, kCols))
-        share.y = share.x;
-
+    Tiles tiles(M, N, K, Z);
     if (threadIdx.x == 0) {
         for (int s = 0; s < kStages; s++) {
             ClusterBarrier::init(&smem.full[s], 1);
@@ -520,13 +551,13 @@ extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
         if constexpr (kGroups > 1)
             cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
         if (threadIdx.x == 0)
-            produce(smem, kSwapped ? mapB : mapA, kSwapped ? mapA : mapB, tile, share);
+            produce(smem, kSwapped ? mapB : mapA, kSwapped ? mapA : mapB, tiles);
         if (threadIdx.x >= 32)
-            split_all(smem, share);
+            split_all(smem, tiles);
     } else {
         if constexpr (kGroups > 1)
             cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
-        consume(smem, A, B, kSplit > 1 ? parts : C, Extra{@{data}}, tile, share, M, N, K);
+        consume(smem, A, B, kSplit > 1 ? parts : C, Extra{@{data}}, tiles, Z);
     }
 }
 
@@ -549,7 +580,7 @@ __device__ void produce_short(SmemShort &smem, const TmaDescriptor &mapR, const 
 {
     for (int c = 0; c < chunks; c++) {
         ClusterTransactionBarrier::arrive_and_expect_tx(&smem.landed[c], 4 * kTileS);
-        ask<kByKS, kCols>(mapS, &smem.landed[c], smem.s[0][c], run.s * kCols, c * kBK);
+        ask<kByKS, kCols>(mapS, &smem.landed[c], smem.s[0][c], run.s * kCols, c * kBK, blockIdx.y);
     }
     Cursor<kRingR> at;
     for (int r = run.first; r < run.end; r++)
@@ -557,7 +588,7 @@ __device__ void produce_short(SmemShort &smem, const TmaDescriptor &mapR, const 
             uint64_t *full = &smem.full[at.stage];
             ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
             ClusterTransactionBarrier::arrive_and_expect_tx(full, 4 * kTileR);
-            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], r * kRows, c * kBK);
+            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], r * kRows, c * kBK, blockIdx.y);
         }
 }
 
@@ -738,7 +769,7 @@ template <int kWidth>
 __device__ void fall_back(const float *A, const float *B, float *C, const Extra &extra, int M, int N,
                           int K)
 {
-    int2 tile = tile_of_block(M, N, Fallback::kBM, Fallback::kBN);
+    int2 tile = tile_at(blockIdx.x, M, N, Fallback::kBM, Fallback::kBN);
     mma_gemm<Fallback, kWidth, true>(reinterpret_cast<float *>(bytes), A, B, C, extra, tile, M, N, K);
 }
 
@@ -764,5 +795,5 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     gemm_thin(const float *A, const float *B, float *C, @{params}int M, int N, int K)
 {
     thin_product(reinterpret_cast<float *>(bytes), A, B, C, Extra{@{data}},
-                 tile_of_block(M, N, kThin, kThin), M, N, K);
+                 tile_at(blockIdx.x, M, N, kThin, kThin), M, N, K);
 }

@@ -328,8 +328,8 @@ static const struct value *lower_attention(struct lower *l)
     if (!any)
         return NULL;
     const struct value *safe = graph_add3(l->g, OP_WHERE, any, sum, number(l, 1), l->err);
-    const struct value *y = safe ? two(l, OP_MATMUL, e, l->in[2]) : NULL;
-    return y ? two(l, OP_DIV, y, safe) : NULL;
+    const struct value *weights = safe ? two(l, OP_DIV, e, safe) : NULL;
+    return weights ? two(l, OP_MATMUL, weights, l->in[2]) : NULL;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
