@@ -1,9 +1,9 @@
 /* hone-plan
 { "launches": [
     { "kernel": "pack_a", "when": "@{pack} % 2 == 1 && @{K} >= 32", "block": [256], "smem": "4*128*33",
-      "grid": ["cdiv(@{M}, 32)", "cdiv(@{K}, 128)", "@{Z}"], "args": ["@{A}", "packA", "@{M}", "@{K}"] },
+      "grid": ["cdiv(@{M}, 32)", "cdiv(@{K}, 128)", "@{ZA}"], "args": ["@{A}", "packA", "@{M}", "@{K}"] },
     { "kernel": "pack_b", "when": "@{pack} >= 2 && @{K} >= 32", "block": [256], "smem": "4*128*33",
-      "grid": ["cdiv(@{N}, 32)", "cdiv(@{K}, 128)", "@{Z}"], "args": ["@{B}", "packB", "@{N}", "@{K}"] },
+      "grid": ["cdiv(@{N}, 32)", "cdiv(@{K}, 128)", "@{ZB}"], "args": ["@{B}", "packB", "@{N}", "@{K}"] },
     { "kernel": "gemm", "when": "@{pack} == 0 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
       "args": ["mapA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
@@ -46,12 +46,12 @@
   "tensormaps": {
     "mapA": { "tensor": "@{A}", "dims": [@{dims_a}], "box": [32, "@{by_k_a} ? 32 : @{swapped} ? @{cols} : 64*@{groups}", 1], "swizzle": "128B", "l2promo": "128B" },
     "mapB": { "tensor": "@{B}", "dims": [@{dims_b}], "box": [32, "@{by_k_b} ? 32 : @{swapped} ? 64*@{groups} : @{cols}", 1], "swizzle": "128B", "l2promo": "128B" },
-    "packedA": { "tensor": "packA", "dtype": "float32", "dims": ["@{K}", "@{M}", "@{Z}"], "strides": ["4*align(@{K}, 4)", "4*align(@{K}, 4)*@{M}"], "box": [32, "@{swapped} ? @{cols} : 64*@{groups}", 1], "swizzle": "128B", "l2promo": "128B" },
-    "packedB": { "tensor": "packB", "dtype": "float32", "dims": ["@{K}", "@{N}", "@{Z}"], "strides": ["4*align(@{K}, 4)", "4*align(@{K}, 4)*@{N}"], "box": [32, "@{swapped} ? 64*@{groups} : @{cols}", 1], "swizzle": "128B", "l2promo": "128B" },
+    "packedA": { "tensor": "packA", "dtype": "float32", "dims": ["@{K}", "@{M}", "@{ZA}"], "strides": ["4*align(@{K}, 4)", "4*align(@{K}, 4)*@{M}"], "box": [32, "@{swapped} ? @{cols} : 64*@{groups}", 1], "swizzle": "128B", "l2promo": "128B" },
+    "packedB": { "tensor": "packB", "dtype": "float32", "dims": ["@{K}", "@{N}", "@{ZB}"], "strides": ["4*align(@{K}, 4)", "4*align(@{K}, 4)*@{N}"], "box": [32, "@{swapped} ? 64*@{groups} : @{cols}", 1], "swizzle": "128B", "l2promo": "128B" },
     "mapC": { "tensor": "@{C}", "dims": ["@{N}", "@{M}", "@{Z}"], "box": [32, "@{swapped} ? @{cols} : 64", 1], "swizzle": "128B" } },
   "workspace": { "parts": { "bytes": "@{split} > 1 ? 4*@{split}*@{Z}*@{M}*@{N} : 16", "init": "none" },
-                 "packA": { "bytes": "4*@{Z}*@{M}*align(@{K}, 4)", "init": "none" },
-                 "packB": { "bytes": "4*@{Z}*@{N}*align(@{K}, 4)", "init": "none" } } }
+                 "packA": { "bytes": "4*@{ZA}*@{M}*align(@{K}, 4)", "init": "none" },
+                 "packB": { "bytes": "4*@{ZB}*@{N}*align(@{K}, 4)", "init": "none" } } }
 */
 // C = epilogue(A * B) of fp32 matrices on the tensor cores of Hopper, for each matrix of a batch.
 // Either operand may be stored transposed.
@@ -94,6 +94,8 @@ constexpr bool kTurnedB = @{turned_b}; // B has N rows, not K
 constexpr bool kSwapped = @{swapped};
 constexpr bool kByKR = kSwapped ? @{by_k_b} : @{by_k_a};
 constexpr bool kByKS = kSwapped ? @{by_k_a} : @{by_k_b};
+constexpr bool kBatchR = kSwapped ? @{batched_b} : @{batched_a}; // R has a matrix for each of the batch
+constexpr bool kBatchS = kSwapped ? @{batched_a} : @{batched_b};
 constexpr int kGroups = @{groups};
 constexpr int kRows = 64 * kGroups;
 constexpr int kCols = @{cols};
@@ -221,8 +223,8 @@ __device__ void produce(Smem &smem, const TmaDescriptor &mapR, const TmaDescript
             uint64_t *full = &smem.full[at.stage];
             ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
             ClusterTransactionBarrier::arrive_and_expect_tx(full, 4 * (kTileR + kTileS));
-            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], tile.x * kRows, k, z);
-            ask<kByKS, kCols>(mapS, full, smem.s[0][at.stage], tile.y * kCols, k, z);
+            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], tile.x * kRows, k, kBatchR ? z : 0);
+            ask<kByKS, kCols>(mapS, full, smem.s[0][at.stage], tile.y * kCols, k, kBatchS ? z : 0);
         }
     });
 }
@@ -386,8 +388,8 @@ __device__ void store(const float *A, const float *B, float *out, int64_t first,
             if ((kSwapped || !pairs) && inside[j])
                 *to[j] = sums(i + j);
     }
-    A += int64_t(z) * M * K;
-    B += int64_t(z) * N * K;
+    A = matrix_of_a(A, z, M, K);
+    B = matrix_of_b(B, z, N, K);
     bad.each([&](int i) {
         auto [m, n] = places.at(i, r0, s0);
         out[first + int64_t(m) * N + n] =
@@ -580,7 +582,8 @@ __device__ void produce_short(SmemShort &smem, const TmaDescriptor &mapR, const 
 {
     for (int c = 0; c < chunks; c++) {
         ClusterTransactionBarrier::arrive_and_expect_tx(&smem.landed[c], 4 * kTileS);
-        ask<kByKS, kCols>(mapS, &smem.landed[c], smem.s[0][c], run.s * kCols, c * kBK, blockIdx.y);
+        ask<kByKS, kCols>(mapS, &smem.landed[c], smem.s[0][c], run.s * kCols, c * kBK,
+                          kBatchS ? blockIdx.y : 0);
     }
     Cursor<kRingR> at;
     for (int r = run.first; r < run.end; r++)
@@ -588,7 +591,8 @@ __device__ void produce_short(SmemShort &smem, const TmaDescriptor &mapR, const 
             uint64_t *full = &smem.full[at.stage];
             ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
             ClusterTransactionBarrier::arrive_and_expect_tx(full, 4 * kTileR);
-            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], r * kRows, c * kBK, blockIdx.y);
+            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], r * kRows, c * kBK,
+                              kBatchR ? blockIdx.y : 0);
         }
 }
 
@@ -622,8 +626,8 @@ __device__ void stage_tile(float *to, const float *A, const float *B, Sums &sums
         if constexpr (!kSwapped)
             *reinterpret_cast<float2 *>(address(m, n)) = {sums(i), sums(i + 1)};
     }
-    A += int64_t(blockIdx.y) * M * K;
-    B += int64_t(blockIdx.y) * N * K;
+    A = matrix_of_a(A, blockIdx.y, M, K);
+    B = matrix_of_b(B, blockIdx.y, N, K);
     bad.each([&](int i) {
         auto [m, n] = places.at(i, r0, s0);
         *address(m, n) = finish(plain_product(A, B, m, n, M, N, K), extra, first, m, n, M, N);

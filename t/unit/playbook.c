@@ -648,7 +648,7 @@ static void test_odd_tasks(void **state)
         {"gemm_sm80", "", "x @ w.mT", "x float16 Z,M,K; w float16 1,N,K; y float16 Z,M,N out",
          NULL},
         {"gemm_sm80", "", "x @ w.mT", "x float16 M,K; w float16 Z,N,K; y float16 Z,M,N out",
-         "not matrices"},
+         "dimension 0 of 'w' is not 'Z'"},
         {"gemm_sm80", "", "x @ w.mT", "x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
          NULL},
     };
