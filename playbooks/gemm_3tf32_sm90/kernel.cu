@@ -411,7 +411,7 @@ __device__ auto tiles_of_s(float *first, const Mma &mma)
 struct Turns {
     int group = threadIdx.x / 128 - 1;
 
-    __device__ static constexpr bool used()
+    static constexpr bool used()
     {
         return @{turns} && kGroups > 1;
     }
@@ -470,13 +470,17 @@ __device__ __forceinline__ void add_products(Mma &mma, Sums &part, const float *
                 cute::gemm(mma, lo(_, _, i), sHi(_, _, k0 / 8 + i, stage), part);
                 cute::gemm(mma, hi(_, _, i), sLo(_, _, k0 / 8 + i, stage), part);
             }
+            warpgroup_commit_batch();
         }
         CUTE_UNROLL
         for (int i = 0; i < kDepth / 8; i++)
             cute::gemm(mma, hi(_, _, i), sHi(_, _, k0 / 8 + i, stage), part);
         warpgroup_commit_batch();
-        if (k0 + kDepth == kBK)
+        if (k0 + kDepth == kBK) {
+            if constexpr (kProducts == 3 && Turns::used())
+                warpgroup_wait<1>(); // the tensor cores still have work when the next group begins
             turns.pass(last);
+        }
         warpgroup_wait<0>();
         warpgroup_fence_operand(part);
     }
