@@ -844,6 +844,12 @@ static void test_products_in_a_graph(void **state)
          "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 30, 2, 2, "c15::gemm"},
         {"(x @ w).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 15, 2, 1,
          "\"tensor\": \"c0_packA\""}, /* a workspace of the template */
+        /* Products of 16-bit floats are made in float32, by one TF32 product. */
+        {"(x @ w.mT).amax(-1)", "x float16 M,K; w float16 N,K; y float16 M out", 15, 6, 1,
+         "kProducts = 1 ? 1 : 3"},
+        {"F.scaled_dot_product_attention(q, k, v)",
+         "q bfloat16 B,H,L,D; k bfloat16 B,H,S,D; v bfloat16 B,H,S,D; y bfloat16 B,H,L,D out", 30,
+         -1, 2, "kProducts = 1 ? 1 : 3"},
         {"(x.unsqueeze(2) * w).sum(1).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 0,
          4, 0, "_sum"},
         {"torch.softmax(x @ v, 0)", "x float32 M,K; v float32 K; y float32 M out", 0, -1, 0,

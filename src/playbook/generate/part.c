@@ -150,6 +150,24 @@ static void add_value(struct walk *w, const struct value *v, bool computed)
     }
 }
 
+/* Are all floats that the task reads 16 bits wide? TF32 holds such numbers exactly. */
+static bool reads_narrow_floats(const json_t *whole)
+{
+    size_t i;
+    json_t *t;
+    bool narrow = false;
+    json_array_foreach(json_object_get(whole, "tensors"), i, t)
+    {
+        enum dtype d = dtype_from_name(json_string_value(json_object_get(t, "dtype")));
+        if (!json_is_true(json_object_get(t, "input")) || !dtype_is_float(d))
+            continue;
+        if (d != DT_F16 && d != DT_BF16)
+            return false;
+        narrow = true;
+    }
+    return narrow;
+}
+
 json_t *part_task(const struct part *p)
 {
     struct arena a = ARENA_INIT;
@@ -185,6 +203,8 @@ json_t *part_task(const struct part *p)
     json_t *guards = json_object_get(json_object_get(p->whole, "graph"), "guards");
     if (guards)
         json_object_set(own, "guards", guards);
+    if (reads_narrow_floats(p->whole))
+        json_object_set_new(task, "allow_tf32", json_true());
     json_object_set_new(task, "tensors", t.b.tensors);
     json_object_set_new(task, "graph", own);
     json_object_set_new(task, "torch", json_string("graph"));
