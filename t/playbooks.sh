@@ -54,8 +54,16 @@ rest gemm_3tf32_sm90 tall_product split=4
 rest gemm_3tf32_sm80 infinite_product split=2
 rest gemm_3tf32_sm90 infinite_product
 rest gemm_3tf32_sm90 infinite_product flip=1 groups=3 cols=64
-rest gemm_3tf32_sm90 upper_product
-rest gemm_3tf32_sm90 upper_product flip=1 thin=0
+rest gemm_3tf32_sm90 linear_f32 groups=1 cols=32
+rest gemm_3tf32_sm90 infinite_product pack=3 turns=0
+rest gemm_3tf32_sm90 upper_product run=2
+rest gemm_3tf32_sm90 upper_product flip=1 run=0
+rest gemm_3tf32_sm90 upper_product flip=1 run=4 pack=1
+rest gemm_3tf32_sm80 shared_matrix
+rest gemm_3tf32_sm90 shared_matrix
+rest gemm_3tf32_sm90 one_matrix pack=3 split=2
+rest gemm_3tf32_sm90 tall_product pack=1
+rest gemm_3tf32_sm90 tall_product pack=2 flip=1 groups=1 split=4
 rest gemm_f32 upper_product
 quick matvec weigh
 rest permute heads_first vec=8

@@ -22,6 +22,8 @@ y: float32[R, C] = layer_norm(x, w, b, eps)"
 out_has "the last line of the graph gives class, flops and bytes" "class norm, flops 8*C*R, bytes 8*C*R+8*C"
 runs 0 "hone task show --graph accepts a task with views" "$HONE" task show --graph silu_and_mul
 out_has "the graph with views has sizes in terms of the axes" "%3 = slice(x, dim=-1, start=D, length=D): float16[B, D]"
+runs 0 "hone task show --graph accepts a triangle of a product" "$HONE" task show --graph "$ROOT/t/cases/playbooks/upper_product"
+out_has "the graph counts only the flops of the triangle" "flops K*min(M,N)*min(M,N)+"
 runs 0 "hone task show --graph --json exits with 0" "$HONE" task show --graph --json layernorm
 out_has "the graph as JSON names the operation" '"op": "layer_norm"'
 runs 0 "hone task show --reference exits with 0" "$HONE" task show --reference softmax

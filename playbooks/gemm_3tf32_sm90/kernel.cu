@@ -1,42 +1,57 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "gemm", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 0 && @{split} == 1",
-      "grid": ["cdiv(@{M}, 64*@{groups})*cdiv(@{N}, @{cols})", "@{Z}"],
-      "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["regA", "smemB", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 1 && @{split} == 1",
-      "grid": ["cdiv(@{N}, 64*@{groups})*cdiv(@{M}, @{cols})", "@{Z}"],
-      "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["regB", "smemA", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 0 && @{split} > 1",
-      "grid": ["cdiv(@{M}, 64*@{groups})*cdiv(@{N}, @{cols})", "@{Z}", "@{split}"],
-      "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["regA", "smemB", "@{A}", "@{B}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{swapped} == 1 && @{split} > 1",
-      "grid": ["cdiv(@{N}, 64*@{groups})*cdiv(@{M}, @{cols})", "@{Z}", "@{split}"],
-      "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
-      "args": ["regB", "smemA", "@{A}", "@{B}", "parts", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "sum_parts", "when": "@{K} >= 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16 && @{split} > 1",
+    { "kernel": "pack_a", "when": "@{pack} % 2 == 1 && @{K} >= 32", "block": [256], "smem": "4*128*33",
+      "grid": ["cdiv(@{M}, 32)", "cdiv(@{K}, 128)", "@{ZA}"], "args": ["@{A}", "packA", "@{M}", "@{K}"] },
+    { "kernel": "pack_b", "when": "@{pack} >= 2 && @{K} >= 32", "block": [256], "smem": "4*128*33",
+      "grid": ["cdiv(@{N}, 32)", "cdiv(@{K}, 128)", "@{ZB}"], "args": ["@{B}", "packB", "@{N}", "@{K}"] },
+    { "kernel": "gemm", "when": "@{pack} == 0 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
+      "args": ["mapA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "@{pack} == 1 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
+      "args": ["packedA", "mapB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "@{pack} == 2 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
+      "args": ["mapA", "packedB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "gemm", "when": "@{pack} == 3 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["min(@{blocks} > 0 ? @{blocks} : 1000000000, cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups})*cdiv(@{swapped} ? @{M} : @{N}, @{cols})*@{Z})", 1, "@{split}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem}",
+      "args": ["packedA", "packedB", "@{A}", "@{B}", "@{C}", "parts", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
+    { "kernel": "sum_parts", "when": "@{split} > 1 && @{K} >= 64 && @{can_load} && !(@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
       "grid": ["cdiv(@{Z}*@{M}*@{N}, 256)"], "block": [256],
       "args": ["parts", "@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}", "@{Z}"] },
-    { "kernel": "gemm_vec", "when": "32 <= @{K} && @{K} < 64 && @{K} > @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
+    { "kernel": "gemm_short", "when": "@{pack} == 0 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
+      "args": ["mapA", "mapB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
+    { "kernel": "gemm_short", "when": "@{pack} == 1 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
+      "args": ["packedA", "mapB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
+    { "kernel": "gemm_short", "when": "@{pack} == 2 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
+      "args": ["mapA", "packedB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
+    { "kernel": "gemm_short", "when": "@{pack} == 3 && @{K} >= 32 && @{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)",
+      "grid": ["cdiv(cdiv(@{swapped} ? @{N} : @{M}, 64*@{groups}), max(1, @{run}))*cdiv(@{swapped} ? @{M} : @{N}, @{cols})", "@{Z}"], "block": ["128 + 128*@{groups}"], "smem": "@{smem_short}",
+      "args": ["packedA", "packedB", "mapC", "@{A}", "@{B}", @{extra}"@{M}", "@{N}", "@{K}"] },
+    { "kernel": "gemm_vec", "when": "32 <= @{K} && @{K} < 64 && @{whole} && !(@{can_load} && (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16))",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_one", "when": "32 <= @{K} && !(@{whole} && min(alignof(@{A}), alignof(@{B})) >= 16)",
+    { "kernel": "gemm_one", "when": "32 <= @{K} && !(@{K} < 64 && @{whole}) && !(@{can_load} && (@{K} >= 64 || (@{run} > 0 && @{K} <= 64 && @{N} % 4 == 0 && alignof(@{C}) >= 16)))",
       "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "@{smem_mma}",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_thin", "when": "@{K} <= @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16",
-      "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "1024*min(@{K},@{thin})",
+    { "kernel": "gemm_thin", "when": "@{K} < 32 && @{whole}",
+      "grid": ["cdiv(@{M}, 128)*cdiv(@{N}, 128)", "@{Z}"], "block": [256], "smem": "1024*min(@{K}, 32)",
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] },
-    { "kernel": "gemm_few", "when": "@{K} < 32 && !(@{K} <= @{thin} && @{whole} && min(alignof(@{A}), alignof(@{B})) >= 16)",
+    { "kernel": "gemm_few", "when": "@{K} < 32 && !(@{whole})",
       "grid": ["cdiv(@{N}, 16)", "cdiv(@{M}, 16)", "@{Z}"], "block": [16, 16],
       "args": ["@{A}", "@{B}", "@{C}", @{extra}"@{M}", "@{N}", "@{K}"] } ],
   "tensormaps": {
-    "regA": { "tensor": "@{A}", "dims": [@{dims_a}], "box": [32, "@{by_k_a} ? 32 : 64*@{groups}", 1], "swizzle": "128B", "l2promo": "128B" },
-    "regB": { "tensor": "@{B}", "dims": [@{dims_b}], "box": [32, "@{by_k_b} ? 32 : 64*@{groups}", 1], "swizzle": "128B", "l2promo": "128B" },
-    "smemA": { "tensor": "@{A}", "dims": [@{dims_a}], "box": [32, "@{by_k_a} ? 32 : @{cols}", 1], "swizzle": "128B", "l2promo": "128B" },
-    "smemB": { "tensor": "@{B}", "dims": [@{dims_b}], "box": [32, "@{by_k_b} ? 32 : @{cols}", 1], "swizzle": "128B", "l2promo": "128B" } },
-  "workspace": { "parts": { "bytes": "4*@{split}*@{Z}*@{M}*@{N}", "init": "none" } } }
+    "mapA": { "tensor": "@{A}", "dims": [@{dims_a}], "box": [32, "@{by_k_a} ? 32 : @{swapped} ? @{cols} : 64*@{groups}", 1], "swizzle": "128B", "l2promo": "128B" },
+    "mapB": { "tensor": "@{B}", "dims": [@{dims_b}], "box": [32, "@{by_k_b} ? 32 : @{swapped} ? 64*@{groups} : @{cols}", 1], "swizzle": "128B", "l2promo": "128B" },
+    "packedA": { "tensor": "packA", "dtype": "float32", "dims": ["@{K}", "@{M}", "@{ZA}"], "strides": ["4*align(@{K}, 4)", "4*align(@{K}, 4)*@{M}"], "box": [32, "@{swapped} ? @{cols} : 64*@{groups}", 1], "swizzle": "128B", "l2promo": "128B" },
+    "packedB": { "tensor": "packB", "dtype": "float32", "dims": ["@{K}", "@{N}", "@{ZB}"], "strides": ["4*align(@{K}, 4)", "4*align(@{K}, 4)*@{N}"], "box": [32, "@{swapped} ? 64*@{groups} : @{cols}", 1], "swizzle": "128B", "l2promo": "128B" },
+    "mapC": { "tensor": "@{C}", "dims": ["@{N}", "@{M}", "@{Z}"], "box": [32, "@{swapped} ? @{cols} : 64", 1], "swizzle": "128B" } },
+  "workspace": { "parts": { "bytes": "@{split} > 1 ? 4*@{split}*@{Z}*@{M}*@{N} : 16", "init": "none" },
+                 "packA": { "bytes": "4*@{ZA}*@{M}*align(@{K}, 4)", "init": "none" },
+                 "packB": { "bytes": "4*@{ZB}*@{N}*align(@{K}, 4)", "init": "none" } } }
 */
 // C = epilogue(A * B) of fp32 matrices on the tensor cores of Hopper, for each matrix of a batch.
 // Either operand may be stored transposed.
@@ -55,8 +70,13 @@
 // Three mbarriers per stage join them: `full` completes when the bytes have arrived, `ready` when S is
 // split, `empty` when every consumer warp is done with the stage.
 //
-// TMA wants rows that are multiples of 16 bytes. Other shapes go to mma.sync. Short sums go to kernels
-// in float32 arithmetic.
+// TMA wants rows that are multiples of 16 bytes. `pack` copies an operand into a workspace with such
+// rows along K first. Otherwise other shapes go to mma.sync. Sums of fewer than 32 terms go to kernels in
+// float32 arithmetic.
+//
+// If K is at most 64, writing C takes most of the time (gemm_short). A block then keeps its tile of S
+// and makes tiles of C for many tiles of R. A tile of C leaves through shared memory by TMA, while the
+// block multiplies the next one.
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/arch/copy_sm90.hpp>
 #include <cute/arch/copy_sm90_tma.hpp>
@@ -67,12 +87,15 @@
 using namespace cute;
 using cutlass::arch::ClusterBarrier;
 using cutlass::arch::ClusterTransactionBarrier;
+using cutlass::arch::NamedBarrier;
 
-constexpr bool kTurnedA = @{by_k_a}; // A has K rows, not M
-constexpr bool kTurnedB = !@{by_k_b}; // B has N rows, not K
+constexpr bool kTurnedA = @{turned_a}; // A has K rows, not M
+constexpr bool kTurnedB = @{turned_b}; // B has N rows, not K
 constexpr bool kSwapped = @{swapped};
 constexpr bool kByKR = kSwapped ? @{by_k_b} : @{by_k_a};
 constexpr bool kByKS = kSwapped ? @{by_k_a} : @{by_k_b};
+constexpr bool kBatchR = kSwapped ? @{batched_b} : @{batched_a}; // R has a matrix for each of the batch
+constexpr bool kBatchS = kSwapped ? @{batched_a} : @{batched_b};
 constexpr int kGroups = @{groups};
 constexpr int kRows = 64 * kGroups;
 constexpr int kCols = @{cols};
@@ -81,6 +104,7 @@ constexpr int kDepth = @{depth};
 constexpr int kPromote = @{promote} / kBK;
 constexpr int kGroup = @{group};
 constexpr int kSplit = @{split};
+constexpr int kRun = @{run} > 0 ? @{run} : 1;
 
 @{part:epilogue}
 
@@ -104,7 +128,8 @@ constexpr int kStages = @{stages} < 230000 / kStageBytes ? @{stages} : 230000 / 
 constexpr int kSplitters = 96;
 
 using Atom = GMMA::Layout_K_SW128_Atom<tfloat32_t>; // 8 rows of 32 elements
-using SmemS = decltype(tile_to_shape(Atom{}, Shape<Int<kCols>, Int<kBK>, Int<kStages>>{}));
+template <int kRing>
+using SmemS = decltype(tile_to_shape(Atom{}, Shape<Int<kCols>, Int<kBK>, Int<kRing>>{}));
 using Op = decltype(GMMA::rs_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<kCols>, Int<kBK>>>());
 using Mma = decltype(make_tiled_mma(Op{}));
 
@@ -114,54 +139,94 @@ struct Smem {
     uint64_t full[kStages], ready[kStages], empty[kStages];
 };
 
+// What gemm_short keeps: all K of a tile of S, a ring of tiles of R, and a tile of C.
+constexpr int kChunks = 2, kRingR = 4;
+
+struct SmemShort {
+    float r[kRingR][kTileR];
+    float s[kTilesS][kChunks][kTileS];
+    float c[kGroups][64 * kCols];
+    uint64_t full[kRingR], empty[kRingR], landed[kChunks], ready[kChunks];
+};
+
 extern __shared__ __align__(1024) char bytes[];
 
 // Position in the ring: stage, and the parity of how often it was used.
+template <int kRing>
 struct Cursor {
     int stage = 0;
     uint32_t phase = 0;
     __device__ void next()
     {
-        if (++stage == kStages) {
+        if (++stage == kRing) {
             stage = 0;
             phase ^= 1;
         }
     }
 };
 
-// This block's tile: walks down kGroup tiles before the next column.
-__device__ int2 tile_of_block(int rows, int cols, int tile_rows, int tile_cols)
+// Tile number `at` of a matrix: walks down kGroup tiles before the next column.
+__device__ int2 tile_at(int at, int rows, int cols, int tile_rows, int tile_cols)
 {
     int down = ceil_div(rows, tile_rows), across = ceil_div(cols, tile_cols);
-    int group = blockIdx.x / (kGroup * across), in_group = blockIdx.x % (kGroup * across);
+    int group = at / (kGroup * across), in_group = at % (kGroup * across);
     int first = group * kGroup, height = min(kGroup, down - first);
     return {first + in_group % height, in_group / height};
 }
 
+// The tiles that a block makes one after the other. The warps go through them on their own, so the ring
+// fills for the next tile while the last one is stored.
+struct Tiles {
+    int r, s, each, all, M, N, K; // rows of R and of S; tiles of a matrix and of the batch
+
+    __device__ Tiles(int M, int N, int K, int Z) : M(M), N(N), K(K)
+    {
+        r = kSwapped ? N : M;
+        s = kSwapped ? M : N;
+        each = ceil_div(r, kRows) * ceil_div(s, kCols);
+        all = each * Z;
+    }
+
+    // Calls `act` with tile (r, s) of matrix z, and with the part of K that this block adds up.
+    template <class Act>
+    __device__ void for_each(Act &&act) const
+    {
+        for (int t = blockIdx.x; t < all; t += gridDim.x) {
+            int2 tile = tile_at(t % each, r, s, kRows, kCols), share = share_of_k(K);
+            if (kSwapped ? is_masked(tile.y * kCols, kCols, tile.x * kRows, kRows)
+                         : is_masked(tile.x * kRows, kRows, tile.y * kCols, kCols))
+                share.y = share.x;
+            act(tile, t / each, share);
+        }
+    }
+};
+
 // Asks for a tile of `high` rows of an operand. TMA writes rows of 128 bytes whose 16-byte pieces are
 // permuted; a row has 32 elements of K, or 32 rows of an operand that is stored by K.
 template <bool kByK, int kHigh>
-__device__ void ask(const TmaDescriptor &map, uint64_t *full, float *to, int row, int k)
+__device__ void ask(const TmaDescriptor &map, uint64_t *full, float *to, int row, int k, int z)
 {
     constexpr uint64_t hint = static_cast<uint64_t>(TMA::CacheHintSm90::EVICT_NORMAL);
     if constexpr (kByK)
         for (int i = 0; i < kHigh / 32; i++)
-            SM90_TMA_LOAD_3D::copy(&map, full, hint, to + i * 32 * kBK, row + 32 * i, k, blockIdx.y);
+            SM90_TMA_LOAD_3D::copy(&map, full, hint, to + i * 32 * kBK, row + 32 * i, k, z);
     else
-        SM90_TMA_LOAD_3D::copy(&map, full, hint, to, k, row, blockIdx.y);
+        SM90_TMA_LOAD_3D::copy(&map, full, hint, to, k, row, z);
 }
 
-__device__ void produce(Smem &smem, const TmaDescriptor &mapR, const TmaDescriptor &mapS, int2 tile,
-                        int2 share)
+__device__ void produce(Smem &smem, const TmaDescriptor &mapR, const TmaDescriptor &mapS,
+                        const Tiles &tiles)
 {
-    Cursor at;
-    for (int k = share.x; k < share.y; k += kBK, at.next()) {
-        uint64_t *full = &smem.full[at.stage];
-        ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
-        ClusterTransactionBarrier::arrive_and_expect_tx(full, 4 * (kTileR + kTileS));
-        ask<kByKR, kRows>(mapR, full, smem.r[at.stage], tile.x * kRows, k);
-        ask<kByKS, kCols>(mapS, full, smem.s[0][at.stage], tile.y * kCols, k);
-    }
+    Cursor<kStages> at;
+    tiles.for_each([&](int2 tile, int z, int2 share) {
+        for (int k = share.x; k < share.y; k += kBK, at.next()) {
+            uint64_t *full = &smem.full[at.stage];
+            ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
+            ClusterTransactionBarrier::arrive_and_expect_tx(full, 4 * (kTileR + kTileS));
+            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], tile.x * kRows, k, kBatchR ? z : 0);
+            ask<kByKS, kCols>(mapS, full, smem.s[0][at.stage], tile.y * kCols, k, kBatchS ? z : 0);
+        }
+    });
 }
 
 // The tensor core reads x without its low 13 bits.
@@ -172,7 +237,8 @@ __device__ float second_part(float x)
 }
 
 // Splits a tile of S where it lies.
-__device__ void split_tile(Smem &smem, int stage, int thread)
+template <class Store>
+__device__ void split_tile(Store &smem, int stage, int thread)
 {
     float4 *s = reinterpret_cast<float4 *>(smem.s[0][stage]);
 #pragma unroll 2
@@ -189,7 +255,8 @@ __device__ void split_tile(Smem &smem, int stage, int thread)
 
 // Transposes a tile of S and splits it, in squares of 4x4. The lanes of a warp take the squares in an
 // order in which neither their reads nor their writes of 16 bytes meet in a bank.
-__device__ void turn_tile(Smem &smem, int stage, int thread)
+template <class Store>
+__device__ void turn_tile(Store &smem, int stage, int thread)
 {
     for (int v = thread; v < kTileS / 16; v += kSplitters) {
         int p = v & 1, q = v >> 1 & 1, r = v >> 2 & 1, u = v >> 3 & 1;
@@ -216,21 +283,30 @@ __device__ void turn_tile(Smem &smem, int stage, int thread)
     }
 }
 
-__device__ void split_all(Smem &smem, int2 share)
+// Prepares the tile of S in a stage for WGMMA, and says so.
+template <class Store>
+__device__ void make_ready(Store &smem, int stage)
 {
     int thread = threadIdx.x - 32;
-    Cursor at;
-    for (int k = share.x; k < share.y; k += kBK, at.next()) {
-        ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-        if constexpr (kByKS)
-            turn_tile(smem, at.stage, thread);
-        else
-            split_tile(smem, at.stage, thread);
-        cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
-        __syncwarp();
-        if (thread % 32 == 0)
-            ClusterBarrier::arrive(&smem.ready[at.stage]);
-    }
+    if constexpr (kByKS)
+        turn_tile(smem, stage, thread);
+    else
+        split_tile(smem, stage, thread);
+    cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
+    __syncwarp();
+    if (thread % 32 == 0)
+        ClusterBarrier::arrive(&smem.ready[stage]);
+}
+
+__device__ void split_all(Smem &smem, const Tiles &tiles)
+{
+    Cursor<kStages> at;
+    tiles.for_each([&](int2, int, int2 share) {
+        for (int k = share.x; k < share.y; k += kBK, at.next()) {
+            ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+            make_ready(smem, at.stage);
+        }
+    });
 }
 
 // Row of the warpgroup's 64 that this thread holds as the first (half 0) or second (half 1) of the two
@@ -253,37 +329,51 @@ __device__ float element_of_r(const float *r, int row, int k)
         return r[32 * row + 4 * (k / 4 ^ row % 8) + k % 4];
 }
 
-// Writes this thread's part of a tile. `sums` has pairs of neighbours along S, for two rows of R.
-template <class Sums>
-__device__ void store(const float *A, const float *B, float *out, Sums &sums, const Extra &extra, int r0,
-                      int s0, int M, int N, int K)
-{
-    int64_t first = first_of_block(M, N);
-    SumSet<decltype(size(sums))::value> bad;
+// Where a thread's sums lie in a tile of R and S. `sums` has pairs of neighbours along S, for two rows of R.
+struct Places {
     int row[2] = {row_of_r(0), row_of_r(1)};
-    bool pairs = N % 2 == 0 && reinterpret_cast<size_t>(out) % 8 == 0;
-    if constexpr (kByKR && kSwapped) {
-        // Lanes trade such that eight of them have neighbours along R.
-        bool upper = threadIdx.x & 16;
-        CUTE_UNROLL
-        for (int i = 0; i < size(sums); i += i % 2 ? 3 : 1) {
-            float got = __shfl_xor_sync(~0u, upper ? sums(i) : sums(i + 2), 16);
-            (upper ? sums(i) : sums(i + 2)) = got;
+
+    // Lanes trade sums such that eight of them have neighbours along R, if C has them side by side.
+    template <class Sums>
+    __device__ void trade(Sums &sums)
+    {
+        if constexpr (kByKR && kSwapped) {
+            bool upper = threadIdx.x & 16;
+            CUTE_UNROLL
+            for (int i = 0; i < size(sums); i += i % 2 ? 3 : 1) {
+                float got = __shfl_xor_sync(~0u, upper ? sums(i) : sums(i + 2), 16);
+                (upper ? sums(i) : sums(i + 2)) = got;
+            }
+            row[1] = row[0] + (upper ? 4 : 16);
+            row[0] -= upper ? 12 : 0;
         }
-        row[1] = row[0] + (upper ? 4 : 16);
-        row[0] -= upper ? 12 : 0;
     }
-    auto place = [&](int i) -> int2 { // (m, n)
+
+    // (m, n) of sum i in the tile that begins at row r0 of R and row s0 of S.
+    __device__ int2 at(int i, int r0, int s0) const
+    {
         int r = r0 + (i / 2 % 2 ? row[1] : row[0]), s = s0 + i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
         return kSwapped ? int2{s, r} : int2{r, s};
-    };
+    }
+};
+
+// Writes this thread's part of a tile of matrix z. `out` begins at `first`: it is C, or a matrix of the
+// workspace.
+template <class Sums>
+__device__ void store(const float *A, const float *B, float *out, int64_t first, Sums &sums,
+                      const Extra &extra, int r0, int s0, int z, int M, int N, int K)
+{
+    SumSet<decltype(size(sums))::value> bad;
+    bool pairs = N % 2 == 0 && reinterpret_cast<size_t>(out) % 8 == 0;
+    Places places;
+    places.trade(sums);
     CUTE_UNROLL
     for (int i = 0; i < size(sums); i += 2) {
         bool inside[2];
         float *to[2];
         CUTE_UNROLL
         for (int j = 0; j < 2; j++) {
-            auto [m, n] = place(i + j);
+            auto [m, n] = places.at(i + j, r0, s0);
             inside[j] = m < M && n < N;
             to[j] = out + first + int64_t(m) * N + n;
             if constexpr (kSplit == 1) {
@@ -298,80 +388,146 @@ __device__ void store(const float *A, const float *B, float *out, Sums &sums, co
             if ((kSwapped || !pairs) && inside[j])
                 *to[j] = sums(i + j);
     }
-    A += int64_t(blockIdx.y) * M * K;
-    B += int64_t(blockIdx.y) * N * K;
+    A = matrix_of_a(A, z, M, K);
+    B = matrix_of_b(B, z, N, K);
     bad.each([&](int i) {
-        auto [m, n] = place(i);
+        auto [m, n] = places.at(i, r0, s0);
         out[first + int64_t(m) * N + n] =
             finish(plain_product(A, B, m, n, M, N, K), extra, first, m, n, M, N);
     });
 }
 
-__device__ void consume(Smem &smem, const float *A, const float *B, float *out, const Extra &extra,
-                        int2 tile, int2 share, int M, int N, int K)
+// Descriptors of the tiles of S in a ring: of the tiles as they came, of the first or of the second parts.
+template <int kRing>
+__device__ auto tiles_of_s(float *first, const Mma &mma)
 {
-    int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
-    Mma mma;
-    auto thr = mma.get_slice(thread);
-    auto tiles_of_s = [&](int copy) {
-        auto *at = reinterpret_cast<tfloat32_t *>(smem.s[copy][0]);
-        return thr.partition_fragment_B(make_tensor(make_smem_ptr(at), SmemS{})); // descriptors
-    };
-    Tensor sHi = tiles_of_s(kHi), sLo = tiles_of_s(kTilesS - 1);
-    Tensor hi = make_tensor<tfloat32_t>(partition_shape_A(mma, Shape<_64, Int<kDepth>>{}));
-    Tensor lo = make_tensor_like(hi);
-    Tensor part = partition_fragment_C(mma, Shape<_64, Int<kCols>>{});
-    Tensor sum = make_tensor_like(part);
-    Tensor hi_bits = recast<uint32_t>(hi), lo_bits = recast<uint32_t>(lo);
-    clear(part);
-    clear(sum);
-    mma.accumulate_ = GMMA::ScaleOut::One;
+    auto *at = reinterpret_cast<tfloat32_t *>(first);
+    return mma.get_slice(threadIdx.x % 128)
+        .partition_fragment_B(make_tensor(make_smem_ptr(at), SmemS<kRing>{}));
+}
 
-    Cursor at;
-    for (int k = share.x, step = 1; k < share.y; k += kBK, step++, at.next()) {
-        const float *r = smem.r[at.stage] + group * 64 * kBK;
-        ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-        CUTE_UNROLL
-        for (int k0 = 0; k0 < kBK; k0 += kDepth) {
-            CUTE_UNROLL
-            for (int i = 0; i < kDepth / 2; i++)
-                split(element_of_r(r, row_of_r(i % 2), k0 + i / 2 * 4 + thread % 4), hi_bits(i),
-                      lo_bits(i));
-            if (k0 == 0)
-                ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
-            // The compiler may not move the splits below the fence of warpgroup_arrive().
-            warpgroup_fence_operand(hi);
-            if constexpr (kProducts == 3)
-                warpgroup_fence_operand(lo);
-            warpgroup_fence_operand(part);
-            warpgroup_arrive();
-            // The small products come first, while the sum is small too and loses little.
-            if constexpr (kProducts == 3) { // without the brace, NVRTC 13.0 may drop the loop after this
-                CUTE_UNROLL
-                for (int i = 0; i < kDepth / 8; i++) {
-                    cute::gemm(mma, lo(_, _, i), sHi(_, _, k0 / 8 + i, at.stage), part);
-                    cute::gemm(mma, hi(_, _, i), sLo(_, _, k0 / 8 + i, at.stage), part);
-                }
-            }
-            CUTE_UNROLL
-            for (int i = 0; i < kDepth / 8; i++)
-                cute::gemm(mma, hi(_, _, i), sHi(_, _, k0 / 8 + i, at.stage), part);
-            warpgroup_commit_batch();
-            warpgroup_wait<0>();
-            warpgroup_fence_operand(part);
-        }
-        if (thread % 32 == 0)
-            ClusterBarrier::arrive(&smem.empty[at.stage]);
-        if (step % kPromote == 0)
-            CUTE_UNROLL
-            for (int i = 0; i < size(part); i++)
-                fold(sum(i), part(i));
+// Consumers take turns: while one multiplies, the others split and add up. Without turns they would all
+// do the same at the same time, and the tensor cores would wait.
+struct Turns {
+    int group = threadIdx.x / 128 - 1;
+
+    static constexpr bool used()
+    {
+        return @{turns} && kGroups > 1;
     }
 
+    // Group 0 has the first turn. `any`: does any turn follow?
+    __device__ Turns(bool any)
+    {
+        if (used() && any && group == kGroups - 1)
+            NamedBarrier::arrive(256, 4);
+    }
+
+    __device__ void wait() const
+    {
+        if (used())
+            NamedBarrier::sync(256, 4 + group);
+    }
+
+    // Gives the turn to the next group. `last`: the last group has no further turn.
+    __device__ void pass(bool last) const
+    {
+        if (used() && !(last && group == kGroups - 1))
+            NamedBarrier::arrive(256, 4 + (group + 1) % kGroups);
+    }
+};
+
+// Adds the products of 64 rows of R and a tile of S to `part`. `wait_for_s` returns when S is split.
+// `last`: no further products follow.
+template <class Sums, class Tiles, class Wait>
+__device__ __forceinline__ void add_products(Mma &mma, Sums &part, const float *r, const Tiles &sHi,
+                                             const Tiles &sLo, int stage, const Turns &turns, bool last,
+                                             Wait &&wait_for_s)
+{
+    Tensor hi = make_tensor<tfloat32_t>(partition_shape_A(mma, Shape<_64, Int<kDepth>>{}));
+    Tensor lo = make_tensor_like(hi);
+    Tensor hi_bits = recast<uint32_t>(hi), lo_bits = recast<uint32_t>(lo);
     CUTE_UNROLL
-    for (int i = 0; i < size(sum); i++)
-        sum(i) += part(i);
-    store(A, B, out, sum, extra, tile.x * kRows + group * 64, tile.y * kCols, M, N, K);
+    for (int k0 = 0; k0 < kBK; k0 += kDepth) {
+        CUTE_UNROLL
+        for (int i = 0; i < kDepth / 2; i++)
+            split(element_of_r(r, row_of_r(i % 2), k0 + i / 2 * 4 + threadIdx.x % 4), hi_bits(i),
+                  lo_bits(i));
+        if (k0 == 0) {
+            wait_for_s();
+            turns.wait();
+        }
+        // The compiler may not move the splits below the fence of warpgroup_arrive().
+        warpgroup_fence_operand(hi);
+        if constexpr (kProducts == 3)
+            warpgroup_fence_operand(lo);
+        warpgroup_fence_operand(part);
+        warpgroup_arrive();
+        // The small products come first, while the sum is small too and loses little.
+        if constexpr (kProducts == 3) { // without the brace, NVRTC 13.0 may drop the loop after this
+            CUTE_UNROLL
+            for (int i = 0; i < kDepth / 8; i++) {
+                cute::gemm(mma, lo(_, _, i), sHi(_, _, k0 / 8 + i, stage), part);
+                cute::gemm(mma, hi(_, _, i), sLo(_, _, k0 / 8 + i, stage), part);
+            }
+            warpgroup_commit_batch();
+        }
+        CUTE_UNROLL
+        for (int i = 0; i < kDepth / 8; i++)
+            cute::gemm(mma, hi(_, _, i), sHi(_, _, k0 / 8 + i, stage), part);
+        warpgroup_commit_batch();
+        if (k0 + kDepth == kBK) {
+            if constexpr (kProducts == 3 && Turns::used())
+                warpgroup_wait<1>(); // the tensor cores still have work when the next group begins
+            turns.pass(last);
+        }
+        warpgroup_wait<0>();
+        warpgroup_fence_operand(part);
+    }
+}
+
+// Adds `part` to `sum`, and leaves the rounding errors in `part`.
+template <class Sums>
+__device__ void fold_all(Sums &sum, Sums &part)
+{
+    CUTE_UNROLL
+    for (int i = 0; i < size(part); i++)
+        fold(sum(i), part(i));
+}
+
+__device__ void consume(Smem &smem, const float *A, const float *B, float *out, const Extra &extra,
+                        const Tiles &tiles, int Z)
+{
+    int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
+    int M = tiles.M, N = tiles.N, K = tiles.K, left = 0; // stages
+    Mma mma;
+    Tensor sHi = tiles_of_s<kStages>(smem.s[kHi][0], mma);
+    Tensor sLo = tiles_of_s<kStages>(smem.s[kTilesS - 1][0], mma);
+    Tensor part = partition_fragment_C(mma, Shape<_64, Int<kCols>>{});
+    Tensor sum = make_tensor_like(part);
+    mma.accumulate_ = GMMA::ScaleOut::One;
+
+    Cursor<kStages> at;
+    tiles.for_each([&](int2, int, int2 share) { left += (share.y - share.x) / kBK; });
+    Turns turns(left > 0);
+    tiles.for_each([&](int2 tile, int z, int2 share) {
+        clear(part);
+        clear(sum);
+        for (int k = share.x, step = 1; k < share.y; k += kBK, step++, at.next()) {
+            ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+            add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, at.stage, turns,
+                         --left == 0, [&] { ClusterBarrier::wait(&smem.ready[at.stage], at.phase); });
+            if (thread % 32 == 0)
+                ClusterBarrier::arrive(&smem.empty[at.stage]);
+            if (step % kPromote == 0)
+                fold_all(sum, part);
+        }
+        CUTE_UNROLL
+        for (int i = 0; i < size(sum); i++)
+            sum(i) += part(i);
+        store(A, B, out, (int64_t(blockIdx.z) * Z + z) * M * N, sum, extra,
+              tile.x * kRows + group * 64, tile.y * kCols, z, M, N, K);
+    });
 }
 
 // The first warpgroup gives registers to the consumers. They never get more than a block of the launch
@@ -381,16 +537,12 @@ constexpr int kRegsFirst = kGroups == 2 ? 40 : 56, kRegsConsumer = kGroups == 2 
 static_assert(kGroups == 1 || kRegsFirst + kGroups * kRegsConsumer <= (1 + kGroups) * kRegsAtLaunch);
 
 extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
-    gemm(const __grid_constant__ TmaDescriptor mapR, const __grid_constant__ TmaDescriptor mapS,
-         const float *A, const float *B, float *out, @{params}int M, int N, int K)
+    gemm(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB,
+         const float *A, const float *B, float *C, float *parts, @{params}int M, int N, int K,
+         int Z)
 {
     auto &smem = *reinterpret_cast<Smem *>(bytes);
-    int2 tile = tile_of_block(kSwapped ? N : M, kSwapped ? M : N, kRows, kCols);
-    int2 share = share_of_k(K);
-    if (kSwapped ? is_masked(tile.y * kCols, kCols, tile.x * kRows, kRows)
-                 : is_masked(tile.x * kRows, kRows, tile.y * kCols, kCols))
-        share.y = share.x;
-
+    Tiles tiles(M, N, K, Z);
     if (threadIdx.x == 0) {
         for (int s = 0; s < kStages; s++) {
             ClusterBarrier::init(&smem.full[s], 1);
@@ -405,14 +557,218 @@ extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
         if constexpr (kGroups > 1)
             cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
         if (threadIdx.x == 0)
-            produce(smem, mapR, mapS, tile, share);
+            produce(smem, kSwapped ? mapB : mapA, kSwapped ? mapA : mapB, tiles);
         if (threadIdx.x >= 32)
-            split_all(smem, share);
+            split_all(smem, tiles);
     } else {
         if constexpr (kGroups > 1)
             cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
-        consume(smem, A, B, out, Extra{@{data}}, tile, share, M, N, K);
+        consume(smem, A, B, kSplit > 1 ? parts : C, Extra{@{data}}, tiles, Z);
     }
+}
+
+// ---- short K -----------------------------------------------------------------------------------
+
+// The tiles of C that a block makes: one tile of S, and tiles `first` to `end` - 1 of R.
+struct Run {
+    int s, first, end;
+
+    // Does the epilogue ignore the products of this tile?
+    __device__ bool skips(int r) const
+    {
+        return kSwapped ? is_masked(s * kCols, kCols, r * kRows, kRows)
+                        : is_masked(r * kRows, kRows, s * kCols, kCols);
+    }
+};
+
+__device__ void produce_short(SmemShort &smem, const TmaDescriptor &mapR, const TmaDescriptor &mapS,
+                              const Run &run, int chunks)
+{
+    for (int c = 0; c < chunks; c++) {
+        ClusterTransactionBarrier::arrive_and_expect_tx(&smem.landed[c], 4 * kTileS);
+        ask<kByKS, kCols>(mapS, &smem.landed[c], smem.s[0][c], run.s * kCols, c * kBK,
+                          kBatchS ? blockIdx.y : 0);
+    }
+    Cursor<kRingR> at;
+    for (int r = run.first; r < run.end; r++)
+        for (int c = 0; c < chunks && !run.skips(r); c++, at.next()) {
+            uint64_t *full = &smem.full[at.stage];
+            ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
+            ClusterTransactionBarrier::arrive_and_expect_tx(full, 4 * kTileR);
+            ask<kByKR, kRows>(mapR, full, smem.r[at.stage], r * kRows, c * kBK,
+                              kBatchR ? blockIdx.y : 0);
+        }
+}
+
+// Writes this thread's part of a tile to shared memory as TMA wants it: panels of 32 columns of C, in
+// rows of 128 bytes whose 16-byte pieces are permuted.
+template <class Sums>
+__device__ void stage_tile(float *to, const float *A, const float *B, Sums &sums, const Extra &extra,
+                           int r0, int s0, int M, int N, int K)
+{
+    int64_t first = int64_t(blockIdx.y) * M * N;
+    int m0 = kSwapped ? s0 : r0, n0 = kSwapped ? r0 : s0;
+    SumSet<decltype(size(sums))::value> bad;
+    Places places;
+    places.trade(sums);
+    auto address = [&](int m, int n) {
+        constexpr int kHigh = kSwapped ? kCols : 64;
+        m -= m0, n -= n0;
+        return to + n / 32 * kHigh * 32 + m * 32 + ((n / 4 ^ m) & 7) * 4 + n % 4;
+    };
+    CUTE_UNROLL
+    for (int i = 0; i < size(sums); i += 2) {
+        CUTE_UNROLL
+        for (int j = 0; j < 2; j++) {
+            auto [m, n] = places.at(i + j, r0, s0);
+            bad.add(i + j, m < M && n < N && !is_finite(sums(i + j)));
+            sums(i + j) = finish(sums(i + j), extra, first, m, n, M, N);
+            if constexpr (kSwapped)
+                *address(m, n) = sums(i + j);
+        }
+        auto [m, n] = places.at(i, r0, s0);
+        if constexpr (!kSwapped)
+            *reinterpret_cast<float2 *>(address(m, n)) = {sums(i), sums(i + 1)};
+    }
+    A = matrix_of_a(A, blockIdx.y, M, K);
+    B = matrix_of_b(B, blockIdx.y, N, K);
+    bad.each([&](int i) {
+        auto [m, n] = places.at(i, r0, s0);
+        *address(m, n) = finish(plain_product(A, B, m, n, M, N, K), extra, first, m, n, M, N);
+    });
+}
+
+// Asks the TMA to write the 64 rows of R of a consumer.
+__device__ void write_tile(const TmaDescriptor &mapC, const float *from, int r0, int s0, int M, int N)
+{
+    int m = kSwapped ? s0 : r0, n = kSwapped ? r0 : s0;
+    for (int panel = 0; panel < (kSwapped ? 64 : kCols) / 32; panel++)
+        if (m < M && n + 32 * panel < N)
+            SM90_TMA_STORE_3D::copy(&mapC, from + panel * 32 * (kSwapped ? kCols : 64), n + 32 * panel, m,
+                                    blockIdx.y);
+    tma_store_arrive();
+}
+
+__device__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const float *A, const float *B,
+                              const Extra &extra, const Run &run, int chunks, int M, int N, int K)
+{
+    int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
+    Mma mma;
+    Tensor sHi = tiles_of_s<kChunks>(smem.s[kHi][0], mma);
+    Tensor sLo = tiles_of_s<kChunks>(smem.s[kTilesS - 1][0], mma);
+    Tensor part = partition_fragment_C(mma, Shape<_64, Int<kCols>>{});
+    Tensor sum = make_tensor_like(part);
+    mma.accumulate_ = GMMA::ScaleOut::One;
+
+    Cursor<kRingR> at;
+    int left = 0; // products
+    for (int r = run.first; r < run.end; r++)
+        left += run.skips(r) ? 0 : chunks;
+    Turns turns(left > 0);
+    for (int r = run.first; r < run.end; r++) {
+        int r0 = r * kRows + group * 64, s0 = run.s * kCols;
+        clear(part);
+        clear(sum);
+        for (int c = 0; c < chunks && !run.skips(r); c++, at.next()) {
+            ClusterBarrier::wait(&smem.full[at.stage], at.phase);
+            add_products(mma, part, smem.r[at.stage] + group * 64 * kBK, sHi, sLo, c, turns,
+                         --left == 0, [&] { ClusterBarrier::wait(&smem.ready[c], 0); });
+            if (thread % 32 == 0)
+                ClusterBarrier::arrive(&smem.empty[at.stage]);
+            fold_all(sum, part);
+        }
+        CUTE_UNROLL
+        for (int i = 0; i < size(sum); i++)
+            sum(i) += part(i);
+        if (thread == 0)
+            tma_store_wait<0>(); // the TMA has read the tile before this one
+        NamedBarrier::sync(128, 1 + group);
+        stage_tile(smem.c[group], A, B, sum, extra, r0, s0, M, N, K);
+        tma_store_fence();                  // what was written is visible to the TMA
+        NamedBarrier::sync(128, 1 + group); // and written by all of this warpgroup
+        if (thread == 0)
+            write_tile(mapC, smem.c[group], r0, s0, M, N);
+    }
+    if (thread == 0)
+        tma_store_wait<0>(); // shared memory must outlive the reads
+}
+
+extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 1)
+    gemm_short(const __grid_constant__ TmaDescriptor mapA, const __grid_constant__ TmaDescriptor mapB,
+               const __grid_constant__ TmaDescriptor mapC, const float *A, const float *B,
+               @{params}int M, int N, int K)
+{
+    auto &smem = *reinterpret_cast<SmemShort *>(bytes);
+    int across = ceil_div(kSwapped ? M : N, kCols), down = ceil_div(kSwapped ? N : M, kRows);
+    int first = int(blockIdx.x) / across * kRun, chunks = ceil_div(K, kBK);
+    Run run = {int(blockIdx.x) % across, first, min(first + kRun, down)};
+
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < kRingR; s++) {
+            ClusterBarrier::init(&smem.full[s], 1);
+            ClusterBarrier::init(&smem.empty[s], kGroups * 4);
+        }
+        for (int c = 0; c < kChunks; c++) {
+            ClusterBarrier::init(&smem.landed[c], 1);
+            ClusterBarrier::init(&smem.ready[c], kSplitters / 32);
+        }
+        cutlass::arch::fence_barrier_init();
+    }
+    __syncthreads();
+
+    if (threadIdx.x < 128) {
+        if constexpr (kGroups > 1)
+            cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
+        if (threadIdx.x == 0)
+            produce_short(smem, kSwapped ? mapB : mapA, kSwapped ? mapA : mapB, run, chunks);
+        for (int c = 0; c < chunks && threadIdx.x >= 32; c++) {
+            ClusterBarrier::wait(&smem.landed[c], 0);
+            make_ready(smem, c);
+        }
+    } else {
+        if constexpr (kGroups > 1)
+            cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
+        consume_short(smem, mapC, A, B, Extra{@{data}}, run, chunks, M, N, K);
+    }
+}
+
+// ---- other shapes ------------------------------------------------------------------------------
+
+// Copies an operand, 32 rows and 128 of K in a block, into rows along K that are multiples of 16 bytes.
+// kByK: the operand has a row for each k.
+template <bool kByK>
+__device__ void pack(const float *from, float *to, int rows, int K)
+{
+    auto tile = reinterpret_cast<float(*)[33]>(bytes); // 128 of them
+    int x = threadIdx.x % 32, y = threadIdx.x / 32, row0 = blockIdx.x * 32, k0 = blockIdx.y * 128;
+    int pitch = (K + 3) / 4 * 4;
+    from += int64_t(blockIdx.z) * rows * K;
+    to += int64_t(blockIdx.z) * rows * pitch;
+    CUTE_UNROLL
+    for (int i = 0; i < (kByK ? 16 : 0); i++) {
+        int k = k0 + 8 * i + y;
+        if (row0 + x < rows && k < K)
+            tile[8 * i + y][x] = from[int64_t(k) * rows + row0 + x];
+    }
+    if constexpr (kByK)
+        __syncthreads();
+    CUTE_UNROLL
+    for (int i = 0; i < 16; i++) {
+        int row = i / 4 * 8 + y, k = i % 4 * 32 + x;
+        if (row0 + row < rows && k0 + k < K)
+            to[int64_t(row0 + row) * pitch + k0 + k] =
+                kByK ? tile[k][row] : from[int64_t(row0 + row) * K + k0 + k];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) pack_a(const float *A, float *to, int M, int K)
+{
+    pack<kTurnedA>(A, to, M, K);
+}
+
+extern "C" __global__ void __launch_bounds__(256) pack_b(const float *B, float *to, int N, int K)
+{
+    pack<!kTurnedB>(B, to, N, K);
 }
 
 using Fallback = MmaTile<128, 128, 2, 4, 3, 32>;
@@ -421,7 +777,7 @@ template <int kWidth>
 __device__ void fall_back(const float *A, const float *B, float *C, const Extra &extra, int M, int N,
                           int K)
 {
-    int2 tile = tile_of_block(M, N, Fallback::kBM, Fallback::kBN);
+    int2 tile = tile_at(blockIdx.x, M, N, Fallback::kBM, Fallback::kBN);
     mma_gemm<Fallback, kWidth, true>(reinterpret_cast<float *>(bytes), A, B, C, extra, tile, M, N, K);
 }
 
@@ -447,5 +803,5 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     gemm_thin(const float *A, const float *B, float *C, @{params}int M, int N, int K)
 {
     thin_product(reinterpret_cast<float *>(bytes), A, B, C, Extra{@{data}},
-                 tile_of_block(M, N, kThin, kThin), M, N, K);
+                 tile_at(blockIdx.x, M, N, kThin, kThin), M, N, K);
 }

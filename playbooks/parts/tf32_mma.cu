@@ -105,8 +105,8 @@ __device__ void mma_gemm(float *smem, const float *A, const float *B, float *out
     int2 share = share_of_k(K);
     if (is_masked(tile.x * S::kBM, S::kBM, tile.y * S::kBN, S::kBN))
         share.y = share.x;
-    A += int64_t(blockIdx.y) * M * K;
-    B += int64_t(blockIdx.y) * N * K;
+    A = matrix_of_a(A, blockIdx.y, M, K);
+    B = matrix_of_b(B, blockIdx.y, N, K);
     float *smem_b = smem + S::kStages * S::kSizeA;
     auto load = [&](int i) {
         int k0 = share.x + i * S::kBK, stage = i % S::kStages;
@@ -182,8 +182,8 @@ __device__ void few_terms(const float *A, const float *B, float *C, const Extra 
     int tx = threadIdx.x, ty = threadIdx.y, m = blockIdx.y * 16 + ty, n = blockIdx.x * 16 + tx;
     int ma = blockIdx.y * 16 + tx, nb = blockIdx.x * 16 + ty;
     float sum = 0;
-    A += int64_t(blockIdx.z) * M * K;
-    B += int64_t(blockIdx.z) * N * K;
+    A = matrix_of_a(A, blockIdx.z, M, K);
+    B = matrix_of_b(B, blockIdx.z, N, K);
     for (int k0 = 0; k0 < K; k0 += 16) {
         int kx = k0 + tx, ky = k0 + ty;
         if (kTurnedA)

@@ -11,6 +11,17 @@ __device__ int64_t first_of_block(int M, int N)
     return (int64_t(blockIdx.z) * gridDim.y + blockIdx.y) * M * N;
 }
 
+// Where matrix z of an operand begins. An operand without a batch has one matrix for all.
+__device__ const float *matrix_of_a(const float *A, int64_t z, int M, int K)
+{
+    return A + (@{batched_a} ? z * M * K : 0);
+}
+
+__device__ const float *matrix_of_b(const float *B, int64_t z, int N, int K)
+{
+    return B + (@{batched_b} ? z * N * K : 0);
+}
+
 // Element (m, n) of the product of two matrices of the batch, by float32 arithmetic.
 __device__ float plain_product(const float *A, const float *B, int64_t m, int64_t n, int M, int N, int K)
 {

@@ -18,6 +18,6 @@ extern "C" __global__ void __launch_bounds__(256)
     int64_t z = i / (int64_t(M) * N), first = z * M * N;
     int m = int((i - first) / N), n = int(i % N);
     if (!is_finite(v[0]))
-        v[0] = plain_product(A + z * M * K, B + z * N * K, m, n, M, N, K);
+        v[0] = plain_product(matrix_of_a(A, z, M, K), matrix_of_b(B, z, N, K), m, n, M, N, K);
     C[i] = finish(v[0], Extra{@{data}}, first, m, n, M, N);
 }

@@ -39,8 +39,8 @@ __device__ void thin_product(float *smem, const float *A, const float *B, float 
     float *a = smem, *b = smem + K * kThin;
     int m0 = tile.x * kThin, n0 = tile.y * kThin, ty = threadIdx.x / 16 * 4, tx = threadIdx.x % 16 * 4;
     int terms = is_masked(m0, kThin, n0, kThin) ? 0 : K;
-    load_thin<kTurnedA>(a, A + int64_t(blockIdx.y) * M * K, m0, M, K);
-    load_thin<!kTurnedB>(b, B + int64_t(blockIdx.y) * N * K, n0, N, K);
+    load_thin<kTurnedA>(a, matrix_of_a(A, blockIdx.y, M, K), m0, M, K);
+    load_thin<!kTurnedB>(b, matrix_of_b(B, blockIdx.y, N, K), n0, N, K);
     __syncthreads();
     float sum[8][8] = {};
 #pragma unroll 4

@@ -138,15 +138,97 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     }
 }
 
+/* Is v an index along the axis `from_last` before the last one, alone in its shape? */
+static bool is_index(const struct value *v, uint32_t from_last)
+{
+    for (uint32_t i = 0; i < v->rank; i++)
+        if (i + 1 + from_last != v->rank && !dim_is(v->shape[i], 1))
+            return false;
+    while (v->op == OP_RESHAPE)
+        v = v->args[0];
+    return v->op == OP_IOTA && v->rank == 1;
+}
+
+/* Does v compare the column with the row, as the masks of triu and tril do? *k is the number that
+ * their difference is compared with. */
+static bool compares_indices(const struct value *v, double *k)
+{
+    bool is_order = v->op == OP_LT || v->op == OP_LE || v->op == OP_GT || v->op == OP_GE;
+    if (!is_order)
+        return false;
+    const struct value *x = v->args[0], *y = v->args[1];
+    *k = 0;
+    if (x->op == OP_SUB && value_is_number(y, k)) {
+        y = x->args[1];
+        x = x->args[0];
+    }
+    return (is_index(x, 0) && is_index(y, 1)) || (is_index(x, 1) && is_index(y, 0));
+}
+
+/* The product of matrices from which v is computed by elementwise operations, if nothing else reads
+ * it or these; else NULL. */
+static const struct value *only_product(const struct value *v, const uint32_t *uses)
+{
+    while (uses[v->id] == 1 && op_row(v->op)->kind == OPK_ELEMENTWISE) {
+        const struct value *next = NULL;
+        for (uint32_t i = 0; i < v->nargs; i++)
+            if (value_same_shape(v->args[i], v) && op_row(v->args[i]->op)->kind != OPK_LEAF)
+                next = v->args[i];
+        if (!next)
+            return NULL;
+        v = next;
+    }
+    return uses[v->id] == 1 && v->op == OP_MATMUL && v->rank > 1 ? v : NULL;
+}
+
+static bool is_constant(const struct value *v)
+{
+    double number;
+    while (v->op == OP_CAST)
+        v = v->args[0];
+    return value_is_number(v, &number);
+}
+
+/* If `where` keeps a triangle of a product of matrices, returns the product, and sets *flops to the
+ * flops of the part that is kept, or less. Else returns NULL. */
+static const struct value *kept_triangle(struct graph *g, const struct value *where,
+                                         const uint32_t *uses, const struct dim **flops)
+{
+    const struct value *p = NULL;
+    double k;
+    if (where->op != OP_WHERE || !compares_indices(where->args[0], &k))
+        return NULL;
+    for (uint32_t i = 1; i < 3 && !p; i++)
+        if (is_constant(where->args[3 - i]))
+            p = only_product(where->args[i], uses);
+    if (!p || !value_same_shape(p, where))
+        return NULL;
+    /* A triangle of a matrix has at least half of the smaller side squared, if the diagonal that
+     * bounds it is the main one or beside it. */
+    const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
+    const struct dim *side = dim_min(&g->dims, rows, cols);
+    const struct dim *n = dim_mul(&g->dims, side, side);
+    n = dim_mul(&g->dims, n, dim_product(&g->dims, p->shape, p->rank - 2));
+    n = dim_mul(&g->dims, n, pairs(g, p));
+    *flops = k >= -1 && k <= 1 ? n : dim_div(&g->dims, n, dim_number(&g->dims, 2));
+    return p;
+}
+
 const struct dim *graph_flops(struct graph *g)
 {
     struct arena a = ARENA_INIT;
     const uint32_t *uses = graph_uses(g, &a);
-    const struct dim *all = dim_number(&g->dims, 0);
+    const struct dim *all = dim_number(&g->dims, 0), *some;
+    const struct dim **kept = arena_alloc(&a, (g->values.n + 1) * sizeof *kept);
+    for (size_t i = 0; i < g->values.n; i++) {
+        const struct value *p = uses[i] ? kept_triangle(g, g->values.items[i], uses, &some) : NULL;
+        if (p)
+            kept[p->id] = some;
+    }
     for (size_t i = 0; i < g->values.n; i++) {
         const struct value *v = g->values.items[i];
         if (uses[i] && v->nargs && op_row(v->op)->flops)
-            all = dim_add(&g->dims, all, value_flops(g, v));
+            all = dim_add(&g->dims, all, kept[i] ? kept[i] : value_flops(g, v));
     }
     arena_release(&a);
     return all;

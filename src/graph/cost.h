@@ -21,7 +21,8 @@
 #include "task/task.h"
 
 enum task_class graph_class(const struct graph *g);
-/* The results belong to g's pool of sizes. */
+/* The results belong to g's pool of sizes. Of a product of which triu or tril keeps a triangle, only
+ * the triangle counts. */
 const struct dim *graph_flops(struct graph *g);
 /* The flops of one value that has operands. */
 const struct dim *value_flops(struct graph *g, const struct value *v);

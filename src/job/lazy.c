@@ -123,6 +123,9 @@ void lazy_original(const struct lazy *z, uint64_t piece, void *dst)
     case LAZY_POISON:
         poison_fill(z->dtype, poison_mix(z->seed ^ piece), bytes, dst);
         break;
+    case LAZY_ZERO:
+        memset(dst, 0, bytes);
+        break;
     case LAZY_DOUBLE:
         for (uint32_t i = 0; i < bytes; i += sizeof z->seed)
             memcpy((uint8_t *)dst + i, &z->seed, sizeof z->seed);

@@ -31,6 +31,7 @@
 enum lazy_kind {
     LAZY_DATA,   /* data that gen_fill makes from the buffer's spec and the seed */
     LAZY_POISON, /* poison (job/poison.h), with a pattern for each piece */
+    LAZY_ZERO,   /* zeros */
     LAZY_DOUBLE  /* the same double in all places; the seed holds its bits */
 };
 
@@ -59,8 +60,8 @@ struct lazy {
     VEC(struct lazy_patch) patches; /* in order: a later one wins */
 };
 
-/* lazy_init is for LAZY_DATA or LAZY_POISON of a buffer, lazy_init_fine for LAZY_DATA in fine
- * pieces, lazy_init_doubles for n equal doubles. */
+/* lazy_init is for LAZY_DATA, LAZY_POISON or LAZY_ZERO of a buffer, lazy_init_fine for LAZY_DATA in
+ * fine pieces, lazy_init_doubles for n equal doubles. */
 void lazy_init(struct lazy *z, void *mem, const struct job_buffer *b, enum lazy_kind kind,
                uint64_t seed);
 void lazy_init_fine(struct lazy *z, void *mem, const struct job_buffer *b, uint64_t seed);

@@ -30,17 +30,18 @@ f32 = f"{F} bm=128 bn=128 vec=4 bk=16 buffers=2 group=8"
 # name, layout of A and B (t: transposed), batch, M, N, K, kernels
 cases = [
     ("tiny", "nn", 0, 128, 128, 256,
-     [f"{H} groups=1", H, f"{H} groups=3 cols=64", f"{H} flip=1", f"{H} split=2", L]),
+     [f"{H} groups=1", H, f"{H} groups=3 cols=64", f"{H} flip=1", f"{H} split=2", f"{H} turns=0", L]),
     ("skinny", "nt", 0, 32, 8192, 8192,
      [f"{H} flip=1 groups=2 cols=32 split=2", f"{H} flip=1 groups=1 cols=32", f"{H} flip=1 groups=1 cols=32 split=4", f32]),
     ("long", "nn", 0, 256, 256, 524288, [f"{H} split=32", f"{H} split=16", f"{H} cols=64 split=16", f"{L} split=16"]),
     ("square", "nn", 0, 4096, 4096, 4096,
-     [H, f"{H} stages=3", f"{H} promote=128", f"{H} depth=16", f"{H} group=16", f"{H} flip=1 stages=3",
+     [H, f"{H} turns=0", f"{H} blocks=0", f"{H} stages=3", f"{H} promote=128", f"{H} depth=16", f"{H} group=16", f"{H} flip=1 stages=3",
       f"{H} groups=1 cols=128", f"{L} bm=128 bn=128 warps=8", f32]),
     ("wide", "nt", 0, 2048, 8192, 4096, [H, f"{H} flip=1", f"{H} promote=128", f32]),
-    ("turned", "tn", 0, 2048, 4096, 8192, [H, f"{H} flip=1", f"{L} bm=128 bn=128 warps=8", f32]),
-    ("batched", "nn", 128, 512, 2048, 1024, [H, f"{H} group=1", f32]),
-    ("odd", "nn", 0, 8205, 5921, 2949, [H, f32]),
+    ("turned", "tn", 0, 2048, 4096, 8192, [f"{H} pack=1", f"{H} pack=2", H, f"{H} flip=1", f"{L} bm=128 bn=128 warps=8", f32]),
+    ("batched", "nn", 128, 512, 2048, 1024, [H, f"{H} turns=0", f"{H} blocks=0", f"{H} group=1", f32]),
+    ("odd", "nn", 0, 8205, 5921, 2949, [f"{H} pack=3", H, f32]),
+    ("short", "nn", 0, 32768, 32768, 64, [f"{H} run=32", f"{H} run=8", f"{H} run=32 turns=0", f"{H} run=0"]),
 ]
 failed = []
 

@@ -55,8 +55,9 @@ static uint64_t allocate(struct sample *s, enum job_buffer_role role, uint64_t o
                                 .role = role};
     uint64_t addr = 0;
     assert_int_equal(s->r.d->ops->alloc(s->r.d, &spec, &addr, &s->r.err), 0);
-    int rc = role == JOB_OUTPUT ? s->r.d->ops->poison(s->r.d, addr, &b, 5, &s->r.err)
-                                : s->r.d->ops->fill_gen(s->r.d, addr, &b, SEED, &s->r.err);
+    bool poisoned = role == JOB_OUTPUT || role == JOB_WORKSPACE;
+    int rc = poisoned ? s->r.d->ops->poison(s->r.d, addr, &b, 5, &s->r.err)
+                      : s->r.d->ops->fill_gen(s->r.d, addr, &b, SEED, &s->r.err);
     assert_int_equal(rc, 0);
     return addr;
 }
@@ -334,6 +335,24 @@ static void verified_calls_run_a_part(void **state)
     }
 }
 
+/* In a sampled call, a workspace that no block has written holds zeros. Else it is poisoned. */
+static void workspaces_hold_zeros(void **state)
+{
+    (void)state;
+    for (int sampled = 0; sampled < 2; sampled++) {
+        struct sample s = {0};
+        emu_run_open(&s.r, false);
+        uint32_t flags = sampled ? JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE : 0;
+        s.r.d->ops->begin_call(s.r.d, &(struct job_call){.flags = flags});
+        uint32_t got[N], set = 0;
+        emu_run_read(&s.r, allocate(&s, JOB_WORKSPACE, 0), got, sizeof got);
+        for (int i = 0; i < N; i++)
+            set += got[i] != 0;
+        assert_int_equal(set > 0, !sampled);
+        emu_run_close(&s.r);
+    }
+}
+
 /* Only a sampled call uses lazy memory; the next call does not. */
 static void the_next_call_is_whole(void **state)
 {
@@ -370,6 +389,7 @@ int main(void)
         cmocka_unit_test(long_blocks),
         cmocka_unit_test(verified_calls_run_more),
         cmocka_unit_test(verified_calls_run_a_part),
+        cmocka_unit_test(workspaces_hold_zeros),
         cmocka_unit_test(the_next_call_is_whole),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

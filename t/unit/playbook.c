@@ -648,7 +648,7 @@ static void test_odd_tasks(void **state)
         {"gemm_sm80", "", "x @ w.mT", "x float16 Z,M,K; w float16 1,N,K; y float16 Z,M,N out",
          NULL},
         {"gemm_sm80", "", "x @ w.mT", "x float16 M,K; w float16 Z,N,K; y float16 Z,M,N out",
-         "not matrices"},
+         "dimension 0 of 'w' is not 'Z'"},
         {"gemm_sm80", "", "x @ w.mT", "x float16 Z,M,K; w float16 Z,N,K; y float16 Z,M,N out",
          NULL},
     };
@@ -833,15 +833,23 @@ static void test_products_in_a_graph(void **state)
         const char *want;
     } cases[] = {
         {"F.relu(x @ w.T + b).amax(-1)",
-         "x float32 M,K; w float32 N,K; b float32 N; y float32 M out", 9, 2, 1, "v2"},
-        {"torch.softmax(x @ w, -1) @ w.T", "x float32 M,K; w float32 K,N; y float32 M,K out", 18, 4,
+         "x float32 M,K; w float32 N,K; b float32 N; y float32 M out", 15, 2, 1, "v2"},
+        {"torch.softmax(x @ w, -1) @ w.T", "x float32 M,K; w float32 K,N; y float32 M,K out", 30, 4,
          2, "\"dtype\": \"float32\""},
         {"torch.softmax(x @ w, -1) @ u",
-         "x float32 M,K; w float32 K,N; u float32 N,O; y float32 M,O out", 18, 4, 1, "c0::gemm"},
-        {"(x @ w).amax(-1)", "x float32 M,400; w float32 400,N; y float32 M out", 9, 2, 1,
-         "\"1024*min(400,64)\""}, /* a block cannot have 400 KiB, even where it is not launched */
+         "x float32 M,K; w float32 K,N; u float32 N,O; y float32 M,O out", 30, 4, 1, "c0::gemm"},
+        {"(x @ w).amax(-1)", "x float32 M,400; w float32 400,N; y float32 M out", 15, 2, 1,
+         "\"1024*min(400, 32)\""}, /* a block cannot have 400 KiB, even where it is not launched */
         {"(F.silu(x @ w) * (x @ u)).amax(-1)",
-         "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 18, 2, 2, "c9::gemm"},
+         "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 30, 2, 2, "c15::gemm"},
+        {"(x @ w).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 15, 2, 1,
+         "\"tensor\": \"c0_packA\""}, /* a workspace of the template */
+        /* Products of 16-bit floats are made in float32, by one TF32 product. */
+        {"(x @ w.mT).amax(-1)", "x float16 M,K; w float16 N,K; y float16 M out", 15, 6, 1,
+         "kProducts = 1 ? 1 : 3"},
+        {"F.scaled_dot_product_attention(q, k, v)",
+         "q bfloat16 B,H,L,D; k bfloat16 B,H,S,D; v bfloat16 B,H,S,D; y bfloat16 B,H,L,D out", 30,
+         -1, 2, "kProducts = 1 ? 1 : 3"},
         {"(x.unsqueeze(2) * w).sum(1).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 0,
          4, 0, "_sum"},
         {"torch.softmax(x @ v, 0)", "x float32 M,K; v float32 K; y float32 M out", 0, -1, 0,

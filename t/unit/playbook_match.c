@@ -454,10 +454,36 @@ static void test_products_of_float32(void **state)
             assert_string_equal(f.op->name, good[j].op);
             look_away(&f);
         }
-        /* x's leading axes are not rows of one transposed matrix. */
-        must_not_find(*state, books[i], "x.mT @ w",
-                      "x float32 B,K,M; w float32 K,N; y float32 B,M,N out", "not matrices");
     }
+}
+
+/* An operand without a batch serves the whole batch of the other. */
+static void test_products_with_one_matrix(void **state)
+{
+    static const struct {
+        const char *spec, *text, *op, *a, *b;
+    } good[] = {
+        {"x float32 B,K,M; w float32 K,N; y float32 B,M,N out", "x.mT @ w", "gemm_tn", "1", "0"},
+        {"x float32 M,K; w float32 A,B,K,N; y float32 A,B,M,N out", "x @ w", "gemm_nn", "0", "1"},
+        {"x float32 B,K,M; w float32 1,N,K; y float32 B,M,N out",
+         "torch.bmm(x.mT, w.mT.expand(B, K, N))", "gemm_tt", "1", "0"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        struct found f;
+        char sizes[128];
+        look(&f, *state, "gemm_3tf32_sm90", good[i].text, good[i].spec);
+        if (!f.op)
+            fail_msg("%s: %s", good[i].text, f.why.buf);
+        assert_string_equal(f.op->name, good[i].op);
+        assert_string_equal(rig_text(&f.b, "batched_a"), good[i].a);
+        assert_string_equal(rig_text(&f.b, "batched_b"), good[i].b);
+        bool one = str_eq(good[i].a, "0");
+        assert_int_equal(str_starts(shape_text(f.x.seen, 0, sizes), "1,"), one);
+        assert_int_equal(str_starts(shape_text(f.x.seen, 1, sizes), "1,"), !one);
+        look_away(&f);
+    }
+    must_not_find(*state, "gemm_3tf32_sm90", "x @ w",
+                  "x float32 B,1,M,K; w float32 1,H,K,N; y float32 B,H,M,N out", "not matrices");
 }
 
 /* Without a batch in the second operand, several axes are rows, columns or terms. `sizes` are those
@@ -558,6 +584,17 @@ static void test_guesses_for_products(void **state)
          "split", 1},
         {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 128, 128, 512,
          "split", 1},
+        /* Rows that are no multiples of 16 bytes are copied; so is one of two operands by K. */
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4096, 4097,
+         "pack", 1},
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4097, 4096,
+         "pack", 2},
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 4096, 4096, 4096,
+         "pack", 0},
+        {"gemm_3tf32_sm90", "x float32 K,M; w float32 K,N; y float32 M,N out", 2048, 4096, 8192,
+         "pack", 1},
+        {"gemm_3tf32_sm90", "x float32 M,K; w float32 K,N; y float32 M,N out", 32768, 32768, 32,
+         "run", 32},
         {"gemm_3tf32_sm80", "x float32 M,K; w float32 K,N; y float32 M,N out", 256, 256, 524288,
          "split", 16},
         {"matvec", "x float32 M,K; w float32 K,1; y float32 M,1 out", 2048, 1, 1048576, "split", 1},
@@ -566,7 +603,8 @@ static void test_guesses_for_products(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct playbook *pb = rig_book(*state, cases[i].book);
-        json_t *facts = rig_facts("", "x @ w", cases[i].spec);
+        bool turned = str_starts(cases[i].spec, "x float32 K");
+        json_t *facts = rig_facts("", turned ? "x.T @ w" : "x @ w", cases[i].spec);
         json_object_set_new(facts, "workloads",
                             json_pack("[{s:s, s:{s:i, s:i, s:i}}]", "role", "time", "axes", "M",
                                       cases[i].m, "N", cases[i].n, "K", cases[i].k));
@@ -910,6 +948,7 @@ int main(void)
         cmocka_unit_test(test_axes),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_products_of_float32),
+        cmocka_unit_test(test_products_with_one_matrix),
         cmocka_unit_test(test_products_of_views),
         cmocka_unit_test(test_masked_products),
         cmocka_unit_test(test_guesses_for_products),

@@ -275,6 +275,40 @@ static const struct value *lower_triplet(struct lower *l)
                               : mean_of(l, row, all_axes(row), false);
 }
 
+/* ---- products of 16-bit floats --------------------------------------------------------------- */
+
+static bool is_narrow(enum dtype t)
+{
+    return t == DT_F16 || t == DT_BF16;
+}
+
+/* A value of 16-bit floats in float32; any other value as it is. Permutations stay outside: the
+ * cast is stored, and a template reads it transposed. */
+static const struct value *widened(struct lower *l, const struct value *v)
+{
+    if (!v || !is_narrow(v->dtype))
+        return v;
+    if (v->op != OP_PERMUTE)
+        return graph_cast(l->g, v, DT_F32, l->err);
+    const struct value *w = widened(l, v->args[0]);
+    return w ? graph_permute(l->g, w, value_attr(v, "dims")->ints, l->err) : NULL;
+}
+
+/* Products of matrices of 16-bit floats become products in float32, for which there are templates.
+ */
+static const struct value *lower_product(struct lower *l)
+{
+    const struct value *a = l->in[0], *b = l->in[1];
+    bool matrices = a->rank > 1 && b->rank > 1 && !dim_is(a->shape[a->rank - 2], 1) &&
+                    !dim_is(b->shape[b->rank - 1], 1);
+    if (!matrices || !is_narrow(a->dtype) || !is_narrow(b->dtype))
+        return graph_add(l->g, l->v->op, l->in, l->attrs, l->err);
+    a = widened(l, a);
+    b = widened(l, b);
+    const struct value *y = a && b ? two(l, OP_MATMUL, a, b) : NULL;
+    return y ? graph_cast(l->g, y, l->v->dtype, l->err) : NULL;
+}
+
 /* ---- attention ------------------------------------------------------------------------------- */
 
 /* Makes the causal mask [queries, keys]: true if key j is at or before query i. */
@@ -296,7 +330,10 @@ static const struct value *causal_mask(struct lower *l, const struct value *scor
 /* q . k * scale, with the mask applied: [..., queries, keys]. */
 static const struct value *scores_of(struct lower *l)
 {
-    const struct value *q = l->in[0], *k = l->in[1], *mask = l->in[3], *scale = l->in[4];
+    const struct value *q = widened(l, l->in[0]), *k = widened(l, l->in[1]);
+    const struct value *mask = widened(l, l->in[3]), *scale = l->in[4];
+    if (!q || !k || (l->in[3] && !mask))
+        return NULL;
     int64_t axes[GRAPH_MAX_RANK];
     for (uint32_t i = 0; i < k->rank; i++)
         axes[i] = i + 2 < k->rank ? i : i + 2 == k->rank ? i + 1 : i - 1;
@@ -328,8 +365,10 @@ static const struct value *lower_attention(struct lower *l)
     if (!any)
         return NULL;
     const struct value *safe = graph_add3(l->g, OP_WHERE, any, sum, number(l, 1), l->err);
-    const struct value *y = safe ? two(l, OP_MATMUL, e, l->in[2]) : NULL;
-    return y ? two(l, OP_DIV, y, safe) : NULL;
+    const struct value *weights = safe ? two(l, OP_DIV, e, safe) : NULL;
+    const struct value *values = widened(l, l->in[2]);
+    const struct value *y = weights && values ? two(l, OP_MATMUL, weights, values) : NULL;
+    return y ? graph_cast(l->g, y, l->v->dtype, l->err) : NULL;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -339,6 +378,8 @@ static lower_fn way_of(enum graph_op op, bool for_kernel)
     switch (op) {
     case OP_ATTENTION:
         return for_kernel ? lower_attention : NULL;
+    case OP_MATMUL:
+        return for_kernel ? lower_product : NULL;
     case OP_MEAN:
         return lower_mean;
     case OP_ANY:

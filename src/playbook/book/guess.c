@@ -47,26 +47,31 @@ static bool find_largest(const json_t *task, struct shape *out)
     return found;
 }
 
-/* Writes the guess of setting number `before` with its placeholders replaced. A placeholder is a
- * text of the binding or an earlier setting; returns false if it is neither. */
+/* Writes a text of setting number `before` with its placeholders replaced. A placeholder is a text
+ * of the binding or an earlier setting; returns false if it is neither. The text of a placeholder
+ * may contain placeholders, but the texts of those may not: `depth` says how many levels are left.
+ */
 static bool fill_in(const struct playbook *pb, const struct pb_binding *b, uint32_t before,
-                    struct strbuf *out)
+                    const char *from, unsigned depth, struct strbuf *out)
 {
-    for (const char *s = pb->settings[before].guess; *s;) {
+    for (const char *s = from; *s;) {
         const char *end = s[0] == '@' && s[1] == '{' ? strchr(s, '}') : NULL;
         if (!end) {
             strbuf_addc(out, *s++);
             continue;
         }
         size_t len = (size_t)(end - s) - 2;
-        const char *text = bound_text(b, s + 2, len);
+        const char *text = depth ? bound_text(b, s + 2, len) : NULL;
         uint32_t i = 0;
         while (
             !text && i < before &&
             (strlen(pb->settings[i].name) != len || memcmp(pb->settings[i].name, s + 2, len) != 0))
             i++;
         if (text) {
-            strbuf_addf(out, "(%s)", text);
+            strbuf_addc(out, '(');
+            if (!fill_in(pb, b, before, text, depth - 1, out))
+                return false;
+            strbuf_addc(out, ')');
         } else if (i < before) {
             const struct pb_setting *t = &pb->settings[i];
             uint32_t at = b->guessed[i] ? b->guessed[i] - 1u : t->start;
@@ -88,7 +93,7 @@ static uint8_t guess(const struct playbook *pb, struct pb_binding *b, uint32_t i
     struct err err = ERR_INIT;
     size_t column;
     int64_t want = 0;
-    bool ok = fill_in(pb, b, i, &text);
+    bool ok = fill_in(pb, b, i, s->guess, 2, &text);
     struct expr *e =
         ok ? expr_parse(text.buf, text.len, shape->names, shape->n, &b->arena, &column, &err)
            : NULL;

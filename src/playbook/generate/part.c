@@ -150,6 +150,24 @@ static void add_value(struct walk *w, const struct value *v, bool computed)
     }
 }
 
+/* Are all floats that the task reads 16 bits wide? TF32 holds such numbers exactly. */
+static bool reads_narrow_floats(const json_t *whole)
+{
+    size_t i;
+    json_t *t;
+    bool narrow = false;
+    json_array_foreach(json_object_get(whole, "tensors"), i, t)
+    {
+        enum dtype d = dtype_from_name(json_string_value(json_object_get(t, "dtype")));
+        if (!json_is_true(json_object_get(t, "input")) || !dtype_is_float(d))
+            continue;
+        if (d != DT_F16 && d != DT_BF16)
+            return false;
+        narrow = true;
+    }
+    return narrow;
+}
+
 json_t *part_task(const struct part *p)
 {
     struct arena a = ARENA_INIT;
@@ -185,6 +203,8 @@ json_t *part_task(const struct part *p)
     json_t *guards = json_object_get(json_object_get(p->whole, "graph"), "guards");
     if (guards)
         json_object_set(own, "guards", guards);
+    if (reads_narrow_floats(p->whole))
+        json_object_set_new(task, "allow_tf32", json_true());
     json_object_set_new(task, "tensors", t.b.tensors);
     json_object_set_new(task, "graph", own);
     json_object_set_new(task, "torch", json_string("graph"));
@@ -246,16 +266,19 @@ static void add_entries(const json_t *entries, const char *prefix, struct strbuf
     }
 }
 
-/* A tensor map of a workspace has no tensor from which to take the dtype. Templates read workspaces
- * as float32. */
-static void type_maps(json_t *maps, const char *slots)
+/* Gives the template's own workspaces in tensor maps the names that they have in the whole plan. A
+ * map of a workspace has no tensor from which to take the dtype; templates read the workspaces of
+ * the whole plan as float32. */
+static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots, const char *prefix)
 {
     const char *name;
     json_t *m;
     json_object_foreach(maps, name, m)
     {
         const char *tensor = json_string_value(json_object_get(m, "tensor"));
-        if (tensor && str_starts(tensor, slots) && !json_object_get(m, "dtype"))
+        if (tensor && json_object_get(workspaces, tensor))
+            json_object_set_new(m, "tensor", json_sprintf("%s_%s", prefix, tensor));
+        else if (tensor && str_starts(tensor, slots) && !json_object_get(m, "dtype"))
             json_object_set_new(m, "dtype", json_string("float32"));
     }
 }
@@ -346,7 +369,8 @@ int part_add(const char *source, const char *prefix, const char *slots, bool fir
     int n = (int)i;
     if (usable) {
         const char *space = add_space(end + 2, prefix, out);
-        type_maps(json_object_get(plan, "tensormaps"), slots);
+        mend_maps(json_object_get(plan, "tensormaps"), json_object_get(plan, "workspace"), slots,
+                  prefix);
         add_launches(plan, prefix, space, first, out->plan);
         add_entries(json_object_get(plan, "workspace"), prefix, out->workspaces);
         add_entries(json_object_get(plan, "tensormaps"), prefix, out->tensormaps);

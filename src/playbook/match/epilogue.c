@@ -265,6 +265,8 @@ struct band {
     int64_t from, to;
 };
 
+static const struct band everywhere = {-(1LL << 40), 1LL << 40};
+
 /* Is v computed from the product? */
 static bool needs(const struct match *x, const struct value *v, const struct value *product)
 {
@@ -313,7 +315,7 @@ static void read_band(const struct epilogue *e, const struct value *c, const str
 static struct band find_band(const struct match *x, const struct epilogue *e)
 {
     const struct value *v = x->v, *next;
-    struct band all = {-(1LL << 40), 1LL << 40};
+    struct band all = everywhere;
     for (; v != e->product; v = next) {
         uint32_t ways = 0, at = 0;
         for (uint32_t i = 0; i < v->nargs; i++)
@@ -332,9 +334,10 @@ static struct band find_band(const struct match *x, const struct epilogue *e)
 
 static void bind_band(struct match *x, const struct epilogue *e)
 {
-    struct band b = find_band(x, e);
+    const struct band all = everywhere, b = find_band(x, e);
     bind_text(x->b, "keep_from", arena_printf(&x->b->arena, "%lldLL", (long long)b.from));
     bind_text(x->b, "keep_to", arena_printf(&x->b->arena, "%lldLL", (long long)b.to));
+    bind_text(x->b, "masked", b.from > all.from || b.to < all.to ? "1" : "0");
 }
 
 bool bind_epilogue(struct match *x, const struct epilogue *e)

@@ -5,8 +5,9 @@
  *
  * The op's tensors are A[Z, M, K], B[Z, K, N] and C[Z, M, N], or A[Z, K, M] and B[Z, N, K] if they
  * are stored transposed. Z is the batch. If the second operand has no batch, Z is 1 and the leading
- * axes of the first operand are rows. Each operand is a view (view.h) of an input, which must be
- * stored as an array of matrices or of transposed matrices.
+ * axes of the first operand are rows, if they lie so. Otherwise an operand without a batch is
+ * A[1, M, K] or B[1, K, N], and serves the whole batch of the other. Each operand is a view
+ * (view.h) of an input, which must be stored as an array of matrices or of transposed matrices.
  */
 #include <stdio.h>
 
@@ -48,8 +49,10 @@ static bool find_operand(struct meaning *m, const struct value *v, struct operan
 /* A product as the templates see it: C[Z, M, N] = A[Z, M, K] * B[Z, K, N]. */
 struct product {
     const struct value *v;
+    const struct value *args[2]; /* the operands, before they were repeated along the batch */
     struct operand a, b;
-    bool turned[2]; /* A is stored as [Z, K, M], B as [Z, N, K] */
+    bool batched[2]; /* A and B have a matrix for each of the batch */
+    bool turned[2];  /* A is stored as [Z, K, M], B as [Z, N, K] */
     const struct dim *z, *m, *n, *k;
 };
 
@@ -93,25 +96,49 @@ static bool is_stored(const struct view *v, uint32_t batch, uint32_t mid, bool *
     return view_in_order(v, axes, n);
 }
 
+/* The operand without an OP_EXPAND that repeats matrices along the batch. */
+static const struct value *without_repeats(const struct value *v)
+{
+    const struct value *x = v->op == OP_EXPAND ? v->args[0] : v;
+    bool matrices = x->rank > 1 && dim_same(x->shape[x->rank - 2], v->shape[v->rank - 2]) &&
+                    dim_same(x->shape[x->rank - 1], v->shape[v->rank - 1]) &&
+                    are_ones(x->shape, x->rank - 2);
+    return x != v && matrices ? x : v;
+}
+
+static bool are_stored(struct product *p, uint32_t batch_a, uint32_t batch_b)
+{
+    return is_stored(&p->a.view, batch_a, p->args[0]->rank - 1, &p->turned[0]) &&
+           is_stored(&p->b.view, batch_b, p->args[1]->rank - 1, &p->turned[1]);
+}
+
 /* Finds the sizes of a product of batches of matrices, or of vectors, which are matrices of one row
- * or column. If the second operand has no batch, the batch of the first one becomes rows. */
+ * or column. */
 static bool find_sizes(struct meaning *m, struct product *p)
 {
-    const struct value *a = p->v->args[0], *b = p->v->args[1];
+    const struct value *a = p->args[0], *b = p->args[1];
     struct dim_pool *dims = &m->g.dims;
     if (!a->rank || !b->rank)
         return false;
     bool row = a->rank == 1, column = b->rank == 1;
     uint32_t na = row ? 0 : a->rank - 2, nb = column ? 0 : b->rank - 2;
-    bool batched = !are_ones(b->shape, nb);
-    if (batched && (na != nb || !are_same(a->shape, b->shape, na)))
-        return false;
-    p->z = batched ? dim_product(dims, a->shape, na) : dim_number(dims, 1);
-    p->m = row ? dim_number(dims, 1) : batched ? a->shape[na] : dim_product(dims, a->shape, na + 1);
+    const struct dim *one = dim_number(dims, 1);
     p->k = a->shape[a->rank - 1];
-    p->n = column ? dim_number(dims, 1) : b->shape[nb + 1];
-    return is_stored(&p->a.view, batched ? na : 0, a->rank - 1, &p->turned[0]) &&
-           is_stored(&p->b.view, nb, b->rank - 1, &p->turned[1]);
+    p->n = column ? one : b->shape[nb + 1];
+    p->batched[0] = !are_ones(a->shape, na);
+    p->batched[1] = !are_ones(b->shape, nb);
+    if (!p->batched[1]) { /* the batch of the first operand becomes rows */
+        p->z = one;
+        p->m = row ? one : dim_product(dims, a->shape, na + 1);
+        if (are_stored(p, 0, nb))
+            return true;
+    }
+    if (row || column ||
+        (p->batched[0] && p->batched[1] && (na != nb || !are_same(a->shape, b->shape, na))))
+        return false;
+    p->z = p->batched[0] ? dim_product(dims, a->shape, na) : dim_product(dims, b->shape, nb);
+    p->m = a->shape[na];
+    return are_stored(p, na, nb);
 }
 
 /* ---- the tensors ----------------------------------------------------------------------------- */
@@ -139,17 +166,22 @@ static void see_matrices(struct match *x, const struct product *p)
     const json_t *task = x->m->facts, *a = tensor_at(task, (size_t)p->a.input),
                  *b = tensor_at(task, (size_t)p->b.input), *c = tensor_at(task, x->m->inputs);
     const bool *turned = p->turned;
+    const struct dim *one = dim_number(&x->m->g.dims, 1);
+    const struct dim *za = p->batched[0] ? p->z : one, *zb = p->batched[1] ? p->z : one;
+    bind_text(x->b, "batched_a", p->batched[0] ? "1" : "0");
+    bind_text(x->b, "batched_b", p->batched[1] ? "1" : "0");
     x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors",
-                        with_shape(a, p->z, turned[0] ? p->k : p->m, turned[0] ? p->m : p->k),
-                        with_shape(b, p->z, turned[1] ? p->n : p->k, turned[1] ? p->k : p->n),
+                        with_shape(a, za, turned[0] ? p->k : p->m, turned[0] ? p->m : p->k),
+                        with_shape(b, zb, turned[1] ? p->n : p->k, turned[1] ? p->k : p->n),
                         with_shape(c, p->z, p->m, p->n), "scalars");
 }
 
 static bool find_product(struct match *x, struct product *p)
 {
     *p = (struct product){.v = only_one(x, OP_MATMUL)};
-    if (!p->v || !find_operand(x->m, p->v->args[0], &p->a) ||
-        !find_operand(x->m, p->v->args[1], &p->b))
+    for (int i = 0; p->v && i < 2; i++)
+        p->args[i] = without_repeats(p->v->args[i]);
+    if (!p->v || !find_operand(x->m, p->args[0], &p->a) || !find_operand(x->m, p->args[1], &p->b))
         return cannot_write(x->why, "no product of two inputs, but", x->v);
     if (json_array_size(json_object_get(x->m->facts, "tensors")) == x->m->inputs + 1 &&
         find_sizes(x->m, p))
