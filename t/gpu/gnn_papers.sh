@@ -70,7 +70,10 @@ def add(name, b, f=0):
 for layer in range(hops):
     h = hops - 1 - layer
     m, k, w = nodes[h], width[layer], out[layer]
-    add("segment_sum", 4 * k * (min(edges[h], nodes[h + 1]) + m) + 4 * edges[h])
+    if layer:
+        add("segment_sum", 4 * k * (min(edges[h], nodes[h + 1]) + m) + 4 * edges[h])
+    else:
+        add("segment_half", k * (2 * min(edges[h], nodes[h + 1]) + 4 * m) + 8 * edges[h])
     add("product", 4 * (2 * m * k + 2 * k * w + m * w), 4 * m * k * w)
     add("product_tn", 4 * (2 * m * k + 2 * k * w + m * w), 4 * m * k * w)
     if layer:
@@ -81,7 +84,7 @@ for layer in range(hops):
     # every random access moves 32 bytes
     add("sample_hop", nodes[h] * 36 + edges[h] * 36)
     add("number_hop", edges[h] * (32 * 3 + 4 * 6))
-add("gather_half", nodes[hops] * D * 6)
+add("gather_half", nodes[hops - 1] * D * 6)
 add("mark_nodes", nodes[hops] * 36)
 total = 0
 print(f"  {'kernel':16} {'calls':>6} {'us a batch':>11} {'roofline us':>12} {'share':>6}")
