@@ -151,31 +151,46 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
     }
     cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
     int group = threadIdx.x / 128 - 1, t = threadIdx.x % 4, last = 0;
-    multiplier<kSumTile, kSumStages> m;
+    multiplier<kSumTile, kSumStages, 2> m;
     float sum[kSumTile / 8][4] = {};
-    for (int i = 0; i < pieces; i++, at.next()) {
+    auto release_last = [&] { // the product of the last piece is done
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+            ClusterBarrier::arrive(&smem.empty[last]);
+    };
+    auto step = [&](auto set, int i) {
+        constexpr int kSet = decltype(set)::value;
         float v[kPiece / 2];
         ClusterBarrier::wait(&smem.full[at.stage], at.phase);
 #pragma unroll
         for (int e = 0; e < kPiece / 2; e++) {
-            int row = row_of_sum(e % 2), step = e / 2 * 4 + t;
-            v[e] = smem.x[at.stage][2 * group + row / 32][32 * step + 4 * (row / 4 % 8 ^ step % 8) + row % 4];
+            int row = row_of_sum(e % 2), k = e / 2 * 4 + t;
+            v[e] = smem.x[at.stage][2 * group + row / 32][32 * k + 4 * (row / 4 % 8 ^ k % 8) + row % 4];
         }
-        if (i > 0) { // the last product ran until here
-            m.wait();
-            __syncwarp();
-            if (threadIdx.x % 32 == 0)
-                ClusterBarrier::arrive(&smem.empty[last]);
-            if (i % kTogether == 0)
-                m.add_to(sum);
+        m.template set<kSet>(v);
+        bool fresh = i % kTogether == 0;
+        if (i > 0 && fresh) { // the last product ran until here
+            m.template wait<0>();
+            release_last();
+            m.add_to(sum);
         }
-        m.set(v);
         ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
-        m.start(smem.s[0][0], smem.s[kCopies - 1][0], at.stage, i % kTogether == 0);
+        m.template start<kSet>(smem.s[0][0], smem.s[kCopies - 1][0], at.stage, fresh);
+        if (!fresh) {
+            m.template wait<1>();
+            release_last();
+        }
         last = at.stage;
+        at.next();
+    };
+    for (int i = 0; i + 1 < pieces; i += 2) {
+        step(cute::Int<0>{}, i);
+        step(cute::Int<1>{}, i + 1);
     }
+    if (pieces % 2)
+        step(cute::Int<0>{}, pieces - 1);
     if (pieces > 0) {
-        m.wait();
+        m.template wait<0>();
         m.add_to(sum);
     }
     partial = place.sums(partial, pair, N, K);

@@ -82,10 +82,12 @@ __device__ __forceinline__ void rows_product(const TmaDescriptor &map, const Tma
         cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
         fill_matrix(smem, pieces, pieces_of_term, n0, fetch);
         int group = threadIdx.x / 128 - 1, warp = threadIdx.x % 128 / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-        multiplier<kCols, kSlots> m;
+        constexpr int kSets = kThree && kCols <= 64 ? 2 : 1; // as many as the registers hold
+        multiplier<kCols, kSlots, kSets> m;
         for (int tile = lane + lanes * group; tile < down; tile += 2 * lanes) {
             float sum[kCols / 8][4] = {};
-            for (int i = 0; i < pieces; i++, at.next()) {
+            auto step = [&](auto set, int i) {
+                constexpr int kSet = decltype(set)::value;
                 float v[kPiece / 2];
                 const float *r = smem.r[group][at.stage];
                 ClusterBarrier::wait(&smem.full[group][at.stage], at.phase);
@@ -95,15 +97,30 @@ __device__ __forceinline__ void rows_product(const TmaDescriptor &map, const Tma
                 __syncwarp();
                 if (threadIdx.x % 32 == 0)
                     ClusterBarrier::arrive(&smem.empty[group][at.stage]);
+                at.next();
+                if (kSets == 2)
+                    m.template set<kSet>(v);
                 if (i > 0) { // the last product ran until here
-                    m.wait();
+                    m.template wait<0>();
                     if (kThree)
                         m.add_to(sum);
                 }
-                m.set(v);
-                m.start(smem.s[0][0], smem.s[kCopies - 1][0], i, kThree || i == 0);
+                if (kSets == 1)
+                    m.template set<kSet>(v);
+                m.template start<kSet>(smem.s[0][0], smem.s[kCopies - 1][0], i, kThree || i == 0);
+            };
+            if constexpr (kSets == 1) {
+                for (int i = 0; i < pieces; i++)
+                    step(cute::Int<0>{}, i);
+            } else {
+                for (int i = 0; i + 1 < pieces; i += 2) {
+                    step(cute::Int<0>{}, i);
+                    step(cute::Int<1>{}, i + 1);
+                }
+                if (pieces % 2)
+                    step(cute::Int<0>{}, pieces - 1);
             }
-            m.wait();
+            m.template wait<0>();
             m.add_to(sum);
             finish(sum, (long long)tile * 64 + warp * 16, n0);
         }
