@@ -28,7 +28,7 @@ done
 ok "the loss on the emulator agrees with the CPU: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
 is "the sampler of the GPU gives the loss of the host's sampler" "$loss_emulator" "$loss_placed"
 ok "the sampler of the GPU gives the weights of the host's sampler to the bit" cmp emulator.ckpt placed.ckpt
-is "the emulator computes the products" "$where_emulator" "Hone's kernels on the emulator"
+is "the emulator computes the products" "$where_emulator" "Hone's kernels on the emulator, WGMMA"
 for how in "-f 5" --full; do
     differ=$(diff "cpu$how.tsv" "emulator$how.tsv" | grep -c '^<')
     ok "the predictions on the emulator agree with the CPU ($how): $differ of 60 differ" test "$differ" -le 1
@@ -46,7 +46,7 @@ done
 
 # ---- graphs that --make generates ----
 made="--make papers:scale=0.000005,members=40,dim=32,classes=7"
-for run in cpu emulator "emulator --place host" "emulator --precision tf32" "emulator --products wgmma"; do
+for run in cpu emulator "emulator --place host" "emulator --precision tf32" "emulator --products mma"; do
     # shellcheck disable=SC2086
     runs 0 "sage trains on a generated graph ($run)" \
         "$gnn" train --device $run $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --json
@@ -58,7 +58,7 @@ is "a graph generated on the host gives the same loss as one generated on the GP
 ok "on a generated graph, TF32 gives almost the loss of the CPU" \
     awk -v a="$loss_cpu" -v b="$loss_emulator___precision_tf32" \
     'BEGIN { exit !(a != b && (a - b) ^ 2 < (1e-2 * a) ^ 2) }'
-ok "on a generated graph, WGMMA gives the loss of the CPU" near "$loss_cpu" "$loss_emulator___products_wgmma"
+ok "on a generated graph, mma.sync gives the loss of the CPU" near "$loss_cpu" "$loss_emulator___products_mma"
 # shellcheck disable=SC2086
 runs 0 "train --profile exits with 0" "$gnn" train --device emulator $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --profile
 out_has "train --profile prints the calls of each kernel" "make_graph                  1 calls"

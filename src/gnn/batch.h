@@ -56,6 +56,9 @@ struct gnn_batch {
     int64_t feature_dim;
     const int32_t *label; /* n_nodes[0] classes, or GNN_UNLABELLED; NULL if the data has none */
     bool on_device;       /* all arrays are memory of the device, and features are GNN_F32 */
+    /* The features reduced over the neighbours of each target of hop L-1: n_nodes[L-1] rows of
+     * GNN_F32, or NULL. With them, `feature` has only the rows of these targets. */
+    const void *reduced;
 
     /* A batch is a function of the data, the options and the next three numbers. */
     uint64_t seed;

@@ -70,20 +70,21 @@ def add(name, b, f=0):
 for layer in range(hops):
     h = hops - 1 - layer
     m, k, w = nodes[h], width[layer], out[layer]
-    add("segment_sum", 4 * k * (min(edges[h], nodes[h + 1]) + m) + 4 * edges[h])
-    for term in range(2):
-        add("product", 4 * (m * k + k * w + m * w * (1 + term)), 2 * m * k * w)
-        add("product_tn", 4 * (m * k + k * w + m * w), 2 * m * k * w)
-        if layer:
-            add("product_nt", 4 * (m * k + k * w + m * w), 2 * m * k * w)
     if layer:
-        add("segment_grad", 4 * k * (min(edges[h], m) + nodes[h + 1] + m) + 4 * edges[h])
+        add("segment_sum", 4 * k * (min(edges[h], nodes[h + 1]) + m) + 4 * edges[h])
+    else:
+        add("segment_half", k * (2 * min(edges[h], nodes[h + 1]) + 4 * m) + 8 * edges[h])
+    add("product", 4 * (2 * m * k + 2 * k * w + m * w), 4 * m * k * w)
+    add("product_tn", 4 * (2 * m * k + 2 * k * w + m * w), 4 * m * k * w)
+    if layer:
+        for term in range(2):
+            add("product_nt", 4 * (m * k + k * w + m * w), 2 * m * k * w)
+        add("segment_grad", 4 * k * (min(edges[h], m) + 2 * nodes[h + 1] + m) + 4 * edges[h])
         add("transpose_hop", 4 * (edges[h] * 5 + nodes[h + 1] * 2))
-        add("epilogue_grad", 12 * nodes[h + 1] * k)
     # every random access moves 32 bytes
     add("sample_hop", nodes[h] * 36 + edges[h] * 36)
     add("number_hop", edges[h] * (32 * 3 + 4 * 6))
-add("gather_half", nodes[hops] * D * 6)
+add("gather_half", nodes[hops - 1] * D * 6)
 add("mark_nodes", nodes[hops] * 36)
 total = 0
 print(f"  {'kernel':16} {'calls':>6} {'us a batch':>11} {'roofline us':>12} {'share':>6}")
@@ -113,7 +114,7 @@ rm -f "$OUT/papers.ckpt"
 train fp32 100 "$made" -e "$epochs" -t 4 --slots 8 -c "$OUT/papers.ckpt"
 train tf32 60 "$made" -e "$epochs" -t 4 --slots 8 --precision tf32
 for precision in fp32 tf32; do
-    train $precision-wgmma 60 "$made" -e "$epochs" -t 4 --slots 8 --precision $precision --products wgmma
+    train $precision-mma 60 "$made" -e "$epochs" -t 4 --slots 8 --precision $precision --products mma
 done
 
 echo "== sampled inference, graph and features in the GPU's memory"
@@ -124,7 +125,7 @@ for precision in fp32 tf32; do
 done
 
 echo "== kernels, one by one"
-for products in mma wgmma; do
+for products in wgmma mma; do
     for precision in fp32 tf32; do
         name=kernels-$precision-$products
         train "$name" 60 "$made" -e 1 -t 4 --slots 8 --profile --precision $precision --products $products && show_kernels "$name"

@@ -410,20 +410,20 @@ static void the_gpu_refuses_what_it_cannot_sample(void **state)
 enum { ROWS = 150, DEEP = 36, WIDE = 40 };
 
 struct products {
-    float y[ROWS * WIDE], dx[ROWS * DEEP], dw[DEEP * WIDE];
+    float y[ROWS * WIDE], dx[ROWS * DEEP], dw[2 * DEEP * WIDE];
 };
 
-/* y = 2 x w, and from dy = x' the gradients of x (added twice) and of w. */
+/* y = x w + x' w', and from dy the gradients of x (added twice), w and w'. */
 static void multiply(const char *device, const char *precision, const char *how, struct products *p)
 {
     struct err err = ERR_INIT;
     struct gnn_device *d = open_device(device);
-    static float x[ROWS * DEEP], w[DEEP * WIDE], dy[ROWS * WIDE];
+    static float x[2 * ROWS * DEEP], w[2 * DEEP * WIDE], dy[ROWS * WIDE];
     if (gnn_device_precision(d, precision, &err) < 0 || gnn_device_products(d, how, &err) < 0)
         fail_msg("%s", err.msg);
-    for (int i = 0; i < ROWS * DEEP; i++)
+    for (int i = 0; i < 2 * ROWS * DEEP; i++)
         x[i] = (float)((i * 2654435761u >> 8) % 1999) / 999.f - 1;
-    for (int i = 0; i < DEEP * WIDE; i++)
+    for (int i = 0; i < 2 * DEEP * WIDE; i++)
         w[i] = (float)((i * 2246822519u >> 8) % 1999) / 999.f - 1;
     for (int i = 0; i < ROWS * WIDE; i++)
         dy[i] = (float)((i * 3266489917u >> 8) % 1999) / 999.f - 1;
@@ -434,13 +434,16 @@ static void multiply(const char *device, const char *precision, const char *how,
     d->ops->upload(d, in[0], x, sizeof x);
     d->ops->upload(d, in[1], w, sizeof w);
     d->ops->upload(d, in[2], dy, sizeof dy);
-    struct gnn_term twice[] = {{.x = in[0], .w = in[1], .k = DEEP},
-                               {.x = in[0], .w = in[1], .k = DEEP}};
+    struct gnn_term term[] = {{.x = in[0], .w = in[1], .k = DEEP, .dw = out[2]},
+                              {.x = (float *)in[0] + ROWS * DEEP,
+                               .w = (float *)in[1] + DEEP * WIDE,
+                               .k = DEEP,
+                               .dw = (float *)out[2] + DEEP * WIDE}};
     const struct gnn_epilogue linear = {.act = GNN_LINEAR};
-    d->ops->product(d, ROWS, WIDE, twice, 2, &linear, out[0]);
+    d->ops->product(d, ROWS, WIDE, term, 2, &linear, out[0]);
     d->ops->product_grad_x(d, ROWS, WIDE, DEEP, in[2], in[1], out[1], false);
     d->ops->product_grad_x(d, ROWS, WIDE, DEEP, in[2], in[1], out[1], true);
-    d->ops->product_grad_w(d, ROWS, WIDE, DEEP, in[0], in[2], out[2]);
+    d->ops->product_grad_w(d, ROWS, WIDE, term, 2, in[2]);
     d->ops->download(d, p->y, out[0], sizeof p->y);
     d->ops->download(d, p->dx, out[1], sizeof p->dx);
     d->ops->download(d, p->dw, out[2], sizeof p->dw);
@@ -473,7 +476,7 @@ static void products_with_wgmma_agree(void **state)
         multiply("emulator", precision, "wgmma", &wgmma);
         all_near("y", wgmma.y, cpu.y, ROWS * WIDE, tolerance);
         all_near("dx", wgmma.dx, cpu.dx, ROWS * DEEP, tolerance);
-        all_near("dw", wgmma.dw, cpu.dw, DEEP * WIDE, tolerance);
+        all_near("dw", wgmma.dw, cpu.dw, 2 * DEEP * WIDE, tolerance);
         if (tf32)
             continue; /* both add up in the same order */
         assert_memory_not_equal(wgmma.y, mma.y, sizeof mma.y);
@@ -522,6 +525,36 @@ static void a_made_graph_is_symmetric(void **state)
     dataset_release(&d);
 }
 
+/* A store that reduces gives the means over the neighbours of the last hop, and only the rows of
+ * its targets. `x` has the features of the batch that sampler_run() gave. */
+static void reduced_features(struct gnn_device *d, struct gpu_store *store,
+                             const struct sample_options *o, const struct gnn_batch *seeds,
+                             const struct gnn_batch *cpu, const float *x, int64_t dim)
+{
+    struct err err = ERR_INIT;
+    struct gnn_batch gpu;
+    int last = cpu->hops - 1;
+    int64_t n = cpu->n_nodes[last];
+    float *mean = xmalloc((size_t)(n * dim) * sizeof *mean);
+    gpu_store_reduce(store, GNN_MEAN);
+    if (gpu_store_batch(store, o, seeds, &gpu, &err) < 0)
+        fail_msg("%s", err.msg);
+    same_array(d, "feature", x, gpu.feature, n * dim);
+    d->ops->download(d, mean, gpu.reduced, (size_t)(n * dim) * sizeof *mean);
+    for (int64_t i = 0; i < n * dim; i++) {
+        int32_t first = cpu->row[last][i / dim], end = cpu->row[last][i / dim + 1];
+        double sum = 0;
+        for (int32_t e = first; e < end; e++)
+            sum += (double)x[cpu->col[last][e] * dim + i % dim];
+        assert_true(fabs(mean[i] - sum / MAX(end - first, 1)) < 1e-6);
+    }
+    gpu_store_reduce(store, GNN_MAX); /* the GPU reduces no maximum here */
+    if (gpu_store_batch(store, o, seeds, &gpu, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_null(gpu.reduced);
+    free(mean);
+}
+
 /* The store makes graph and features by kernels; the batch of the CPU has those of the host. */
 static void a_made_graph_is_the_same_on_the_gpu(void **state)
 {
@@ -555,6 +588,7 @@ static void a_made_graph_is_the_same_on_the_gpu(void **state)
     for (int64_t i = 0; i < n * dim; i++)
         x[i] = f16_to_f32(((const uint16_t *)data.feature)[cpu.node[i / dim] * dim + i % dim]);
     same_array(d, "feature", x, gpu.feature, n * dim);
+    reduced_features(d, store, &o, &seeds, &cpu, x, dim);
     free(x);
     batch_space_release(&space);
     sampler_release(&sampler);

@@ -250,11 +250,11 @@ static void products_in_plain_c_and_in_blas_agree(void **state)
         dy[i] = (float)rng_unit(&g) - 0.5f;
     static float y[ROWS * WIDTH], dx[ROWS * K], dw[K * WIDTH];
     struct gnn_device *d = gnn_cpu_open(2, GNN_REAL_F32);
-    struct gnn_term term = {x, w, K};
+    struct gnn_term term = {.x = x, .w = w, .k = K, .dw = dw};
     struct gnn_epilogue none = {.act = GNN_LINEAR};
     d->ops->product(d, ROWS, WIDTH, &term, 1, &none, y);
     d->ops->product_grad_x(d, ROWS, WIDTH, K, dy, w, dx, false);
-    d->ops->product_grad_w(d, ROWS, WIDTH, K, x, dy, dw);
+    d->ops->product_grad_w(d, ROWS, WIDTH, &term, 1, dy);
     d->ops->close(d);
     double worst = 0;
     for (int r = 0; r < ROWS; r++)

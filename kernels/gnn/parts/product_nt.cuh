@@ -66,7 +66,7 @@ struct row_of_w {
     const float *w;
     int N, K;
 
-    __device__ __forceinline__ void operator()(float (&v)[1][4], int k, int n) const
+    __device__ __forceinline__ void operator()(float (&v)[1][4], int k, int n, int) const
     {
         float4 four = make_float4(0.f, 0.f, 0.f, 0.f);
         if (k < K && n < N)
@@ -84,6 +84,16 @@ __device__ __forceinline__ void product_rows(const TmaDescriptor &map, const flo
         unsigned bad = 0; // one bit for the two columns of a row of a fragment
         if (accumulate)
             add_old(sum, dx, m0, k0, M, K); // all loads before the first store
+        if (plain_tile(sum, m0, k0, M, K)) {
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                float *at = dx + (m0 + g + 8 * h) * K + k0 + 2 * t;
+#pragma unroll
+                for (int j = 0; j < kCols / 8; j++)
+                    *reinterpret_cast<float2 *>(at + 8 * j) = make_float2(sum[j][2 * h], sum[j][2 * h + 1]);
+            }
+            return;
+        }
 #pragma unroll
         for (int j = 0; j < kCols / 8; j++)
 #pragma unroll
@@ -103,7 +113,7 @@ __device__ __forceinline__ void product_rows(const TmaDescriptor &map, const flo
             add_plain(dy, w, dx, m0 + g + bit % 2 * 8, k, N, K, accumulate);
         }
     };
-    rows_product<kCols, kSlots>(map, M, K, N, row_of_w{w, N, K}, done);
+    rows_product<kCols, kSlots>(map, map, 1, M, K, N, row_of_w{w, N, K}, done);
 }
 
 extern "C" __global__ void __launch_bounds__(kBlock, 1)

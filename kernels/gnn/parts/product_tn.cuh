@@ -1,3 +1,6 @@
+// dw = x^T dy, and if PAIR = 1, u^T dy below it. blockIdx.y counts the tiles of the first product, then those of
+// the second.
+//
 // The result is small and the sum over M is long, so up to 128 blocks share the rows of each tile.
 // add_parts adds their sums in order: the same call gives the same bits. product_vec makes tiles of
 // 128 x 64 elements on the tensor cores; cp.async brings pieces of x and dy into a ring of stages. Other
@@ -11,26 +14,45 @@ constexpr bool kTurnedA = true, kTurnedB = false;
 #include "tf32_tile.cuh"
 #include "wgmma.cuh"
 
-// Element i of x^T dy by plain arithmetic.
-__device__ __noinline__ float plain_product(const float *x, const float *dy, long long i, int M, int N, int K)
+// Element i of dw by plain arithmetic.
+__device__ __noinline__ float plain_product(const float *x, const float *u, const float *dy, long long i, int M, int N,
+                                            int K)
 {
-    long long k = i / N, n = i % N;
+    long long k = i / N % K, n = i % N;
+    const float *from = i / N < K ? x : u;
     float sum = 0;
     for (long long m = 0; m < M; m++)
-        sum += x[m * K + k] * dy[m * N + n];
+        sum += from[m * K + k] * dy[m * N + n];
     return sum;
 }
 
+// Which part of dw a block computes: the term, and its first row there.
+struct part_of_dw {
+    int term, k0;
+    __device__ part_of_dw(int K, int tile)
+    {
+        int tiles = (K + tile - 1) / tile;
+        term = blockIdx.y / tiles;
+        k0 = blockIdx.y % tiles * tile;
+    }
+    // Where this block's sums go.
+    __device__ float *sums(float *partial, int pair, int N, int K) const
+    {
+        return partial + ((long long)blockIdx.z * (1 + pair) + term) * K * N;
+    }
+};
+
 extern "C" __global__ void __launch_bounds__(128, 3)
-    product_vec(const float *x, const float *dy, float *partial, int M, int N, int K)
+    product_vec(const float *x, const float *u, const float *dy, float *partial, int M, int N, int K, int pair)
 {
     int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
-    int n0 = blockIdx.x * kWide, k0 = blockIdx.y * kHigh;
+    part_of_dw part(K, kHigh);
+    int n0 = blockIdx.x * kWide, k0 = part.k0;
     long long share = ((M + gridDim.z - 1) / gridDim.z + kStep - 1) / kStep * kStep;
     long long first = blockIdx.z * share, end = min((long long)M, first + share);
     sums sum = {};
-    tile_product(sum, x, dy, k0, n0, K, N, first, end, M);
-    partial += (long long)blockIdx.z * K * N;
+    tile_product(sum, part.term ? u : x, dy, k0, n0, K, N, first, end, M);
+    partial = part.sums(partial, pair, N, K);
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll
@@ -85,11 +107,12 @@ __device__ __forceinline__ int row_of_sum(int second)
 }
 
 extern "C" __global__ void __launch_bounds__(kBlock, 1)
-    product_sum(const __grid_constant__ TmaDescriptor map_x, const __grid_constant__ TmaDescriptor map_dy,
-                float *partial, int M, int N, int K)
+    product_sum(const __grid_constant__ TmaDescriptor map_x, const __grid_constant__ TmaDescriptor map_u,
+                const __grid_constant__ TmaDescriptor map_dy, float *partial, int M, int N, int K, int pair)
 {
     auto &smem = *reinterpret_cast<sum_smem *>(wgmma_bytes);
-    int n0 = blockIdx.x * kSumTile, k0 = blockIdx.y * kSumTile;
+    part_of_dw place(K, kSumTile);
+    int n0 = blockIdx.x * kSumTile, k0 = place.k0;
     int all = (M + kPiece - 1) / kPiece, share = (all + gridDim.z - 1) / gridDim.z;
     int first = min((int)blockIdx.z * share, all), pieces = min(share, all - first);
     if (threadIdx.x == 0) {
@@ -111,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
                 ClusterBarrier::wait(&smem.empty[at.stage], at.phase ^ 1);
                 ClusterTransactionBarrier::arrive_and_expect_tx(full, 2 * sizeof smem.x[0]);
                 for (int b = 0; b < kBoxes; b++) {
-                    ask(map_x, full, smem.x[at.stage][b], k0 + 32 * b, (first + i) * kPiece);
+                    ask(place.term ? map_u : map_x, full, smem.x[at.stage][b], k0 + 32 * b, (first + i) * kPiece);
                     ask(map_dy, full, smem.dy[at.stage][b], n0 + 32 * b, (first + i) * kPiece);
                 }
             }
@@ -128,34 +151,49 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
     }
     cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
     int group = threadIdx.x / 128 - 1, t = threadIdx.x % 4, last = 0;
-    multiplier<kSumTile, kSumStages> m;
+    multiplier<kSumTile, kSumStages, 2> m;
     float sum[kSumTile / 8][4] = {};
-    for (int i = 0; i < pieces; i++, at.next()) {
+    auto release_last = [&] { // the product of the last piece is done
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+            ClusterBarrier::arrive(&smem.empty[last]);
+    };
+    auto step = [&](auto set, int i) {
+        constexpr int kSet = decltype(set)::value;
         float v[kPiece / 2];
         ClusterBarrier::wait(&smem.full[at.stage], at.phase);
 #pragma unroll
         for (int e = 0; e < kPiece / 2; e++) {
-            int row = row_of_sum(e % 2), step = e / 2 * 4 + t;
-            v[e] = smem.x[at.stage][2 * group + row / 32][32 * step + 4 * (row / 4 % 8 ^ step % 8) + row % 4];
+            int row = row_of_sum(e % 2), k = e / 2 * 4 + t;
+            v[e] = smem.x[at.stage][2 * group + row / 32][32 * k + 4 * (row / 4 % 8 ^ k % 8) + row % 4];
         }
-        if (i > 0) { // the last product ran until here
-            m.wait();
-            __syncwarp();
-            if (threadIdx.x % 32 == 0)
-                ClusterBarrier::arrive(&smem.empty[last]);
-            if (i % kTogether == 0)
-                m.add_to(sum);
+        m.template set<kSet>(v);
+        bool fresh = i % kTogether == 0;
+        if (i > 0 && fresh) { // the last product ran until here
+            m.template wait<0>();
+            release_last();
+            m.add_to(sum);
         }
-        m.set(v);
         ClusterBarrier::wait(&smem.ready[at.stage], at.phase);
-        m.start(smem.s[0][0], smem.s[kCopies - 1][0], at.stage, i % kTogether == 0);
+        m.template start<kSet>(smem.s[0][0], smem.s[kCopies - 1][0], at.stage, fresh);
+        if (!fresh) {
+            m.template wait<1>();
+            release_last();
+        }
         last = at.stage;
+        at.next();
+    };
+    for (int i = 0; i + 1 < pieces; i += 2) {
+        step(cute::Int<0>{}, i);
+        step(cute::Int<1>{}, i + 1);
     }
+    if (pieces % 2)
+        step(cute::Int<0>{}, pieces - 1);
     if (pieces > 0) {
-        m.wait();
+        m.template wait<0>();
         m.add_to(sum);
     }
-    partial += (long long)blockIdx.z * K * N;
+    partial = place.sums(partial, pair, N, K);
 #pragma unroll
     for (int j = 0; j < kSumTile / 8; j++)
 #pragma unroll
@@ -167,12 +205,14 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    product_any(const float *x, const float *dy, float *partial, int M, int N, int K)
+    product_any(const float *x, const float *u, const float *dy, float *partial, int M, int N, int K, int pair)
 {
     constexpr int kFew = 64;
     __shared__ float a[kStep][kFew], b[kStep][kFew];
     int t = threadIdx.x, row = t / 16 * 4, column = t % 16 * 4;
-    int n0 = blockIdx.x * kFew, k0 = blockIdx.y * kFew;
+    part_of_dw part(K, kFew);
+    const float *left = part.term ? u : x;
+    int n0 = blockIdx.x * kFew, k0 = part.k0;
     int share = ((M + gridDim.z - 1) / gridDim.z + kStep - 1) / kStep * kStep;
     long long first = (long long)blockIdx.z * share, end = min((long long)M, first + share);
     float sum[4][4] = {};
@@ -180,37 +220,37 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int i = t; i < kFew * kStep; i += 256) {
             int m = i / kFew, c = i % kFew;
             bool inside = m0 + m < end;
-            a[m][c] = inside && k0 + c < K ? x[(m0 + m) * K + k0 + c] : 0.f;
+            a[m][c] = inside && k0 + c < K ? left[(m0 + m) * K + k0 + c] : 0.f;
             b[m][c] = inside && n0 + c < N ? dy[(m0 + m) * N + n0 + c] : 0.f;
         }
         __syncthreads();
 #pragma unroll
         for (int m = 0; m < kStep; m++) {
-            float4 u = *reinterpret_cast<const float4 *>(&a[m][row]);
-            float4 v = *reinterpret_cast<const float4 *>(&b[m][column]);
-            float p[4] = {u.x, u.y, u.z, u.w}, q[4] = {v.x, v.y, v.z, v.w};
+            float4 f = *reinterpret_cast<const float4 *>(&a[m][row]);
+            float4 h = *reinterpret_cast<const float4 *>(&b[m][column]);
+            float p[4] = {f.x, f.y, f.z, f.w}, q[4] = {h.x, h.y, h.z, h.w};
             for (int i = 0; i < 4; i++)
                 for (int j = 0; j < 4; j++)
                     sum[i][j] = fmaf(p[i], q[j], sum[i][j]);
         }
         __syncthreads();
     }
-    partial += (long long)blockIdx.z * K * N;
+    partial = part.sums(partial, pair, N, K);
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++)
             if (k0 + row + i < K && n0 + column + j < N)
                 partial[(long long)(k0 + row + i) * N + n0 + column + j] = sum[i][j];
 }
 
-extern "C" __global__ void add_parts(const float *x, const float *dy, const float *partial, float *dw, int M,
-                                     int N, int K, int parts)
+extern "C" __global__ void add_parts(const float *x, const float *u, const float *dy, const float *partial, float *dw,
+                                     int M, int N, int K, int pair, int parts)
 {
-    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x, size = (long long)K * N;
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x, size = (long long)(1 + pair) * K * N;
     if (i >= size)
         return;
     float sum = 0;
 #pragma unroll 8
     for (int p = 0; p < parts; p++)
         sum += partial[p * size + i];
-    dw[i] = is_finite(sum) ? sum : plain_product(x, dy, i, M, N, K);
+    dw[i] = is_finite(sum) ? sum : plain_product(x, u, dy, i, M, N, K);
 }

@@ -57,8 +57,9 @@ __device__ __forceinline__ void put_split(float *hi_piece, float *lo_piece, int 
         *reinterpret_cast<uint4 *>(lo_piece + at) = {lo[0], lo[1], lo[2], lo[3]};
 }
 
-// The multiplying side of a warpgroup. S has kSlots pieces.
-template <int kCols, int kSlots>
+// The multiplying side of a warpgroup. S has kSlots pieces. With two sets of operands, a thread splits the rows of a
+// piece while the tensor cores multiply those of the piece before.
+template <int kCols, int kSlots, int kSets>
 struct multiplier {
     using atom = cute::GMMA::Layout_K_SW128_Atom<cute::tfloat32_t>; // 8 rows of 32 elements
     using layout = decltype(cute::tile_to_shape(
@@ -70,22 +71,26 @@ struct multiplier {
         cute::partition_shape_A(tiled{}, cute::Shape<cute::_64, cute::Int<kPiece>>{})));
     using result = decltype(cute::partition_fragment_C(tiled{}, cute::Shape<cute::_64, cute::Int<kCols>>{}));
 
-    operand hi, lo;
+    operand hi[kSets], lo[kSets];
     result part;
 
-    // Splits this thread's elements of R: v[i] is of its first row (i even) or its second, and of column
-    // i / 2 * 4 + thread % 4.
+    // Splits this thread's elements of R into the operands kSet: v[i] is of its first row (i even) or its second,
+    // and of column i / 2 * 4 + thread % 4. No product that reads these operands may be under way.
+    template <int kSet>
     __device__ __forceinline__ void set(const float (&v)[kPiece / 2])
     {
-        auto hi_bits = cute::recast<unsigned>(hi), lo_bits = cute::recast<unsigned>(lo);
+        auto hi_bits = cute::recast<unsigned>(hi[kSet]), lo_bits = cute::recast<unsigned>(lo[kSet]);
 #pragma unroll
         for (int i = 0; i < kPiece / 2; i++)
             split(v[i], hi_bits(i), lo_bits(i));
     }
 
-    // Starts the product with piece `slot` of S. It is added to `part`, or replaces it if `fresh`.
+    // Starts the product of the operands kSet with piece `slot` of S. It is added to `part`, or replaces it if
+    // `fresh`.
+    template <int kSet>
     __device__ __forceinline__ void start(float *s_hi, float *s_lo, int slot, bool fresh)
     {
+        operand &hi = this->hi[kSet], &lo = this->lo[kSet];
         using namespace cute;
         tiled mma;
         auto mine = mma.get_slice(threadIdx.x % 128);
@@ -118,16 +123,19 @@ struct multiplier {
         warpgroup_commit_batch();
     }
 
+    // Waits until at most kLeft of the products are under way: 0, or the last one.
+    template <int kLeft>
     __device__ __forceinline__ void wait()
     {
-        cute::warpgroup_wait<0>();
-        cute::warpgroup_fence_operand(part);
+        cute::warpgroup_wait<kLeft>();
     }
 
     // Tensor cores cut off the low bits of their sums, so sums in registers take what a few steps gave.
-    // sum[j] has this thread's four elements of columns 8 j to 8 j + 7: two of each of its rows.
-    __device__ __forceinline__ void add_to(float (&sum)[kCols / 8][4]) const
+    // sum[j] has this thread's four elements of columns 8 j to 8 j + 7: two of each of its rows. All
+    // products must be done.
+    __device__ __forceinline__ void add_to(float (&sum)[kCols / 8][4])
     {
+        cute::warpgroup_fence_operand(part);
 #pragma unroll
         for (int i = 0; i < kCols / 2; i++)
             sum[i / 4][i % 4] += part(i);

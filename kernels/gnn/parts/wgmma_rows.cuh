@@ -2,7 +2,8 @@
 // sum belong to a block. Its two consumer warpgroups multiply tiles of 64 rows, each its own, so that one
 // multiplies while the other finishes its tile. A thread for each consumer asks TMA for the rows, in pieces
 // of 32 columns, into a ring of stages. Two mbarriers per stage join them: `full` completes when the bytes
-// have arrived, `empty` when the consumer has the stage in registers.
+// have arrived, `empty` when the consumer has the stage in registers. A product may have two terms: the
+// pieces of the second follow those of the first.
 #include "wgmma.cuh"
 
 constexpr int kRowStages = 4;
@@ -18,17 +19,19 @@ struct rows_smem {
 
 extern __shared__ __align__(1024) char wgmma_bytes[];
 
-// Fills the pieces of the matrix, from its column n0 on. fetch(v, n, k) gives v[i][j], the element of column
-// n + i for step k + j of the sum, or 0 outside the matrix.
+// Fills the pieces of the matrices, from column n0 on. fetch(v, n, k, term) gives v[i][j], the element of
+// column n + i for step k + j of the term's sum, or 0 outside the matrix.
 template <int kCols, int kSlots, class Fetch>
-__device__ __forceinline__ void fill_matrix(rows_smem<kCols, kSlots> &smem, int pieces, int n0, const Fetch &fetch)
+__device__ __forceinline__ void fill_matrix(rows_smem<kCols, kSlots> &smem, int pieces, int pieces_of_term, int n0,
+                                            const Fetch &fetch)
 {
     // Eight lanes write the eight parts of a row's 128 bytes.
     constexpr int kAtOnce = Fetch::kColumns, kTurns = kCols / kAtOnce;
     for (int v = threadIdx.x - 128; v < pieces * kTurns * 8; v += kConsumers) {
         int p = v % 8, n = v / 8 % kTurns * kAtOnce, piece = v / 8 / kTurns;
+        int term = piece >= pieces_of_term;
         float square[kAtOnce][4];
-        fetch(square, n0 + n, piece * kPiece + 4 * p);
+        fetch(square, n0 + n, (piece - term * pieces_of_term) * kPiece + 4 * p, term);
 #pragma unroll
         for (int i = 0; i < kAtOnce; i++)
             put_split(smem.s[0][piece], smem.s[kCopies - 1][piece], n + i, p, square[i]);
@@ -37,14 +40,15 @@ __device__ __forceinline__ void fill_matrix(rows_smem<kCols, kSlots> &smem, int 
     cutlass::arch::NamedBarrier::sync(kConsumers, 1);
 }
 
-// The product of `rows` rows of `depth` columns with a matrix of `columns` columns. finish(sum, m, n) gets the
-// sums of a warpgroup's tile at (m, n).
+// The product of `rows` rows of `depth` columns with a matrix of `columns` columns, or the sum of two of them.
+// The rows of the second are those of map2. finish(sum, m, n) gets the sums of a warp's 16 rows at (m, n).
 template <int kCols, int kSlots, class Fetch, class Finish>
-__device__ __forceinline__ void rows_product(const TmaDescriptor &map, int rows, int columns, int depth,
-                                             const Fetch &fetch, const Finish &finish)
+__device__ __forceinline__ void rows_product(const TmaDescriptor &map, const TmaDescriptor &map2, int terms, int rows,
+                                             int columns, int depth, const Fetch &fetch, const Finish &finish)
 {
     auto &smem = *reinterpret_cast<rows_smem<kCols, kSlots> *>(wgmma_bytes);
-    int across = (columns + kCols - 1) / kCols, down = (rows + 63) / 64, pieces = (depth + kPiece - 1) / kPiece;
+    int across = (columns + kCols - 1) / kCols, down = (rows + 63) / 64;
+    int pieces_of_term = (depth + kPiece - 1) / kPiece, pieces = terms * pieces_of_term;
     // Blocks that run at the same time take the same rows, which then come from the L2.
     int lanes = gridDim.x / across, lane = blockIdx.x / across, n0 = blockIdx.x % across * kCols;
     if (lane >= lanes)
@@ -69,16 +73,21 @@ __device__ __forceinline__ void rows_product(const TmaDescriptor &map, int rows,
                 uint64_t *full = &smem.full[group][at.stage];
                 ClusterBarrier::wait(&smem.empty[group][at.stage], at.phase ^ 1);
                 ClusterTransactionBarrier::arrive_and_expect_tx(full, sizeof smem.r[0][0]);
-                ask(map, full, smem.r[group][at.stage], i * kPiece, tile * 64);
+                if (i < pieces_of_term)
+                    ask(map, full, smem.r[group][at.stage], i * kPiece, tile * 64);
+                else
+                    ask(map2, full, smem.r[group][at.stage], (i - pieces_of_term) * kPiece, tile * 64);
             }
     } else {
         cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
-        fill_matrix(smem, pieces, n0, fetch);
+        fill_matrix(smem, pieces, pieces_of_term, n0, fetch);
         int group = threadIdx.x / 128 - 1, warp = threadIdx.x % 128 / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-        multiplier<kCols, kSlots> m;
+        constexpr int kSets = kThree && kCols <= 64 ? 2 : 1; // as many as the registers hold
+        multiplier<kCols, kSlots, kSets> m;
         for (int tile = lane + lanes * group; tile < down; tile += 2 * lanes) {
             float sum[kCols / 8][4] = {};
-            for (int i = 0; i < pieces; i++, at.next()) {
+            auto step = [&](auto set, int i) {
+                constexpr int kSet = decltype(set)::value;
                 float v[kPiece / 2];
                 const float *r = smem.r[group][at.stage];
                 ClusterBarrier::wait(&smem.full[group][at.stage], at.phase);
@@ -88,19 +97,50 @@ __device__ __forceinline__ void rows_product(const TmaDescriptor &map, int rows,
                 __syncwarp();
                 if (threadIdx.x % 32 == 0)
                     ClusterBarrier::arrive(&smem.empty[group][at.stage]);
+                at.next();
+                if (kSets == 2)
+                    m.template set<kSet>(v);
                 if (i > 0) { // the last product ran until here
-                    m.wait();
+                    m.template wait<0>();
                     if (kThree)
                         m.add_to(sum);
                 }
-                m.set(v);
-                m.start(smem.s[0][0], smem.s[kCopies - 1][0], i, kThree || i == 0);
+                if (kSets == 1)
+                    m.template set<kSet>(v);
+                m.template start<kSet>(smem.s[0][0], smem.s[kCopies - 1][0], i, kThree || i == 0);
+            };
+            if constexpr (kSets == 1) {
+                for (int i = 0; i < pieces; i++)
+                    step(cute::Int<0>{}, i);
+            } else {
+                for (int i = 0; i + 1 < pieces; i += 2) {
+                    step(cute::Int<0>{}, i);
+                    step(cute::Int<1>{}, i + 1);
+                }
+                if (pieces % 2)
+                    step(cute::Int<0>{}, pieces - 1);
             }
-            m.wait();
+            m.template wait<0>();
             m.add_to(sum);
             finish(sum, (long long)tile * 64 + warp * 16, n0);
         }
     }
+}
+
+// Whether a warp's 16 x kCols elements at (m0, n0) all lie in a matrix of rows x columns and their sums are finite.
+// Then a kernel needs no test for each element.
+template <int kFragments>
+__device__ __forceinline__ bool plain_tile(const float (&sum)[kFragments][4], long long m0, int n0, int rows,
+                                           int columns)
+{
+    float probe[4] = {}; // 0, or NaN after a sum that is not finite
+#pragma unroll
+    for (int j = 0; j < kFragments; j++)
+#pragma unroll
+        for (int c = 0; c < 4; c++)
+            probe[c] = fmaf(sum[j][c], 0.f, probe[c]);
+    bool inside = m0 + 16 <= rows && n0 + 8 * kFragments <= columns;
+    return __all_sync(~0u, inside && probe[0] + probe[1] + probe[2] + probe[3] == 0.f);
 }
 
 // Adds a warp's 16 x kCols elements of `out` at (m0, n0), a matrix of rows x columns, to its sums.

@@ -23,8 +23,9 @@ PHASE(reference)
     double sum = AX(ADD) ? IN(y, unit) : 0, mag = fabs(sum);
     for (int64_t k = 0; k < AX(K); k++) {
         double p = IN(x, m * AX(K) + k) * IN(w, k * AX(N) + n);
-        sum += p;
-        mag += fabs(p);
+        double q = AX(PAIR) ? IN(u, m * AX(K) + k) * IN(v, k * AX(N) + n) : 0;
+        sum += p + q;
+        mag += fabs(p) + fabs(q);
     }
     if (AX(BIAS)) {
         sum += IN(bias, n);

@@ -3,10 +3,12 @@
 /* One unit per element of dw. */
 PHASE(reference)
 {
-    int64_t k = unit / AX(N), n = unit % AX(N);
+    int64_t k = unit / AX(N) % AX(K), n = unit % AX(N);
+    int second = unit / AX(N) >= AX(K);
     double sum = 0, mag = 0;
     for (int64_t m = 0; m < AX(M); m++) {
-        double p = IN(x, m * AX(K) + k) * IN(dy, m * AX(N) + n);
+        double left = second ? IN(u, m * AX(K) + k) : IN(x, m * AX(K) + k);
+        double p = left * IN(dy, m * AX(N) + n);
         sum += p;
         mag += fabs(p);
     }

@@ -1,15 +1,17 @@
 /* hone-plan
 { "launches": [
     { "kernel": "grad4", "grid": ["cdiv(V, 8)"], "block": [32, 8],
-      "args": ["row", "t_row", "t_dst", "dy", "dx", "V", "D/4", "MEAN", "ADD"],
-      "when": "D % 4 == 0 && alignof(dy) >= 16 && alignof(dx) >= 16" },
+      "args": ["row", "t_row", "t_dst", "dy", "y", "dx", "V", "D/4", "MEAN", "ADD", "RELU", "LIMIT"],
+      "when": "D % 4 == 0 && min(min(alignof(dy), alignof(y)), alignof(dx)) >= 16" },
     { "kernel": "grad1", "grid": ["cdiv(V, 8)"], "block": [32, 8],
-      "args": ["row", "t_row", "t_dst", "dy", "dx", "V", "D", "MEAN", "ADD"],
-      "when": "!(D % 4 == 0 && alignof(dy) >= 16 && alignof(dx) >= 16)" } ] }
+      "args": ["row", "t_row", "t_dst", "dy", "y", "dx", "V", "D", "MEAN", "ADD", "RELU", "LIMIT"],
+      "when": "!(D % 4 == 0 && min(min(alignof(dy), alignof(y)), alignof(dx)) >= 16)" } ] }
 */
 // One warp for each source. It runs over the edges of the source in the order of the transposed
 // hop, so no two warps add to one number and the order of the sum is fixed. The sum is compensated
-// (Kahan), like that of segment_sum: the kernel waits for memory.
+// (Kahan), like that of segment_sum: the kernel waits for memory. A lane has two columns at a time, so
+// that it waits half as often. With RELU = 1 the sum then goes through the gradient of a ReLU and of
+// dropout: an element that is not above 0 in y gets 0.
 struct total {
     float sum, lost;
     __device__ __forceinline__ void add(float f, float v)
@@ -18,6 +20,7 @@ struct total {
         lost = (t - sum) - y;
         sum = t;
     }
+    __device__ __forceinline__ float through(float y, float scale) const { return y > 0 ? scale * sum : 0.f; }
 };
 
 template <class T> struct lanes;
@@ -26,6 +29,7 @@ template <> struct lanes<float> {
     __device__ __forceinline__ explicit lanes(float v) : a{v, 0} {}
     __device__ __forceinline__ void add(float f, float v) { a.add(f, v); }
     __device__ __forceinline__ float value() const { return a.sum; }
+    __device__ __forceinline__ float value(float y, float scale) const { return a.through(y, scale); }
 };
 template <> struct lanes<float4> {
     total a, b, c, d;
@@ -38,35 +42,54 @@ template <> struct lanes<float4> {
         d.add(f, v.w);
     }
     __device__ __forceinline__ float4 value() const { return make_float4(a.sum, b.sum, c.sum, d.sum); }
+    __device__ __forceinline__ float4 value(float4 y, float scale) const
+    {
+        return make_float4(a.through(y.x, scale), b.through(y.y, scale), c.through(y.z, scale), d.through(y.w, scale));
+    }
 };
 
 template <class T>
-__device__ __forceinline__ void grad(const int *row, const int *t_row, const int *t_dst, const T *dy,
-                                     T *dx, int sources, int dim, int mean, long long add_rows)
+__device__ __forceinline__ void grad(const int *row, const int *t_row, const int *t_dst, const T *dy, const T *y,
+                                     T *dx, int sources, int dim, int mean, long long add_rows, int relu,
+                                     unsigned limit)
 {
     long long j = (long long)blockIdx.x * 8 + threadIdx.y;
     if (j >= sources)
         return;
     int first = t_row[j], end = t_row[j + 1];
     bool accumulate = j < add_rows;
-    for (int d = threadIdx.x; d < dim; d += 32) {
-        lanes<T> sum(accumulate ? dx[j * dim + d] : T{});
+    float scale = 65536.f / (65536.f - (float)limit);
+    y += j * dim;
+    dx += j * dim;
+    for (int d = threadIdx.x; d < dim; d += 64) {
+        bool two = d + 32 < dim;
+        int e = two ? d + 32 : d; // without a second column, the first one twice
+        T gate = relu ? y[d] : T{}, gate2 = relu ? y[e] : T{};
+        lanes<T> sum(accumulate ? dx[d] : T{}), sum2(accumulate ? dx[e] : T{});
         for (int t = first; t < end; t++) {
             int i = t_dst[t], n = row[i + 1] - row[i];
-            sum.add(mean && n > 0 ? 1.f / (float)n : 1.f, dy[(long long)i * dim + d]);
+            const T *from = dy + (long long)i * dim;
+            float factor = mean && n > 0 ? 1.f / (float)n : 1.f;
+            T v = from[d], w = from[e];
+            sum.add(factor, v);
+            sum2.add(factor, w);
         }
-        dx[j * dim + d] = sum.value();
+        dx[d] = relu ? sum.value(gate, scale) : sum.value();
+        if (two)
+            dx[e] = relu ? sum2.value(gate2, scale) : sum2.value();
     }
 }
 
-extern "C" __global__ void grad4(const int *row, const int *t_row, const int *t_dst, const float4 *dy,
-                                 float4 *dx, int sources, int dim, int mean, long long add_rows)
+extern "C" __global__ void __launch_bounds__(256, 4)
+    grad4(const int *row, const int *t_row, const int *t_dst, const float4 *dy, const float4 *y, float4 *dx,
+          int sources, int dim, int mean, long long add_rows, int relu, unsigned limit)
 {
-    grad(row, t_row, t_dst, dy, dx, sources, dim, mean, add_rows);
+    grad(row, t_row, t_dst, dy, y, dx, sources, dim, mean, add_rows, relu, limit);
 }
 
-extern "C" __global__ void grad1(const int *row, const int *t_row, const int *t_dst, const float *dy,
-                                 float *dx, int sources, int dim, int mean, long long add_rows)
+extern "C" __global__ void grad1(const int *row, const int *t_row, const int *t_dst, const float *dy, const float *y,
+                                 float *dx, int sources, int dim, int mean, long long add_rows, int relu,
+                                 unsigned limit)
 {
-    grad(row, t_row, t_dst, dy, dx, sources, dim, mean, add_rows);
+    grad(row, t_row, t_dst, dy, y, dx, sources, dim, mean, add_rows, relu, limit);
 }

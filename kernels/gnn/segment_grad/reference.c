@@ -11,5 +11,10 @@ PHASE(reference)
         sum += v;
         mag += fabs(v);
     }
+    if (AX(RELU)) {
+        double scale = IN(y, unit) > 0 ? 65536.0 / (65536.0 - (double)AX(LIMIT)) : 0;
+        sum *= scale;
+        mag *= scale;
+    }
     OUT_MAG(dx, unit, sum, mag);
 }

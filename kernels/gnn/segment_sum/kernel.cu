@@ -11,36 +11,7 @@
 // of four where the addresses allow it. Loads of four rows are in flight at a time. The kernel waits
 // for memory, so it can afford Kahan's compensated sum: a target with thousands of neighbours gets
 // the same precision as one with ten.
-struct total {
-    float sum, lost;
-    __device__ __forceinline__ void add(float v)
-    {
-        float y = v - lost, t = sum + y;
-        lost = (t - sum) - y;
-        sum = t;
-    }
-};
-
-template <class T> struct lanes;
-template <> struct lanes<float> {
-    total a = {};
-    __device__ __forceinline__ void add(float v) { a.add(v); }
-    __device__ __forceinline__ float times(float f) const { return a.sum * f; }
-};
-template <> struct lanes<float4> {
-    total a = {}, b = {}, c = {}, d = {};
-    __device__ __forceinline__ void add(float4 v)
-    {
-        a.add(v.x);
-        b.add(v.y);
-        c.add(v.z);
-        d.add(v.w);
-    }
-    __device__ __forceinline__ float4 times(float f) const
-    {
-        return make_float4(a.sum * f, b.sum * f, c.sum * f, d.sum * f);
-    }
-};
+#include "../parts/kahan.cuh"
 
 template <class T>
 __device__ __forceinline__ void segment(const int *row, const int *col, const T *x, T *y, int targets,

@@ -46,9 +46,10 @@ struct model_args {
                 "memory, and neither the sampler is labor nor a fanout all)"),                     \
         OPT_STR(0, "precision", (precision), "P",                                                  \
                 "precision of matrix products: fp32 (default), or tf32 on a GPU"),                 \
-        OPT_STR(0, "products", (products), "HOW",                                                  \
-                "instructions of a GPU's products, in both precisions: mma (default), or wgmma\n"  \
-                "where sizes allow it"),                                                           \
+        OPT_STR(                                                                                   \
+            0, "products", (products), "HOW",                                                      \
+            "instructions of a GPU's products, in both precisions: wgmma where sizes allow it\n"   \
+            "(default), or mma"),                                                                  \
         THREADS_OPTION(a),                                                                         \
         OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
                      "threads that compute on the CPU (default: all processors" all ")"),          \

@@ -43,11 +43,11 @@ int gnn_device_precision(struct gnn_device *d, const char *precision, struct err
 
 int gnn_device_products(struct gnn_device *d, const char *products, struct err *err)
 {
-    bool wgmma = products && str_eq(products, "wgmma");
-    if (products && !wgmma && !str_eq(products, "mma"))
+    bool mma = products && str_eq(products, "mma");
+    if (products && !mma && !str_eq(products, "wgmma"))
         return err_set(err, ERR_USAGE, "--products is mma or wgmma, not '%.40s'", products);
     if (!str_eq(d->ops->name, "cpu"))
-        gpu_of(d)->wgmma = wgmma;
+        gpu_of(d)->wgmma = !mma;
     else if (products)
         return err_set(err, ERR_USAGE, "--products needs --device cuda");
     return 0;

@@ -20,7 +20,7 @@ int gnn_device_open(struct gnn_device **out, const char *name, int threads, stru
 /* Sets the precision of products: "fp32" (NULL means the same) or "tf32", which a GPU knows. */
 int gnn_device_precision(struct gnn_device *d, const char *precision, struct err *err);
 
-/* Sets the instructions of a GPU's products: "mma" (NULL means the same) or "wgmma". */
+/* Sets the instructions of a GPU's products: "wgmma" (NULL means the same) or "mma". */
 int gnn_device_products(struct gnn_device *d, const char *products, struct err *err);
 
 /* Measures the times of a GPU's kernels from now on. The kernels then run one by one, so a run

@@ -39,7 +39,10 @@ static int open_context(struct gpu_device *d, int ordinal, struct err *err)
         rc = cu_context_open(d->cu, d->gpu, 0, &context, err);
     d->has_context = rc == 0;
     return rc == 0 && cu_stream_create(d->cu, &d->compute.stream, err) == 0 &&
-                   cu_stream_create_urgent(d->cu, &d->sample.stream, err) == 0
+                   cu_stream_create_urgent(d->cu, &d->sample.stream, err) == 0 &&
+                   cu_stream_create_urgent(d->cu, &d->turn_hops.stream, err) == 0 &&
+                   cu_event_create(d->cu, &d->hops_ready, err) == 0 &&
+                   cu_event_create(d->cu, &d->hops_turned, err) == 0
                ? 0
                : -1;
 }
@@ -93,6 +96,7 @@ int gnn_gpu_open(struct gnn_device **out, enum gnn_gpu_kind kind, int ordinal, s
     char name[96] = "";
     d->is_emulator = kind == GNN_EMULATOR;
     d->lane = &d->compute;
+    d->wgmma = true;
     d->base.ops = d->is_emulator ? &gpu_ops_emulator : &gpu_ops_cuda;
     if (open_driver(d, err) < 0 || open_context(d, ordinal, err) < 0 || load_kernels(d, err) < 0 ||
         open_steps(d, err) < 0) {
@@ -126,6 +130,12 @@ void gpu_close(struct gnn_device *dev)
             cu_stream_destroy(d->cu, d->compute.stream);
         if (d->sample.stream)
             cu_stream_destroy(d->cu, d->sample.stream);
+        if (d->turn_hops.stream)
+            cu_stream_destroy(d->cu, d->turn_hops.stream);
+        if (d->hops_ready)
+            cu_event_destroy(d->cu, d->hops_ready);
+        if (d->hops_turned)
+            cu_event_destroy(d->cu, d->hops_turned);
         cu_context_close(d->cu, d->gpu);
     }
     if (d->is_emulator && d->cu)

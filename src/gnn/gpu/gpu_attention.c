@@ -93,6 +93,7 @@ void gpu_edge_softmax_grad(struct gnn_device *dev, const struct gnn_hop *h,
                                                .H = at->heads,
                                                .D = at->dim,
                                                .SLOPE = gpu_millionths(d, at->slope)});
+    gpu_wait_transposed(d);
     gpu_run_source_sum(d, (struct gnn_source_sum_args){.t_row = h->t_row,
                                                        .t_edge = h->t_edge,
                                                        .dscore = dscore,
@@ -127,6 +128,7 @@ void gpu_attend_grad(struct gnn_device *dev, const struct gnn_hop *h,
 {
     if (no_edges(dev, h))
         return;
+    gpu_wait_transposed(gpu_of(dev));
     gpu_run_attend_grad(gpu_of(dev), (struct gnn_attend_grad_args){.t_row = h->t_row,
                                                                    .t_edge = h->t_edge,
                                                                    .t_dst = h->t_dst,

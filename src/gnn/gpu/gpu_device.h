@@ -43,6 +43,7 @@
 #include "gnn_product_tn_tf32.h"
 #include "gnn_sample_hop.h"
 #include "gnn_segment_grad.h"
+#include "gnn_segment_half.h"
 #include "gnn_segment_max.h"
 #include "gnn_segment_max_grad.h"
 #include "gnn_segment_sum.h"
@@ -57,7 +58,7 @@
     X(gather_rows) X(head_dot) X(head_dot_grad) X(head_mean) X(head_mean_grad) \
     X(load_half) X(loss_rows) X(make_features) X(make_graph) X(mark_nodes) X(norm_apply) X(norm_grad) \
     X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_nt) X(product_nt_tf32) X(product_tf32) \
-    X(product_tn) X(product_tn_tf32) X(sample_hop) X(segment_grad) X(segment_max) X(segment_max_grad) \
+    X(product_tn) X(product_tn_tf32) X(sample_hop) X(segment_grad) X(segment_half) X(segment_max) X(segment_max_grad) \
     X(segment_sum) X(source_sum) X(transpose_hop)
 /* clang-format on */
 
@@ -109,7 +110,11 @@ struct gpu_device {
     bool wgmma; /* products use WGMMA where they can */
     cu_device gpu;
     struct gpu_lane compute, sample; /* sampling runs at the same time as computing */
-    struct gpu_lane *lane; /* where operations go: `compute`, or `sample` in gpu_store.c */
+    struct gpu_lane turn_hops;       /* and so does transposing */
+    struct gpu_lane *lane; /* where operations go: `compute`, or another one for a few operations */
+    cu_event hops_ready;   /* `compute` has the hops that `turn_hops` will transpose */
+    cu_event hops_turned;  /* `turn_hops` has transposed them */
+    bool turning;          /* `compute` does not wait for `hops_turned` yet */
     char products[160], products_wgmma[176]; /* what computes products, for people */
 #define X(name) struct gnn_##name name;
     struct {
@@ -182,6 +187,8 @@ extern const struct gnn_ops gpu_ops_cuda, gpu_ops_emulator;
 /* Returns the factor in millionths, as the kernels take it. Calls gpu_fail() unless the factor is a
  * whole number of millionths from 0 to 1000. */
 int64_t gpu_millionths(struct gpu_device *d, double factor);
+/* Lets the operations that follow wait until the hops of the batch are transposed. */
+void gpu_wait_transposed(struct gpu_device *d);
 void gpu_head_mean(struct gnn_device *dev, int64_t rows, int64_t heads, int64_t dim, const void *x,
                    void *out);
 void gpu_head_mean_grad(struct gnn_device *dev, int64_t rows, int64_t heads, int64_t dim,

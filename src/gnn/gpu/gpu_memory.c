@@ -239,6 +239,7 @@ int gpu_sync(struct gnn_device *dev, struct err *err)
     struct gpu_device *d = gpu_of(dev);
     wait_lane(d, &d->compute);
     wait_lane(d, &d->sample);
+    wait_lane(d, &d->turn_hops);
     end_batch(d);
     for (int i = 1; i <= GNN_STEPS_AHEAD; i++) /* the oldest first */
         deliver(d, &d->step[(d->turn + i) % GNN_STEPS_AHEAD]);
@@ -258,6 +259,7 @@ int gpu_end_step(struct gnn_device *dev, struct err *err)
     struct err own = ERR_INIT;
     if (d->failed || has_arrays(d))
         return gpu_sync(dev, err);
+    gpu_wait_transposed(d); /* it reads the batch */
     gpu_note(d, cu_event_record(d->cu, s->done, d->compute.stream, &own), &own);
     s->running = true;
     d->turn = (d->turn + 1) % GNN_STEPS_AHEAD;
@@ -273,8 +275,8 @@ void gpu_memory_close(struct gpu_device *d)
 {
     free_chunks(d);
     vec_release(&d->batch);
-    const struct gpu_lane *lanes[] = {&d->compute, &d->sample};
-    for (int i = 0; i < 2; i++)
+    const struct gpu_lane *lanes[] = {&d->compute, &d->sample, &d->turn_hops};
+    for (size_t i = 0; i < ARRAY_LEN(lanes); i++)
         if (lanes[i]->workspace)
             cu_mem_free(d->cu, lanes[i]->workspace);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
+#include "cuda/stream.h"
 #include "gnn/gpu/gpu_device.h"
 #include "gnn/ops/dropout.h"
 
@@ -32,23 +33,49 @@ static void gather(struct gnn_device *dev, int64_t rows, int64_t width, const vo
                 .id = id, .x = x, .y = out, .N = rows, .V = INT32_MAX / MAX(width, 1), .D = width});
 }
 
+/* The limit of an epilogue's dropout as the kernels take it, 0 = no dropout. */
+static int64_t drop_limit(const struct gnn_epilogue *ep)
+{
+    return ep->drop > 0 ? (int64_t)dropout_limit(ep->drop) : 0;
+}
+
 /* ---- segments -------------------------------------------------------------------------------- */
 
+/* Transposing waits for memory, not for arithmetic. It runs beside the forward pass, on a stream of
+ * its own, after all work that was queued before. */
 static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst)
 {
-    if (h->n_edges == 0) {
+    struct gpu_device *d = gpu_of(dev);
+    struct err err = ERR_INIT;
+    if (!d->failed)
+        gpu_note(d, cu_event_record(d->cu, d->hops_ready, d->compute.stream, &err), &err);
+    if (!d->failed)
+        gpu_note(d, cu_stream_wait_event(d->cu, d->turn_hops.stream, d->hops_ready, &err), &err);
+    d->lane = &d->turn_hops;
+    if (h->n_edges == 0)
         gpu_zero(dev, t_row, (size_t)(h->n_src + 1) * sizeof *t_row);
-        return;
-    }
-    gpu_run_transpose_hop(gpu_of(dev), (struct gnn_transpose_hop_args){.row = h->row,
-                                                                       .col = h->col,
-                                                                       .t_row = t_row,
-                                                                       .t_edge = t_edge,
-                                                                       .t_dst = t_dst,
-                                                                       .N = h->n_dst,
-                                                                       .E = h->n_edges,
-                                                                       .V = h->n_src});
+    else
+        gpu_run_transpose_hop(d, (struct gnn_transpose_hop_args){.row = h->row,
+                                                                 .col = h->col,
+                                                                 .t_row = t_row,
+                                                                 .t_edge = t_edge,
+                                                                 .t_dst = t_dst,
+                                                                 .N = h->n_dst,
+                                                                 .E = h->n_edges,
+                                                                 .V = h->n_src});
+    d->lane = &d->compute;
+    if (!d->failed)
+        gpu_note(d, cu_event_record(d->cu, d->hops_turned, d->turn_hops.stream, &err), &err);
+    d->turning = true;
+}
+
+void gpu_wait_transposed(struct gpu_device *d)
+{
+    struct err err = ERR_INIT;
+    if (d->turning && !d->failed)
+        gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, d->hops_turned, &err), &err);
+    d->turning = false;
 }
 
 static void segment(struct gnn_device *dev, enum gnn_segment kind, const struct gnn_hop *h,
@@ -84,43 +111,6 @@ static void segment(struct gnn_device *dev, enum gnn_segment kind, const struct 
                                                                    .MEAN = kind == GNN_MEAN});
 }
 
-static void segment_grad(struct gnn_device *dev, enum gnn_segment kind, const struct gnn_hop *h,
-                         int64_t width, const void *dout, const int32_t *arg, void *dx,
-                         int64_t add_rows)
-{
-    struct gpu_device *d = gpu_of(dev);
-    float *rest = (float *)dx + add_rows * width;
-    size_t rest_bytes = (size_t)((h->n_src - add_rows) * width) * sizeof *rest;
-    if (h->n_edges == 0 || kind == GNN_MAX)
-        gpu_zero(dev, rest, rest_bytes);
-    if (h->n_edges == 0)
-        return;
-    if (kind == GNN_MAX) {
-        gpu_run_segment_max_grad(d, (struct gnn_segment_max_grad_args){.t_row = h->t_row,
-                                                                       .t_dst = h->t_dst,
-                                                                       .dy = dout,
-                                                                       .arg = arg,
-                                                                       .dx = dx,
-                                                                       .N = h->n_dst,
-                                                                       .E = h->n_edges,
-                                                                       .V = h->n_src,
-                                                                       .D = width,
-                                                                       .ADD = 1});
-        return;
-    }
-    gpu_run_segment_grad(d, (struct gnn_segment_grad_args){.row = h->row,
-                                                           .t_row = h->t_row,
-                                                           .t_dst = h->t_dst,
-                                                           .dy = dout,
-                                                           .dx = dx,
-                                                           .N = h->n_dst,
-                                                           .E = h->n_edges,
-                                                           .V = h->n_src,
-                                                           .D = width,
-                                                           .MEAN = kind == GNN_MEAN,
-                                                           .ADD = add_rows});
-}
-
 /* ---- epilogues and products ------------------------------------------------------------------ */
 
 int64_t gpu_millionths(struct gpu_device *d, double factor)
@@ -143,7 +133,7 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
 {
     double slope = ep->act == GNN_RELU ? 0 : ep->act == GNN_LEAKY ? ep->slope : 1;
     struct epilogue_axes a = {.slope = gpu_millionths(d, slope),
-                              .limit = ep->drop > 0 ? (int64_t)dropout_limit(ep->drop) : 0,
+                              .limit = drop_limit(ep),
                               .seed_low = (int64_t)(ep->seed & UINT32_MAX),
                               .seed_high = (int64_t)(ep->seed >> 32),
                               .step = ep->step,
@@ -163,17 +153,21 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
                (d), (struct gnn_##kernel##_tf32_args){.WGMMA = (d)->wgmma, __VA_ARGS__}) \
          : gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__}))
 
+/* One call takes two terms of the same width, so the result is written once. */
 static void product(struct gnn_device *dev, int64_t rows, int64_t width,
                     const struct gnn_term *term, int terms, const struct gnn_epilogue *ep,
                     void *out)
 {
     struct gpu_device *d = gpu_of(dev);
     const struct gnn_epilogue none = {.act = GNN_LINEAR};
-    for (int t = 0; t < terms && rows > 0; t++) {
-        struct epilogue_axes a = axes_of(d, t == terms - 1 ? ep : &none, term[t].w);
-        RUN_PRODUCT(d, product, .x = term[t].x, .w = term[t].w, .bias = a.bias, .node = a.node,
-                    .y = out, .M = rows, .N = width, .K = term[t].k, .ADD = t > 0,
-                    .BIAS = a.has_bias, .SLOPE = a.slope, .LIMIT = a.limit, .SEED_LO = a.seed_low,
+    for (int t = 0, taken; t < terms && rows > 0; t += taken) {
+        bool pair = t + 1 < terms && term[t].k == term[t + 1].k;
+        taken = pair ? 2 : 1;
+        struct epilogue_axes a = axes_of(d, t + taken == terms ? ep : &none, term[t].w);
+        RUN_PRODUCT(d, product, .x = term[t].x, .w = term[t].w, .u = term[t + pair].x,
+                    .v = term[t + pair].w, .bias = a.bias, .node = a.node, .y = out, .M = rows,
+                    .N = width, .K = term[t].k, .PAIR = pair, .ADD = t > 0, .BIAS = a.has_bias,
+                    .SLOPE = a.slope, .LIMIT = a.limit, .SEED_LO = a.seed_low,
                     .SEED_HI = a.seed_high, .STEP = a.step, .PLACE = a.place);
     }
 }
@@ -186,14 +180,21 @@ static void product_grad_x(struct gnn_device *dev, int64_t rows, int64_t width, 
                     .K = k, .ADD = add);
 }
 
-static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width, int64_t k,
-                           const void *x, const void *dout, void *dw)
+/* One call takes two terms of the same width whose gradients lie side by side. */
+static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width,
+                           const struct gnn_term *term, int terms, const void *dout)
 {
-    if (rows == 0)
-        gpu_zero(dev, dw, (size_t)(k * width) * sizeof(float));
-    else
-        RUN_PRODUCT(gpu_of(dev), product_tn, .x = x, .dy = dout, .dw = dw, .M = rows, .N = width,
-                    .K = k);
+    for (int t = 0, taken; t < terms; t += taken) {
+        int64_t k = term[t].k;
+        bool pair = t + 1 < terms && k == term[t + 1].k &&
+                    (float *)term[t].dw + k * width == (float *)term[t + 1].dw;
+        taken = pair ? 2 : 1;
+        if (rows == 0)
+            gpu_zero(dev, term[t].dw, (size_t)(taken * k * width) * sizeof(float));
+        else
+            RUN_PRODUCT(gpu_of(dev), product_tn, .x = term[t].x, .u = term[t + pair].x, .dy = dout,
+                        .dw = term[t].dw, .M = rows, .N = width, .K = k, .PAIR = pair);
+    }
 }
 
 static void apply(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
@@ -237,6 +238,56 @@ static void apply_grad(struct gnn_device *dev, int64_t rows, int64_t width, cons
                                                              .SEED_HI = a.seed_high,
                                                              .STEP = a.step,
                                                              .PLACE = a.place});
+}
+
+/* `relu`: x is dropout(ReLU(..)), with the limit `limit`, and dx becomes the gradient before. */
+static void segment_sum_grad(struct gpu_device *d, bool mean, const struct gnn_hop *h,
+                             int64_t width, const void *dout, void *dx, int64_t add_rows,
+                             const void *x, bool relu, int64_t limit)
+{
+    gpu_run_segment_grad(d, (struct gnn_segment_grad_args){.row = h->row,
+                                                           .t_row = h->t_row,
+                                                           .t_dst = h->t_dst,
+                                                           .dy = dout,
+                                                           .y = relu ? x : dx,
+                                                           .dx = dx,
+                                                           .N = h->n_dst,
+                                                           .E = h->n_edges,
+                                                           .V = h->n_src,
+                                                           .D = width,
+                                                           .MEAN = mean,
+                                                           .ADD = add_rows,
+                                                           .RELU = relu,
+                                                           .LIMIT = limit});
+}
+
+static void segment_grad(struct gnn_device *dev, enum gnn_segment kind, const struct gnn_hop *h,
+                         int64_t width, const void *dout, const int32_t *arg, void *dx,
+                         int64_t add_rows, const void *x, const struct gnn_epilogue *ep)
+{
+    struct gpu_device *d = gpu_of(dev);
+    bool fused = ep && ep->act == GNN_RELU && kind != GNN_MAX && h->n_edges > 0;
+    float *rest = (float *)dx + add_rows * width;
+    size_t rest_bytes = (size_t)((h->n_src - add_rows) * width) * sizeof *rest;
+    gpu_wait_transposed(d);
+    if (h->n_edges == 0 || kind == GNN_MAX)
+        gpu_zero(dev, rest, rest_bytes);
+    if (kind == GNN_MAX && h->n_edges > 0)
+        gpu_run_segment_max_grad(d, (struct gnn_segment_max_grad_args){.t_row = h->t_row,
+                                                                       .t_dst = h->t_dst,
+                                                                       .dy = dout,
+                                                                       .arg = arg,
+                                                                       .dx = dx,
+                                                                       .N = h->n_dst,
+                                                                       .E = h->n_edges,
+                                                                       .V = h->n_src,
+                                                                       .D = width,
+                                                                       .ADD = 1});
+    else if (h->n_edges > 0)
+        segment_sum_grad(d, kind == GNN_MEAN, h, width, dout, dx, add_rows, x, fused,
+                         fused ? drop_limit(ep) : 0);
+    if (ep && !fused)
+        apply_grad(dev, h->n_src, width, x, ep, dx);
 }
 
 static void scale(struct gnn_device *dev, int64_t n, double a, const void *from, void *to, bool add)

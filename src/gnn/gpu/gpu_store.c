@@ -24,7 +24,7 @@ struct room {
 
 /* A batch in the GPU's memory. */
 struct slot {
-    struct room node, label, x, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct room node, label, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
     struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
@@ -36,6 +36,8 @@ struct gpu_store {
     const struct dataset *data;
     void *offset, *neighbour, *feature, *local; /* local: the local id of each node, -1 = none */
     struct room pick, count;
+    bool reduces; /* batches have `reduced`: a mean, or a sum */
+    bool mean;
     struct gpu_mail sizes; /* edges and new nodes of a hop */
     size_t sizes_bytes;
     struct slot slot[SLOTS];
@@ -200,6 +202,7 @@ static void slot_release(struct gpu_store *s, struct slot *t)
     room_release(s, &t->node);
     room_release(s, &t->label);
     room_release(s, &t->x);
+    room_release(s, &t->reduced);
     for (int h = 0; h < GNN_MAX_HOPS; h++) {
         room_release(s, &t->row[h]);
         room_release(s, &t->col[h]);
@@ -302,12 +305,44 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     b->n_nodes[h + 1] = s->d->failed ? n : n + sizes[1];
 }
 
+void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind)
+{
+    s->reduces = kind != GNN_MAX && s->data->manifest.feature_type == GNN_F16;
+    s->mean = kind == GNN_MEAN;
+}
+
+/* Reduces the features over the neighbours of the last hop. */
+static void reduce(struct gpu_store *s, struct gnn_batch *b)
+{
+    int64_t dim = s->data->manifest.feature_dim;
+    int last = b->hops - 1;
+    int64_t n = b->n_nodes[last];
+    void *y = room(s, &s->now->reduced, n * dim, sizeof(float));
+    b->reduced = y;
+    if (b->n_edges[last] == 0)
+        gpu_zero(&s->d->base, y, (size_t)(n * dim) * sizeof(float));
+    else
+        gpu_run_segment_half(s->d, (struct gnn_segment_half_args){.row = b->row[last],
+                                                                  .col = b->col[last],
+                                                                  .node = b->node,
+                                                                  .x = s->feature,
+                                                                  .y = y,
+                                                                  .N = n,
+                                                                  .E = b->n_edges[last],
+                                                                  .S = b->n_nodes[b->hops],
+                                                                  .V = s->data->graph.nodes,
+                                                                  .D = dim,
+                                                                  .MEAN = s->mean});
+}
+
 static void gather(struct gpu_store *s, struct gnn_batch *b)
 {
     const struct manifest *m = &s->data->manifest;
-    int64_t n = b->n_nodes[b->hops];
+    int64_t n = b->n_nodes[s->reduces ? b->hops - 1 : b->hops];
     if (!s->feature)
         return;
+    if (s->reduces)
+        reduce(s, b);
     void *x = room(s, &s->now->x, n * m->feature_dim, sizeof(float));
     if (m->feature_type == GNN_F16)
         gpu_run_gather_half(s->d, (struct gnn_gather_half_args){.node = b->node,

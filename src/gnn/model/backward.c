@@ -38,34 +38,35 @@ static bool grad_add(struct gnn_network *n, int value, int64_t rows)
     return true;
 }
 
-static const struct gnn_hop *transposed(struct gnn_network *n, int h)
+/* Returns the step that computes `value` if `s` is the first step that reads it, else NULL. Steps
+ * run backwards, so the first reader gives the last summand of the gradient. */
+static const struct gnn_step *step_before(const struct gnn_network *n, const struct gnn_step *s,
+                                          int value)
 {
-    struct gnn_hop *hop = &n->hop[h];
-    if (!hop->t_row) {
-        int32_t *row = buffer_room(n, &n->t_row[h], hop->n_src + 1, sizeof *row);
-        int32_t *edge = buffer_room(n, &n->t_edge[h], hop->n_edges, sizeof *edge);
-        int32_t *dst = buffer_room(n, &n->t_dst[h], hop->n_edges, sizeof *dst);
-        n->ops->transpose(n->d, hop, row, edge, dst);
-        hop->t_row = row;
-        hop->t_edge = edge;
-        hop->t_dst = dst;
+    const struct gnn_step *from = NULL;
+    for (const struct gnn_step *o = n->p->step.items; o < s; o++) {
+        if (o->out == value)
+            from = o;
+        for (int t = 0; t < o->n_in; t++)
+            if (o->in[t] == value)
+                return NULL;
     }
-    return hop;
+    return from;
 }
 
 static void backward_product(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
                              int64_t width, const void *dout)
 {
+    struct gnn_term term[GNN_MAX_TERMS];
+    product_terms(n, s, term);
+    n->ops->product_grad_w(n->d, rows, width, term, s->n_in, dout);
     for (int t = 0; t < s->n_in; t++) {
         int in = s->in[t];
-        int64_t k = n->p->value.items[in].width;
-        n->ops->product_grad_w(n->d, rows, width, k, n->value[in].x, dout,
-                               weight_at(n, GNN_GRADIENTS, s->weight[t]));
         if (!n->p->value.items[in].has_grad)
             continue;
         bool add = grad_add(n, in, rows);
-        n->ops->product_grad_x(n->d, rows, width, k, dout, weight_at(n, GNN_WEIGHTS, s->weight[t]),
-                               n->value[in].grad.p, add);
+        n->ops->product_grad_x(n->d, rows, width, term[t].k, dout, term[t].w, n->value[in].grad.p,
+                               add);
     }
     if (s->bias != GNN_NO_BIAS)
         n->ops->column_sum(n->d, rows, width, dout, weight_at(n, GNN_GRADIENTS, s->bias));
@@ -86,7 +87,7 @@ static void backward_attend(struct gnn_network *n, const struct gnn_step *s, con
 {
     const struct gnn_ops *o = n->ops;
     const struct gnn_attention *at = &s->attention;
-    const struct gnn_hop *h = transposed(n, n->p->value.items[s->out].level);
+    const struct gnn_hop *h = &n->hop[n->p->value.items[s->out].level];
     const struct buffer *aux = n->step[s - n->p->step.items].aux;
     int in = s->in[0];
     const void *z = n->value[in].x;
@@ -106,11 +107,17 @@ static void backward_attend(struct gnn_network *n, const struct gnn_step *s, con
 static void backward_segment(struct gnn_network *n, const struct gnn_step *s, int64_t width,
                              const void *dout)
 {
-    const struct gnn_hop *h = transposed(n, n->p->value.items[s->out].level);
+    const struct gnn_hop *h = &n->hop[n->p->value.items[s->out].level];
     struct value_buffers *vb = grad_of(n, s->in[0]);
+    const struct gnn_step *from = step_before(n, s, s->in[0]);
+    struct gnn_epilogue ep = {0};
+    if (from)
+        ep = step_epilogue(n, from);
     n->ops->segment_grad(n->d, s->segment, h, width, dout,
-                         n->step[s - n->p->step.items].aux[AUX_ARG].p, vb->grad.p, vb->filled);
+                         n->step[s - n->p->step.items].aux[AUX_ARG].p, vb->grad.p, vb->filled,
+                         vb->x, from ? &ep : NULL);
     vb->filled = h->n_src;
+    vb->applied = from != NULL;
 }
 
 /* Adds `factor` times the gradient of the result to the gradient of an input. Both have the same
@@ -136,7 +143,8 @@ static void backward_step(struct gnn_network *n, const struct gnn_step *s)
     grad_fill(n, s->out, rows);
     void *dout = vb->grad.p;
     struct gnn_epilogue ep = step_epilogue(n, s);
-    n->ops->apply_grad(n->d, rows, v->width, vb->x, &ep, dout);
+    if (!vb->applied)
+        n->ops->apply_grad(n->d, rows, v->width, vb->x, &ep, dout);
     switch (s->kind) {
     case GNN_STEP_PRODUCT:
         backward_product(n, s, rows, v->width, dout);
@@ -170,8 +178,10 @@ void network_loss(struct gnn_network *n, struct gnn_loss *loss)
 {
     int out = n->p->output;
     void *grad = NULL;
-    for (size_t i = 0; i < n->p->value.n; i++)
+    for (size_t i = 0; i < n->p->value.n; i++) {
         n->value[i].filled = 0;
+        n->value[i].applied = false;
+    }
     if (n->mode == GNN_TRAIN) {
         grad_add(n, out, n->rows[0]);
         grad = n->value[out].grad.p;

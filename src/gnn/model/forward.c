@@ -16,13 +16,20 @@ struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_
     };
 }
 
+void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term)
+{
+    for (int t = 0; t < s->n_in; t++)
+        term[t] = (struct gnn_term){.x = n->value[s->in[t]].x,
+                                    .w = weight_at(n, GNN_WEIGHTS, s->weight[t]),
+                                    .k = n->p->value.items[s->in[t]].width,
+                                    .dw = weight_at(n, GNN_GRADIENTS, s->weight[t])};
+}
+
 static void forward_product(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
                             int64_t width, const struct gnn_epilogue *ep, void *out)
 {
     struct gnn_term term[GNN_MAX_TERMS];
-    for (int t = 0; t < s->n_in; t++)
-        term[t] = (struct gnn_term){n->value[s->in[t]].x, weight_at(n, GNN_WEIGHTS, s->weight[t]),
-                                    n->p->value.items[s->in[t]].width};
+    product_terms(n, s, term);
     n->ops->product(n->d, rows, width, term, s->n_in, ep, out);
 }
 
@@ -75,6 +82,10 @@ static void forward_step(struct gnn_network *n, const struct gnn_step *s)
         vb->x = n->value[s->in[0]].x;
         return;
     }
+    if (s->kind == GNN_STEP_SEGMENT && s->in[0] == n->p->input && n->reduced) {
+        vb->x = (void *)n->reduced;
+        return;
+    }
     void *out = vb->x = buffer_room(n, &vb->own, rows * v->width, n->ops->real_bytes);
     switch (s->kind) {
     case GNN_STEP_PRODUCT:
@@ -102,9 +113,32 @@ static void forward_step(struct gnn_network *n, const struct gnn_step *s)
     }
 }
 
+/* Transposes the hops that gradients will read. */
+static void transpose_hops(struct gnn_network *n)
+{
+    vec_each (const struct gnn_step, s, &n->p->step) {
+        bool reads = s->kind == GNN_STEP_SEGMENT || s->kind == GNN_STEP_ATTEND;
+        if (!reads || !n->p->value.items[s->out].has_grad)
+            continue;
+        int level = n->p->value.items[s->out].level;
+        struct gnn_hop *h = &n->hop[level];
+        if (h->t_row)
+            continue;
+        int32_t *row = buffer_room(n, &n->t_row[level], h->n_src + 1, sizeof *row);
+        int32_t *edge = buffer_room(n, &n->t_edge[level], h->n_edges, sizeof *edge);
+        int32_t *dst = buffer_room(n, &n->t_dst[level], h->n_edges, sizeof *dst);
+        n->ops->transpose(n->d, h, row, edge, dst);
+        h->t_row = row;
+        h->t_edge = edge;
+        h->t_dst = dst;
+    }
+}
+
 void network_forward(struct gnn_network *n, enum gnn_mode mode)
 {
     n->mode = mode;
+    if (mode == GNN_TRAIN)
+        transpose_hops(n);
     vec_each (const struct gnn_step, s, &n->p->step)
         forward_step(n, s);
 }

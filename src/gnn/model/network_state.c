@@ -179,6 +179,7 @@ void network_batch(struct gnn_network *n, const struct gnn_batch *b)
         set_hop(n, h, b, h);
     n->label = b->label ? batch_array(n, b, b->label, b->n_nodes[0]) : NULL;
     n->node = batch_array(n, b, b->node, b->n_nodes[b->hops]);
+    n->reduced = b->reduced;
     if (b->feature && b->on_device)
         n->value[n->p->input].x = (void *)b->feature;
     else if (b->feature)
@@ -187,6 +188,7 @@ void network_batch(struct gnn_network *n, const struct gnn_batch *b)
 
 void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batch *b)
 {
+    n->reduced = NULL;
     set_hop(n, n->p->layers - 1 - layer, b, 0);
 }
 

@@ -34,6 +34,7 @@ struct value_buffers {
     struct buffer own, grad;
     void *x;        /* `own`, the buffer of a value with the same contents, or a batch's features */
     int64_t filled; /* rows of the gradient that have a summand */
+    bool applied;   /* the gradient is that of the value before the epilogue of its step */
 };
 
 struct gnn_network {
@@ -49,6 +50,7 @@ struct gnn_network {
     struct gnn_hop hop[GNN_MAX_LAYERS];
     struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
     const int32_t *label, *node; /* of the batch; NULL if network_batch did not set them */
+    const void *reduced;         /* of the batch, or NULL */
     struct value_buffers *value;
     struct step_buffers *step;
 };
@@ -63,6 +65,8 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
     return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
 }
 
+/* Fills term[] with the terms of a product: values, weights, gradients of weights. */
+void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);
 struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s);
 
 #endif

@@ -131,3 +131,29 @@ bool program_head_reads(const struct gnn_program *p, int value)
                 return true;
     return false;
 }
+
+static bool reads_input(const struct gnn_program *p, const struct gnn_step *s)
+{
+    for (int i = 0; i < s->n_in; i++)
+        if (s->in[i] == p->input)
+            return true;
+    return false;
+}
+
+bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind)
+{
+    bool found = false;
+    vec_each (const struct gnn_step, s, &p->step) {
+        if (!reads_input(p, s))
+            continue;
+        bool hop = s->kind == GNN_STEP_SEGMENT || s->kind == GNN_STEP_ATTEND;
+        if (s->kind == GNN_STEP_SEGMENT && s->segment != GNN_MAX &&
+            (!found || s->segment == *kind)) {
+            *kind = s->segment;
+            found = true;
+        } else if (hop || p->value.items[s->out].level == p->layers) {
+            return false;
+        }
+    }
+    return found;
+}

@@ -100,6 +100,10 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 /* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
+/* Whether steps read all rows of the input only to reduce them over a hop, by the same sum or mean.
+ * Then *kind says which. Other steps may read the rows of the level below. */
+bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
+
 /* Each function adds a step and returns the number of the value that the step computes. */
 int program_product(struct gnn_program *p, int level, int64_t width, const int *in,
                     const int *weight, int terms, int bias, struct gnn_after after);

@@ -63,10 +63,12 @@ struct gnn_epilogue {
     const int32_t *node;  /* the node of each row; NULL = row r is node r */
 };
 
-/* One of the products that gnn_ops.product adds up: x has k columns, w is k x width. */
+/* One of the products that gnn_ops.product adds up: x has k columns, w is k x width. Only
+ * product_grad_w reads dw: where the gradient of w goes. */
 struct gnn_term {
     const void *x, *w;
     int64_t k;
+    void *dw;
 };
 
 struct gnn_adam {
@@ -116,16 +118,20 @@ struct gnn_ops {
                    const int32_t *id, void *out);
 
     /* ---- segments: reductions over the neighbours of each target ---- */
+    /* Call it early: a GPU transposes at the same time as it computes, until a gradient needs the
+     * result. */
     void (*transpose)(struct gnn_device *d, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst);
     /* Gathers and reduces at once. A target without neighbours gets 0. `arg` is for GNN_MAX: the
      * source of each maximum, -1 = none; the first edge wins a tie. */
     void (*segment)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                     int64_t width, const void *x, void *out, int32_t *arg);
-    /* The gradient is added to the first `add_rows` rows of dx and overwrites the others. */
+    /* The gradient is added to the first `add_rows` rows of dx and overwrites the others. With
+     * `ep`, x is the result of an operation with this epilogue, and the call then does what
+     * apply_grad(x, ep, dx) does. */
     void (*segment_grad)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                          int64_t width, const void *dout, const int32_t *arg, void *dx,
-                         int64_t add_rows);
+                         int64_t add_rows, const void *x, const struct gnn_epilogue *ep);
 
     /* ---- products ---- */
     /* out = epilogue(sum of x_t w_t): rows x width. */
@@ -134,9 +140,9 @@ struct gnn_ops {
     /* dx (+)= dout w^T: rows x k. */
     void (*product_grad_x)(struct gnn_device *d, int64_t rows, int64_t width, int64_t k,
                            const void *dout, const void *w, void *dx, bool add);
-    /* dw = x^T dout: k x width. */
-    void (*product_grad_w)(struct gnn_device *d, int64_t rows, int64_t width, int64_t k,
-                           const void *x, const void *dout, void *dw);
+    /* dw = x^T dout, for each term: k x width. */
+    void (*product_grad_w)(struct gnn_device *d, int64_t rows, int64_t width,
+                           const struct gnn_term *term, int terms, const void *dout);
 
     /* ---- element by element ---- */
     /* out = epilogue(x). */

@@ -115,11 +115,14 @@ int infer_sampled(struct gnn_network *n, const struct dataset *d, struct gpu_sto
 {
     uint64_t start = now_ns();
     struct sampled s = {n, r};
+    enum gnn_segment reduction;
     if (begin(n, d, ids, r, err) < 0)
         return -1;
     if (load->sample.hops != network_program(n)->layers)
         return err_set(err, ERR_USAGE, "%d fanouts for a model of %d layers", load->sample.hops,
                        network_program(n)->layers);
+    if (store && program_reduces_input(network_program(n), &reduction))
+        gpu_store_reduce(store, reduction);
     if (each_batch(n, d, store, load, ids, infer_batch, &s, r, err) < 0)
         return -1;
     compare_labels(d, ids, r);

@@ -110,6 +110,7 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
     if (!(o->lr > 0) || !isfinite(o->lr))
         return err_set(err, ERR_USAGE, "the learning rate must be above 0, not %g", o->lr);
     struct trainer *t = xcalloc(1, sizeof *t);
+    enum gnn_segment reduction;
     t->o = *o;
     t->o.load.shuffle = true;
     t->o.load.rank = comm_rank(o->comm);
@@ -127,6 +128,8 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
         goto fail;
     if (gpu_store_place(&t->store, o->place, t->device, d, &o->load.sample, err) < 0)
         goto fail;
+    if (t->store && program_reduces_input(&t->program, &reduction))
+        gpu_store_reduce(t->store, reduction);
     t->o.load.seeds_only = t->store != NULL;
     t->network = network_new(&t->program, t->device, o->load.sample.seed);
     if (start_position(t, err) < 0 || loader_open(&t->loader, d, &t->o.load, err) < 0)
