@@ -75,20 +75,7 @@ constexpr int used_before(int plane)
     return n;
 }
 
-// Copies kCount elements to shared memory without waiting, if the hardware can copy so few bytes.
-template <int kCount>
-__device__ void start_copy(T *to, const T *from)
-{
-    constexpr int kBytes = kCount * sizeof(T);
-    if constexpr (kBytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(cast_smem_ptr_to_uint(to)),
-                     "l"(from));
-    else if constexpr (kBytes == 4)
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(cast_smem_ptr_to_uint(to)),
-                     "l"(from));
-    else
-        *to = *from;
-}
+@{part:start_copy}
 
 template <int kCount>
 __device__ void pool(const T *__restrict__ x, Out *__restrict__ y, int D, int H, int W, int OD,
@@ -117,7 +104,7 @@ __device__ void pool(const T *__restrict__ x, Out *__restrict__ y, int D, int H,
 #pragma unroll 4
         for (int i = thread % 32 * kCount; i < kPitch; i += 32 * kCount)
             if (there && first + i >= 0 && first + i < W)
-                start_copy<kCount>(to + i, src + first + i);
+                start_copy<kCount * sizeof(T)>(to + i, src + first + i);
             else
                 CUTE_UNROLL
                 for (int k = 0; k < kCount; k++)
@@ -129,7 +116,7 @@ __device__ void pool(const T *__restrict__ x, Out *__restrict__ y, int D, int H,
                 copy_row(d0 * kStepD - kPadD + at, h0 * kStepH - kPadH + row,
                          tile + (used_before(at) * kRows + row) * kPitch);
     });
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    end_copies();
     __syncthreads();
 
     const T *mine = tile + int(threadIdx.y) * kHigh * kStepH * kPitch + skip;
