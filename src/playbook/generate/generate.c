@@ -22,7 +22,7 @@
 #include "playbook/generate/part.h"
 
 /* The most sinks of one launch; more would need too many arguments. */
-enum { MAX_TOGETHER = 4 };
+enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
 /* So many threads fill a GPU. If a launch has as many units, a unit whose loop does not read
  * contiguous memory has one lane. */
 enum { ENOUGH_THREADS = 1 << 18 };
@@ -105,13 +105,19 @@ static bool is_contiguous(const struct value *v)
     return dim->n && dim->ints[dim->n - 1] == (int64_t)v->args[0]->rank - 1;
 }
 
-/* How many lanes a unit has, as an expression of the plan: a power of two. */
+/* How many lanes a unit has, as an expression of the plan: a power of two. If a unit reads its
+ * elements twice, it has more lanes: then fewer units run at once, and the elements of all of them
+ * stay in the L1 cache. */
 static const char *lanes_text(struct writer *w, const struct dim *units, const struct dim *n,
-                              bool contiguous)
+                              bool contiguous, bool twice)
 {
-    const char *most = contiguous ? "max(32,pow2ceil(cdiv(%d,%s)))" : "pow2ceil(cdiv(%d,%s))";
-    most = arena_printf(&w->arena, most, (int)ENOUGH_THREADS, units->text);
-    return arena_printf(&w->arena, "min(@{lanes},pow2ceil(cdiv(%s,4)),%s)", n->text, most);
+    const char *most =
+        arena_printf(&w->arena, "pow2ceil(cdiv(%d,%s))", (int)ENOUGH_THREADS, units->text);
+    if (contiguous)
+        most = arena_printf(&w->arena, "max(%d,%s)", twice ? 128 : 32, most);
+    return arena_printf(&w->arena, "min(%s,pow2ceil(cdiv(%s,4)),%s)",
+                        contiguous && twice ? "min(4*@{lanes},@{threads})" : "@{lanes}", n->text,
+                        most);
 }
 
 /* ---- one launch ------------------------------------------------------------------------------ */
@@ -320,11 +326,20 @@ static struct part part_of(struct writer *w, const struct sink *s,
                          .ctx = w};
 }
 
+/* May a template compute the part? A template for elementwise work takes longer to compile than a
+ * generated kernel, so a graph of many launches does without. */
+static bool asks_template(struct writer *w, const struct part *p)
+{
+    return w->templates->write &&
+           (part_has_anchor(p, NULL) ||
+            (w->stores.sinks.n <= MAX_ELEMENTWISE_PARTS && part_is_elementwise(p)));
+}
+
 static bool template_fits(struct writer *w, const struct sink *s, struct strbuf *source,
                           const char *(*name)(void *ctx, const struct value *v))
 {
     struct part p = part_of(w, s, name);
-    if (!w->templates->write || !part_has_anchor(&p, NULL))
+    if (!asks_template(w, &p))
         return false;
     json_t *task = part_task(&p);
     bool fits = w->templates->write(w->templates->ctx, task, source);
@@ -355,7 +370,7 @@ static bool write_template(struct writer *w, const struct sink *s)
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
     struct part p = part_of(w, s, name_by_slot);
     int n = -1;
-    if (w->templates->write && part_has_anchor(&p, NULL)) {
+    if (asks_template(w, &p)) {
         part_calls(&p, &calls);
         params_find(&w->params, calls.buf, s, 1);
         if (template_fits(w, s, &source, name_by_slot))
@@ -479,8 +494,8 @@ static struct launch launch_of(struct writer *w, size_t first)
     if (n) {
         l.map = MAP_LANES;
         l.contiguous = is_contiguous(loop);
-        l.lanes = lanes_text(w, s->units, n, l.contiguous);
         size_t rider = find_rider(w, first);
+        l.lanes = lanes_text(w, s->units, n, l.contiguous, rider || s->kind == SINK_PART);
         if (rider) {
             struct sink *both = arena_alloc(&w->arena, 2 * sizeof *both);
             both[0] = *s;
