@@ -183,6 +183,21 @@ static const struct value *lower_softmax(struct lower *l)
     return l->v->op == OP_LOG_SOFTMAX ? two(l, OP_SUB, d, one(l, OP_LOG, sum)) : share(l, e, sum);
 }
 
+/* Elements of a log_softmax: only the elements of its operand are picked, so that the log_softmax
+ * itself need not be stored. */
+static const struct value *lower_gather(struct lower *l)
+{
+    const struct value *from = l->v->args[0];
+    const struct attr *axis = attr_of(l, "dim");
+    if (from->op != OP_LOG_SOFTMAX || !attr_same(value_attr(from, "dim"), axis))
+        return graph_add(l->g, OP_GATHER, l->in, l->attrs, l->err);
+    const struct value *x = l->made[from->args[0]->id], *most = reduce(l, OP_AMAX, x, *axis, true);
+    const struct value *sum = reduce(l, OP_SUM, one(l, OP_EXP, shifted(l, x, most)), *axis, true);
+    l->in[0] = x;
+    const struct value *picked = graph_add(l->g, OP_GATHER, l->in, l->attrs, l->err);
+    return two(l, OP_SUB, picked ? two(l, OP_SUB, picked, most) : NULL, one(l, OP_LOG, sum));
+}
+
 static const struct value *lower_layer_norm(struct lower *l)
 {
     struct attr axes = attr_last_axes(l->in[0], attr_of(l, "axes")->i);
@@ -388,6 +403,8 @@ static lower_fn way_of(enum graph_op op, bool for_kernel)
     case OP_LOG_SOFTMAX:
     case OP_SOFTMIN:
         return lower_softmax;
+    case OP_GATHER:
+        return for_kernel ? lower_gather : NULL;
     case OP_LAYER_NORM:
         return lower_layer_norm;
     case OP_RMS_NORM:
