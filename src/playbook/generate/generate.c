@@ -115,9 +115,11 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
         arena_printf(&w->arena, "pow2ceil(cdiv(%d,%s))", (int)ENOUGH_THREADS, units->text);
     if (contiguous)
         most = arena_printf(&w->arena, "max(%d,%s)", twice ? 128 : 32, most);
-    return arena_printf(&w->arena, "min(%s,pow2ceil(cdiv(%s,4)),%s)",
-                        contiguous && twice ? "min(4*@{lanes},@{threads})" : "@{lanes}", n->text,
-                        most);
+    const char *cap = "@{lanes}";
+    if (contiguous) /* few units cannot fill the GPU: each has a whole block */
+        cap = arena_printf(&w->arena, "(%s<256?@{threads}:%s)", units->text,
+                           twice ? "min(4*@{lanes},@{threads})" : cap);
+    return arena_printf(&w->arena, "min(%s,pow2ceil(cdiv(%s,4)),%s)", cap, n->text, most);
 }
 
 /* ---- one launch ------------------------------------------------------------------------------ */
@@ -447,7 +449,39 @@ static bool same_axes(const struct value *a, const struct value *b)
     return same;
 }
 
-/* Sink number `first` is a reduction. Can the same launch compute sink t right after it? */
+/* Does v read the input, without reading another stored value first? */
+static bool reads_input(struct writer *w, const struct value *v, const struct value *input,
+                        bool own, bool *seen)
+{
+    if (v == input)
+        return true;
+    if (seen[v->id] || (!own && w->stores.store[v->id].is_stored))
+        return false;
+    seen[v->id] = true;
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (v->args[k] && reads_input(w, v->args[k], input, false, seen))
+            return true;
+    return false;
+}
+
+/* Do two reductions of values of the same shape read the same input of that shape? */
+static bool share_input(struct writer *w, const struct value *a, const struct value *b)
+{
+    bool found = false;
+    for (size_t i = 0; !found && i < w->g->inputs.n; i++) {
+        const struct value *input = w->g->inputs.items[i];
+        bool *one = xcalloc(w->g->values.n + 1, sizeof *one);
+        bool *other = xcalloc(w->g->values.n + 1, sizeof *other);
+        found = value_same_shape(input, a->args[0]) && reads_input(w, a, input, true, one) &&
+                reads_input(w, b, input, true, other);
+        free(one);
+        free(other);
+    }
+    return found;
+}
+
+/* Sink number `first` is a reduction. Can the same launch compute sink t right after it? t may read
+ * the reduction row by row, or the same input. */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
@@ -460,7 +494,10 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
         return false;
     uint8_t *known = xcalloc(w->g->values.n + 1, sizeof *known);
     bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
-    bool ok = reading_of(w, t->v, of, loop, true, known) == READS_OWN &&
+    enum reading r = reading_of(w, t->v, of, loop, true, known);
+    bool whole = !s->in_parts && !w->stores.store[of->id].in_parts;
+    bool ok = (r == READS_OWN ? value_flag(of, "keepdim")
+                              : r == READS_NOT && whole && share_input(w, of, loop)) &&
               reads_earlier(w, t->v, of, first, true, seen);
     free(known);
     free(seen);
@@ -468,14 +505,14 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 }
 
 /* If sink number `first` is a reduction, finds a later sink that reads it row by row, such as the
- * squares around a mean or the exponentials below a maximum. Returns its number, or 0. */
+ * squares around a mean or the exponentials below a maximum, or a reduction of the same input.
+ * Returns its number, or 0. */
 static size_t find_rider(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
     const struct sink *s = &v->items[first];
     enum graph_op op = s->v->op;
-    if (s->kind != SINK_VALUE || (op != OP_SUM && op != OP_AMAX && op != OP_AMIN) ||
-        !value_flag(s->v, "keepdim"))
+    if (s->kind != SINK_VALUE || (op != OP_SUM && op != OP_AMAX && op != OP_AMIN))
         return 0;
     for (size_t i = first + 1; i < v->n && v->items[i].level <= s->level + 1; i++)
         if (!w->done[i] && can_ride(w, first, &v->items[i]))
