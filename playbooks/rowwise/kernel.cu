@@ -18,7 +18,7 @@
     { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split}",
       "grid": ["@{parts}", "@{outer}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 1, @{dims:args}@{scalars:args}] },
-    { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split} && @{passes:n} == 2",
+    { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split} && @{passes:stages} == 2",
       "grid": ["@{parts}", "@{outer}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 2, @{dims:args}@{scalars:args}] },
     { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split}",
@@ -27,7 +27,7 @@
     { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split}",
       "grid": ["@{parts}", "@{outer}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 1, @{dims:args}@{scalars:args}] },
-    { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split} && @{passes:n} == 2",
+    { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split} && @{passes:stages} == 2",
       "grid": ["@{parts}", "@{outer}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 2, @{dims:args}@{scalars:args}] },
     { "kernel": "columns", "when": "@{inner} != 1",
@@ -43,10 +43,10 @@
 //
 // A short row (inner is 1) is read once into the registers of one or more warps; a block takes as
 // many short rows as fill it. A long row is read once into the registers and the shared memory of a
-// block, or of a cluster of blocks; what does not fit is read again in every pass. If there are few
-// rows that are longer still, all blocks share them: each launch does one pass and leaves its
-// partial results in `part`, and the last one writes. Along other axes, a lane has a column, and
-// the warps of the block share the rows.
+// block, or of a cluster of blocks; what does not fit is read again in every pass. A row that is
+// much longer still is split over many blocks: each launch does one pass and leaves its partial
+// results in `part`, and the last one writes. Along other axes, a lane has a column, and the warps
+// of the block share the rows.
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/tensor.hpp>
 
@@ -241,42 +241,106 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             end_copies(); // a thread reads only what it copied itself
     }
 
-    int pass = 0;
+    int pass = 0, stage = 0;
     bool done = false; // a split row: this launch has nothing more to do
+    // A split row: what this launch does at this stage.
+    auto from_parts = [&](int now) { return kMode == kSplit && now < slots; };
+    auto not_yet = [&](int now) { return kMode == kSplit && now > slots; };
+    auto part_of = [&](int number) {
+        return parts + (int64_t(number) * outer + blockIdx.y) * gridDim.x;
+    };
+    // The join of s over all threads of the row, and over the blocks of a cluster.
+    auto join_all = [&](float s, int number, auto join) {
+        if constexpr (kMode == kColumns)
+            return join_warps(s, part, join);
+        s = join_row(s, part + 32 * number, join);
+        if constexpr (kMode == kLong)
+            s = join_cluster(s, mine + number, join);
+        return s;
+    };
     auto reduce = [&](float unit, auto join, auto term) {
-        int now = pass++;
-        float *before = parts + (int64_t(now) * outer + blockIdx.y) * gridDim.x;
+        int number = pass++, now = stage++;
+        if (not_yet(now))
+            return unit;
         float s[kWidth];
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
             s[j] = unit;
-        if (kMode == kSplit && now < slots) {
+        if (from_parts(now))
             for (int i = threadIdx.x; i < gridDim.x; i += blockDim.x)
-                s[0] = join(s[0], before[i]);
-        } else if (kMode != kSplit || now == slots) {
+                s[0] = join(s[0], part_of(number)[i]);
+        else
             each([&](I, int k) {
                 CUTE_UNROLL
                 for (int j = 0; j < kWidth; j++)
                     s[j] = join(s[j],
                                 cute::apply(x, [&](auto const &...v) { return term(v(j, k)...); }));
             });
-        } else {
-            return unit;
-        }
         CUTE_UNROLL
         for (int j = 1; j < kWidth; j++)
             s[0] = join(s[0], s[j]);
-        if constexpr (kMode == kColumns)
-            return join_warps(s[0], part, join);
-        float all = join_row(s[0], part + 32 * now, join);
-        if constexpr (kMode == kLong)
-            all = join_cluster(all, mine + now, join);
+        float all = join_all(s[0], number, join);
         if (kMode == kSplit && now == slots) {
             done = true;
             if (threadIdx.x == 0)
-                before[blockIdx.x] = all;
+                part_of(number)[blockIdx.x] = all;
         }
         return all;
+    };
+    // The sum, and the squares around the mean. A part has its own mean; parts are joined without the
+    // cancellation of E[v^2] - E[v]^2.
+    auto moments = [&](float &sum, float &squares, auto term) {
+        int number = pass, now = stage++;
+        pass += 2;
+        sum = squares = 0;
+        if (not_yet(now))
+            return;
+        float n = 0, mean = 0, m2 = 0;
+        auto take = [&](float on, float omean, float om2) {
+            float total = n + on, d = omean - mean, share = __fdividef(on, total);
+            mean += d * share;
+            m2 += om2 + d * d * n * share;
+            n = total;
+        };
+        if (from_parts(now)) {
+            for (int i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
+                int64_t over = int64_t(count % lanes) - int64_t(i) * blockDim.x;
+                float of = float(kWidth) *
+                           float(int64_t(count / lanes) * blockDim.x +
+                                 max(int64_t(0), min(over, int64_t(blockDim.x))));
+                if (of > 0)
+                    take(of, part_of(number)[i] / of, part_of(number + 1)[i]);
+            }
+        } else {
+            each([&](I, int k) {
+                float v[kWidth], s = 0, q = 0;
+                CUTE_UNROLL
+                for (int j = 0; j < kWidth; j++) {
+                    v[j] = cute::apply(x, [&](auto const &...e) { return term(e(j, k)...); });
+                    s += v[j];
+                }
+                s *= 1.f / kWidth;
+                CUTE_UNROLL
+                for (int j = 0; j < kWidth; j++)
+                    q += (v[j] - s) * (v[j] - s);
+                take(float(kWidth), s, q);
+            });
+        }
+        // A launch of a split row joins only the elements of its block.
+        bool own = kMode == kSplit && now == slots;
+        float elements = own ? join_row(n, part + 32 * number, sum_of) : float(length);
+        if (own)
+            __syncthreads(); // part is free again
+        sum = join_all(n * mean, number, sum_of);
+        float d = n > 0 ? mean - sum / elements : 0.f;
+        squares = join_all(m2 + n * d * d, number + 1, sum_of);
+        if (own) {
+            done = true;
+            if (threadIdx.x == 0) {
+                part_of(number)[blockIdx.x] = sum;
+                part_of(number + 1)[blockIdx.x] = squares;
+            }
+        }
     };
     @{passes}
     if (done)

@@ -199,29 +199,64 @@ static bool write_real(struct chain *c, const struct value *v, struct strbuf *ou
     return write_expression(v, &leaves, out, c->x->why);
 }
 
+/* If pass number `first` sums e, finds a pass that sums the squares of e around its mean. Returns
+ * its number, or 0. Both come from one pass over the elements. */
+static size_t find_squares(const struct chain *c, size_t first)
+{
+    const struct value *sum = c->pass[first];
+    double n = 0;
+    for (size_t i = first + 1; sum->op == OP_SUM && i < c->n; i++) {
+        const struct value *square = c->pass[i]->args[0];
+        if (c->pass[i]->op != OP_SUM || square->op != OP_SQUARE || square->args[0]->op != OP_SUB)
+            continue;
+        const struct value *e = square->args[0]->args[0], *mean = square->args[0]->args[1];
+        if (e == sum->args[0] && mean->op == OP_DIV && mean->args[0] == sum &&
+            (is_length(c, mean->args[1]) ||
+             (value_is_number(mean->args[1], &n) && c->length->is_number &&
+              n == (double)c->length->value)))
+            return i;
+    }
+    return 0;
+}
+
+/* Writes the line of pass i; *done says which passes have their lines already. */
+static bool write_pass(struct chain *c, size_t i, bool *done, struct strbuf *all)
+{
+    struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
+    size_t v = c->x->m->n + 1, squares = find_squares(c, i);
+    enum graph_op op = c->pass[i]->op;
+    const char *unit = op == OP_SUM ? "0.f" : op == OP_AMAX ? "-" C_INFINITY : C_INFINITY;
+    const char *join = op == OP_SUM ? "sum_of" : op == OP_AMAX ? "max_nan" : "min_nan";
+    bool ok = write_real(c, c->pass[i]->args[0], &term);
+    if (squares)
+        strbuf_addf(all, "\n    float v%zu, v%zu;\n    moments(v%zu, v%zu, ", v + i, v + squares,
+                    v + i, v + squares);
+    else
+        strbuf_addf(all, "\n    float v%zu = reduce(%s, %s, ", v + i, unit, join);
+    strbuf_addf(all, "[&](@{in:values}) -> float { return %s; });", term.buf);
+    done[i] = done[squares ? squares : i] = true;
+    strbuf_release(&term);
+    return ok;
+}
+
 static bool bind_passes(struct chain *c)
 {
     struct strbuf all = STRBUF_INIT(64 << 10);
-    bool ok = true;
-    /* Variable number `first` is the number of elements. One variable for each pass follows. */
-    size_t first = c->x->m->n;
-    strbuf_addf(&all, "float v%zu = float(length);", first);
-    for (size_t i = 0; i < c->n && ok; i++) {
-        struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
-        enum graph_op op = c->pass[i]->op;
-        const char *unit = op == OP_SUM ? "0.f" : op == OP_AMAX ? "-" C_INFINITY : C_INFINITY;
-        const char *join = op == OP_SUM ? "sum_of" : op == OP_AMAX ? "max_nan" : "min_nan";
-        ok = write_real(c, c->pass[i]->args[0], &term);
-        strbuf_addf(&all,
-                    "\n    float v%zu = reduce(%s, %s, [&](@{in:values}) -> float { return %s; });",
-                    first + 1 + i, unit, join, term.buf);
-        strbuf_release(&term);
-    }
-    bind_text(c->x->b, "passes", all.buf);
-    bind_number(c->x->b, "passes:n", (int64_t)c->n);
+    bool ok = true, done[MAX_PASSES] = {0};
+    int64_t stages = 0;
     size_t bytes = 0;
+    /* This variable is the number of elements. One variable for each pass follows. */
+    strbuf_addf(&all, "float v%zu = float(length);", c->x->m->n);
+    for (size_t i = 0; i < c->n && ok; i++)
+        if (!done[i]) {
+            ok = write_pass(c, i, done, &all);
+            stages++;
+        }
     for (size_t i = 0; i < c->x->m->inputs; i++)
         bytes += c->summed >> i & 1 ? dtype_bytes(c->x->m->types[i]) : 0;
+    bind_text(c->x->b, "passes", all.buf);
+    bind_number(c->x->b, "passes:n", (int64_t)c->n);
+    bind_number(c->x->b, "passes:stages", stages);
     bind_number(c->x->b, "passes:inputs", (int64_t)c->summed);
     bind_number(c->x->b, "passes:bytes", (int64_t)MAX(bytes, 1u));
     ok = ok && !all.truncated;
