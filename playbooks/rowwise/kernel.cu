@@ -13,22 +13,22 @@
       "grid": ["@{cluster_one}*@{outer}"], "cluster": ["@{cluster_one}"], "block": [@{wide}], "smem": "@{slots_one}*@{wide}*@{passes:bytes}",
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "@{slots_one}", @{dims:args}@{scalars:args}] },
     { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split}",
-      "grid": ["@{parts}", "@{outer}"], "block": [256],
+      "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 0, @{dims:args}@{scalars:args}] },
     { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split}",
-      "grid": ["@{parts}", "@{outer}"], "block": [256],
+      "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 1, @{dims:args}@{scalars:args}] },
     { "kernel": "split_vec", "when": "@{inner} == 1 && @{aligned} && @{split} && @{passes:stages} == 2",
-      "grid": ["@{parts}", "@{outer}"], "block": [256],
+      "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 2, @{dims:args}@{scalars:args}] },
     { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split}",
-      "grid": ["@{parts}", "@{outer}"], "block": [256],
+      "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 0, @{dims:args}@{scalars:args}] },
     { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split}",
-      "grid": ["@{parts}", "@{outer}"], "block": [256],
+      "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 1, @{dims:args}@{scalars:args}] },
     { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split} && @{passes:stages} == 2",
-      "grid": ["@{parts}", "@{outer}"], "block": [256],
+      "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 2, @{dims:args}@{scalars:args}] },
     { "kernel": "columns", "when": "@{inner} != 1",
       "grid": ["cdiv(@{outer}*@{inner}, 32)"], "block": [32, "@{warps}"],
@@ -148,9 +148,10 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         lane += I(blockIdx.x) % blocks * lanes;
         lanes *= blocks;
     } else if constexpr (kMode == kSplit) {
-        first = I(blockIdx.y) * count;
-        lane += I(blockIdx.x) * lanes;
-        lanes *= gridDim.x;
+        // Blocks of the same part of different rows run at once and share weights in the L2.
+        first = I(blockIdx.x) * count;
+        lane += I(blockIdx.y) * lanes;
+        lanes *= gridDim.y;
     } else {
         I column = I(blockIdx.x) * 32 + threadIdx.x;
         there = column < I(outer * inner);
@@ -247,7 +248,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     auto from_parts = [&](int now) { return kMode == kSplit && now < slots; };
     auto not_yet = [&](int now) { return kMode == kSplit && now > slots; };
     auto part_of = [&](int number) {
-        return parts + (int64_t(number) * outer + blockIdx.y) * gridDim.x;
+        return parts + (int64_t(number) * outer + blockIdx.x) * gridDim.y;
     };
     // The join of s over all threads of the row, and over the blocks of a cluster.
     auto join_all = [&](float s, int number, auto join) {
@@ -267,7 +268,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         for (int j = 0; j < kWidth; j++)
             s[j] = unit;
         if (from_parts(now))
-            for (int i = threadIdx.x; i < gridDim.x; i += blockDim.x)
+            for (int i = threadIdx.x; i < gridDim.y; i += blockDim.x)
                 s[0] = join(s[0], part_of(number)[i]);
         else
             each([&](I, int k) {
@@ -283,7 +284,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         if (kMode == kSplit && now == slots) {
             done = true;
             if (threadIdx.x == 0)
-                part_of(number)[blockIdx.x] = all;
+                part_of(number)[blockIdx.y] = all;
         }
         return all;
     };
@@ -303,7 +304,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             n = total;
         };
         if (from_parts(now)) {
-            for (int i = threadIdx.x; i < gridDim.x; i += blockDim.x) {
+            for (int i = threadIdx.x; i < gridDim.y; i += blockDim.x) {
                 int64_t over = int64_t(count % lanes) - int64_t(i) * blockDim.x;
                 float of = float(kWidth) *
                            float(int64_t(count / lanes) * blockDim.x +
@@ -337,8 +338,8 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         if (own) {
             done = true;
             if (threadIdx.x == 0) {
-                part_of(number)[blockIdx.x] = sum;
-                part_of(number + 1)[blockIdx.x] = squares;
+                part_of(number)[blockIdx.y] = sum;
+                part_of(number + 1)[blockIdx.y] = squares;
             }
         }
     };
