@@ -80,6 +80,13 @@ rest reduce_row peak
 rest dwconv_any tap_bias cols=2
 rest rowwise row_scale
 rest rowwise row_scale vec=1 per=8
+rest rowwise row_scale hold=8 wide=256 long=32
+rest rowwise row_scale hold=0 wide=256 long=32
+rest rowwise column_rms
+rest rowwise whole_norm hold=0 wide=256
+rest softmax log_probs hold=8 wide=256 threads=256 per=1
+quick pool window_max
+rest pool window_max wide=2 high=2 groups=4 cols=32
 rest elementwise bucket_ids
 rest broadcast add_in_place
 rest reduce_over count_rows

@@ -30,16 +30,14 @@ __device__ @{expr:type} op(@{in:values}@{scalars:params})
     return @{expr};
 }
 
-@{part:stream_store}
-
 @{part:fetch}
+
+@{part:put}
 
 // I is wide enough for every index.
 template <class I, int kWidth>
 __device__ void tile(@{in:typed}, T *@{restrict}out, @{dims:params}@{scalars:params})
 {
-    using V = Vector<T, kWidth>;
-    using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
     auto dims = make_shape(@{dims:shape}); // the innermost first
     auto view = [&](auto *p, auto strides) {
         Tensor all = make_tensor(make_gmem_ptr(p), make_layout(dims, strides));
@@ -71,7 +69,7 @@ __device__ void tile(@{in:typed}, T *@{restrict}out, @{dims:params}@{scalars:par
                 return op(v(j, u)...@{scalars:names});
             }));
         if (i < n)
-            copy(Store{}, y, gOut(_, i));
+            put<kStream>(y, gOut(_, i));
     }
 }
 

@@ -1,16 +1,16 @@
 /* hone-plan
 { "launches": [
     { "kernel": "scan_block",
-      "when": "@{C} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem} && (@{cluster} == 1 || @{C} <= @{threads}*@{vec}*@{per})",
+      "when": "@{C} % @{vec} == 0 && min(@{x:align}, alignof(@{y})) >= @{vec}*@{elem} && (@{cluster} == 1 || @{C} <= @{threads}*@{vec}*@{per})",
       "grid": ["cdiv(@{R}, max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32))))"], "block": ["min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32))", "max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{vec}*@{per}), 32)))"],
-      "args": ["@{x}", "@{y}", "@{R}", "@{C}"] },
+      "args": [@{x:args}, "@{y}", "@{R}", "@{C}", @{dims:args}@{scalars:args}] },
     { "kernel": "scan_cluster",
-      "when": "@{C} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem} && @{cluster} > 1 && @{C} > @{threads}*@{vec}*@{per}",
+      "when": "@{C} % @{vec} == 0 && min(@{x:align}, alignof(@{y})) >= @{vec}*@{elem} && @{cluster} > 1 && @{C} > @{threads}*@{vec}*@{per}",
       "grid": ["@{cluster}*@{R}"], "block": ["min(@{threads}, align(cdiv(@{C}, @{cluster}*@{vec}*@{per}), 32))"],
-      "cluster": [@{cluster}], "args": ["@{x}", "@{y}", "@{R}", "@{C}"] },
-    { "kernel": "scan_any", "when": "!(@{C} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem})",
+      "cluster": [@{cluster}], "args": [@{x:args}, "@{y}", "@{R}", "@{C}", @{dims:args}@{scalars:args}] },
+    { "kernel": "scan_any", "when": "!(@{C} % @{vec} == 0 && min(@{x:align}, alignof(@{y})) >= @{vec}*@{elem})",
       "grid": ["cdiv(@{R}, max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{per}), 32))))"], "block": ["min(@{threads}, align(cdiv(@{C}, @{per}), 32))", "max(1, @{block}/min(@{threads}, align(cdiv(@{C}, @{per}), 32)))"],
-      "args": ["@{x}", "@{y}", "@{R}", "@{C}"] } ] }
+      "args": [@{x:args}, "@{y}", "@{R}", "@{C}", @{dims:args}@{scalars:args}] } ] }
 */
 // Prefix sum of each row, or another scan, every element read once and written once.
 //
@@ -25,7 +25,7 @@
 
 using namespace cute;
 
-using T = @{x:type};
+using T = @{y:type};
 constexpr int kThreads = @{threads};
 constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
@@ -48,10 +48,12 @@ __device__ float join(float a, float b)
     return @{join};
 }
 
-__device__ float value(float v0)
+__device__ float value(@{x:values}@{scalars:params})
 {
     return @{expr};
 }
+
+@{part:fetch}
 
 __device__ float load_remote(const float *p, int rank)
 {
@@ -62,23 +64,25 @@ __device__ float load_remote(const float *p, int rank)
     return v;
 }
 
-template <int kWidth, int kBlocks>
-__device__ void scan(const T *x, T *y, int rows, int cols)
+// I is wide enough for every index.
+template <class I, int kWidth, int kBlocks>
+__device__ void scan(@{x:typed}, T *__restrict__ y, int rows, int cols,
+                     @{dims:params}@{scalars:params})
 {
-    using V = uint_bit_t<sizeof_bits_v<T> * kWidth>;
-    using Load = Copy_Atom<UniversalCopy<V>, T>;
+    using V = Vector<T, kWidth>;
     using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
     __shared__ float totals[2][32], mine[2]; // by parity of the round
     int lane = threadIdx.x % 32, warps = blockDim.x / 32, warp = threadIdx.x / 32;
     int row = blockIdx.x / kBlocks * blockDim.y + threadIdx.y, rank = blockIdx.x % kBlocks;
     bool there = row < rows;
-    auto row_of = [&](auto *p) { // (kWidth, vectors)
-        Tensor m = make_tensor(make_gmem_ptr(p), make_shape(rows, cols),
-                               make_stride(int64_t(cols), _1{}));
-        return local_tile(m(there ? row : 0, _), Shape<Int<kWidth>>{}, make_coord(_));
+    auto dims = make_shape(@{dims:shape}); // the innermost first: it is the rows' length
+    auto view = [&](auto *p, auto strides) {
+        Tensor all = make_tensor(make_gmem_ptr(p), make_layout(dims, strides));
+        return zipped_divide(all, Shape<Int<kWidth>>{}); // (kWidth, vectors)
     };
-    Tensor gX = row_of(x);
-    Tensor gY = row_of(y);
+    auto ins = make_tuple(@{x:views});
+    I base = I(there ? row : 0) * (cols / kWidth); // the row's first vector
+    Tensor gY = make_tensor(make_gmem_ptr(y), make_shape(Int<kWidth>{}, I(cols / kWidth) * rows));
 
     float carry = unit();
     int vectors = cols / kWidth, round = kBlocks * warps * kPer * 32;
@@ -89,17 +93,27 @@ __device__ void scan(const T *x, T *y, int rows, int cols)
             return kReverse ? vectors - 1 - (first + k * 32) : first + k * 32;
         };
         auto element = [&](int i) { return kReverse ? kWidth - 1 - i : i; }; // in order
-        Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kPer>>{});
-        Tensor s = make_tensor<float>(shape(r));
-        fill(r, T(unit()));
+        auto x = cute::transform(ins, [](auto const &t) {
+            return make_tensor<typename remove_cvref_t<decltype(t)>::value_type>(
+                Shape<Int<kWidth>, Int<kPer>>{});
+        });
+        Tensor s = make_tensor<float>(Shape<Int<kWidth>, Int<kPer>>{});
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++)
             if (inside(k))
-                copy(Load{}, gX(_, place(k)), r(_, k));
+                cute::for_each(make_seq<tuple_size<decltype(ins)>::value>{}, [&](auto n) {
+                    fetch(get<n>(ins)(make_coord(_), base + place(k)), get<n>(x)(_, k));
+                });
         float before[kPer], total = unit(); // of this warp's lanes and tiles
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++) {
-            auto at = [&](int i) { return inside(k) ? value(float(r(element(i), k))) : unit(); };
+            auto at = [&](int i) {
+                return inside(k) ? cute::apply(x,
+                                               [&](auto const &...v) {
+                                                   return value(v(element(i), k)...@{scalars:names});
+                                               })
+                                 : unit();
+            };
             s(0, k) = at(0);
             CUTE_UNROLL
             for (int i = 1; i < kWidth; i++)
@@ -150,12 +164,13 @@ __device__ void scan(const T *x, T *y, int rows, int cols)
         CUTE_UNROLL
         for (int k = 0; k < kPer; k++)
             if (inside(k)) {
+                Tensor r = make_tensor<T>(Shape<Int<kWidth>>{});
                 CUTE_UNROLL
                 for (int i = 0; i < kWidth; i++) {
                     float own = !kExclusive ? s(i, k) : i ? s(i ? i - 1 : 0, k) : unit();
-                    r(element(i), k) = T(join(own, join(before[k], offset)));
+                    r(element(i)) = T(join(own, join(before[k], offset)));
                 }
-                copy(Store{}, r(_, k), gY(_, place(k)));
+                copy(Store{}, r, gY(_, base + place(k)));
             }
     }
     if constexpr (kBlocks > 1) {
@@ -164,20 +179,30 @@ __device__ void scan(const T *x, T *y, int rows, int cols)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    scan_block(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+template <int kWidth, int kBlocks>
+__device__ void any_size(@{x:typed}, T *__restrict__ y, int rows, int cols,
+                         @{dims:params}@{scalars:params})
 {
-    scan<kVec, 1>(x, y, rows, cols);
+    if (int64_t(rows) * cols < int64_t(1) << 31)
+        scan<int, kWidth, kBlocks>(@{x:names}, y, rows, cols, @{dims:names}@{scalars:names});
+    else
+        scan<int64_t, kWidth, kBlocks>(@{x:names}, y, rows, cols, @{dims:names}@{scalars:names});
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    scan_cluster(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+    scan_block(@{x:typed}, T *__restrict__ y, int rows, int cols, @{dims:params}@{scalars:params})
 {
-    scan<kVec, kCluster>(x, y, rows, cols);
+    any_size<kVec, 1>(@{x:names}, y, rows, cols, @{dims:names}@{scalars:names});
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    scan_any(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+    scan_cluster(@{x:typed}, T *__restrict__ y, int rows, int cols, @{dims:params}@{scalars:params})
 {
-    scan<1, 1>(x, y, rows, cols);
+    any_size<kVec, kCluster>(@{x:names}, y, rows, cols, @{dims:names}@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads)
+    scan_any(@{x:typed}, T *__restrict__ y, int rows, int cols, @{dims:params}@{scalars:params})
+{
+    any_size<1, 1>(@{x:names}, y, rows, cols, @{dims:names}@{scalars:names});
 }

@@ -11,10 +11,12 @@
       "args": ["@{x}", "@{y}", "@{R}", "@{C}"] },
     { "kernel": "softmax_long",
       "when": "@{C} % @{vec} == 0 && min(alignof(@{x}), alignof(@{y})) >= @{vec}*@{elem} && @{C} > @{cluster}*@{threads}*@{vec}*@{per}",
-      "grid": ["@{R}"], "block": [@{threads}], "args": ["@{x}", "@{y}", "@{R}", "@{C}"] },
+      "grid": ["min(8, pow2ceil(cdiv(@{C}, @{wide}*@{vec}*(max(1, 64/(@{vec}*@{elem})) + (@{hold}*1024/(@{wide}*@{vec}*@{elem}))))))*@{R}"], "cluster": ["min(8, pow2ceil(cdiv(@{C}, @{wide}*@{vec}*(max(1, 64/(@{vec}*@{elem})) + (@{hold}*1024/(@{wide}*@{vec}*@{elem}))))))"], "block": ["min(@{wide}, align(@{C}, 32))"], "smem": "max(0, min((@{hold}*1024/(@{wide}*@{vec}*@{elem})), cdiv(@{C}, min(8, pow2ceil(cdiv(@{C}, @{wide}*@{vec}*(max(1, 64/(@{vec}*@{elem})) + (@{hold}*1024/(@{wide}*@{vec}*@{elem}))))))*@{wide}*@{vec}) - max(1, 64/(@{vec}*@{elem}))))*@{wide}*@{vec}*@{elem}",
+      "args": ["@{x}", "@{y}", "@{R}", "@{C}", "max(0, min((@{hold}*1024/(@{wide}*@{vec}*@{elem})), cdiv(@{C}, min(8, pow2ceil(cdiv(@{C}, @{wide}*@{vec}*(max(1, 64/(@{vec}*@{elem})) + (@{hold}*1024/(@{wide}*@{vec}*@{elem}))))))*@{wide}*@{vec}) - max(1, 64/(@{vec}*@{elem}))))"] },
     { "kernel": "softmax_any",
       "when": "@{C} % @{vec} != 0 || min(alignof(@{x}), alignof(@{y})) < @{vec}*@{elem}",
-      "grid": ["@{R}"], "block": [@{threads}], "args": ["@{x}", "@{y}", "@{R}", "@{C}"] } ] }
+      "grid": ["min(8, pow2ceil(cdiv(@{C}, @{wide}*(max(1, 64/@{elem}) + (@{hold}*1024/(@{wide}*@{elem}))))))*@{R}"], "cluster": ["min(8, pow2ceil(cdiv(@{C}, @{wide}*(max(1, 64/@{elem}) + (@{hold}*1024/(@{wide}*@{elem}))))))"], "block": ["min(@{wide}, align(@{C}, 32))"], "smem": "max(0, min((@{hold}*1024/(@{wide}*@{elem})), cdiv(@{C}, min(8, pow2ceil(cdiv(@{C}, @{wide}*(max(1, 64/@{elem}) + (@{hold}*1024/(@{wide}*@{elem}))))))*@{wide}) - max(1, 64/@{elem})))*@{wide}*@{elem}",
+      "args": ["@{x}", "@{y}", "@{R}", "@{C}", "max(0, min((@{hold}*1024/(@{wide}*@{elem})), cdiv(@{C}, min(8, pow2ceil(cdiv(@{C}, @{wide}*(max(1, 64/@{elem}) + (@{hold}*1024/(@{wide}*@{elem}))))))*@{wide}) - max(1, 64/@{elem})))"] } ] }
 */
 // Softmax of each row (of -x, where that is asked), or its logarithm.
 //
@@ -24,9 +26,10 @@
 // shuffles, then across a row's warps through shared memory, then across the cluster. Each element
 // costs one exponential, relative to the block's maximum; a factor corrects it to the row's maximum.
 //
-// A longer row, or one that is not aligned for vectors, is read twice: first for a running maximum
-// and sum per thread, the sum rescaled when the maximum grows, then to write. Entries of -inf are
-// masked; a maximum that is still -inf must not be subtracted from itself.
+// A longer row, or one that is not aligned for vectors, is read once into the registers and the
+// shared memory of a block or a cluster; only the part that does not fit there is read twice. Each
+// thread has a running maximum and sum, and rescales the sum when the maximum grows. Entries of -inf
+// are masked; a maximum that is still -inf must not be subtracted from itself.
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/tensor.hpp>
 
@@ -34,6 +37,7 @@ using namespace cute;
 
 using T = @{x:type};
 constexpr int kThreads = @{threads};
+constexpr int kWide = @{wide}; // threads of a block that holds a long row or a part of one
 constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
 constexpr int kCluster = @{cluster};
@@ -68,6 +72,8 @@ __device__ auto row_of(P *p, int row, int rows, int cols)
 
 @{part:join_row}
 
+@{part:start_copy}
+
 __device__ float load_remote(const float *p, int rank)
 {
     float v;
@@ -75,6 +81,26 @@ __device__ float load_remote(const float *p, int rank)
                  : "=f"(v)
                  : "r"(set_block_rank(cast_smem_ptr_to_uint(p), rank)));
     return v;
+}
+
+// Joins the maxima and sums of the blocks of a cluster. The caller waits for the cluster at its end,
+// because shared memory must outlive the others' reads of `mine`.
+__device__ void join_cluster(float &m, float &sum, float *mine, int blocks, int rank)
+{
+    if (threadIdx.x == 0) {
+        mine[0] = m;
+        mine[1] = sum;
+    }
+    cluster_arrive();
+    cluster_wait(); // every block's maximum and sum are there
+    for (int i = 1; i < blocks; i++) {
+        int other = (rank + i) % blocks;
+        float om = load_remote(&mine[0], other), os = load_remote(&mine[1], other);
+        float both = fmaxf(m, om);
+        sum = sum * scale(m, both) + os * scale(om, both);
+        m = both;
+    }
+    cluster_arrive(); // done reading
 }
 
 // The row stays in registers. A block of the cluster takes every kBlocks-th stripe of its vectors.
@@ -113,21 +139,7 @@ __device__ void softmax_registers(const T *x, T *y, int rows, int cols)
     float factor = 1.f;
     if constexpr (kBlocks > 1) {
         float block_m = m;
-        if (threadIdx.x == 0) {
-            mine[0] = m;
-            mine[1] = sum;
-        }
-        cluster_arrive();
-        cluster_wait(); // every block's maximum and sum are there
-        CUTE_UNROLL
-        for (int i = 1; i < kBlocks; i++) {
-            int other = (rank + i) % kBlocks;
-            float om = load_remote(&mine[0], other), os = load_remote(&mine[1], other);
-            float both = fmaxf(m, om);
-            sum = sum * scale(m, both) + os * scale(om, both);
-            m = both;
-        }
-        cluster_arrive(); // done reading: see the wait below
+        join_cluster(m, sum, mine, kBlocks, rank);
         factor = scale(block_m, m);
     }
     factor /= sum;
@@ -143,41 +155,79 @@ __device__ void softmax_registers(const T *x, T *y, int rows, int cols)
         cluster_wait(); // shared memory must outlive the others' reads
 }
 
-// The row read twice.
+// The row in registers and shared memory: a thread keeps kHold vectors in registers, `slots` in
+// shared memory, and reads its other vectors again.
 template <int kWidth>
-__device__ void softmax_twice(const T *x, T *y, int rows, int cols)
+__device__ void softmax_held(const T *x, T *y, int rows, int cols, int slots)
 {
-    __shared__ float part[2 * 32];
-    Tensor gX = row_of<kWidth>(x, blockIdx.x, rows, cols);
-    Tensor gY = row_of<kWidth>(y, blockIdx.x, rows, cols);
-    Tensor r = make_tensor<T>(Shape<Int<kWidth>>{});
+    constexpr int kHold = 64 / (kWidth * sizeof(T)) > 1 ? 64 / (kWidth * sizeof(T)) : 1;
+    extern __shared__ __align__(16) char held[];
+    __shared__ float part[2 * 32], mine[2];
+    int blocks = gridDim.x / rows, row = blockIdx.x / blocks, rank = blockIdx.x % blocks;
+    int count = cols / kWidth, threads = blockDim.x;
+    Tensor gX = row_of<kWidth>(x, row, rows, cols);
+    Tensor gY = row_of<kWidth>(y, row, rows, cols);
+    auto at = [&](int k) { return (k * blocks + rank) * threads + int(threadIdx.x); };
+    auto slot = [&](int s) {
+        T *p = reinterpret_cast<T *>(held) + (s * threads + int(threadIdx.x)) * kWidth;
+        return make_tensor(make_smem_ptr(p), Shape<Int<kWidth>>{});
+    };
+    Tensor r = make_tensor<T>(Shape<Int<kWidth>, Int<kHold>>{});
+    for (int s = 0; s < slots; s++)
+        if (at(kHold + s) < count)
+            start_copy<kWidth * sizeof(T)>(raw_pointer_cast(slot(s).data()),
+                                           raw_pointer_cast(gX(_, at(kHold + s)).data()));
+    CUTE_UNROLL
+    for (int k = 0; k < kHold; k++)
+        if (at(k) < count)
+            copy(Load<kWidth>{}, gX(_, at(k)), r(_, k));
+    end_copies(); // a thread reads only what it copied itself
 
-    float m = MINUS_INF, sum = 0;
+    // f at each vector of this thread.
+    auto each = [&](auto f) {
+        CUTE_UNROLL
+        for (int k = 0; k < kHold; k++)
+            if (at(k) < count)
+                f(at(k), r(_, k));
+        Tensor v = make_tensor<T>(Shape<Int<kWidth>>{});
 #pragma unroll 4
-    for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
-        copy(Load<kWidth>{}, gX(_, i), r);
+        for (int s = 0; s < slots; s++)
+            if (at(kHold + s) < count) {
+                copy(Load<kWidth>{}, slot(s), v);
+                f(at(kHold + s), v);
+            }
+#pragma unroll 4
+        for (int i = at(kHold + slots); i < count; i += blocks * threads) {
+            copy(Load<kWidth>{}, gX(_, i), v);
+            f(i, v);
+        }
+    };
+    float m = MINUS_INF, sum = 0;
+    each([&](int, auto const &v) {
         float old = m;
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            m = fmaxf(m, value(r(j)));
+            m = fmaxf(m, value(v(j)));
         float base = m == MINUS_INF ? 0.f : m;
         sum *= scale(old, m);
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            sum += __expf(value(r(j)) - base);
-    }
+            sum += __expf(value(v(j)) - base);
+    });
     float all = join_row(m, part, max_of);
     sum = join_row(sum * scale(m, all), part + 32, sum_of);
+    if (blocks > 1)
+        join_cluster(all, sum, mine, blocks, rank);
     float inv = 1.f / sum, log_sum = kLog ? all + logf(sum) : 0.f;
-
-#pragma unroll 4
-    for (int i = threadIdx.x; i < cols / kWidth; i += kThreads) {
-        copy(Load<kWidth>{}, gX(_, i), r);
+    each([&](int i, auto const &v) {
+        Tensor out = make_tensor<T>(Shape<Int<kWidth>>{});
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
-            r(j) = T(kLog ? value(r(j)) - log_sum : __expf(value(r(j)) - all) * inv);
-        copy(Store<kWidth>{}, r, gY(_, i));
-    }
+            out(j) = T(kLog ? value(v(j)) - log_sum : __expf(value(v(j)) - all) * inv);
+        copy(Store<kWidth>{}, out, gY(_, i));
+    });
+    if (blocks > 1)
+        cluster_wait(); // shared memory must outlive the others' reads
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
@@ -192,14 +242,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     softmax_registers<kCluster>(x, y, rows, cols);
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    softmax_long(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+extern "C" __global__ void __launch_bounds__(kWide)
+    softmax_long(const T *__restrict__ x, T *__restrict__ y, int rows, int cols, int slots)
 {
-    softmax_twice<kVec>(x, y, rows, cols);
+    softmax_held<kVec>(x, y, rows, cols, slots);
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    softmax_any(const T *__restrict__ x, T *__restrict__ y, int rows, int cols)
+extern "C" __global__ void __launch_bounds__(kWide)
+    softmax_any(const T *__restrict__ x, T *__restrict__ y, int rows, int cols, int slots)
 {
-    softmax_twice<1>(x, y, rows, cols);
+    softmax_held<1>(x, y, rows, cols, slots);
 }

@@ -255,6 +255,14 @@ struct attr attr_axes(const int64_t *axes, size_t n)
     return ints_of(ATTR_AXES, axes, n);
 }
 
+struct attr attr_last_axes(const struct value *v, int64_t n)
+{
+    int64_t axes[GRAPH_MAX_RANK];
+    for (int64_t i = 0; i < n; i++)
+        axes[i] = (int64_t)v->rank - n + i;
+    return attr_axes(axes, (size_t)n);
+}
+
 struct attr attr_ints(const int64_t *v, size_t n)
 {
     return ints_of(ATTR_INTS, v, n);

@@ -131,6 +131,7 @@ struct attr attr_int(int64_t v);
 struct attr attr_real(double v);
 struct attr attr_axis(int64_t axis); /* ATTR_AXES with one entry */
 struct attr attr_axes(const int64_t *axes, size_t n);
+struct attr attr_last_axes(const struct value *v, int64_t n); /* the last n axes of v */
 struct attr attr_ints(const int64_t *v, size_t n);
 struct attr attr_dims(const struct dim *const *d, size_t n);
 struct attr attr_dim(const struct dim *d);

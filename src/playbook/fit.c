@@ -259,6 +259,7 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
     meaning_read(&m, apart ? apart : task); /* if it fails, m.why says why */
     out->in_place = apart;
     bind_text(out, "restrict", restricted(out));
+    bind_number(out, "arch", arch);
     bind_text(out, "tf32", may_use_tf32(pb, task) ? "1" : "0");
     bool ok = bind_meaning(pb, &m, out, why);
     meaning_release(&m);

@@ -909,6 +909,97 @@ static void test_norms(void **state)
     strbuf_release(&why);
 }
 
+/* The axes of a chain of reductions and elementwise work, and how many passes it takes. */
+static void test_chains(void **state)
+{
+    static const char x4[] = "x float32 A,B,C,D; y float32 A,B,C,D out";
+    static const struct {
+        const char *text, *spec, *outer, *length, *inner, *stages;
+    } cases[] = {
+        {"x / x.abs().sum(-1, keepdim=True)", x4, "(A*B*C)", "(D)", "(1)", "1"},
+        {"x / x.abs().sum((1, 2), keepdim=True)", x4, "(A)", "(B*C)", "(D)", "1"},
+        {"x / torch.norm(x)", x4, "(1)", "(A*B*C*D)", "(1)", "1"},
+        {"F.layer_norm(x, (B, C, D), w)",
+         "x float32 A,B,C,D; w float32 B,C,D; y float32 A,B,C,D out", "(A)", "(B*C*D)", "(1)", "1"},
+        {"(x - x.mean(1, True)) / x.var(1, keepdim=True, correction=0).sqrt()", x4, "(A)", "(B)",
+         "(C*D)", "1"},
+        {"(x - x.amax(-1, True)) / x.sum(-1, True)", x4, "(A*B*C)", "(D)", "(1)", "2"},
+        {"(t := x.reshape(A, B * C, D), (t / t.abs().amax(-1, True)).reshape(A, B, C, D))[-1]", x4,
+         "(A*B*C)", "(D)", "(1)", "1"},
+    };
+    static const struct {
+        const char *text, *spec, *why;
+    } others[] = {
+        {"x / x.abs().sum((0, 2), keepdim=True)", x4, "side by side"},
+        {"x / x.sum(0, True) / x.sum(1, True)", x4, "different axes"},
+        {"x + 1", x4, "no reduction"},
+    };
+    const struct playbook *pb = rig_book(*state, "rowwise");
+    for (size_t i = 0; i < ARRAY_LEN(cases) + ARRAY_LEN(others); i++) {
+        bool want = i < ARRAY_LEN(cases);
+        size_t k = want ? i : i - ARRAY_LEN(cases);
+        const char *text = want ? cases[k].text : others[k].text;
+        struct strbuf why = STRBUF_INIT(2000);
+        struct pb_binding b;
+        json_t *task = rig_facts("", text, want ? cases[k].spec : others[k].spec);
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits != want || (!want && !strstr(why.buf, others[k].why)))
+            fail_msg("'%s' %s: %s", text, want ? "does not fit" : "fits", why.buf);
+        if (fits) {
+            assert_string_equal(rig_text(&b, "outer"), cases[k].outer);
+            assert_string_equal(rig_text(&b, "length"), cases[k].length);
+            assert_string_equal(rig_text(&b, "inner"), cases[k].inner);
+            assert_string_equal(rig_text(&b, "passes:stages"), cases[k].stages);
+            pb_binding_release(&b);
+        }
+        json_decref(task);
+        strbuf_release(&why);
+    }
+}
+
+/* Binds cumsum to a task whose graph puts `first` before the sums of x[:, start:start + C - 1]. */
+static bool binds_exclusive(void **state, int first, const char *start, struct strbuf *why)
+{
+    struct pb_binding b;
+    json_t *task = rig_facts("", "graph", "x float32 R,C; y float32 R,C out; R axis 0; C axis 0");
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "{\"version\": 1, \"axes\": [\"R\", \"C\"], \"scalars\": [], \"guards\": [],"
+        " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"R\", \"C\"]}],"
+        " \"values\": ["
+        "{\"id\": \"%%1\", \"op\": \"slice\", \"args\": [\"x\"], \"attrs\": {\"dim\": [1],"
+        " \"start\": %s, \"length\": \"C-1\", \"step\": 1}},"
+        "{\"id\": \"%%2\", \"op\": \"cumsum\", \"args\": [\"%%1\"], \"attrs\": {\"dim\": [1]}},"
+        "{\"id\": \"%%3\", \"op\": \"cast\", \"args\": [%d], \"attrs\": {\"dtype\": \"float32\"}},"
+        "{\"id\": \"%%4\", \"op\": \"expand\", \"args\": [\"%%3\"], \"attrs\": {\"shape\": [\"R\", "
+        "1]}},"
+        "{\"id\": \"%%5\", \"op\": \"cat\", \"args\": [\"%%4\", \"%%2\"], \"attrs\": {\"dim\": "
+        "[1]}}],"
+        " \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\", \"shape\": [\"R\", \"C\"],"
+        " \"value\": \"%%5\"}]}",
+        start, first);
+    json_object_set_new(task, "graph", json_loads(text, 0, NULL));
+    bool fits = playbook_bind(rig_book(*state, "cumsum"), task, 90, &b, why);
+    if (fits) {
+        assert_string_equal(rig_text(&b, "exclusive"), "true");
+        pb_binding_release(&b);
+    }
+    json_decref(task);
+    return fits;
+}
+
+/* An exclusive scan that begins with a zero. */
+static void test_exclusive_scans(void **state)
+{
+    struct strbuf why = STRBUF_INIT(2000);
+    if (!binds_exclusive(state, 0, "0", &why))
+        fail_msg("%s", why.buf);
+    assert_false(binds_exclusive(state, 1, "0", &why));
+    assert_false(binds_exclusive(state, 0, "1", &why));
+    strbuf_release(&why);
+}
+
 /* Each value is visited once, however many paths lead to it. */
 static void test_bounds(void **state)
 {
@@ -957,6 +1048,8 @@ int main(void)
         cmocka_unit_test(test_views),
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_exclusive_scans),
         cmocka_unit_test(test_bounds),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

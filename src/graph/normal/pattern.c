@@ -153,6 +153,12 @@ void pattern_bind(struct bindings *b, const char *name, const struct value *v)
         BUG("$%s stands for two values", name);
 }
 
+void pattern_bind_attr(struct bindings *b, const char *name, const struct attr *a)
+{
+    if (!bind(b, name, NULL, a))
+        BUG("$%s stands for two attributes", name);
+}
+
 static bool number_matches(double number, const struct attr *a)
 {
     switch (a->kind) {

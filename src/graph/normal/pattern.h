@@ -54,6 +54,7 @@ bool pattern_matches(const struct pattern *p, const struct value *v, struct bind
 bool pattern_matches_two(const struct pattern *p, const struct value *x, const struct value *y,
                          struct bindings *b);
 void pattern_bind(struct bindings *b, const char *name, const struct value *v);
+void pattern_bind_attr(struct bindings *b, const char *name, const struct attr *a);
 
 /* Builds the value that the pattern describes. NULL if the graph refuses one of its operations. */
 const struct value *pattern_build(struct graph *g, const struct pattern *p,

@@ -54,7 +54,7 @@ static const struct rule comparisons[] = {
 };
 
 /* These rules write operations along axes as sums and extremes. $n is the number of elements along
- * those axes. */
+ * those axes. $last is the list of the last axes of a norm. */
 static const struct rule unfoldings[] = {
     {"mean($a, $axes, $keep)", "div(sum($a, $axes, $keep), $n)"},
     {"var($a, $axes, 0, $keep)",
@@ -71,14 +71,16 @@ static const struct rule unfoldings[] = {
     {"log_softmax($a, $axis)",
      "sub(sub($a, amax($a, $axis, true)), log(sum(exp(sub($a, amax($a, $axis, true))), $axis, "
      "true)))"},
-    {"layer_norm($a, none, none, $eps, 1)",
-     "mul(sub($a, mean($a, -1, true)), rsqrt(add(var($a, -1, 0, true), $eps)))"},
-    {"layer_norm($a, $w, none, $eps, 1)",
-     "mul(mul(sub($a, mean($a, -1, true)), rsqrt(add(var($a, -1, 0, true), $eps))), $w)"},
-    {"layer_norm($a, $w, $b, $eps, 1)",
-     "add(mul(mul(sub($a, mean($a, -1, true)), rsqrt(add(var($a, -1, 0, true), $eps))), $w), $b)"},
-    {"rms_norm($a, none, $eps, 1)", "mul($a, rsqrt(add(mean(square($a), -1, true), $eps)))"},
-    {"rms_norm($a, $w, $eps, 1)", "mul(mul($a, rsqrt(add(mean(square($a), -1, true), $eps))), $w)"},
+    {"layer_norm($a, none, none, $eps, $k)",
+     "mul(sub($a, mean($a, $last, true)), rsqrt(add(var($a, $last, 0, true), $eps)))"},
+    {"layer_norm($a, $w, none, $eps, $k)",
+     "mul(mul(sub($a, mean($a, $last, true)), rsqrt(add(var($a, $last, 0, true), $eps))), $w)"},
+    {"layer_norm($a, $w, $b, $eps, $k)",
+     "add(mul(mul(sub($a, mean($a, $last, true)), rsqrt(add(var($a, $last, 0, true), $eps))), $w), "
+     "$b)"},
+    {"rms_norm($a, none, $eps, $k)", "mul($a, rsqrt(add(mean(square($a), $last, true), $eps)))"},
+    {"rms_norm($a, $w, $eps, $k)",
+     "mul(mul($a, rsqrt(add(mean(square($a), $last, true), $eps))), $w)"},
     {"normalize($a, $eps, 2, $axis)", "div($a, clamp_min(norm($a, 2, $axis, true), $eps))"},
     {"normalize($a, $eps, 1, $axis)", "div($a, clamp_min(sum(abs($a), $axis, true), $eps))"},
 };
@@ -168,7 +170,8 @@ static const struct value *apply_to_factors(struct graph *g, const struct patter
 }
 
 static const struct value *apply(struct graph *g, const struct parsed_rules *rules,
-                                 const struct value *v, const struct value *n)
+                                 const struct value *v, const struct value *n,
+                                 const struct attr *last)
 {
     for (size_t i = 0; i < rules->n; i++) {
         const struct pattern *from = rules->rule[i].from, *to = rules->rule[i].to;
@@ -178,6 +181,8 @@ static const struct value *apply(struct graph *g, const struct parsed_rules *rul
             continue;
         if (n)
             pattern_bind(&b, "n", n);
+        if (last)
+            pattern_bind_attr(&b, "last", last);
         if (pattern_matches(from, v, &b))
             made = pattern_build(g, to, &b);
         else if (v->op == OP_MUL)
@@ -192,13 +197,13 @@ const struct value *rules_apply_spellings(struct graph *g, const struct value *v
 {
     parse_once();
     /* Python itself, not PyTorch, computes weak values, and it follows other rules. */
-    return v->weak ? NULL : apply(g, &all.spellings, v, NULL);
+    return v->weak ? NULL : apply(g, &all.spellings, v, NULL, NULL);
 }
 
 const struct value *rules_apply_comparisons(struct graph *g, const struct value *v)
 {
     parse_once();
-    return apply(g, &all.comparisons, v, NULL);
+    return apply(g, &all.comparisons, v, NULL, NULL);
 }
 
 const struct value *rules_apply_unfoldings(struct graph *g, const struct value *v)
@@ -206,5 +211,8 @@ const struct value *rules_apply_unfoldings(struct graph *g, const struct value *
     parse_once();
     bool reduces = op_row(v->op)->kind == OPK_REDUCTION;
     const struct value *n = reduces ? graph_size(g, reduced_count(g, v)) : NULL;
-    return apply(g, &all.unfoldings, v, n);
+    if (v->op != OP_LAYER_NORM && v->op != OP_RMS_NORM)
+        return apply(g, &all.unfoldings, v, n, NULL);
+    struct attr last = attr_last_axes(v->args[0], value_attr(v, "axes")->i);
+    return apply(g, &all.unfoldings, v, n, &last);
 }

@@ -69,15 +69,6 @@ static const struct value *mean_of(struct lower *l, const struct value *a, struc
     return two(l, OP_DIV, reduce(l, OP_SUM, a, axes, keep), graph_size(l->g, count(l, a, axes)));
 }
 
-/* The last n axes of a. */
-static struct attr last_axes(const struct value *a, int64_t n)
-{
-    struct attr axes = {.kind = ATTR_AXES, .n = (size_t)n};
-    for (int64_t i = 0; i < n; i++)
-        axes.ints[i] = (int64_t)a->rank - n + i;
-    return axes;
-}
-
 /* The largest element along the axes, or 0 if it is infinite, because inf - inf would be NaN. */
 static const struct value *finite_peak(struct lower *l, const struct value *a, struct attr axes)
 {
@@ -192,9 +183,24 @@ static const struct value *lower_softmax(struct lower *l)
     return l->v->op == OP_LOG_SOFTMAX ? two(l, OP_SUB, d, one(l, OP_LOG, sum)) : share(l, e, sum);
 }
 
+/* Elements of a log_softmax: only the elements of its operand are picked, so that the log_softmax
+ * itself need not be stored. */
+static const struct value *lower_gather(struct lower *l)
+{
+    const struct value *from = l->v->args[0];
+    const struct attr *axis = attr_of(l, "dim");
+    if (from->op != OP_LOG_SOFTMAX || !attr_same(value_attr(from, "dim"), axis))
+        return graph_add(l->g, OP_GATHER, l->in, l->attrs, l->err);
+    const struct value *x = l->made[from->args[0]->id], *most = reduce(l, OP_AMAX, x, *axis, true);
+    const struct value *sum = reduce(l, OP_SUM, one(l, OP_EXP, shifted(l, x, most)), *axis, true);
+    l->in[0] = x;
+    const struct value *picked = graph_add(l->g, OP_GATHER, l->in, l->attrs, l->err);
+    return two(l, OP_SUB, picked ? two(l, OP_SUB, picked, most) : NULL, one(l, OP_LOG, sum));
+}
+
 static const struct value *lower_layer_norm(struct lower *l)
 {
-    struct attr axes = last_axes(l->in[0], attr_of(l, "axes")->i);
+    struct attr axes = attr_last_axes(l->in[0], attr_of(l, "axes")->i);
     const struct value *d = two(l, OP_SUB, l->in[0], mean_of(l, l->in[0], axes, true));
     const struct value *var = mean_of(l, one(l, OP_SQUARE, d), axes, true);
     const struct value *y = two(l, OP_MUL, d, one(l, OP_RSQRT, two(l, OP_ADD, var, l->in[3])));
@@ -205,7 +211,7 @@ static const struct value *lower_layer_norm(struct lower *l)
 
 static const struct value *lower_rms_norm(struct lower *l)
 {
-    struct attr axes = last_axes(l->in[0], attr_of(l, "axes")->i);
+    struct attr axes = attr_last_axes(l->in[0], attr_of(l, "axes")->i);
     const struct value *mean = mean_of(l, one(l, OP_SQUARE, l->in[0]), axes, true);
     const struct value *y =
         two(l, OP_MUL, l->in[0], one(l, OP_RSQRT, two(l, OP_ADD, mean, l->in[2])));
@@ -222,7 +228,7 @@ static const struct value *lower_normalize(struct lower *l)
 
 static struct attr all_axes(const struct value *a)
 {
-    return last_axes(a, a->rank);
+    return attr_last_axes(a, a->rank);
 }
 
 /* log(sum(exp(x))) - x[target], and 0 where the target is PyTorch's ignore_index. */
@@ -260,7 +266,7 @@ static const struct value *lower_cross_entropy(struct lower *l)
 static const struct value *distance(struct lower *l, const struct value *a, const struct value *b)
 {
     const struct value *d = two(l, OP_ADD, two(l, OP_SUB, a, b), l->in[4]);
-    return d ? norm_of(l, d, 2, last_axes(d, 1), false) : NULL;
+    return d ? norm_of(l, d, 2, attr_last_axes(d, 1), false) : NULL;
 }
 
 static const struct value *lower_triplet(struct lower *l)
@@ -397,6 +403,8 @@ static lower_fn way_of(enum graph_op op, bool for_kernel)
     case OP_LOG_SOFTMAX:
     case OP_SOFTMIN:
         return lower_softmax;
+    case OP_GATHER:
+        return for_kernel ? lower_gather : NULL;
     case OP_LAYER_NORM:
         return lower_layer_norm;
     case OP_RMS_NORM:

@@ -58,6 +58,8 @@ struct index nest_range(struct nest *x, struct index first, struct index end, in
     if (!fits)
         begin_chain(x);
     push(x, shared ? unit_loop_by(u, first, end, "lanes", &i) : unit_loop(u, first, end, &i));
+    if (shared)
+        unit_unroll(u); /* so that a lane has several loads in flight */
     x->terms = fits ? x->terms * MAX(most, 1) : most > COLLECT_CHAIN ? COLLECT_CHAIN : most;
     return i;
 }

@@ -30,6 +30,7 @@ struct scope {
     struct scope *parent, *next_made;
     unsigned depth;
     bool is_guard;
+    bool unrolls; /* a loop to unroll, unless it contains another one */
     struct line_vec lines;
     VEC(struct memory) known;
 };
@@ -213,6 +214,11 @@ struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index
     return open_loop(u, first, end, arena_printf(u->arena, " += %s", step), out);
 }
 
+void unit_unroll(struct unit_text *u)
+{
+    u->at->unrolls = true;
+}
+
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n)
 {
     return open_scope(
@@ -232,7 +238,13 @@ struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
 void unit_close(struct unit_text *u, struct scope *was)
 {
     struct scope *s = u->at;
+    bool inner = false;
     add_line(s, LINE_CLOSE, 0, "}");
+    for (size_t i = 1; i < s->lines.n; i++)
+        inner |= s->lines.items[i].kind == LINE_OPEN && str_starts(s->lines.items[i].text, "for");
+    if (s->unrolls && !inner)
+        s->lines.items[0].text =
+            arena_printf(u->arena, "_Pragma(\"unroll 8\") %s", s->lines.items[0].text);
     for (size_t i = 0; i < s->lines.n; i++)
         *vec_push(&s->parent->lines) = s->lines.items[i];
     s->lines.n = 0;

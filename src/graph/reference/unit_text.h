@@ -104,6 +104,8 @@ struct scope *unit_loop(struct unit_text *u, struct index first, struct index en
                         struct index *out);
 struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index end,
                            const char *step, struct index *out);
+/* Asks the compiler to unroll the loop that was opened last, unless it contains another loop. */
+void unit_unroll(struct unit_text *u);
 /* for (name = 0; name < n; name++), with a name that macros know. */
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n);
 /* if (condition). No read of memory moves out of the condition. */

@@ -125,9 +125,11 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
                            json_object_get(out, "shape")) &&
                 str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
     const char *expr = bound_text(b, "expr", strlen("expr"));
-    /* Along rows, only a playbook that broadcasts takes an expression other than the input. */
+    /* Along rows, only a playbook that broadcasts takes an expression other than the input. An op
+     * with the text "alike" has no simpler playbook beside it. */
     if (rows && expr)
         alike = alike && str_eq(expr, "v0");
+    alike = alike && !bound_text(b, "alike", strlen("alike"));
     if (alike) {
         strbuf_adds(why, "the task's inputs are all like its output, so it needs no broadcasting");
         return false;

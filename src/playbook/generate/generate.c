@@ -22,7 +22,7 @@
 #include "playbook/generate/part.h"
 
 /* The most sinks of one launch; more would need too many arguments. */
-enum { MAX_TOGETHER = 4 };
+enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
 /* So many threads fill a GPU. If a launch has as many units, a unit whose loop does not read
  * contiguous memory has one lane. */
 enum { ENOUGH_THREADS = 1 << 18 };
@@ -105,13 +105,21 @@ static bool is_contiguous(const struct value *v)
     return dim->n && dim->ints[dim->n - 1] == (int64_t)v->args[0]->rank - 1;
 }
 
-/* How many lanes a unit has, as an expression of the plan: a power of two. */
+/* How many lanes a unit has, as an expression of the plan: a power of two. If a unit reads its
+ * elements twice, it has more lanes: then fewer units run at once, and the elements of all of them
+ * stay in the L1 cache. */
 static const char *lanes_text(struct writer *w, const struct dim *units, const struct dim *n,
-                              bool contiguous)
+                              bool contiguous, bool twice)
 {
-    const char *most = contiguous ? "max(32,pow2ceil(cdiv(%d,%s)))" : "pow2ceil(cdiv(%d,%s))";
-    most = arena_printf(&w->arena, most, (int)ENOUGH_THREADS, units->text);
-    return arena_printf(&w->arena, "min(@{lanes},pow2ceil(cdiv(%s,4)),%s)", n->text, most);
+    const char *most =
+        arena_printf(&w->arena, "pow2ceil(cdiv(%d,%s))", (int)ENOUGH_THREADS, units->text);
+    if (contiguous)
+        most = arena_printf(&w->arena, "max(%d,%s)", twice ? 128 : 32, most);
+    const char *cap = "@{lanes}";
+    if (contiguous) /* few units cannot fill the GPU: each has a whole block */
+        cap = arena_printf(&w->arena, "(%s<256?@{threads}:%s)", units->text,
+                           twice ? "min(4*@{lanes},@{threads})" : cap);
+    return arena_printf(&w->arena, "min(%s,pow2ceil(cdiv(%s,4)),%s)", cap, n->text, most);
 }
 
 /* ---- one launch ------------------------------------------------------------------------------ */
@@ -320,11 +328,20 @@ static struct part part_of(struct writer *w, const struct sink *s,
                          .ctx = w};
 }
 
+/* May a template compute the part? A template for elementwise work takes longer to compile than a
+ * generated kernel, so a graph of many launches does without. */
+static bool asks_template(struct writer *w, const struct part *p)
+{
+    return w->templates->write &&
+           (part_has_anchor(p, NULL) ||
+            (w->stores.sinks.n <= MAX_ELEMENTWISE_PARTS && part_is_elementwise(p)));
+}
+
 static bool template_fits(struct writer *w, const struct sink *s, struct strbuf *source,
                           const char *(*name)(void *ctx, const struct value *v))
 {
     struct part p = part_of(w, s, name);
-    if (!w->templates->write || !part_has_anchor(&p, NULL))
+    if (!asks_template(w, &p))
         return false;
     json_t *task = part_task(&p);
     bool fits = w->templates->write(w->templates->ctx, task, source);
@@ -355,7 +372,7 @@ static bool write_template(struct writer *w, const struct sink *s)
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
     struct part p = part_of(w, s, name_by_slot);
     int n = -1;
-    if (w->templates->write && part_has_anchor(&p, NULL)) {
+    if (asks_template(w, &p)) {
         part_calls(&p, &calls);
         params_find(&w->params, calls.buf, s, 1);
         if (template_fits(w, s, &source, name_by_slot))
@@ -432,7 +449,39 @@ static bool same_axes(const struct value *a, const struct value *b)
     return same;
 }
 
-/* Sink number `first` is a reduction. Can the same launch compute sink t right after it? */
+/* Does v read the input, without reading another stored value first? */
+static bool reads_input(struct writer *w, const struct value *v, const struct value *input,
+                        bool own, bool *seen)
+{
+    if (v == input)
+        return true;
+    if (seen[v->id] || (!own && w->stores.store[v->id].is_stored))
+        return false;
+    seen[v->id] = true;
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (v->args[k] && reads_input(w, v->args[k], input, false, seen))
+            return true;
+    return false;
+}
+
+/* Do two reductions of values of the same shape read the same input of that shape? */
+static bool share_input(struct writer *w, const struct value *a, const struct value *b)
+{
+    bool found = false;
+    for (size_t i = 0; !found && i < w->g->inputs.n; i++) {
+        const struct value *input = w->g->inputs.items[i];
+        bool *one = xcalloc(w->g->values.n + 1, sizeof *one);
+        bool *other = xcalloc(w->g->values.n + 1, sizeof *other);
+        found = value_same_shape(input, a->args[0]) && reads_input(w, a, input, true, one) &&
+                reads_input(w, b, input, true, other);
+        free(one);
+        free(other);
+    }
+    return found;
+}
+
+/* Sink number `first` is a reduction. Can the same launch compute sink t right after it? t may read
+ * the reduction row by row, or the same input. */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
@@ -445,7 +494,10 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
         return false;
     uint8_t *known = xcalloc(w->g->values.n + 1, sizeof *known);
     bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
-    bool ok = reading_of(w, t->v, of, loop, true, known) == READS_OWN &&
+    enum reading r = reading_of(w, t->v, of, loop, true, known);
+    bool whole = !s->in_parts && !w->stores.store[of->id].in_parts;
+    bool ok = (r == READS_OWN ? value_flag(of, "keepdim")
+                              : r == READS_NOT && whole && share_input(w, of, loop)) &&
               reads_earlier(w, t->v, of, first, true, seen);
     free(known);
     free(seen);
@@ -453,14 +505,14 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 }
 
 /* If sink number `first` is a reduction, finds a later sink that reads it row by row, such as the
- * squares around a mean or the exponentials below a maximum. Returns its number, or 0. */
+ * squares around a mean or the exponentials below a maximum, or a reduction of the same input.
+ * Returns its number, or 0. */
 static size_t find_rider(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
     const struct sink *s = &v->items[first];
     enum graph_op op = s->v->op;
-    if (s->kind != SINK_VALUE || (op != OP_SUM && op != OP_AMAX && op != OP_AMIN) ||
-        !value_flag(s->v, "keepdim"))
+    if (s->kind != SINK_VALUE || (op != OP_SUM && op != OP_AMAX && op != OP_AMIN))
         return 0;
     for (size_t i = first + 1; i < v->n && v->items[i].level <= s->level + 1; i++)
         if (!w->done[i] && can_ride(w, first, &v->items[i]))
@@ -479,8 +531,8 @@ static struct launch launch_of(struct writer *w, size_t first)
     if (n) {
         l.map = MAP_LANES;
         l.contiguous = is_contiguous(loop);
-        l.lanes = lanes_text(w, s->units, n, l.contiguous);
         size_t rider = find_rider(w, first);
+        l.lanes = lanes_text(w, s->units, n, l.contiguous, rider || s->kind == SINK_PART);
         if (rider) {
             struct sink *both = arena_alloc(&w->arena, 2 * sizeof *both);
             both[0] = *s;

@@ -74,6 +74,25 @@ bool part_has_anchor(const struct part *p, bool *keep)
     return c.n && (c.only || keep);
 }
 
+static void count_loops(struct walk *w, const struct value *v, bool computed)
+{
+    bool *loops = w->ctx;
+    bool view = v->op == OP_RESHAPE || v->op == OP_EXPAND;
+    *loops |= computed && !view && op_row(v->op)->kind != OPK_ELEMENTWISE;
+}
+
+bool part_is_elementwise(const struct part *p)
+{
+    bool loops = false;
+    uint32_t axes = 0;
+    if (p->sink->kind != SINK_VALUE && p->sink->kind != SINK_OUTPUT)
+        return false;
+    for (uint32_t i = 0; i < p->sink->v->rank; i++)
+        axes += !dim_is(p->sink->v->shape[i], 1);
+    walk_part(p, count_loops, &loops);
+    return !loops && axes > 1;
+}
+
 static void list_call(struct walk *w, const struct value *v, bool computed)
 {
     struct strbuf *out = w->ctx;

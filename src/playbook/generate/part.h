@@ -25,6 +25,8 @@ struct part {
 /* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
  * not NULL, marks the anchors there, and other loops do not matter. */
 bool part_has_anchor(const struct part *p, bool *keep);
+/* Does the launch only elementwise work, for a value with two axes or more? */
+bool part_is_elementwise(const struct part *p);
 /* The author facts of the part's task, as a new reference. */
 json_t *part_task(const struct part *p);
 /* Lists the arrays of the part as calls that params_find() knows: "IN(x) VAL3(". */

@@ -47,6 +47,31 @@ static const char *name_of(const struct value *v)
                              : NULL;
 }
 
+/* Is v all zeros? */
+static bool is_zero(const struct value *v)
+{
+    double number;
+    while (v->op == OP_EXPAND || v->op == OP_CAST || v->op == OP_RESHAPE)
+        v = v->args[0];
+    return value_is_number(v, &number) && number == 0;
+}
+
+/* If v is a zero and then the sums of all elements but the last, along one axis, returns the value
+ * whose elements are summed. v is then an exclusive scan. Otherwise returns NULL. */
+static const struct value *exclusive_scan_of(const struct value *v)
+{
+    if (v->op != OP_CAT || v->nargs < 2 || (v->nargs > 2 && v->args[2]) ||
+        v->args[1]->op != OP_CUMSUM || v->args[1]->args[0]->op != OP_SLICE)
+        return NULL;
+    const struct value *zero = v->args[0], *sum = v->args[1], *part = sum->args[0],
+                       *of = part->args[0];
+    int64_t dim = value_attr(v, "dim")->ints[0];
+    const struct attr *start = value_attr(part, "start");
+    bool same = value_attr(sum, "dim")->ints[0] == dim && value_attr(part, "dim")->ints[0] == dim &&
+                value_same_shape(of, v) && dim_is(zero->shape[dim], 1) && dim_is(start->dims[0], 0);
+    return same && is_zero(zero) ? of : NULL;
+}
+
 /* Whether v is a reduction after which a further expression (`post`) may follow. */
 static bool is_reduction(const struct value *v)
 {
@@ -82,7 +107,7 @@ static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, stru
 static const struct value *split_post(struct match *x, struct strbuf *post)
 {
     const struct value *reduction = NULL;
-    if (name_of(x->v))
+    if (name_of(x->v) || exclusive_scan_of(x->v))
         return x->v;
     unsigned n = outermost(x, &reduction);
     if (n != 1 || !op_called(x->pb, "sum")) {
@@ -106,8 +131,9 @@ static const struct value *split_post(struct match *x, struct strbuf *post)
 static bool find_axes(const struct value *v, struct along *out, struct strbuf *why)
 {
     const struct attr *dim = value_attr(v, "dim");
-    out->name = name_of(v);
-    out->of = v->args[0];
+    const struct value *exclusive = exclusive_scan_of(v);
+    out->name = exclusive ? "exclusive_cumsum" : name_of(v);
+    out->of = exclusive ? exclusive : v->args[0];
     if (!out->name)
         return cannot_write(why, "options that playbooks do not have at", v);
     for (size_t i = 1; i < dim->n; i++)

@@ -1,14 +1,19 @@
 /*
- * chain.c - matches elementwise expressions that use sums, maxima or minima of each row, such as
+ * chain.c - matches elementwise expressions that use sums, maxima or minima along axes, such as
  * norms.
  *
  *     x / x.abs().amax(-1, keepdim=True)     a pass finds the greatest |x| of a row, m; then x / m
  *
- * graph_unfolded() (graph/normal/normal.h) rewrites operations along the last axis as sums and
- * extremes. An extreme is a maximum or a minimum. Each sum or extreme is one pass over the row.
- * Later passes and the result may use the value of a pass.
+ * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes. An
+ * extreme is a maximum or a minimum. Each sum or extreme is one pass. Later passes and the result
+ * may use the value of a pass.
+ *
+ * All passes are along the same neighbouring axes, so the kernel sees the output as [outer, length,
+ * inner]. A value of the graph is a *space* if it has an element for each element of the output, in
+ * the same order; a reshape leads from one space to the next, as in a group norm. Inputs broadcast
+ * to the shape of the output, or have the shape of another space.
  */
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/util.h"
 #include "graph/normal/normal.h"
@@ -19,10 +24,14 @@ enum { MAX_PASSES = 8 };
 
 struct chain {
     struct match *x;
-    const struct dim *row;                /* the length of a row */
-    const struct value *pass[MAX_PASSES]; /* sums and extremes, inner ones first */
+    const struct dim *outer, *length, *inner; /* NULL until a pass is found */
+    const struct value *pass[MAX_PASSES];     /* sums and extremes, inner ones first */
     size_t n;
-    uint64_t seen[GRAPH_MAX_VALUES / 64 + 1]; /* values that were looked at */
+    const struct value *space[GRAPH_MAX_VALUES]; /* of each value that was looked at */
+    bool in_pass[GRAPH_MAX_VALUES];              /* values that were looked at inside a pass */
+    bool full[PB_MAX_TENSORS];       /* inputs with the shape of a space other than the output */
+    bool broadcasts[PB_MAX_TENSORS]; /* inputs that are used beside the output's shape */
+    uint64_t summed;                 /* inputs that passes read: a bit for each */
 };
 
 static bool refuse(struct chain *c, const char *what, const struct value *v)
@@ -37,56 +46,126 @@ static bool is_pass(const struct value *v)
     return v->op == OP_SUM || v->op == OP_AMAX || v->op == OP_AMIN;
 }
 
-/* Does v have an element for each element of a row? */
-static bool spans_rows(const struct chain *c, const struct value *v)
+static bool same_axes(const struct chain *c, const struct dim *outer, const struct dim *length,
+                      const struct dim *inner)
 {
-    return v->rank && dim_same(v->shape[v->rank - 1], c->row);
+    return dim_same(outer, c->outer) && dim_same(length, c->length) && dim_same(inner, c->inner);
+}
+
+/* Finds the axes [from, to) of a reduction of `of`. Axes of size 1 do not count. */
+static bool find_axes(const struct value *v, size_t *from, size_t *to)
+{
+    const struct attr *dim = value_attr(v, "dim");
+    const struct value *of = v->args[0];
+    bool along[GRAPH_MAX_RANK] = {0};
+    for (size_t i = 0; i < dim->n; i++)
+        along[dim->ints[i]] = true;
+    *from = *to = of->rank;
+    for (size_t i = 0; i < of->rank; i++)
+        if ((along[i] || !dim->n) && !dim_is(of->shape[i], 1)) {
+            *from = MIN(*from, i);
+            *to = i + 1;
+        }
+    for (size_t i = *from; i < *to; i++)
+        if (dim->n && !along[i] && !dim_is(of->shape[i], 1))
+            return false;
+    return true;
 }
 
 static bool add_pass(struct chain *c, const struct value *v)
 {
-    const struct attr *dim = value_attr(v, "dim");
     const struct value *of = v->args[0];
-    if (!of || dim->n != 1 || dim->ints[0] != (int64_t)of->rank - 1 || !value_flag(v, "keepdim"))
-        return refuse(c, "a reduction that is not along the last axis with keepdim", v);
-    if (!spans_rows(c, of))
-        return refuse(c, "a reduction of a value that is constant along a row", v);
+    struct dim_pool *pool = &c->x->m->g.dims;
+    size_t from, to, reduced = value_attr(v, "dim")->n;
+    if (!find_axes(v, &from, &to))
+        return refuse(c, "a reduction along axes that are not side by side", v);
+    if (!value_flag(v, "keepdim") && reduced && reduced != of->rank)
+        return refuse(c, "a reduction without keepdim", v);
+    const struct dim *outer = dim_product(pool, of->shape, from),
+                     *length = dim_product(pool, of->shape + from, to - from),
+                     *inner = dim_product(pool, of->shape + to, of->rank - to);
+    if (c->n && !same_axes(c, outer, length, inner))
+        return refuse(c, "reductions along different axes", v);
     if (c->n == MAX_PASSES || c->x->m->n + 1 + MAX_PASSES > 2 * PB_MAX_TENSORS)
         return refuse(c, "more reductions than it can take", v);
+    c->outer = outer;
+    c->length = length;
+    c->inner = inner;
     c->pass[c->n++] = v;
     return true;
 }
 
-/* Finds the passes under v, the inner ones first. */
-static bool find_passes(struct chain *c, const struct value *v, unsigned depth)
+/* Looks at an input that is read beside the elements of `space`. */
+static bool see_input(struct chain *c, const struct value *v, const struct value *space,
+                      bool in_pass)
 {
-    if (c->seen[v->id / 64] >> v->id % 64 & 1)
+    int n = meaning_input(c->x->m, v);
+    if (n < 0)
         return true;
-    c->seen[v->id / 64] |= UINT64_C(1) << v->id % 64;
+    if (in_pass)
+        c->summed |= UINT64_C(1) << n;
+    if (!v->rank || value_same_shape(v, c->x->v))
+        return true;
+    if (value_same_shape(space, c->x->v))
+        c->broadcasts[n] = true;
+    else if (value_same_shape(v, space))
+        c->full[n] = true;
+    else
+        return refuse(c, "an input that broadcasts before a reshape", v);
+    return !(c->full[n] && c->broadcasts[n]) || refuse(c, "an input in two shapes", v);
+}
+
+/* Finds the passes under v, the inner ones first. v broadcasts to the shape of `space`. */
+static bool look(struct chain *c, const struct value *v, const struct value *space, bool in_pass,
+                 unsigned depth)
+{
+    bool leaf = op_row(v->op)->kind == OPK_LEAF || meaning_input(c->x->m, v) >= 0;
+    if (leaf)
+        return see_input(c, v, space, in_pass);
+    if (c->space[v->id] && v->rank && !value_same_shape(c->space[v->id], space))
+        return refuse(c, "a value that is used in two shapes", v);
+    if (c->space[v->id] && (!in_pass || c->in_pass[v->id]))
+        return true;
+    c->space[v->id] = space;
+    c->in_pass[v->id] = in_pass;
     if (depth > 200)
         return refuse(c, "too deep a nesting", v);
+    bool pass = is_pass(v);
+    for (size_t i = 0; i < c->n; i++)
+        if (c->pass[i] == v)
+            return true;
+    if (v->op == OP_RESHAPE) {
+        if (!value_same_shape(v, space))
+            return refuse(c, "a reshape of a value that has fewer elements than the output", v);
+        return look(c, v->args[0], v->args[0], in_pass, depth + 1);
+    }
+    if (pass && !value_same_shape(v->args[0], space))
+        return refuse(c, "a reduction of a value that is constant along an axis", v);
+    if (!pass && v->op != OP_EXPAND && op_row(v->op)->kind != OPK_ELEMENTWISE)
+        return refuse(c, "an operation that is neither elementwise nor a sum or an extreme", v);
     for (uint32_t i = 0; i < v->nargs; i++)
-        if (v->args[i] && !find_passes(c, v->args[i], depth + 1))
+        if (v->args[i] && !look(c, v->args[i], space, in_pass || pass, depth + 1))
             return false;
-    return !is_pass(v) || add_pass(c, v);
+    return !pass || add_pass(c, v);
 }
 
 static bool is_length(const struct chain *c, const struct value *v)
 {
-    return v->op == OP_SIZE && dim_same(v->size, c->row);
+    return v->op == OP_SIZE && dim_same(v->size, c->length);
 }
 
-/* Is v the length of a row minus 1, as in var()? The length may be a number. */
+/* Is v the number of elements of a pass minus 1, as in var()? It may be a number. */
 static bool is_length_less_one(const struct chain *c, const struct value *v)
 {
     double length = 0, less = 0;
     return v->op == OP_SUB && value_is_number(v->args[1], &less) && less == 1 &&
-           (is_length(c, v->args[0]) || (value_is_number(v->args[0], &length) &&
-                                         c->row->is_number && length == (double)c->row->value));
+           (is_length(c, v->args[0]) ||
+            (value_is_number(v->args[0], &length) && c->length->is_number &&
+             length == (double)c->length->value));
 }
 
-/* Writes leaves. The kernel has the length of a row in a float variable, so the length minus 1 is a
- * float too. */
+/* Writes leaves. The kernel has the number of elements of a pass in a float variable, so this
+ * number minus 1 is a float too. */
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     struct chain *c = ctx;
@@ -100,7 +179,14 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
             strbuf_addf(out, "v%zu", m->n + 1 + i);
             return true;
         }
-    return write_value_number(m, v, "", out);
+    if (write_value_number(m, v, "", out))
+        return true;
+    if (v->op != OP_RESHAPE && v->op != OP_EXPAND)
+        return false;
+    struct leaves leaves = {leaf, c};
+    if (!write_expression(v->args[0], &leaves, out, why) && !why->len)
+        cannot_write(why, "the view", v);
+    return true;
 }
 
 /* Writes an expression of floats. Refuses integers, because their sums would not be exact in
@@ -113,55 +199,131 @@ static bool write_real(struct chain *c, const struct value *v, struct strbuf *ou
     return write_expression(v, &leaves, out, c->x->why);
 }
 
+/* If pass number `first` sums e, finds a pass that sums the squares of e around its mean. Returns
+ * its number, or 0. Both come from one pass over the elements. */
+static size_t find_squares(const struct chain *c, size_t first)
+{
+    const struct value *sum = c->pass[first];
+    double n = 0;
+    for (size_t i = first + 1; sum->op == OP_SUM && i < c->n; i++) {
+        const struct value *square = c->pass[i]->args[0];
+        if (c->pass[i]->op != OP_SUM || square->op != OP_SQUARE || square->args[0]->op != OP_SUB)
+            continue;
+        const struct value *e = square->args[0]->args[0], *mean = square->args[0]->args[1];
+        if (e == sum->args[0] && mean->op == OP_DIV && mean->args[0] == sum &&
+            (is_length(c, mean->args[1]) ||
+             (value_is_number(mean->args[1], &n) && c->length->is_number &&
+              n == (double)c->length->value)))
+            return i;
+    }
+    return 0;
+}
+
+/* Writes the line of pass i; *done says which passes have their lines already. */
+static bool write_pass(struct chain *c, size_t i, bool *done, struct strbuf *all)
+{
+    struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
+    size_t v = c->x->m->n + 1, squares = find_squares(c, i);
+    enum graph_op op = c->pass[i]->op;
+    const char *unit = op == OP_SUM ? "0.f" : op == OP_AMAX ? "-" C_INFINITY : C_INFINITY;
+    const char *join = op == OP_SUM ? "sum_of" : op == OP_AMAX ? "max_nan" : "min_nan";
+    bool ok = write_real(c, c->pass[i]->args[0], &term);
+    if (squares)
+        strbuf_addf(all, "\n    float v%zu, v%zu;\n    moments(v%zu, v%zu, ", v + i, v + squares,
+                    v + i, v + squares);
+    else
+        strbuf_addf(all, "\n    float v%zu = reduce(%s, %s, ", v + i, unit, join);
+    strbuf_addf(all, "[&](@{in:values}) -> float { return %s; });", term.buf);
+    done[i] = done[squares ? squares : i] = true;
+    strbuf_release(&term);
+    return ok;
+}
+
 static bool bind_passes(struct chain *c)
 {
     struct strbuf all = STRBUF_INIT(64 << 10);
-    bool ok = true;
-    /* Variable number `first` is the row's length. One variable for each pass follows. */
-    size_t first = c->x->m->n;
-    strbuf_addf(&all, "float v%zu = float(cols);", first);
-    for (size_t i = 0; i < c->n && ok; i++) {
-        struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);
-        enum graph_op op = c->pass[i]->op;
-        const char *unit = op == OP_SUM ? "0.f" : op == OP_AMAX ? "-" C_INFINITY : C_INFINITY;
-        const char *join = op == OP_SUM ? "sum_of" : op == OP_AMAX ? "max_nan" : "min_nan";
-        ok = write_real(c, c->pass[i]->args[0], &term);
-        strbuf_addf(&all,
-                    "\n    float v%zu = reduce(%s, %s, [&](@{in:values}) -> float { return %s; });",
-                    first + 1 + i, unit, join, term.buf);
-        strbuf_release(&term);
-    }
+    bool ok = true, done[MAX_PASSES] = {0};
+    int64_t stages = 0;
+    size_t bytes = 0;
+    /* This variable is the number of elements. One variable for each pass follows. */
+    strbuf_addf(&all, "float v%zu = float(length);", c->x->m->n);
+    for (size_t i = 0; i < c->n && ok; i++)
+        if (!done[i]) {
+            ok = write_pass(c, i, done, &all);
+            stages++;
+        }
+    for (size_t i = 0; i < c->x->m->inputs; i++)
+        bytes += c->summed >> i & 1 ? dtype_bytes(c->x->m->types[i]) : 0;
     bind_text(c->x->b, "passes", all.buf);
     bind_number(c->x->b, "passes:n", (int64_t)c->n);
+    bind_number(c->x->b, "passes:stages", stages);
+    bind_number(c->x->b, "passes:inputs", (int64_t)c->summed);
+    bind_number(c->x->b, "passes:bytes", (int64_t)MAX(bytes, 1u));
     ok = ok && !all.truncated;
     strbuf_release(&all);
     return ok;
 }
 
+static void bind_axes(struct chain *c)
+{
+    const struct {
+        const char *key;
+        const struct dim *dim;
+    } axes[] = {{"outer", c->outer}, {"length", c->length}, {"inner", c->inner}};
+    for (size_t i = 0; i < ARRAY_LEN(axes); i++)
+        bind_text(c->x->b, axes[i].key, arena_printf(&c->x->m->mem, "(%s)", axes[i].dim->text));
+}
+
+/* Gives the output, and the inputs that have the shape of another space, the shape that the
+ * expression has. */
+static void see_full(struct chain *c)
+{
+    json_t *task = json_deep_copy(c->x->m->facts), *t, *shape = json_array();
+    size_t k, n = 0;
+    for (uint32_t i = 0; i < c->x->v->rank; i++)
+        json_array_append_new(shape, json_string(c->x->v->shape[i]->text));
+    json_array_foreach(json_object_get(task, "tensors"), k, t)
+    {
+        bool input = json_is_true(json_object_get(t, "input"));
+        if (!input || c->full[n])
+            json_object_set(t, "shape", shape);
+        n += input;
+    }
+    json_decref(shape);
+    c->x->seen = task;
+}
+
+static bool find_chain(struct chain *c, struct strbuf *expr)
+{
+    struct match *x = c->x;
+    if (op_row(x->v->op)->kind == OPK_SOFTMAX)
+        return refuse(c, "a softmax, which has playbooks of its own", x->v);
+    if (!x->v->rank)
+        return refuse(c, "no rows", x->v);
+    const struct value *v = graph_unfolded(&x->m->g, x->v);
+    if (!v || !look(c, v, v, false, 0))
+        return false;
+    if (!c->n) {
+        strbuf_adds(x->why, "its PyTorch expression has no reduction with keepdim");
+        return false;
+    }
+    return bind_passes(c) && write_real(c, v, expr);
+}
+
 const struct pb_op *match_chain(struct match *x)
 {
-    struct chain c = {.x = x};
+    struct chain *c = xcalloc(1, sizeof *c);
     struct strbuf expr = STRBUF_INIT(MAX_EXPRESSION);
-    bool ok = false;
-    if (op_row(x->v->op)->kind == OPK_SOFTMAX) {
-        refuse(&c, "a softmax, which has playbooks of its own", x->v);
-    } else if (!x->v->rank) {
-        refuse(&c, "no rows", x->v);
-    } else {
-        c.row = x->v->shape[x->v->rank - 1];
-        const struct value *v = graph_unfolded(&x->m->g, x->v);
-        ok = v && find_passes(&c, v, 0);
-        if (ok && !c.n) {
-            strbuf_adds(x->why, "its PyTorch expression has no reduction along the last axis");
-            ok = false;
-        }
-        ok = ok && bind_passes(&c) && write_real(&c, v, &expr);
-        if (!ok && !x->why->len)
-            strbuf_adds(x->why,
-                        "its PyTorch expression has a form that the playbook does not know");
-    }
-    if (ok)
+    c->x = x;
+    bool ok = find_chain(c, &expr);
+    if (ok) {
         bind_text(x->b, "expr", expr.buf);
+        bind_axes(c);
+        see_full(c);
+    } else if (!x->why->len) {
+        strbuf_adds(x->why, "its PyTorch expression has a form that the playbook does not know");
+    }
     strbuf_release(&expr);
+    free(c);
     return ok ? op_called(x->pb, "*") : NULL;
 }

@@ -49,9 +49,13 @@ const struct pb_op *match_conv(struct match *x);
 const struct pb_op *match_dense_conv(struct match *x);
 /* "torch permute": a permutation of the axes of the only input. */
 const struct pb_op *match_permute(struct match *x);
-/* "torch chain": elementwise operations, and reductions along the last axis with keepdim. Binds
- * passes, which has a line for each reduction, and expr. */
+/* "torch chain": elementwise operations, and reductions along neighbouring axes with keepdim. Binds
+ * passes, which has a line for each reduction, expr, and outer, length and inner, the sizes before,
+ * along and after these axes. */
 const struct pb_op *match_chain(struct match *x);
+/* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
+ * dilation:w, pad:d and so on, fill and post. */
+const struct pb_op *match_pool(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
  * input. */
 const struct pb_op *match_halves(struct match *x);

@@ -1,0 +1,191 @@
+/*
+ * pool.c - matches pooling: a sum, mean, maximum or minimum of windows of the only input, along its
+ * last one to three axes, and an expression of the result.
+ *
+ *     F.avg_pool2d(x, 3, stride=2, padding=1)
+ *     pad -> windows along H -> windows along W -> sum over the windows -> div(9)
+ *
+ * The kernel sees the input as [P, D, H, W] and the output as [P, OD, OH, OW].
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "playbook/match/functions.h"
+#include "playbook/match/match.h"
+
+enum { MAX_TAPS = 256 };
+
+/* Axis 0 is D, axis 1 is H, axis 2 is W. */
+struct pool {
+    struct match *x;
+    const struct value *of, *reduced; /* the input, perhaps reshaped, and the reduced windows */
+    int64_t size[3], step[3], dilation[3], pad[3];
+    double fill; /* what the padding holds */
+};
+
+static bool refuse(struct pool *p, const char *what, const struct value *v)
+{
+    return cannot_write(p->x->why, what, v);
+}
+
+static const char *name_of(const struct value *v)
+{
+    switch (v->op) {
+    case OP_SUM:
+        return "sum";
+    case OP_MEAN:
+        return "mean";
+    case OP_AMAX:
+        return "max";
+    case OP_AMIN:
+        return "min";
+    default:
+        return NULL;
+    }
+}
+
+/* Finds the reduction of windows below v. */
+static const struct value *find_reduction(const struct value *v, unsigned depth)
+{
+    if (name_of(v) && v->args[0]->op == OP_WINDOWS)
+        return v;
+    const struct value *found = NULL;
+    for (uint32_t i = 0; depth < 50 && !found && i < v->nargs; i++)
+        found = v->args[i] ? find_reduction(v->args[i], depth + 1) : NULL;
+    return found;
+}
+
+/* Reads the windows, from the outermost to the input. */
+static bool read_windows(struct pool *p)
+{
+    const struct value *v = p->reduced->args[0], *base = v;
+    uint32_t windows = 0;
+    for (; base->op == OP_WINDOWS; base = base->args[0])
+        windows++;
+    if (base->rank < 1 || v->rank != base->rank + windows)
+        return refuse(p, "windows of windows at", v);
+    const struct attr *dim = value_attr(p->reduced, "dim");
+    bool all = dim->n == windows;
+    for (size_t i = 0; all && i < windows; i++)
+        all = dim->ints[i] == (int64_t)(base->rank + i);
+    if (!all)
+        return refuse(p, "a reduction that is not over whole windows at", p->reduced);
+    for (; v->op == OP_WINDOWS; v = v->args[0]) {
+        const struct dim *size = value_attr(v, "size")->dims[0];
+        int64_t axis = value_attr(v, "dim")->ints[0] - (int64_t)base->rank + 3;
+        if (axis < 0 || axis > 2 || !size->is_number || p->size[axis])
+            return refuse(p, "windows that it cannot take at", v);
+        p->size[axis] = size->value;
+        p->step[axis] = value_attr(v, "step")->i;
+        p->dilation[axis] = value_attr(v, "dilation")->i;
+    }
+    p->of = base;
+    return true;
+}
+
+static bool read_padding(struct pool *p)
+{
+    const struct value *v = p->of;
+    if (v->op == OP_PAD) {
+        const struct attr *before = value_attr(v, "before"), *after = value_attr(v, "after");
+        if (!value_is_number(v->args[1], &p->fill))
+            return refuse(p, "padding that is not a number at", v);
+        for (uint32_t i = 0; i < v->rank; i++)
+            if (i + 3 >= v->rank)
+                p->pad[i + 3 - v->rank] = before->ints[i];
+            else if (before->ints[i] || after->ints[i])
+                return refuse(p, "padding of other axes at", v);
+        p->of = v->args[0];
+    }
+    const struct value *input = p->of->op == OP_RESHAPE ? p->of->args[0] : p->of;
+    if (meaning_input(p->x->m, p->of) < 0 && meaning_input(p->x->m, input) < 0)
+        return refuse(p, "windows of something else than the input:", p->of);
+    return p->x->m->inputs == 1 || refuse(p, "more than one input at", p->of);
+}
+
+static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
+{
+    if (v == ctx)
+        strbuf_adds(out, "v0");
+    return v == ctx;
+}
+
+static bool bind_post(struct pool *p)
+{
+    struct strbuf post = STRBUF_INIT(MAX_EXPRESSION);
+    struct leaves leaves = {leaf, (void *)p->reduced};
+    bool ok = dtype_is_float(p->reduced->dtype) && dtype_is_float(p->x->v->dtype) &&
+              write_expression(p->x->v, &leaves, &post, p->x->why);
+    if (ok)
+        bind_text(p->x->b, "post", post.buf);
+    strbuf_release(&post);
+    return ok;
+}
+
+static void bind_windows(struct pool *p)
+{
+    static const char *const axes[] = {"d", "h", "w"};
+    char key[16];
+    for (int i = 0; i < 3; i++) {
+        const struct {
+            const char *name;
+            int64_t v;
+        } numbers[] = {{"size", p->size[i] ? p->size[i] : 1},
+                       {"step", p->size[i] ? p->step[i] : 1},
+                       {"dilation", p->size[i] ? p->dilation[i] : 1},
+                       {"pad", p->pad[i]}};
+        for (size_t k = 0; k < ARRAY_LEN(numbers); k++) {
+            snprintf(key, sizeof key, "%s:%s", numbers[k].name, axes[i]);
+            bind_number(p->x->b, key, numbers[k].v);
+        }
+    }
+    snprintf(key, sizeof key, "%.9g", p->fill);
+    bool whole = !strpbrk(key, ".e");
+    bind_text(p->x->b, "fill",
+              isinf(p->fill) ? (p->fill < 0 ? "-" C_INFINITY : C_INFINITY)
+                             : arena_printf(&p->x->m->mem, "%s%sf", key, whole ? "." : ""));
+}
+
+/* The task with tensors of four axes; a new reference. */
+static json_t *see_axes(const struct pool *p)
+{
+    struct dim_pool *dims = &p->x->m->g.dims;
+    json_t *task = json_deep_copy(p->x->m->facts), *t;
+    size_t k;
+    json_array_foreach(json_object_get(task, "tensors"), k, t)
+    {
+        const struct value *v = json_is_true(json_object_get(t, "input")) ? p->of : p->reduced;
+        uint32_t axes = MIN(v->rank, 3u);
+        json_t *shape = json_array();
+        json_array_append_new(shape,
+                              json_string(dim_product(dims, v->shape, v->rank - axes)->text));
+        for (uint32_t i = 0; i < 3; i++)
+            json_array_append_new(
+                shape, json_string(i + axes < 3 ? "1" : v->shape[v->rank + i - 3]->text));
+        json_object_set_new(t, "shape", shape);
+    }
+    return task;
+}
+
+const struct pb_op *match_pool(struct match *x)
+{
+    struct pool p = {.x = x, .reduced = find_reduction(x->v, 0)};
+    if (!p.reduced) {
+        strbuf_adds(x->why, "its PyTorch expression has no pooling");
+        return NULL;
+    }
+    if (!read_windows(&p) || !read_padding(&p) || !bind_post(&p))
+        return NULL;
+    int64_t taps = 1;
+    for (int i = 0; i < 3; i++)
+        taps *= MAX(p.size[i], 1);
+    if (taps > MAX_TAPS) {
+        refuse(&p, "windows that are too large at", p.reduced);
+        return NULL;
+    }
+    bind_windows(&p);
+    x->seen = see_axes(&p);
+    return op_called(x->pb, name_of(p.reduced));
+}
