@@ -36,9 +36,12 @@ static const char *shared_part(const char *key, size_t len)
     return a ? a->data : NULL;
 }
 
-/* Expands a text. The text of a placeholder may contain placeholders, but the texts of those may
- * not: `depth` says how many levels are left. A shared part does not use up a level, because it is
- * treated like text of the template. */
+/* How many levels of placeholders a text may have inside its placeholders. */
+enum { MAX_DEPTH = 4 };
+
+/* Expands a text. The text of a placeholder may contain placeholders: `depth` says how many levels
+ * are left. A shared part does not use up a level, because it is treated like text of the
+ * template. */
 static int expand_text(const struct playbook *pb, const struct pb_binding *b,
                        const struct pb_point *p, const char *text, unsigned depth,
                        struct strbuf *out, struct err *err)
@@ -73,7 +76,7 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
 int playbook_expand(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p,
                     struct strbuf *out, struct err *err)
 {
-    if (expand_text(pb, b, p, pb->template, 1, out, err) < 0)
+    if (expand_text(pb, b, p, pb->template, MAX_DEPTH, out, err) < 0)
         return -1;
     return out->truncated ? err_set(err, ERR_LIMIT, "playbook %s: the kernel is too long", pb->name)
                           : 0;
