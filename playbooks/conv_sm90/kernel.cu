@@ -148,8 +148,10 @@ __device__ TileShape choose_shape(const Sizes &s)
     TileShape t = propose(lane, height, width);
     float cost = INFINITY;
     if (t.fits()) {
+        // Ends of rows that are not ends of the image cost parts of sectors.
+        int ends = t.columns < width ? 8 : 0;
         float tiles = float(ceil_div(height, t.rows)) * ceil_div(width, t.columns);
-        cost = tiles * (64 * kPieces * 2 + t.pixels() / float(kKinds));
+        cost = tiles * (64 * kPieces * 2 + t.high() * (t.pitch() + ends)) * (1.f + float(ends) / t.columns);
     }
     float least = cost;
     for (int i = 16; i; i /= 2)
@@ -284,6 +286,14 @@ struct Cursor {
     }
 };
 
+// Divides small numbers.
+struct Divider {
+    uint32_t by, factor;
+
+    __device__ Divider(int number) : by(number), factor(0xffffffffu / by + 1) {}
+    __device__ int operator()(int n) const { return by == 1 ? n : __umulhi(n, factor); }
+};
+
 // What all warps of a block know.
 struct Work {
     Sizes s;
@@ -332,12 +342,12 @@ __device__ void load_stage(float *to, const float *from, const Work &k, int row0
 {
     int thread = threadIdx.x, pitch = k.shape.pitch(), high = k.shape.high(), pixels = k.shape.pixels();
     int64_t apart = int64_t(k.s.depth) * k.s.height * k.s.width; // from channel to channel
-    uint32_t by_pitch = 0xffffffffu / pitch + 1;
+    Divider by_pitch(pitch);
     for (int first = thread; first < pixels; first += kBatch * kLoaders) {
         uint32_t v[kBatch][kQuads][4];
         CUTE_UNROLL
         for (int b = 0; b < kBatch; b++) {
-            int at = first + b * kLoaders, down = __umulhi(at, by_pitch), right = at - down * pitch;
+            int at = first + b * kLoaders, down = by_pitch(at), right = at - down * pitch;
             int kind = 0;
             if constexpr (kKinds > 1) {
                 kind = down / high;
@@ -444,7 +454,7 @@ __device__ void store_piece(float *part, Sums &sums, const Work &k, const Corner
 {
     int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, per = k.s.group_outputs();
     int plane = k.s.out_plane(), first_output = k.tile_of_outputs * kOutputs, pitch = k.shape.pitch();
-    uint32_t by_pitch = 0xffffffffu / pitch + 1;
+    Divider by_pitch(pitch);
     CUTE_UNROLL
     for (int n0 = 0; n0 < kBN; n0 += kPart) {
         sync_group(group); // all are done with the last part
@@ -456,7 +466,7 @@ __device__ void store_piece(float *part, Sums &sums, const Work &k, const Corner
         CUTE_UNROLL
         for (int i = 0; i < 2 * kPhasesW; i++) {
             int m = (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW, at = piece + m;
-            int down = __umulhi(at, by_pitch), right = at - down * pitch, row = tile.row + down;
+            int down = by_pitch(at), right = at - down * pitch, row = tile.row + down;
             int column = (tile.column + right + kBase) * kPhasesW + phase - (kTransposed ? kPadW : 0);
             if (right >= k.shape.columns || down >= k.shape.rows || row >= k.phase.h.count ||
                 uint32_t(column) >= uint32_t(k.s.out_width))
