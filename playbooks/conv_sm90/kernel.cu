@@ -5,7 +5,7 @@
       "args": ["@{w}", "packed", "shape", @{sizes}] },
     { "kernel": "conv", "when": "@{small}",
       "grid": ["max(1, @{down}*cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}*@{run}))", "@{groups}*@{phases:d}*@{phases:h}"],
-      "block": ["128 + 128*@{consumers}"], "smem": "@{smem}",
+      "block": ["256*@{consumers}"], "smem": "@{smem}",
       "args": ["@{x}", "@{w}", "packed", "shape", "@{y}", @{extra}@{sizes}] } ],
   "workspace": { "packed": { "bytes": "max(16, 4*@{packed})", "init": "none" },
                  "shape": { "bytes": "16", "init": "none" } } }
@@ -29,9 +29,9 @@
 // column phases of an output channel are columns of the same product, so that a tile has whole rows of
 // the output. The phases of rows and planes have blocks of their own.
 //
-// Three warps of a block load the input, round it to TF32 and store it into a ring of stages. A fourth
-// warp asks the copy engine for packed weights. The other warpgroups multiply. If all weights of a
-// tile fit into their ring, they stay there for all tiles of the block.
+// Half of the warps of a block load the input, round it to TF32 and store it into a ring of stages; the
+// last of them asks the copy engine for packed weights instead. The other warps multiply. If all
+// weights of a tile fit into their ring, they stay there for all tiles of the block.
 #include <cute/arch/copy_sm90_tma.hpp>
 #include <cute/tensor.hpp>
 #include <cutlass/arch/barrier.h>
@@ -148,10 +148,13 @@ __device__ TileShape choose_shape(const Sizes &s)
     TileShape t = propose(lane, height, width);
     float cost = INFINITY;
     if (t.fits()) {
-        // Ends of rows that are not ends of the image cost parts of sectors.
-        int ends = t.columns < width ? 8 : 0;
+        // Clocks of the products of a tile, and of its traffic: 4 elements a clock. Rows of a tile begin
+        // and end inside of sectors of 8 elements, unless they are rows of the image.
+        int ends = t.columns < width ? 8 : 0, taps = kWindowD * kWindowH * kTapsW;
         float tiles = float(ceil_div(height, t.rows)) * ceil_div(width, t.columns);
-        cost = tiles * (64 * kPieces * 2 + t.high() * (t.pitch() + ends)) * (1.f + float(ends) / t.columns);
+        float loads = float(kWindowD * kKinds) * s.group_channels() * t.high() * (t.pitch() + ends);
+        float stores = float(min(s.group_outputs(), kOutputs)) * kPhasesW * t.rows * (t.columns + 2 * ends);
+        cost = tiles * (s.group_channels() * taps / 16 * kPieces * kBN + (loads + stores) / 4);
     }
     float least = cost;
     for (int i = 16; i; i /= 2)
@@ -334,7 +337,7 @@ struct Corner {
     }
 };
 
-constexpr int kLoaders = 96;
+constexpr int kLoaders = 128 * kGroups - 32;  // threads
 constexpr int kBatch = kQuads >= 8 ? 1 : 8 / kQuads; // pixels of a thread on their way
 
 // Loads the pixels of one stage.
@@ -349,14 +352,15 @@ __device__ void load_stage(float *to, const float *from, const Work &k, int row0
         for (int b = 0; b < kBatch; b++) {
             int at = first + b * kLoaders, down = by_pitch(at), right = at - down * pitch;
             int kind = 0;
+            if (b && at >= pixels)
+                break;
             if constexpr (kKinds > 1) {
                 kind = down / high;
                 down -= kind * high;
             }
             int row = row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
             int column = column0 + kind % kKindsW * kGapW + right * (kTransposed ? 1 : kStrideW);
-            bool inside = at < pixels && uint32_t(row) < uint32_t(k.s.height) &&
-                          uint32_t(column) < uint32_t(k.s.width);
+            bool inside = uint32_t(row) < uint32_t(k.s.height) && uint32_t(column) < uint32_t(k.s.width);
             const float *pixel = from + int64_t(row) * k.s.width + column;
             CUTE_UNROLL
             for (int c = 0; c < 4 * kQuads; c++)
@@ -365,13 +369,14 @@ __device__ void load_stage(float *to, const float *from, const Work &k, int row0
         CUTE_UNROLL
         for (int b = 0; b < kBatch; b++) {
             int at = first + b * kLoaders;
+            if (b && at >= pixels)
+                break;
             CUTE_UNROLL
             for (int q = 0; q < kQuads; q++) {
                 uint4 r;
                 r.x = to_tf32(__uint_as_float(v[b][q][0])), r.y = to_tf32(__uint_as_float(v[b][q][1]));
                 r.z = to_tf32(__uint_as_float(v[b][q][2])), r.w = to_tf32(__uint_as_float(v[b][q][3]));
-                if (at < pixels)
-                    *reinterpret_cast<uint4 *>(to + (q * kRoom + at) * 4) = r;
+                *reinterpret_cast<uint4 *>(to + (q * kRoom + at) * 4) = r;
             }
         }
     }
@@ -448,13 +453,54 @@ __device__ void sync_group(int group)
     asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
 }
 
-// Stores the results of one piece.
-__device__ void store_piece(float *part, Sums &sums, const Work &k, const Corner &tile, int piece,
-                            const float *x, const float *w, float *y, const Extra &extra, int group)
+// Where results of a tile go.
+struct Target {
+    const Work &k;
+    const Corner &tile;
+    Divider by_pitch;
+
+    // Finds the place of output channel `channel` of the group for pixel `at` of the tile and a column
+    // phase; -1 if there is none.
+    __device__ int64_t place(int at, int phase, int channel) const
+    {
+        int pitch = k.shape.pitch(), down = by_pitch(at), right = at - down * pitch, row = tile.row + down;
+        int column = (tile.column + right + kBase) * kPhasesW + phase - (kTransposed ? kPadW : 0);
+        if (right >= k.shape.columns || down >= k.shape.rows || row >= k.phase.h.count ||
+            uint32_t(column) >= uint32_t(k.s.out_width))
+            return -1;
+        int in_plane = ((tile.plane * k.phase.d.out_step + k.phase.d.out_first) * k.s.out_height +
+                        row * k.phase.h.out_step + k.phase.h.out_first) * k.s.out_width + column;
+        return (int64_t(tile.image) * k.s.outputs + k.group * k.s.group_outputs() + channel) *
+                   k.s.out_plane() + in_plane;
+    }
+};
+
+// Stores the results of one pixel, or of two neighbours, for every fourth of `left` output channels.
+template <int kWide>
+__device__ void store_results(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
+                              const Extra &extra)
 {
+#pragma unroll 4
+    for (int o = 0; o < left; o += 4, at += 4 * plane, part += 4 * kPhasesW * kPartRow) {
+        if constexpr (kWide == 2) {
+            float2 v = *reinterpret_cast<const float2 *>(part);
+            v = {epilogue(v.x, extra, at, channel + o), epilogue(v.y, extra, at + 1, channel + o)};
+            __stcs(reinterpret_cast<float2 *>(y + at), v);
+        } else {
+            __stcs(y + at, epilogue(*part, extra, at, channel + o));
+        }
+    }
+}
+
+// Stores the results of one piece.
+__device__ void store_piece(float *part, Sums &sums, const Target &to, int piece, float *y,
+                            const Extra &extra, int group)
+{
+    const Work &k = to.k;
     int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, per = k.s.group_outputs();
-    int plane = k.s.out_plane(), first_output = k.tile_of_outputs * kOutputs, pitch = k.shape.pitch();
-    Divider by_pitch(pitch);
+    int first = k.tile_of_outputs * kOutputs + warp;
+    bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
+                 reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
     for (int n0 = 0; n0 < kBN; n0 += kPart) {
         sync_group(group); // all are done with the last part
@@ -463,36 +509,48 @@ __device__ void store_piece(float *part, Sums &sums, const Work &k, const Corner
             part[(i / 4 * 8 + lane % 4 * 2 + i % 2) * kPartRow + warp * 16 + i / 2 % 2 * 8 + lane / 4] =
                 sums[n0 / 2 + i];
         sync_group(group);
+        int channel = first + n0 / kPhasesW, plane = k.s.out_plane();
+        int left = min(min(kPart / kPhasesW, kOutputs - n0 / kPhasesW) - warp, per - channel);
         CUTE_UNROLL
         for (int i = 0; i < 2 * kPhasesW; i++) {
-            int m = (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW, at = piece + m;
-            int down = by_pitch(at), right = at - down * pitch, row = tile.row + down;
-            int column = (tile.column + right + kBase) * kPhasesW + phase - (kTransposed ? kPadW : 0);
-            if (right >= k.shape.columns || down >= k.shape.rows || row >= k.phase.h.count ||
-                uint32_t(column) >= uint32_t(k.s.out_width))
-                continue;
-            int in_plane = ((tile.plane * k.phase.d.out_step + k.phase.d.out_first) * k.s.out_height +
-                            row * k.phase.h.out_step + k.phase.h.out_first) * k.s.out_width + column;
-            int64_t image = (int64_t(tile.image) * k.s.outputs + k.group * per) * plane + in_plane;
-#pragma unroll 4
-            for (int o = warp; o < kPart / kPhasesW; o += 4) {
-                int output = first_output + n0 / kPhasesW + o;
-                if (n0 / kPhasesW + o >= kOutputs || output >= per)
-                    break;
-                int64_t to = image + int64_t(output) * plane;
-                float v = part[(o * kPhasesW + phase) * kPartRow + m];
-                if (!is_finite(v))
-                    v = plain_sum(x, w, k.s, to);
-                __stcs(y + to, epilogue(v, extra, to, k.group * per + output));
-            }
+            int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
+            int64_t at = to.place(piece + m, phase, channel);
+            const float *from = part + (warp * kPhasesW + phase) * kPartRow + m;
+            if (at >= 0 && pairs)
+                store_results<2>(from, y, at, plane, k.group * per + channel, left, extra);
+            else if (at >= 0)
+                store_results<1>(from, y, at, plane, k.group * per + channel, left, extra);
+            if (pairs)
+                break;
         }
     }
+}
+
+// Computes the results that are not finite once more, in float32.
+__device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int group, const float *x,
+                     const float *w, float *y, const Extra &extra)
+{
+    SumSet<kPiecesEach * kBN / 2> bad;
+    CUTE_UNROLL
+    for (int i = 0; i < kPiecesEach * kBN / 2; i++)
+        bad.add(i, !is_finite(sums[i / (kBN / 2)][i % (kBN / 2)]));
+    bad.each([&](int i) {
+        int p = i / (kBN / 2), lane = threadIdx.x % 32, per = to.k.s.group_outputs();
+        i -= p * (kBN / 2);
+        int n = i / 4 * 8 + lane % 4 * 2 + i % 2, channel = to.k.tile_of_outputs * kOutputs + n / kPhasesW;
+        int m = threadIdx.x % 128 / 32 * 16 + i / 2 % 2 * 8 + lane / 4;
+        int64_t at = to.place(to.k.shape.piece(group * kPiecesEach + p) + m, n % kPhasesW, channel);
+        if (at < 0 || n >= kOutputs * kPhasesW || channel >= per)
+            return;
+        const Sizes sizes = to.k.s;
+        y[at] = epilogue(plain_sum(x, w, sizes, at), extra, at, to.k.group * per + channel);
+    });
 }
 
 __device__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
                         const Work &k)
 {
-    int group = threadIdx.x / 128 - 1;
+    int group = threadIdx.x / 128 - kGroups;
     bool leads = threadIdx.x % 32 == 0;
     Cursor<kStagesX> from_x;
     Cursor<kStagesW> from_w;
@@ -545,20 +603,28 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
             ClusterBarrier::arrive(&smem.empty_x[done_x]);
         if (k.keep)
             from_w = {}; // the first round of the ring, which stays complete
-        Corner tile(k, t);
+        const Corner tile(k, t);
+        const Target to{k, tile, Divider(k.shape.pitch())};
+        float zero = 0; // not if a sum is not finite
         CUTE_UNROLL
-        for (int p = 0; p < kPiecesEach; p++)
-            store_piece(smem.part[group], sums[p], k, tile, piece[p], x, w, y, extra, group);
+        for (int p = 0; p < kPiecesEach; p++) {
+            store_piece(smem.part[group], sums[p], to, piece[p], y, extra, group);
+            CUTE_UNROLL
+            for (int c = 0; c < kBN / 2; c++)
+                zero += sums[p][c] * 0.f;
+        }
+        sync_group(group); // the results are stored before some are mended
+        if (zero != 0.f)
+            mend(sums, to, group, x, w, y, extra);
     }
 }
 
-// The first warpgroup gives registers to the consumers. They never get more than a block of the launch
+// The warpgroups that load give registers to those that multiply. They never get more than a block of the launch
 // bounds has: a consumer that asks for more waits for ever.
-constexpr int kRegsAtLaunch = kGroups == 2 ? 168 : 128, kRegsFirst = 88;
-constexpr int kRegsConsumer = kGroups == 2 ? 208 : 168;
-static_assert(kGroups <= 2 && kRegsFirst + kGroups * kRegsConsumer <= (1 + kGroups) * kRegsAtLaunch);
+constexpr int kRegsAtLaunch = 128, kRegsFirst = 88, kRegsConsumer = 168; // two warpgroups, or four
+static_assert(kGroups <= 2 && kRegsFirst + kRegsConsumer <= 2 * kRegsAtLaunch);
 
-extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 3 - kGroups)
+extern "C" __global__ void __launch_bounds__(256 * kGroups, 2 / kGroups)
     conv(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ packed,
          const int *__restrict__ shape, float *__restrict__ y, @{params}int batch, int channels, int outputs,
          int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
@@ -595,7 +661,7 @@ extern "C" __global__ void __launch_bounds__(128 + 128 * kGroups, 3 - kGroups)
     cutlass::arch::fence_view_async_shared();
     __syncthreads();
 
-    if (threadIdx.x < 128) {
+    if (threadIdx.x < 128 * kGroups) {
         cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
         if (threadIdx.x < kLoaders)
             load_input(smem, x, k);
