@@ -340,7 +340,8 @@ struct Corner {
 constexpr int kLoaders = 128 * kGroups - 32;  // threads
 constexpr int kBatch = kQuads >= 8 ? 1 : 8 / kQuads; // pixels of a thread on their way
 
-// Loads the pixels of one stage.
+// Loads the pixels of one stage: of all its channels, or of the first `channels`.
+template <bool kAll>
 __device__ void load_stage(float *to, const float *from, const Work &k, int row0, int column0, int channels)
 {
     int thread = threadIdx.x, pitch = k.shape.pitch(), high = k.shape.high(), pixels = k.shape.pixels();
@@ -363,8 +364,15 @@ __device__ void load_stage(float *to, const float *from, const Work &k, int row0
             bool inside = uint32_t(row) < uint32_t(k.s.height) && uint32_t(column) < uint32_t(k.s.width);
             const float *pixel = from + int64_t(row) * k.s.width + column;
             CUTE_UNROLL
-            for (int c = 0; c < 4 * kQuads; c++)
-                v[b][c / 4][c % 4] = inside && c < channels ? __float_as_uint(__ldg(pixel + c * apart)) : 0;
+            for (int q = 0; q < kQuads; q++) {
+                CUTE_UNROLL
+                for (int j = 0; j < 4; j++) {
+                    bool there = inside && (kAll || q * 4 + j < channels);
+                    v[b][q][j] = there ? __float_as_uint(__ldg(pixel + j * apart)) : 0;
+                }
+                pixel += 4 * apart;
+                asm("" : "+l"(pixel)); // keeps the distances of all quads out of registers
+            }
         }
         CUTE_UNROLL
         for (int b = 0; b < kBatch; b++) {
@@ -403,7 +411,10 @@ __device__ void load_input(Smem &smem, const float *x, const Work &k)
             const float *from = x + ((int64_t(tile.image) * k.s.channels + k.group * per + first) *
                                          k.s.depth + plane) * k.s.height * k.s.width;
             ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
-            load_stage(smem.x[to.stage], from, k, row0, column0, channels);
+            if (channels >= 4 * kQuads)
+                load_stage<true>(smem.x[to.stage], from, k, row0, column0, channels);
+            else
+                load_stage<false>(smem.x[to.stage], from, k, row0, column0, channels);
             cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
             __syncwarp();
             if (threadIdx.x % 32 == 0)
@@ -621,7 +632,7 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
 
 // The warpgroups that load give registers to those that multiply. They never get more than a block of the launch
 // bounds has: a consumer that asks for more waits for ever.
-constexpr int kRegsAtLaunch = 128, kRegsFirst = 88, kRegsConsumer = 168; // two warpgroups, or four
+constexpr int kRegsAtLaunch = 128, kRegsFirst = 80, kRegsConsumer = 176; // two warpgroups, or four
 static_assert(kGroups <= 2 && kRegsFirst + kRegsConsumer <= 2 * kRegsAtLaunch);
 
 extern "C" __global__ void __launch_bounds__(256 * kGroups, 2 / kGroups)
