@@ -486,19 +486,30 @@ struct Target {
     }
 };
 
-// Stores the results of one pixel, or of two neighbours, for every fourth of `left` output channels.
+// Stores the results of one pixel, or of two neighbours, for every fourth of `left` output channels. All
+// loads of the epilogue come before the stores, which could change what it loads.
 template <int kWide>
 __device__ void store_results(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
                               const Extra &extra)
 {
-#pragma unroll 4
-    for (int o = 0; o < left; o += 4, at += 4 * plane, part += 4 * kPhasesW * kPartRow) {
-        if constexpr (kWide == 2) {
-            float2 v = *reinterpret_cast<const float2 *>(part);
-            v = {epilogue(v.x, extra, at, channel + o), epilogue(v.y, extra, at + 1, channel + o)};
-            __stcs(reinterpret_cast<float2 *>(y + at), v);
-        } else {
-            __stcs(y + at, epilogue(*part, extra, at, channel + o));
+    constexpr int kTogether = 4;
+    for (int o = 0; o < left; o += 4 * kTogether, at += 4 * kTogether * plane) {
+        float v[kTogether][kWide];
+        CUTE_UNROLL
+        for (int i = 0; i < kTogether; i++)
+            CUTE_UNROLL
+            for (int j = 0; j < kWide; j++)
+                if (o + 4 * i < left)
+                    v[i][j] = epilogue(part[(o + 4 * i) * kPhasesW * kPartRow + j], extra,
+                                       at + 4 * i * plane + j, channel + o + 4 * i);
+        CUTE_UNROLL
+        for (int i = 0; i < kTogether; i++) {
+            if (o + 4 * i >= left)
+                break;
+            if constexpr (kWide == 2)
+                __stcs(reinterpret_cast<float2 *>(y + at + 4 * i * plane), float2{v[i][0], v[i][1]});
+            else
+                __stcs(y + at + 4 * i * plane, v[i][0]);
         }
     }
 }
