@@ -51,7 +51,8 @@ static bool find_largest(const json_t *task, struct shape *out)
 static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *name, size_t len)
 {
     uint32_t i = 0;
-    while (i < n && (strlen(pb->settings[i].name) != len || memcmp(pb->settings[i].name, name, len)))
+    while (i < n &&
+           (strlen(pb->settings[i].name) != len || memcmp(pb->settings[i].name, name, len)))
         i++;
     return i;
 }

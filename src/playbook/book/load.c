@@ -344,9 +344,9 @@ static int check_start(const struct loading *l)
 
 static int load_json(const struct loading *l)
 {
-    static const char *const keys[] = {"about",   "class", "ops",       "share",    "tensors",
-                                       "scalars", "arch",  "unordered", "in_place", "part",
-                                       "first",   "last",  "settings",  "require",  "fits",     NULL};
+    static const char *const keys[] = {
+        "about",    "class", "ops",   "share", "tensors",  "scalars", "arch", "unordered",
+        "in_place", "part",  "first", "last",  "settings", "require", "fits", NULL};
     struct playbook *pb = l->pb;
     const json_t *root = pb->root, *about = json_object_get(root, "about");
     const json_t *class = json_object_get(root, "class"), *arch = json_object_get(root, "arch");
