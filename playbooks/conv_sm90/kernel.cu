@@ -342,35 +342,39 @@ constexpr int kBatch = kQuads >= 8 ? 1 : 8 / kQuads; // pixels of a thread on th
 
 // Loads the pixels of one stage: of all its channels, or of the first `channels`.
 template <bool kAll>
-__device__ void load_stage(float *to, const float *from, const Work &k, int row0, int column0, int channels)
+__device__ void load_stage(float *to, const float *x, const float *from, const Work &k, int row0,
+                           int column0, int channels)
 {
     int thread = threadIdx.x, pitch = k.shape.pitch(), high = k.shape.high(), pixels = k.shape.pixels();
     int64_t apart = int64_t(k.s.depth) * k.s.height * k.s.width; // from channel to channel
     Divider by_pitch(pitch);
     for (int first = thread; first < pixels; first += kBatch * kLoaders) {
         uint32_t v[kBatch][kQuads][4];
+        bool inside[kBatch];
         CUTE_UNROLL
         for (int b = 0; b < kBatch; b++) {
             int at = first + b * kLoaders, down = by_pitch(at), right = at - down * pitch;
             int kind = 0;
-            if (b && at >= pixels)
-                break;
             if constexpr (kKinds > 1) {
                 kind = down / high;
                 down -= kind * high;
             }
             int row = row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
             int column = column0 + kind % kKindsW * kGapW + right * (kTransposed ? 1 : kStrideW);
-            bool inside = uint32_t(row) < uint32_t(k.s.height) && uint32_t(column) < uint32_t(k.s.width);
-            const float *pixel = from + int64_t(row) * k.s.width + column;
+            inside[b] = at < pixels && uint32_t(row) < uint32_t(k.s.height) &&
+                        uint32_t(column) < uint32_t(k.s.width);
+            // Loads without a condition are on their way together. Where the input has no pixel, they
+            // load its first element.
+            const float *pixel = inside[b] ? from + int64_t(row) * k.s.width + column : x;
+            int64_t next = inside[b] ? apart : 0;
             CUTE_UNROLL
             for (int q = 0; q < kQuads; q++) {
                 CUTE_UNROLL
                 for (int j = 0; j < 4; j++) {
-                    bool there = inside && (kAll || q * 4 + j < channels);
-                    v[b][q][j] = there ? __float_as_uint(__ldg(pixel + j * apart)) : 0;
+                    bool there = kAll || q * 4 + j < channels;
+                    v[b][q][j] = __float_as_uint(__ldg(there ? pixel + j * next : x));
                 }
-                pixel += 4 * apart;
+                pixel += 4 * next;
                 asm("" : "+l"(pixel)); // keeps the distances of all quads out of registers
             }
         }
@@ -381,10 +385,13 @@ __device__ void load_stage(float *to, const float *from, const Work &k, int row0
                 break;
             CUTE_UNROLL
             for (int q = 0; q < kQuads; q++) {
-                uint4 r;
-                r.x = to_tf32(__uint_as_float(v[b][q][0])), r.y = to_tf32(__uint_as_float(v[b][q][1]));
-                r.z = to_tf32(__uint_as_float(v[b][q][2])), r.w = to_tf32(__uint_as_float(v[b][q][3]));
-                *reinterpret_cast<uint4 *>(to + (q * kRoom + at) * 4) = r;
+                uint32_t r[4];
+                CUTE_UNROLL
+                for (int j = 0; j < 4; j++) {
+                    bool there = inside[b] && (kAll || q * 4 + j < channels);
+                    r[j] = there ? to_tf32(__uint_as_float(v[b][q][j])) : 0;
+                }
+                *reinterpret_cast<uint4 *>(to + (q * kRoom + at) * 4) = {r[0], r[1], r[2], r[3]};
             }
         }
     }
@@ -412,9 +419,9 @@ __device__ void load_input(Smem &smem, const float *x, const Work &k)
                                          k.s.depth + plane) * k.s.height * k.s.width;
             ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
             if (channels >= 4 * kQuads)
-                load_stage<true>(smem.x[to.stage], from, k, row0, column0, channels);
+                load_stage<true>(smem.x[to.stage], x, from, k, row0, column0, channels);
             else
-                load_stage<false>(smem.x[to.stage], from, k, row0, column0, channels);
+                load_stage<false>(smem.x[to.stage], x, from, k, row0, column0, channels);
             cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
             __syncwarp();
             if (threadIdx.x % 32 == 0)
