@@ -264,9 +264,14 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
     bool ok = bind_meaning(pb, &m, out, why);
     meaning_release(&m);
     json_decref(apart);
-    if (ok)
+    if (ok) {
         guess_starts(pb, task, out);
-    else
+        struct pb_point start = playbook_start(pb, out);
+        ok = playbook_fits(pb, out, &start);
+        if (!ok)
+            strbuf_adds(why, "the condition `fits` of the playbook does not hold");
+    }
+    if (!ok)
         pb_binding_release(out);
     return ok;
 }

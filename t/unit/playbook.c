@@ -765,6 +765,58 @@ static void test_convolutions(void **state)
     }
 }
 
+/* The template for Hopper takes convolutions that may use TF32 and whose window leaves room in
+ * shared memory. It knows how far taps reach: a stride divides the input into kinds, and the
+ * columns of a transposed convolution serve all phases. */
+static void test_convolutions_on_hopper(void **state)
+{
+    static const struct {
+        const char *torch, *tensors, *want; /* in the kernel; or the reason, after a '!' */
+        bool tf32;
+    } cases[] = {
+        {"F.conv2d(x, w)", "x float32 N,C,H,W; w float32 O,C,3,5; y float32 N,O,H-2,W-4 out",
+         "kKindsH = 1, kKindsW = 1, kReachH = 2, kReachW = 4", true},
+        {"F.conv2d(x, w)", "x float32 N,C,H,W; w float32 O,C,3,5; y float32 N,O,H-2,W-4 out",
+         "!`fits`", false},
+        {"F.conv2d(x, w, stride=(2, 4), dilation=(2, 3))",
+         "x float32 N,C,H,W; w float32 O,C,3,11; y float32 N,O,(H-5)/2+1,(W-31)/4+1 out",
+         "kKindsH = 1, kKindsW = 4, kReachH = 2, kReachW = 6", true},
+        {"F.conv2d(x, w, stride=2)",
+         "x float32 N,C,H,W; w float32 O,C,1,1; y float32 N,O,(H-1)/2+1,(W-1)/2+1 out",
+         "kKindsH = 1, kKindsW = 1, kReachH = 0, kReachW = 0", true},
+        {"F.conv2d(x, w, dilation=100)",
+         "x float32 N,C,H,W; w float32 O,C,9,9; y float32 N,O,H-800,W-800 out", "!`fits`", true},
+    };
+    struct fixture *f = *state;
+    built_in(f, "elementwise");
+    const struct playbook *pb = rig_book(f->shelf, "conv_sm90");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(1000), out = STRBUF_INIT(1 << 20);
+        json_t *task = rig_facts("", cases[i].torch, cases[i].tensors);
+        bool fails = cases[i].want[0] == '!';
+        json_object_set_new(task, "allow_tf32_convs", json_boolean(cases[i].tf32));
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits == fails)
+            fail_msg("'%s': %s", cases[i].torch, fits ? "fits" : why.buf);
+        if (fits) {
+            struct pb_point p = playbook_start(pb, &b);
+            assert_true(playbook_allows(pb, &b, &p));
+            p.at[4] = 2; /* more stages of the input, more stages of weights: too much */
+            p.at[6] = 15;
+            assert_false(playbook_allows(pb, &b, &p));
+            p = playbook_start(pb, &b);
+            assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+            pb_binding_release(&b);
+        }
+        if (!strstr(fits ? out.buf : why.buf, cases[i].want + fails))
+            fail_msg("'%s' has no '%s': %s", cases[i].torch, cases[i].want, why.buf);
+        json_decref(task);
+        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+}
+
 /* Convolutions may use TF32 if the task allows it for convolutions; products may not. A convolution
  * beside other work is a launch of the template in the generated file. */
 static void test_convolution_in_a_graph(void **state)
@@ -943,6 +995,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_products_of_float32, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_convolutions_on_hopper, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reductions_in_one_launch, set_up, tear_down),

@@ -334,7 +334,8 @@ void san_block_create(struct block *b)
     s->rmax = xcalloc(s->ncells, 4);
     s->rwho = xcalloc(s->ncells, 4);
     s->rclock = xcalloc((size_t)s->ncells * b->nwarps, 4);
-    s->pend = xcalloc(b->smem_bytes / PEND_BYTES + 2, 1);
+    for (int write = 0; write < 2; write++)
+        s->pend[write] = xcalloc(b->smem_bytes / PEND_BYTES + 2, 1);
     b->san = s;
     for (uint32_t i = 0; i < b->nwarps; i++)
         b->warps[i].san = xcalloc(1, sizeof *b->warps[i].san);
@@ -353,7 +354,8 @@ void san_block_start(struct block *b)
         memset(s->objs, 0, s->cap_objs * sizeof *s->objs);
     s->nobjs = 0;
     if (s->live_fly)
-        memset(s->pend, 0, b->smem_bytes / PEND_BYTES + 2);
+        for (int write = 0; write < 2; write++)
+            memset(s->pend[write], 0, b->smem_bytes / PEND_BYTES + 2);
     s->nfly = s->live_fly = s->free_fly = s->n_pending = 0;
     s->remote.warp = NULL;
     undef_shared_reset(b, false);
@@ -394,7 +396,8 @@ void san_block_destroy(struct block *b)
     free(s->rmax);
     free(s->rwho);
     free(s->rclock);
-    free(s->pend);
+    free(s->pend[0]);
+    free(s->pend[1]);
     free(s->objs);
     free(s->fly);
     free(s);

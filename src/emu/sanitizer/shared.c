@@ -76,19 +76,21 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, str
 
 /* ---- operations in flight ------------------------------------------------------------------- */
 
-static void pend_add(struct block_san *s, uint32_t off, uint32_t n, int by)
+static void pend_add(struct block_san *s, const struct inflight *f, int by)
 {
-    for (uint32_t g = off / PEND_BYTES; n && g <= (off + n - 1) / PEND_BYTES; g++)
-        s->pend[g] = (uint8_t)(by > 0 ? MIN(s->pend[g] + 1, 255) : s->pend[g] ? s->pend[g] - 1 : 0);
+    uint8_t *pend = s->pend[f->write];
+    for (uint32_t g = f->off / PEND_BYTES; f->n && g <= (f->off + f->n - 1) / PEND_BYTES; g++)
+        pend[g] = (uint8_t)(by > 0 ? MIN(pend[g] + 1, 255) : pend[g] ? pend[g] - 1 : 0);
 }
 
-static bool pending(const struct block_san *s, uint32_t off, uint32_t n)
+/* Is an operation in flight that the access must wait for? A read need not wait for reads. */
+static bool pending(const struct block_san *s, uint32_t off, uint32_t n, uint32_t access)
 {
     uint8_t any = 0;
     if (!s->live_fly)
         return false;
     for (uint32_t g = off / PEND_BYTES; g <= (off + n - 1) / PEND_BYTES; g++)
-        any |= s->pend[g];
+        any |= s->pend[1][g] | (access & MEM_WRITE ? s->pend[0][g] : 0);
     return any != 0;
 }
 
@@ -96,7 +98,7 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
                            uint32_t off, uint32_t n, uint32_t access)
 {
     struct block_san *s = b->san;
-    if (!pending(s, off, n))
+    if (!pending(s, off, n, access))
         return;
     for (uint32_t i = 0; i < s->nfly; i++) {
         const struct inflight *f = &s->fly[i];
@@ -283,7 +285,7 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
             const char *var = variable_at(w, at);
             if (at < SMEM_BASE) /* block_start() clears the bytes below SMEM_BASE */
                 continue;
-            if (pending(s, at, 1)) /* check_inflight() reports this read */
+            if (pending(s, at, 1, access)) /* check_inflight() reports this read */
                 return;
             note_early(w, pc, lane, b, c);
             note_blank(w, pc, lane, b, c);
@@ -538,7 +540,7 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
         for (uint32_t k = 0; follow && k < cells; k++)
             if (is_suspect(w->launch, suspect_shared(w->block, c + k)))
                 return false;
-        if (s->live_fly && pending(s, (uint32_t)addr[i], n))
+        if (s->live_fly && pending(s, (uint32_t)addr[i], n, access))
             return false;
         if (!(access & MEM_WRITE ? quiet_write(w, s, c, cells) : quiet_read(w, s, c, cells)) &&
             !lane_is_clean(w, s, c, cells, i, access, who_insn(who)))
@@ -583,7 +585,7 @@ uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, s
     }
     s->fly[id - 1] = (struct inflight){off, n, write, true, what, who_of(w, pc, lane, 0), 0};
     s->live_fly++;
-    pend_add(s, off, n, 1);
+    pend_add(s, &s->fly[id - 1], 1);
     return id;
 }
 
@@ -593,7 +595,7 @@ void san_async_end(struct block *b, uint32_t id)
     if (!s || !id || id > s->nfly || !s->fly[id - 1].used)
         return;
     struct inflight *f = &s->fly[id - 1];
-    pend_add(s, f->off, f->n, -1);
+    pend_add(s, f, -1);
     f->used = false;
     f->next_free = s->free_fly;
     s->free_fly = id;

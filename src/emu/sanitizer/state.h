@@ -65,7 +65,8 @@ struct block_san {
     uint32_t fenced[VC_N]; /* by warp: the async proxy sees the warp's writes up to this clock */
     struct hb_obj *objs;
     uint32_t nobjs, cap_objs;
-    uint8_t *pend; /* for each PEND_BYTES: how many operations are in flight, at most 255 */
+    /* for each PEND_BYTES: how many reads [0] and writes [1] are in flight, at most 255 */
+    uint8_t *pend[2];
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
     struct early_read { /* another block of the cluster read a cell before this block wrote it */

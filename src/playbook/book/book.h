@@ -76,6 +76,7 @@ struct playbook {
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
+    const char *fits; /* NULL, or an expression with placeholders: see playbook_fits() */
     /* Conditions over the settings and "elem" (struct pb_binding). */
     VEC(struct expr *) require;
 };
@@ -123,6 +124,10 @@ struct pb_point {
  * expression may use the binding's texts and the values of earlier settings. If the task has no
  * timed shape, or the expression cannot be computed, the setting begins at its `start`. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
+/* Is the playbook's `fits` not 0 at this point? It may use the binding's texts and all settings,
+ * but no sizes, because a kernel must be right at every shape. A playbook without `fits` always
+ * fits. */
+bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
 /* The point to begin with: every setting has its guessed value, or else its start. If the
  * requirements forbid this point (for example because elements are wide), lowers the first setting
  * that alone can make the point allowed. If there is no such setting, returns the forbidden point.

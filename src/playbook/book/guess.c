@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "playbook/book/texts.h"
 
-enum { MAX_AXES = 64 };
+enum { MAX_AXES = 64, MAX_DEPTH = 8 };
 
 /* The axes of a timed shape. */
 struct shape {
@@ -47,35 +47,38 @@ static bool find_largest(const json_t *task, struct shape *out)
     return found;
 }
 
-/* Writes a text of setting number `before` with its placeholders replaced. A placeholder is a text
- * of the binding or an earlier setting; returns false if it is neither. The text of a placeholder
- * may contain placeholders, but the texts of those may not: `depth` says how many levels are left.
- */
-static bool fill_in(const struct playbook *pb, const struct pb_binding *b, uint32_t before,
-                    const char *from, unsigned depth, struct strbuf *out)
+/* Returns the index of the setting with this name among the first n settings, or n. */
+static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *name, size_t len)
 {
-    for (const char *s = from; *s;) {
+    uint32_t i = 0;
+    while (i < n &&
+           (strlen(pb->settings[i].name) != len || memcmp(pb->settings[i].name, name, len)))
+        i++;
+    return i;
+}
+
+/* Writes the expression with its placeholders replaced. A placeholder is a text of the binding,
+ * which may hold placeholders too, or one of the first n settings at the point p; returns false if
+ * it is neither. */
+static bool fill_in(const struct playbook *pb, const struct pb_binding *b, const char *expression,
+                    const struct pb_point *p, uint32_t n, unsigned depth, struct strbuf *out)
+{
+    for (const char *s = expression; *s;) {
         const char *end = s[0] == '@' && s[1] == '{' ? strchr(s, '}') : NULL;
         if (!end) {
             strbuf_addc(out, *s++);
             continue;
         }
         size_t len = (size_t)(end - s) - 2;
-        const char *text = depth ? bound_text(b, s + 2, len) : NULL;
-        uint32_t i = 0;
-        while (
-            !text && i < before &&
-            (strlen(pb->settings[i].name) != len || memcmp(pb->settings[i].name, s + 2, len) != 0))
-            i++;
-        if (text) {
+        const char *text = bound_text(b, s + 2, len);
+        uint32_t i = find_setting(pb, n, s + 2, len);
+        if (text && depth < MAX_DEPTH) {
             strbuf_addc(out, '(');
-            if (!fill_in(pb, b, before, text, depth - 1, out))
+            if (!fill_in(pb, b, text, p, n, depth + 1, out))
                 return false;
             strbuf_addc(out, ')');
-        } else if (i < before) {
-            const struct pb_setting *t = &pb->settings[i];
-            uint32_t at = b->guessed[i] ? b->guessed[i] - 1u : t->start;
-            strbuf_addf(out, "%lld", (long long)t->values[at]);
+        } else if (!text && i < n) {
+            strbuf_addf(out, "%lld", (long long)pb->settings[i].values[p->at[i]]);
         } else {
             return false;
         }
@@ -84,22 +87,40 @@ static bool fill_in(const struct playbook *pb, const struct pb_binding *b, uint3
     return !out->truncated;
 }
 
+/* Computes an expression with placeholders; false if that is not possible. */
+static bool compute(const struct playbook *pb, const struct pb_binding *b, const char *expression,
+                    const struct pb_point *p, uint32_t n, const struct shape *shape, int64_t *out)
+{
+    struct strbuf text = STRBUF_INIT(EXPR_MAX_LEN);
+    struct arena mem = ARENA_INIT;
+    struct err err = ERR_INIT;
+    size_t column;
+    bool ok = fill_in(pb, b, expression, p, n, 0, &text);
+    struct expr *e =
+        ok ? expr_parse(text.buf, text.len, shape->names, shape->n, &mem, &column, &err) : NULL;
+    ok = e && expr_eval(e, &(struct expr_env){.values = shape->values}, out, &err) == 0;
+    strbuf_release(&text);
+    arena_release(&mem);
+    return ok;
+}
+
+bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p)
+{
+    const struct shape none = {.n = 0};
+    int64_t yes = 0;
+    return !pb->fits || (compute(pb, b, pb->fits, p, pb->nsettings, &none, &yes) && yes);
+}
+
 /* Returns 1 more than the index of the value that suits the shape; 0 if the guess has no value. */
 static uint8_t guess(const struct playbook *pb, struct pb_binding *b, uint32_t i,
                      const struct shape *shape)
 {
     const struct pb_setting *s = &pb->settings[i];
-    struct strbuf text = STRBUF_INIT(EXPR_MAX_LEN);
-    struct err err = ERR_INIT;
-    size_t column;
+    struct pb_point p = {{0}};
     int64_t want = 0;
-    bool ok = fill_in(pb, b, i, s->guess, 2, &text);
-    struct expr *e =
-        ok ? expr_parse(text.buf, text.len, shape->names, shape->n, &b->arena, &column, &err)
-           : NULL;
-    ok = e && expr_eval(e, &(struct expr_env){.values = shape->values}, &want, &err) == 0;
-    strbuf_release(&text);
-    if (!ok)
+    for (uint32_t k = 0; k < i; k++)
+        p.at[k] = b->guessed[k] ? b->guessed[k] - 1 : (uint8_t)pb->settings[k].start;
+    if (!compute(pb, b, s->guess, &p, i, shape, &want))
         return 0;
     uint32_t at = 0;
     while (at + 1 < s->n && s->values[at + 1] <= want)

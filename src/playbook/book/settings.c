@@ -32,7 +32,7 @@ bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
         if (expr_eval(*x, &(struct expr_env){.values = values}, &v, NULL) < 0 || !v)
             return false;
     }
-    return true;
+    return !b->texts.n || playbook_fits(pb, b, p); /* without texts: the check of a loaded file */
 }
 
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b)

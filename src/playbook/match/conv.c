@@ -182,18 +182,48 @@ static bool is_too_large(const struct conv *c)
     return phases > MAX_PHASES || c->window[0] + c->window[1] + c->window[2] > MAX_WINDOW_SUM;
 }
 
-/* In a transposed convolution, the outputs whose places leave the same remainder by the stride are
- * a phase. Binds the number of phases along each side, the number of all phases, and the most taps
- * (places of the window) that a phase uses. */
+/* Binds a number of one side, as "reach:h". */
+static void bind_side(struct match *x, const char *name, int side, int64_t v)
+{
+    bind_number(x->b, arena_printf(&x->b->arena, "%s:%s", name, side_names[side]), v);
+}
+
+/* Binds what templates know of the taps of a side:
+ * - "phases": in a transposed convolution, the outputs whose places leave the same remainder by the
+ *   stride are a phase;
+ * - "taps": the most taps (places of the window) that a phase uses. Along the width, one column of
+ *   taps serves all phases, and "taps" counts the columns;
+ * - "kinds": a stride divides the places of the input that a tap can read into kinds, one for each
+ *   remainder by the stride that a tap has;
+ * - "reach": how many places of a kind the last tap is behind the first. */
+static int64_t bind_taps(struct match *x, const struct conv *c, int i)
+{
+    int64_t window = c->window[i], stride = c->stride[i], gap = c->dilation[i];
+    int64_t step = stride / gcd(gap, stride), most = (window + step - 1) / step;
+    bool w = i == SIDES - 1;
+    if (!c->transposed) {
+        int64_t kinds = MIN(window, step);
+        bind_side(x, "phases", i, 1);
+        bind_side(x, "taps", i, window);
+        bind_side(x, "kinds", i, kinds);
+        bind_side(x, "reach", i, (window - 1) / kinds * (kinds * gap / stride));
+        return window;
+    }
+    int64_t far = (window - 1) * gap / stride;
+    bind_side(x, "phases", i, stride);
+    bind_side(x, "taps", i, !w ? most : gap >= stride ? window : far + 1);
+    bind_side(x, "kinds", i, 1);
+    bind_side(x, "reach", i, w ? far : (most - 1) * (gap * step / stride));
+    return most;
+}
+
+/* Binds the taps of each side, the number of all phases, and the most taps that a phase uses. */
 static void bind_phases(struct match *x, const struct conv *c)
 {
     int64_t phases = 1, taps = 1;
     for (int i = 0; i < SIDES; i++) {
-        int64_t own = c->transposed ? c->stride[i] : 1;
-        int64_t step = c->transposed ? own / gcd(c->dilation[i], own) : 1;
-        bind_number(x->b, arena_printf(&x->b->arena, "phases:%s", side_names[i]), own);
-        phases *= own;
-        taps *= (c->window[i] + step - 1) / step;
+        taps *= bind_taps(x, c, i);
+        phases *= c->transposed ? c->stride[i] : 1;
     }
     bind_number(x->b, "phases", phases);
     bind_number(x->b, "taps", taps);

@@ -1,0 +1,703 @@
+/* hone-plan
+{ "launches": [
+    { "kernel": "pack_weights", "when": "@{small}",
+      "grid": ["max(1, cdiv(@{packed}, 1024))"], "block": [256],
+      "args": ["@{w}", "packed", "shape", @{sizes}] },
+    { "kernel": "conv", "when": "@{small}",
+      "grid": ["max(1, @{down}*cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}*@{run}))", "@{groups}*@{phases:d}*@{phases:h}"],
+      "block": ["256*@{consumers}"], "smem": "@{smem}",
+      "args": ["@{x}", "@{w}", "packed", "shape", "@{y}", @{extra}@{sizes}] } ],
+  "workspace": { "packed": { "bytes": "max(16, 4*@{packed})", "init": "none" },
+                 "shape": { "bytes": "16", "init": "none" } } }
+*/
+// y = epilogue(convolution of x with w) on the tensor cores of Hopper, in TF32.
+//
+// A tile of the output is some rows of one image, and some columns of each row. The input under the
+// window of a tile, for a few channels, lies in shared memory once; every tap (place of the window)
+// multiplies the same input, from another address on. For this, the input lies there as WGMMA takes
+// it without a swizzle: 16 bytes for each pixel, which are 4 neighbouring channels (a quad). The
+// pixels of a row follow each other, and so do the rows. So the operand of a tap begins at any pixel.
+// A stride divides the places of the input into kinds, which lie apart: the neighbours of a kind are
+// a stride apart in the input.
+//
+// WGMMA multiplies pieces of 64 pixels with 8 elements of K: two quads of one tap, or, if there are few
+// channels, one quad of two taps. A piece is 64 neighbouring columns of a row. If rows are short, a
+// piece goes on in the next row; then it includes the columns between the rows, whose results nobody
+// reads.
+//
+// In a transposed convolution, each remainder of an output column by the stride is a column phase. All
+// column phases of an output channel are columns of the same product, so that a tile has whole rows of
+// the output. The phases of rows and planes have blocks of their own.
+//
+// Half of the warps of a block load the input, round it to TF32 and store it into a ring of stages; the
+// last of them asks the copy engine for packed weights instead. The other warps multiply. If all
+// weights of a tile fit into their ring, they stay there for all tiles of the block.
+#include <cute/arch/copy_sm90_tma.hpp>
+#include <cute/tensor.hpp>
+#include <cutlass/arch/barrier.h>
+#include <cutlass/arch/reg_reconfig.h>
+
+using namespace cute;
+using cutlass::arch::ClusterBarrier;
+using cutlass::arch::ClusterTransactionBarrier;
+
+constexpr bool kTransposed = @{transposed};
+constexpr int kWindowD = @{KD}, kWindowH = @{KH}, kWindowW = @{KW};
+constexpr int kStrideD = @{stride:d}, kStrideH = @{stride:h}, kStrideW = @{stride:w};
+constexpr int kPadD = @{pad:d}, kPadH = @{pad:h}, kPadW = @{pad:w};
+constexpr int kGapD = @{dilation:d}, kGapH = @{dilation:h}, kGapW = @{dilation:w};
+constexpr int kPhasesD = @{phases:d}, kPhasesH = @{phases:h}, kPhasesW = @{phases:w};
+// Kinds of places, and how many places of a kind the taps reach beyond the first.
+constexpr int kKindsH = @{kinds:h}, kKindsW = @{kinds:w}, kReachH = @{reach:h}, kReachW = @{reach:w};
+constexpr int kKinds = kKindsH * kKindsW;
+constexpr int kTapsW = @{taps:w}; // for each row of taps
+
+constexpr int kBN = @{bn};                  // columns of the product
+constexpr int kOutputs = kBN / kPhasesW;    // output channels of a tile
+constexpr int kGroups = @{consumers};       // warpgroups that multiply
+constexpr int kPiecesEach = @{pieces}/kGroups; // of a warpgroup
+constexpr int kPieces = kGroups * kPiecesEach;
+constexpr int kQuads = @{quads};            // quads of channels in a stage
+constexpr int kRoom = @{room};              // pixels for which a stage has room
+constexpr int kStagesX = @{stages};
+constexpr int kStepsW = @{steps}, kStagesW = @{ring}; // K-steps of 8 in a stage of weights, stages
+constexpr int kMostSteps = @{most}; // K-steps of a stage of the input
+static_assert(kPieces == @{pieces} && kOutputs > 0);
+
+@{part:epilogue}
+
+@{part:tf32_split}
+
+@{part:conv}
+
+struct Phase {
+    Axis d, h;
+
+    __device__ Phase(const Sizes &s, int phase)
+        : d(axis_of<kWindowD, kStrideD, kPadD, kGapD>(s.out_depth, phase / kPhasesH)),
+          h(axis_of<kWindowH, kStrideH, kPadH, kGapH>(s.out_height, phase % kPhasesH))
+    {
+    }
+
+    __device__ int taps() const { return h.taps * kTapsW; } // in one plane of the input
+    __device__ int steps() const { return kQuads == 1 ? ceil_div(taps(), 2) : taps() * (kQuads / 2); }
+};
+
+// Columns of a tile: column q makes the output columns (q + kBase) * kPhasesW + phase - kPadW of a
+// transposed convolution, else the output column q.
+constexpr int kBase = kTransposed ? kPadW / kStrideW : 0;
+
+__device__ int columns_of(const Sizes &s)
+{
+    return kTransposed ? (s.out_width - 1 + kPadW) / kStrideW - kBase + 1 : s.out_width;
+}
+
+// The distance of column tap j of a transposed convolution, in input columns.
+__device__ int distance_of(int j)
+{
+    return kGapW >= kStrideW ? j * kGapW / kStrideW : j;
+}
+
+// ---- the shape of a tile --------------------------------------------------------------------------
+
+// A tile has `rows` rows of `columns` columns. In shared memory a row has kReachW columns more, and
+// there are kReachH rows more, for each kind.
+struct TileShape {
+    int columns, rows;
+
+    __device__ int pitch() const { return columns + kReachW; }
+    __device__ int high() const { return rows + kReachH; }
+    __device__ int pixels() const { return kKinds * high() * pitch(); }
+    // Do pieces begin with rows?
+    __device__ bool whole() const { return columns % 64 == 0; }
+
+    // Where piece i begins.
+    __device__ int piece(int i) const
+    {
+        int across = columns / 64;
+        return whole() ? i / across * pitch() + i % across * 64 : i * 64;
+    }
+
+    __device__ bool fits() const
+    {
+        int last = (kKinds - 1) * high() * pitch() + kReachH * pitch() + kReachW + 64 * kPieces;
+        return rows > 0 && pixels() <= kRoom && (whole() || last <= kRoom);
+    }
+};
+
+// A lane's proposal: 64 * n columns, or an equal share of all columns.
+__device__ TileShape propose(int lane, int height, int width)
+{
+    TileShape t{};
+    if (lane < 16) {
+        t.columns = 64 * (lane + 1);
+        t.rows = min(kPieces / (lane + 1), height);
+    } else {
+        t.columns = ceil_div(width, lane - 15);
+        t.rows = min((64 * kPieces + kReachW) / t.pitch(), height);
+    }
+    while (t.rows > 1 && !t.fits())
+        t.rows--;
+    return t;
+}
+
+// Chooses the shape by the number of tiles, and by the pixels to load. All lanes of a warp take part.
+__device__ TileShape choose_shape(const Sizes &s)
+{
+    int lane = threadIdx.x % 32, height = ceil_div(s.out_height, kPhasesH), width = columns_of(s);
+    TileShape t = propose(lane, height, width);
+    float cost = INFINITY;
+    if (t.fits()) {
+        // Clocks of the products of a tile, and of its traffic: 4 elements a clock. Rows of a tile begin
+        // and end inside of sectors of 8 elements, unless they are rows of the image.
+        int ends = t.columns < width ? 8 : 0, taps = kWindowD * kWindowH * kTapsW;
+        float tiles = float(ceil_div(height, t.rows)) * ceil_div(width, t.columns);
+        float loads = float(kWindowD * kKinds) * s.group_channels() * t.high() * (t.pitch() + ends);
+        float stores = float(min(s.group_outputs(), kOutputs)) * kPhasesW * t.rows * (t.columns + 2 * ends);
+        cost = tiles * (s.group_channels() * taps / 16 * kPieces * kBN + (loads + stores) / 4);
+    }
+    float least = cost;
+    for (int i = 16; i; i /= 2)
+        least = fminf(least, __shfl_xor_sync(~0u, least, i));
+    int best = __ffs(__ballot_sync(~0u, cost == least)) - 1;
+    t.columns = __shfl_sync(~0u, t.columns, best);
+    t.rows = __shfl_sync(~0u, t.rows, best);
+    return t;
+}
+
+// ---- weights --------------------------------------------------------------------------------------
+
+// Where tap t (a row of taps has kTapsW) begins in a stage, in pixels.
+__device__ int tap_place(const Phase &p, const TileShape &shape, int t)
+{
+    int row = t / kTapsW, col = t - row * kTapsW, kind_h = 0, kind_w = 0, down, right;
+    if constexpr (kTransposed) {
+        down = (row - p.h.taps + 1) * p.h.in_gap;
+        right = kReachW - distance_of(col);
+    } else {
+        kind_h = row % kKindsH, kind_w = col % kKindsW;
+        down = row / kKindsH * (kKindsH * kGapH / kStrideH);
+        right = col / kKindsW * (kKindsW * kGapW / kStrideW);
+    }
+    return ((kind_h * kKindsW + kind_w) * shape.high() + down) * shape.pitch() + right;
+}
+
+// The two taps of step i of a stage with one quad, in the order of their places. The second is -1 if
+// there is none.
+__device__ int2 tap_pair(const Phase &p, const TileShape &shape, int i)
+{
+    int a = 2 * i, b = a + 1;
+    if (b >= p.taps())
+        return {a, -1};
+    return tap_place(p, shape, a) < tap_place(p, shape, b) ? int2{a, b} : int2{b, a};
+}
+
+// The packed weights: for each group, phase, tile of outputs, stage of the input and K-step, two quads
+// for each of kBN columns.
+struct Packed {
+    int down, chunks;
+    int64_t size; // of a tile of outputs, in floats
+
+    __device__ Packed(const Sizes &s)
+    {
+        constexpr int kTapsD = kMostTaps(kWindowD, kStrideD, kGapD);
+        down = ceil_div(s.group_outputs(), kOutputs);
+        chunks = ceil_div(s.group_channels(), 4 * kQuads);
+        size = int64_t(chunks) * kTapsD * kMostSteps * 8 * kBN;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+    pack_weights(const float *__restrict__ w, float *__restrict__ packed, int *__restrict__ shape_out,
+                 int batch, int channels, int outputs, int depth, int height, int width, int out_depth,
+                 int out_height, int out_width, int groups)
+{
+    const Sizes s{batch,     channels,   outputs,   depth, height, width,
+                  out_depth, out_height, out_width, groups};
+    TileShape shape = choose_shape(s);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        shape_out[0] = shape.columns;
+        shape_out[1] = shape.rows;
+    }
+    const Packed layout(s);
+    int64_t at = (int64_t(blockIdx.x) * 256 + threadIdx.x) * 4;
+    int of = int(at / layout.size), in = int(at - of * layout.size);
+    int tile = of % layout.down, phase = of / layout.down % (kPhasesD * kPhasesH);
+    int group = of / layout.down / (kPhasesD * kPhasesH), per = s.group_outputs();
+    if (group >= groups)
+        return;
+    Phase p(s, phase);
+    int n = in / 4 % kBN, half = in / 4 / kBN % 2, step = in / (8 * kBN), steps = max(p.steps(), 1);
+    int stage = step / steps, quad = 0, tap;
+    step -= stage * steps;
+    if constexpr (kQuads == 1) {
+        int2 pair = tap_pair(p, shape, step);
+        tap = half ? pair.y : pair.x;
+    } else {
+        tap = step / (kQuads / 2);
+        quad = step % (kQuads / 2) * 2 + half;
+    }
+    int plane = stage % max(p.d.taps, 1), chunk = stage / max(p.d.taps, 1);
+    int output = tile * kOutputs + n / kPhasesW, kh = tap / kTapsW, kw = tap - kh * kTapsW;
+    bool there = tap >= 0 && p.steps() > 0 && p.d.taps > 0 && chunk < layout.chunks && output < per &&
+                 n < kOutputs * kPhasesW;
+    if constexpr (kTransposed) {
+        int distance = distance_of(kw) * kStrideW + n % kPhasesW;
+        kw = distance / kGapW;
+        there = there && distance % kGapW == 0 && kw < kWindowW;
+    }
+    int k = ((p.d.first_tap + plane * p.d.tap_step) * kWindowH + p.h.first_tap + kh * p.h.tap_step) *
+                kWindowW + kw;
+    uint32_t v[4];
+    CUTE_UNROLL
+    for (int j = 0; j < 4; j++) {
+        int c = (chunk * kQuads + quad) * 4 + j;
+        v[j] = there && c < s.group_channels() ? to_tf32(w[weight_at(s, group * per + output, c, k)]) : 0;
+    }
+    *reinterpret_cast<uint4 *>(packed + at) = {v[0], v[1], v[2], v[3]};
+}
+
+// ---- the product ----------------------------------------------------------------------------------
+
+// A part of the results of a piece goes through shared memory, so that a warp stores neighbours.
+constexpr int kPart = 32 % kPhasesW == 0 && kBN > 32 ? 32 : kBN; // columns of the product
+constexpr int kPartRow = 68; // a row of 64 pixels, padded against bank conflicts
+constexpr int kStageX = kQuads * kRoom * 4, kStageW = kStepsW * 8 * kBN; // in floats
+
+struct Smem {
+    float x[kStagesX][kStageX];
+    float w[kStagesW][kStageW];
+    float part[kGroups][kPart * kPartRow];
+    uint64_t steps[kMostSteps]; // what to add to a descriptor of the first pixel
+    uint64_t full_x[kStagesX], empty_x[kStagesX], full_w[kStagesW], empty_w[kStagesW];
+};
+static_assert(sizeof(Smem) <= @{smem});
+
+extern __shared__ __align__(128) char bytes[];
+
+// Position in a ring: stage, and the parity of how often it was used.
+template <int kStages>
+struct Cursor {
+    int stage = 0;
+    uint32_t phase = 0;
+    __device__ void next()
+    {
+        if (++stage == kStages) {
+            stage = 0;
+            phase ^= 1;
+        }
+    }
+};
+
+// Divides small numbers.
+struct Divider {
+    uint32_t by, factor;
+
+    __device__ Divider(int number) : by(number), factor(0xffffffffu / by + 1) {}
+    __device__ int operator()(int n) const { return by == 1 ? n : __umulhi(n, factor); }
+};
+
+// What all warps of a block know.
+struct Work {
+    Sizes s;
+    Phase phase;
+    Packed layout;
+    TileShape shape;
+    int group, tile_of_outputs, across, high, tiles, first, step; // first tile, and step to the next
+    int stages, steps; // stages of the input for a tile, K-steps of each
+    bool keep;         // all weights of a tile stay
+
+    __device__ Work(const Sizes &sizes, const int *shape_in)
+        : s(sizes), phase(s, blockIdx.y % (kPhasesD * kPhasesH)), layout(s), shape{shape_in[0], shape_in[1]}
+    {
+        group = blockIdx.y / (kPhasesD * kPhasesH);
+        tile_of_outputs = blockIdx.x % layout.down;
+        first = blockIdx.x / layout.down;
+        step = gridDim.x / layout.down;
+        across = ceil_div(columns_of(s), shape.columns);
+        high = ceil_div(phase.h.count, shape.rows);
+        tiles = s.batch * phase.d.count * high * across;
+        steps = phase.steps();
+        stages = steps ? layout.chunks * phase.d.taps : 0;
+        keep = stages * ceil_div(steps, kStepsW) <= kStagesW;
+    }
+};
+
+// A tile: its image, plane, first row and first column.
+struct Corner {
+    int image, plane, row, column;
+
+    __device__ Corner(const Work &k, int tile)
+    {
+        int down = tile / k.across, planes = down / max(k.high, 1);
+        column = (tile - down * k.across) * k.shape.columns;
+        row = (down - planes * k.high) * k.shape.rows;
+        image = planes / max(k.phase.d.count, 1);
+        plane = planes - image * k.phase.d.count;
+    }
+};
+
+constexpr int kLoaders = 128 * kGroups - 32;  // threads
+constexpr int kBatch = kQuads >= 8 ? 1 : 8 / kQuads; // pixels of a thread on their way
+
+// Loads the pixels of one stage: of all its channels, or of the first `channels`.
+template <bool kAll>
+__device__ void load_stage(float *to, const float *x, const float *from, const Work &k, int row0,
+                           int column0, int channels)
+{
+    int thread = threadIdx.x, pitch = k.shape.pitch(), high = k.shape.high(), pixels = k.shape.pixels();
+    int64_t apart = int64_t(k.s.depth) * k.s.height * k.s.width; // from channel to channel
+    Divider by_pitch(pitch);
+    for (int first = thread; first < pixels; first += kBatch * kLoaders) {
+        uint32_t v[kBatch][kQuads][4];
+        bool inside[kBatch];
+        CUTE_UNROLL
+        for (int b = 0; b < kBatch; b++) {
+            int at = first + b * kLoaders, down = by_pitch(at), right = at - down * pitch;
+            int kind = 0;
+            if constexpr (kKinds > 1) {
+                kind = down / high;
+                down -= kind * high;
+            }
+            int row = row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
+            int column = column0 + kind % kKindsW * kGapW + right * (kTransposed ? 1 : kStrideW);
+            inside[b] = at < pixels && uint32_t(row) < uint32_t(k.s.height) &&
+                        uint32_t(column) < uint32_t(k.s.width);
+            // Loads without a condition are on their way together. Where the input has no pixel, they
+            // load its first element.
+            const float *pixel = inside[b] ? from + int64_t(row) * k.s.width + column : x;
+            int64_t next = inside[b] ? apart : 0;
+            CUTE_UNROLL
+            for (int q = 0; q < kQuads; q++) {
+                CUTE_UNROLL
+                for (int j = 0; j < 4; j++) {
+                    bool there = kAll || q * 4 + j < channels;
+                    v[b][q][j] = __float_as_uint(__ldg(there ? pixel + j * next : x));
+                }
+                pixel += 4 * next;
+                asm("" : "+l"(pixel)); // keeps the distances of all quads out of registers
+            }
+        }
+        CUTE_UNROLL
+        for (int b = 0; b < kBatch; b++) {
+            int at = first + b * kLoaders;
+            if (b && at >= pixels)
+                break;
+            CUTE_UNROLL
+            for (int q = 0; q < kQuads; q++) {
+                uint32_t r[4];
+                CUTE_UNROLL
+                for (int j = 0; j < 4; j++) {
+                    bool there = inside[b] && (kAll || q * 4 + j < channels);
+                    r[j] = there ? to_tf32(__uint_as_float(v[b][q][j])) : 0;
+                }
+                *reinterpret_cast<uint4 *>(to + (q * kRoom + at) * 4) = {r[0], r[1], r[2], r[3]};
+            }
+        }
+    }
+}
+
+__device__ void load_input(Smem &smem, const float *x, const Work &k)
+{
+    Cursor<kStagesX> to;
+    int per = k.s.group_channels();
+    for (int t = k.first; t < k.tiles; t += k.step) {
+        Corner tile(k, t);
+        int row0, column0;
+        if constexpr (kTransposed) {
+            row0 = tile.row + k.phase.h.in_first + (k.phase.h.taps - 1) * k.phase.h.in_gap;
+            column0 = tile.column + kBase - kReachW;
+        } else {
+            row0 = tile.row * kStrideH - kPadH;
+            column0 = tile.column * kStrideW - kPadW;
+        }
+        for (int i = 0; i < k.stages; i++, to.next()) {
+            int chunk = i / k.phase.d.taps, tap = i - chunk * k.phase.d.taps, first = chunk * 4 * kQuads;
+            int plane = tile.plane * k.phase.d.in_step + k.phase.d.in_first + tap * k.phase.d.in_gap;
+            int channels = uint32_t(plane) < uint32_t(k.s.depth) ? per - first : 0;
+            const float *from = x + ((int64_t(tile.image) * k.s.channels + k.group * per + first) *
+                                         k.s.depth + plane) * k.s.height * k.s.width;
+            ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
+            if (channels >= 4 * kQuads)
+                load_stage<true>(smem.x[to.stage], x, from, k, row0, column0, channels);
+            else
+                load_stage<false>(smem.x[to.stage], x, from, k, row0, column0, channels);
+            cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
+            __syncwarp();
+            if (threadIdx.x % 32 == 0)
+                ClusterBarrier::arrive(&smem.full_x[to.stage]);
+        }
+    }
+}
+
+// Copies packed weights into their ring; only once if they stay.
+__device__ void load_weights(Smem &smem, const float *packed, const Work &k)
+{
+    Cursor<kStagesW> to;
+    const float *first = packed + (int64_t(blockIdx.y) * k.layout.down + k.tile_of_outputs) * k.layout.size;
+    for (int t = k.first; t < k.tiles; t += k.step) {
+        const float *from = first;
+        for (int i = 0; i < k.stages; i++)
+            for (int step = 0; step < k.steps; step += kStepsW, to.next()) {
+                int size = min(kStepsW, k.steps - step) * 8 * kBN;
+                ClusterBarrier::wait(&smem.empty_w[to.stage], to.phase ^ 1);
+                ClusterTransactionBarrier::arrive_and_expect_tx(&smem.full_w[to.stage], 4 * size);
+                SM90_BULK_COPY_G2S::copy(from, &smem.full_w[to.stage], smem.w[to.stage], 4 * size);
+                from += size;
+            }
+        if (k.keep)
+            return;
+    }
+}
+
+using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<kBN>, _8>>());
+using Sums = float[kBN / 2];
+
+template <int... kI>
+__device__ void multiply(uint64_t a, uint64_t b, Sums &sums, cute::integer_sequence<int, kI...>)
+{
+    Op::fma(a, b, sums[kI]..., GMMA::ScaleOut::One);
+}
+
+// A descriptor of an operand without a swizzle: groups of 8 rows are 128 bytes apart, the two quads of
+// K `apart` pixels or columns.
+__device__ uint64_t descriptor(const float *at, int apart)
+{
+    return uint64_t(cast_smem_ptr_to_uint(at) >> 4) | uint64_t(apart) << 16 | uint64_t(8) << 32;
+}
+
+__device__ void sync_group(int group)
+{
+    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
+}
+
+// Where results of a tile go.
+struct Target {
+    const Work &k;
+    const Corner &tile;
+    Divider by_pitch;
+
+    // Finds the place of output channel `channel` of the group for pixel `at` of the tile and a column
+    // phase; -1 if there is none.
+    __device__ int64_t place(int at, int phase, int channel) const
+    {
+        int pitch = k.shape.pitch(), down = by_pitch(at), right = at - down * pitch, row = tile.row + down;
+        int column = (tile.column + right + kBase) * kPhasesW + phase - (kTransposed ? kPadW : 0);
+        if (right >= k.shape.columns || down >= k.shape.rows || row >= k.phase.h.count ||
+            uint32_t(column) >= uint32_t(k.s.out_width))
+            return -1;
+        int in_plane = ((tile.plane * k.phase.d.out_step + k.phase.d.out_first) * k.s.out_height +
+                        row * k.phase.h.out_step + k.phase.h.out_first) * k.s.out_width + column;
+        return (int64_t(tile.image) * k.s.outputs + k.group * k.s.group_outputs() + channel) *
+                   k.s.out_plane() + in_plane;
+    }
+};
+
+// Stores the results of one pixel, or of two neighbours, for every fourth of `left` output channels. All
+// loads of the epilogue come before the stores, which could change what it loads.
+template <int kWide>
+__device__ void store_results(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
+                              const Extra &extra)
+{
+    constexpr int kTogether = 4;
+    for (int o = 0; o < left; o += 4 * kTogether, at += 4 * kTogether * plane) {
+        float v[kTogether][kWide];
+        CUTE_UNROLL
+        for (int i = 0; i < kTogether; i++)
+            CUTE_UNROLL
+            for (int j = 0; j < kWide; j++)
+                if (o + 4 * i < left)
+                    v[i][j] = epilogue(part[(o + 4 * i) * kPhasesW * kPartRow + j], extra,
+                                       at + 4 * i * plane + j, channel + o + 4 * i);
+        CUTE_UNROLL
+        for (int i = 0; i < kTogether; i++) {
+            if (o + 4 * i >= left)
+                break;
+            if constexpr (kWide == 2)
+                __stcs(reinterpret_cast<float2 *>(y + at + 4 * i * plane), float2{v[i][0], v[i][1]});
+            else
+                __stcs(y + at + 4 * i * plane, v[i][0]);
+        }
+    }
+}
+
+// Stores the results of one piece.
+__device__ void store_piece(float *part, Sums &sums, const Target &to, int piece, float *y,
+                            const Extra &extra, int group)
+{
+    const Work &k = to.k;
+    int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, per = k.s.group_outputs();
+    int first = k.tile_of_outputs * kOutputs + warp;
+    bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
+                 reinterpret_cast<uintptr_t>(y) % 8 == 0;
+    CUTE_UNROLL
+    for (int n0 = 0; n0 < kBN; n0 += kPart) {
+        sync_group(group); // all are done with the last part
+        CUTE_UNROLL
+        for (int i = 0; i < kPart / 2; i++)
+            part[(i / 4 * 8 + lane % 4 * 2 + i % 2) * kPartRow + warp * 16 + i / 2 % 2 * 8 + lane / 4] =
+                sums[n0 / 2 + i];
+        sync_group(group);
+        int channel = first + n0 / kPhasesW, plane = k.s.out_plane();
+        int left = min(min(kPart / kPhasesW, kOutputs - n0 / kPhasesW) - warp, per - channel);
+        CUTE_UNROLL
+        for (int i = 0; i < 2 * kPhasesW; i++) {
+            int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
+            int64_t at = to.place(piece + m, phase, channel);
+            const float *from = part + (warp * kPhasesW + phase) * kPartRow + m;
+            if (at >= 0 && pairs)
+                store_results<2>(from, y, at, plane, k.group * per + channel, left, extra);
+            else if (at >= 0)
+                store_results<1>(from, y, at, plane, k.group * per + channel, left, extra);
+            if (pairs)
+                break;
+        }
+    }
+}
+
+// Computes the results that are not finite once more, in float32.
+__device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int group, const float *x,
+                     const float *w, float *y, const Extra &extra)
+{
+    SumSet<kPiecesEach * kBN / 2> bad;
+    CUTE_UNROLL
+    for (int i = 0; i < kPiecesEach * kBN / 2; i++)
+        bad.add(i, !is_finite(sums[i / (kBN / 2)][i % (kBN / 2)]));
+    bad.each([&](int i) {
+        int p = i / (kBN / 2), lane = threadIdx.x % 32, per = to.k.s.group_outputs();
+        i -= p * (kBN / 2);
+        int n = i / 4 * 8 + lane % 4 * 2 + i % 2, channel = to.k.tile_of_outputs * kOutputs + n / kPhasesW;
+        int m = threadIdx.x % 128 / 32 * 16 + i / 2 % 2 * 8 + lane / 4;
+        int64_t at = to.place(to.k.shape.piece(group * kPiecesEach + p) + m, n % kPhasesW, channel);
+        if (at < 0 || n >= kOutputs * kPhasesW || channel >= per)
+            return;
+        const Sizes sizes = to.k.s;
+        y[at] = epilogue(plain_sum(x, w, sizes, at), extra, at, to.k.group * per + channel);
+    });
+}
+
+__device__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
+                        const Work &k)
+{
+    int group = threadIdx.x / 128 - kGroups;
+    bool leads = threadIdx.x % 32 == 0;
+    Cursor<kStagesX> from_x;
+    Cursor<kStagesW> from_w;
+    int piece[kPiecesEach];
+    CUTE_UNROLL
+    for (int p = 0; p < kPiecesEach; p++)
+        piece[p] = k.shape.piece(group * kPiecesEach + p);
+    for (int t = k.first; t < k.tiles; t += k.step) {
+        Sums sums[kPiecesEach] = {};
+        int done_x = -1, done_w = -1; // stages to hand back when their products are complete
+        for (int i = 0; i < k.stages; i++, from_x.next()) {
+            uint64_t first_x = descriptor(smem.x[from_x.stage], 0);
+            ClusterBarrier::wait(&smem.full_x[from_x.stage], from_x.phase);
+            for (int step = 0; step < k.steps; step += kStepsW, from_w.next()) {
+                uint64_t b = descriptor(smem.w[from_w.stage], kBN);
+                ClusterBarrier::wait(&smem.full_w[from_w.stage], from_w.phase);
+                CUTE_UNROLL
+                for (int p = 0; p < kPiecesEach; p++)
+                    CUTE_UNROLL
+                    for (int c = 0; c < kBN / 2; c++)
+                        warpgroup_fence_operand(sums[p][c]);
+                warpgroup_arrive();
+                int last = min(step + kStepsW, k.steps);
+#pragma unroll 1
+                for (int j = step; j < last; j++, b += 2 * kBN) {
+                    uint64_t a = first_x + smem.steps[j];
+                    CUTE_UNROLL
+                    for (int p = 0; p < kPiecesEach; p++)
+                        multiply(a + piece[p], b, sums[p], cute::make_int_sequence<kBN / 2>{});
+                }
+                warpgroup_commit_batch();
+                warpgroup_wait<1>();
+                if (leads && done_w >= 0)
+                    ClusterBarrier::arrive(&smem.empty_w[done_w]);
+                if (leads && done_x >= 0)
+                    ClusterBarrier::arrive(&smem.empty_x[done_x]);
+                done_w = k.keep ? -1 : from_w.stage;
+                done_x = last == k.steps ? from_x.stage : -1;
+            }
+        }
+        warpgroup_wait<0>();
+        CUTE_UNROLL
+        for (int p = 0; p < kPiecesEach; p++)
+            CUTE_UNROLL
+            for (int c = 0; c < kBN / 2; c++)
+                warpgroup_fence_operand(sums[p][c]);
+        if (leads && done_w >= 0)
+            ClusterBarrier::arrive(&smem.empty_w[done_w]);
+        if (leads && done_x >= 0)
+            ClusterBarrier::arrive(&smem.empty_x[done_x]);
+        if (k.keep)
+            from_w = {}; // the first round of the ring, which stays complete
+        const Corner tile(k, t);
+        const Target to{k, tile, Divider(k.shape.pitch())};
+        float zero = 0; // not if a sum is not finite
+        CUTE_UNROLL
+        for (int p = 0; p < kPiecesEach; p++) {
+            store_piece(smem.part[group], sums[p], to, piece[p], y, extra, group);
+            CUTE_UNROLL
+            for (int c = 0; c < kBN / 2; c++)
+                zero += sums[p][c] * 0.f;
+        }
+        sync_group(group); // the results are stored before some are mended
+        if (zero != 0.f)
+            mend(sums, to, group, x, w, y, extra);
+    }
+}
+
+// The warpgroups that load give registers to those that multiply. They never get more than a block of the launch
+// bounds has: a consumer that asks for more waits for ever.
+constexpr int kRegsAtLaunch = 128, kRegsFirst = 80, kRegsConsumer = 176; // two warpgroups, or four
+static_assert(kGroups <= 2 && kRegsFirst + kRegsConsumer <= 2 * kRegsAtLaunch);
+
+extern "C" __global__ void __launch_bounds__(256 * kGroups, 2 / kGroups)
+    conv(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ packed,
+         const int *__restrict__ shape, float *__restrict__ y, @{params}int batch, int channels, int outputs,
+         int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
+{
+    auto &smem = *reinterpret_cast<Smem *>(bytes);
+    const Work k({batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups},
+                 shape);
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < kStagesX; i++) {
+            ClusterBarrier::init(&smem.full_x[i], kLoaders / 32);
+            ClusterBarrier::init(&smem.empty_x[i], 4 * kGroups);
+        }
+        for (int i = 0; i < kStagesW; i++) {
+            ClusterBarrier::init(&smem.full_w[i], 1);
+            ClusterBarrier::init(&smem.empty_w[i], 4 * kGroups);
+        }
+        cutlass::arch::fence_barrier_init();
+    }
+    for (int i = threadIdx.x; i < k.steps; i += blockDim.x) {
+        if constexpr (kQuads == 1) {
+            int2 pair = tap_pair(k.phase, k.shape, i);
+            int first = tap_place(k.phase, k.shape, pair.x);
+            int apart = pair.y < 0 ? 0 : tap_place(k.phase, k.shape, pair.y) - first;
+            smem.steps[i] = uint64_t(apart) << 16 | first;
+        } else {
+            int tap = i / (kQuads / 2), quad = i % (kQuads / 2) * 2;
+            smem.steps[i] = uint64_t(kRoom) << 16 | (tap_place(k.phase, k.shape, tap) + quad * kRoom);
+        }
+    }
+    // Pieces can reach beyond the pixels of a stage. Results from there are not used.
+    int rest = kRoom - k.shape.pixels();
+    for (int i = threadIdx.x; i < kStagesX * kQuads * rest; i += blockDim.x)
+        *reinterpret_cast<uint4 *>(smem.x[0] + (i / rest * kRoom + k.shape.pixels() + i % rest) * 4) = {};
+    cutlass::arch::fence_view_async_shared();
+    __syncthreads();
+
+    if (threadIdx.x < 128 * kGroups) {
+        cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
+        if (threadIdx.x < kLoaders)
+            load_input(smem, x, k);
+        else if (threadIdx.x == kLoaders)
+            load_weights(smem, packed, k);
+    } else {
+        cutlass::arch::warpgroup_reg_alloc<kRegsConsumer>();
+        consume(smem, x, w, y, Extra{@{data}}, k);
+    }
+}
