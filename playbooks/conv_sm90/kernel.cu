@@ -338,7 +338,7 @@ struct Corner {
 };
 
 constexpr int kLoaders = 128 * kGroups - 32;  // threads
-constexpr int kBatch = kQuads >= 8 ? 1 : 8 / kQuads; // pixels of a thread on their way
+constexpr int kBatch = kQuads >= 4 ? 1 : 6 / kQuads; // pixels of a thread on their way
 
 // Loads the pixels of one stage: of all its channels, or of the first `channels`.
 template <bool kAll>
@@ -650,7 +650,7 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
 
 // The warpgroups that load give registers to those that multiply. They never get more than a block of the launch
 // bounds has: a consumer that asks for more waits for ever.
-constexpr int kRegsAtLaunch = 128, kRegsFirst = 80, kRegsConsumer = 176; // two warpgroups, or four
+constexpr int kRegsAtLaunch = 128, kRegsFirst = 72, kRegsConsumer = 184; // two warpgroups, or four
 static_assert(kGroups <= 2 && kRegsFirst + kRegsConsumer <= 2 * kRegsAtLaunch);
 
 extern "C" __global__ void __launch_bounds__(256 * kGroups, 2 / kGroups)
