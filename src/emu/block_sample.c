@@ -197,8 +197,8 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    fully. If the estimate says no, it may be wrong. So all clusters run, or as many as a higher
  *    limit allows.
  *
- * The limits are on host work, in units of count_cost(), so the choice depends on the seed and the
- * kernel alone, not on the speed of this machine.
+ * The limits are on host work, in units of count_cost(). So the choice depends on the seed, the
+ * kernel and the limits of the call, but not on the speed of this machine.
  */
 /* If step 2 cannot run all clusters, it stops when VERIFY_CLUSTERS clusters have run, the counted
  * sample included, the clusters at the edges not. If 1% of the blocks are bad, 500 blocks hold a
