@@ -2,8 +2,9 @@
  * device.h - the interface of a device that runs kernels: one vtable with two implementations,
  * `cuda` and `emu`.
  *
- * Only hone-worker uses this vtable. It runs a job through the vtable, whichever device it has.
- * Addresses are opaque 64-bit numbers: real on cuda, virtual on emu.
+ * hone-worker runs a job through the vtable, whichever device it has. emu/driver.c runs the kernels
+ * of hone-gnn through it, on emu and without a job. Addresses are opaque 64-bit numbers: real on
+ * cuda, virtual on emu.
  *
  *     struct device *d;
  *     if (cuda_open(&d, job, bundle_dir, err) < 0) ...

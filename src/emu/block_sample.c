@@ -190,15 +190,15 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    themselves at run time. Then a sample of the blocks would do the work of all, so all blocks
  *    run. In a cooperative launch all blocks run too.
  * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
- *    budget allows it, all other clusters run. If not, one cluster of each part of the grid runs,
+ *    limit allows it, all other clusters run. If not, one cluster of each part of the grid runs,
  *    and the clusters at the grid's edges. If blocks depend on each other, either all other
  *    clusters run or none.
  * 3. From what the clusters wrote, we estimate whether the whole grid would write every output
- *    fully. If the estimate says no, it may be wrong. So all clusters run, or as many as a larger
- *    budget allows.
+ *    fully. If the estimate says no, it may be wrong. So all clusters run, or as many as a higher
+ *    limit allows.
  *
- * The budgets are in units of count_cost(), so the choice depends on the seed and the kernel alone,
- * not on the speed of this machine.
+ * The limits are on host work, in units of count_cost(). So the choice depends on the seed, the
+ * kernel and the limits of the call, but not on the speed of this machine.
  */
 /* If step 2 cannot run all clusters, it stops when VERIFY_CLUSTERS clusters have run, the counted
  * sample included, the clusters at the edges not. If 1% of the blocks are bad, 500 blocks hold a
@@ -207,8 +207,8 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
 /* If a kernel is heavy, step 2 may exceed VERIFY_COST. It may then cost half as much as the counted
  * sample, but at most VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
-#define WHOLE_COST 2e8 /* budget of step 2, if it must run all blocks or none */
-#define DOUBT_COST 4e8 /* budget of step 3 */
+#define WHOLE_COST 2e8 /* limit of step 2, if it must run all blocks or none */
+#define DOUBT_COST 4e8 /* limit of step 3 */
 /* Step 3 runs if all blocks together seem to write less than this share of an output. If a block
  * wrote nothing at all, it runs if they seem to write less than the whole: one such block in 500 is
  * the only sign of a kernel that leaves out 1% of its blocks. */

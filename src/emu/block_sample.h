@@ -1,11 +1,12 @@
 /*
  * block_sample.h - decides which blocks of a sampled call run, and finds out what they wrote.
  *
- * A timed call has too many blocks to emulate them all. So only a random part of the blocks, the
+ * A timed call often has too many blocks to emulate them all. So only a part of the blocks, the
  * sample, runs for the cost model. If the worker will verify the call, more blocks run, as many as
- * a budget of work allows. We choose whole clusters; without clusters, each block is a cluster of
- * its own. Each cluster that runs leaves a trace (struct cluster_trace): how many bytes it stored,
- * and the addresses of up to TRACE_PLACES output elements that it wrote, drawn at random.
+ * a limit on the host's work allows. We choose whole clusters; without clusters, each block is a
+ * cluster of its own. Each cluster that runs leaves a trace (struct cluster_trace): how many bytes
+ * it stored, and the addresses of up to TRACE_PLACES output elements that it wrote, drawn at
+ * random.
  *
  *     block_sample_choose(code, run);        call it before launch_run(); it sets run->order
  *     block_sample_run_more(run, err);       call it after launch_run() if the call is verified
@@ -18,7 +19,8 @@
 
 #include "emu/core/machine.h"
 
-/* Work that may be spent to verify a call, in units of count_cost(): about 20 ms on two cores. */
+/* Host work that may be spent to verify a call, in units of count_cost(): about 20 ms on two cores.
+ * block_sample.c says when it may be more. */
 #define VERIFY_COST 2e6
 
 /* Returns whether the code has a loop in which a block might depend on other blocks: it might wait

@@ -16,8 +16,8 @@
  *   3. A module is PTX text. cuModuleLoadData refuses machine code with CU_NO_BINARY_FOR_GPU.
  *   4. A launch that faults, or that the sanitizer objects to, fails with CU_LAUNCH_FAILED. The
  *      driver's text for this error then says what happened, and every later call fails too.
- *   5. Functions that a program needs only with a GPU (tensor maps, memory of other processes,
- *      variables of modules) are NULL.
+ *   5. Functions that a program needs only with a GPU (memory of other processes, variables of
+ *      modules) are NULL.
  */
 #ifndef EMU_DRIVER_H
 #define EMU_DRIVER_H

@@ -11,19 +11,22 @@
 #include "base/strbuf.h"
 #include "export/model.h"
 
-/* The names of the generated functions begin with `_PREFIX_`. torch_text_sizes() writes only
- * _PREFIX_sizes(), which finds the axes in the shapes of the inputs. torch_text_kernel() writes all
- * functions. */
+/* The names of the generated functions begin with `_PREFIX_`. torch_text_sizes() appends
+ * _PREFIX_sizes(), which checks the inputs and finds the axes in their shapes. torch_text_kernel()
+ * appends the same, _PREFIX_plan(), the object _PREFIX of class _Kernel
+ * (templates/torch_runtime.py.in), _PREFIX_cuda() and _PREFIX_fake(). */
 void torch_text_sizes(struct export_model *m, const char *prefix, struct strbuf *out);
 void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out);
-/* Appends machine code, PTX and source, and the function that gives them to _Kernel. */
+/* Appends machine code, PTX and source, and _PREFIX_code(), from which _Kernel gets them. */
 void torch_text_data(struct export_model *m, const char *prefix, struct strbuf *out);
 /* Appends JSON as a string literal. */
 void torch_text_json(struct strbuf *out, const json_t *j);
 /* Appends the standard headers that NVRTC lacks, as JSON in a string literal. */
 void torch_text_headers(struct strbuf *out);
-/* Appends def reference(...): the task in eager PyTorch. Returns false if the task has no PyTorch
- * text, or if the text is an expression and Python reserves a name of the task. */
+/* Appends def reference(...), which computes the task in eager PyTorch. Returns false, and appends
+ * nothing, if the task has neither a PyTorch text nor a reference in Python. Also returns false if
+ * the text is an expression and a tensor or axis has a name that the export changes
+ * (name_suffix()), because the expression uses the old name. */
 bool torch_text_reference(struct export_model *m, struct strbuf *out);
 /* Appends a Python string literal with this text: raw and readable where that is possible. */
 void torch_text_literal(struct strbuf *out, const char *text);
@@ -42,8 +45,8 @@ void torch_text_returns(struct export_model *m, struct strbuf *out);
 size_t torch_text_new_outputs(const struct export_model *m);
 /* Whether the task updates a tensor in place. */
 bool torch_text_in_place(const struct export_model *m);
-/* Returns the operator's name: the task's, and a hash of source, task, architecture and backward
- * kernel. */
+/* Returns the operator's name, TASK_HASH. The hash is of the source, the task, the architecture and
+ * the backward kernel's source; `backward` may be NULL. */
 const char *torch_text_op(struct export_model *m, const struct export_model *backward);
 
 #endif

@@ -269,7 +269,8 @@ struct job {
                                 * 1 = only in this one */
     struct job_limits limits;
     struct job_gpu gpu;
-    const char *oracle;  /* file in the bundle: .so (emu) or .cubin (cuda); "" = none */
+    const char *oracle;  /* file in the bundle: .so (emu), .cubin (cuda) or .torch (a reference in
+                            Python, on both); "" = none */
     const char *service; /* cubin of Hone's device code; "" for emu */
     uint32_t nmodules;
     struct job_module *modules; /* 0 is the candidate */

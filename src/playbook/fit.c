@@ -190,7 +190,7 @@ static bool bind_graph(struct graph *g, const struct generate_templates *t, stru
         bind_text(out, "kernels", x.kernels.buf);
         out->elem = 4;
     } else {
-        strbuf_addf(why, "no kernel can be written from its graph: %s", err.msg);
+        strbuf_addf(why, "no kernel can be written from the task's graph: %s", err.msg);
     }
     generated_release(&x);
     return ok;
@@ -210,7 +210,7 @@ static bool bind_any(const struct playbook *pb, const json_t *task, uint32_t arc
     bool ok = false;
     if (j) {
         if (graph_from_json(&g, j, &err) < 0) {
-            strbuf_addf(why, "its graph cannot be read: %s", err.msg);
+            strbuf_addf(why, "the task's graph cannot be read: %s", err.msg);
             return false;
         }
         ok = bind_graph(&g, &t, out, why);
@@ -220,7 +220,7 @@ static bool bind_any(const struct playbook *pb, const json_t *task, uint32_t arc
     if (!meaning_read(&m, task))
         strbuf_adds(why, m.why.buf);
     else if (!m.readable)
-        strbuf_adds(why, "it has neither a graph nor a PyTorch expression");
+        strbuf_adds(why, "the task has neither a graph nor a PyTorch expression");
     else
         ok = bind_graph(&m.g, &t, out, why);
     meaning_release(&m);

@@ -102,6 +102,8 @@ void dialect_describe(const struct dialect_use *u, struct strbuf *out)
         return;
     }
     strbuf_addf(
-        out, "CuTe: %u layouts, %u tensors, %u tilings, %u copies, %u copy atoms, %u MMA atoms",
+        out,
+        "CuTe: %u layouts, %u tensors, %u tilings, %u calls of copy or gemm, %u copy atoms, %u MMA "
+        "atoms",
         u->layouts, u->tensors, u->tiles, u->copies + u->gemms, u->copy_atoms, u->mma_atoms);
 }

@@ -22,8 +22,8 @@ struct dialect_use {
 void dialect_scan(const char *source, size_t len, struct dialect_use *out);
 /* True if the kernel is in the cute dialect; else `why` (may be NULL) says what is missing. */
 bool dialect_is_cute(const char *source, size_t len, struct strbuf *why);
-/* "CuTe: 4 layouts, 6 tensors, ..., 2 copy atoms, 1 MMA atoms", or "no CuTe": for verdicts and
- * reports. Calls of gemm count as copies. */
+/* Appends "CuTe: 4 layouts, 6 tensors, ..., 2 copy atoms, 1 MMA atoms", or "no CuTe", for
+ * reports. */
 void dialect_describe(const struct dialect_use *u, struct strbuf *out);
 
 #endif

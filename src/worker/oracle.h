@@ -1,6 +1,6 @@
 /*
- * oracle.h - computes the truth of one call on the CPU: generates its inputs again and runs the
- * phases in threads.
+ * oracle.h - computes the truth of one call on the CPU: generates the call's inputs again and runs
+ * the reference's phases (PHASE in hone_ref.h) in threads.
  *
  *     struct oracle *o;
  *     oracle_open(&o, "bundle", "oracle.so", err);
@@ -9,9 +9,10 @@
  *     truth_release(&truth);
  *     oracle_close(o);
  *
- * oracle.so is the task's compiled reference.c, which we trust. In a job for a GPU the worker opens
- * it only after it has unloaded the candidate. A file "oracle.torch" is a reference in Python
- * instead: a process with PyTorch computes the truth (sidecar.h).
+ * oracle.so is the task's compiled reference.c, which we trust. A job for a GPU has oracle.cubin
+ * instead, which device/cuda_truth.c loads. Either kind of job can have oracle.torch instead, a
+ * reference in Python: then a process with PyTorch computes the truth (sidecar.h). In a job for a
+ * GPU the worker opens an oracle only after it has unloaded the candidate.
  */
 #ifndef WORKER_ORACLE_H
 #define WORKER_ORACLE_H
@@ -21,8 +22,10 @@
 
 struct oracle;
 
+/* For each buffer the true value and the magnitude of each element; NULL for inputs and workspace.
+ * The glossary explains magnitudes. If the tolerance is given in sigmas, `mag` holds sigmas. */
 struct truth {
-    double *want[JOB_MAX_BUFFERS], *mag[JOB_MAX_BUFFERS]; /* NULL for inputs and workspace */
+    double *want[JOB_MAX_BUFFERS], *mag[JOB_MAX_BUFFERS];
 };
 
 /* Opens a file of the bundle `dir`. */
@@ -30,10 +33,11 @@ int oracle_open(struct oracle **out, const char *dir, const char *name, struct e
 /* Is this file of a bundle a reference in Python? Such a reference computes only whole outputs. */
 bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
-/* An access out of bounds is an error. If all units run, an element that no unit writes is an error
- * too. If only a sample of the units runs, the elements of the other units get mag COMPARE_UNSEEN.
- * `got` holds the outputs of the call, one per buffer, or is NULL. The oracle sees only those
- * outputs that have several right answers (job_has_choice()). */
+/* It is an error if the reference accesses a tensor out of bounds. If all units run, it is also an
+ * error if no unit writes an element. If only a sample of the units runs, the `mag` of elements
+ * that none of them writes is COMPARE_UNSEEN. `got` holds what the candidate wrote, by buffer, or
+ * is NULL. The reference can read it (GOT in hone_ref.h) only for outputs that have several right
+ * answers (job_has_choice()). */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);

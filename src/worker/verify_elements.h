@@ -5,7 +5,7 @@
  *     verify_elements(oracle, jcase, call, written, nthreads, &arena, &result_call, err)
  *
  * The caller passes pieces of the outputs, and places: elements for which it knows which block
- * wrote them. As far as a budget of operations allows, we take one element of each block, then draw
+ * wrote them. As far as a limit on operations allows, we take one element of each block, then draw
  * more at random, and run the units of the oracle that compute these elements (docs/glossary.md
  * explains piece, unit, phase and scratch). We generate only the inputs that these units read. The
  * task does not say which units compute an element, so we guess from its position: for an element

@@ -105,7 +105,8 @@ struct warp_async {
 };
 
 struct block_async {
-    struct async_op *ops, **tail; /* loads into this block, oldest first */
+    struct async_op *ops, **tail; /* operations that complete on this block's mbarriers, oldest
+                                     first */
     struct wg_cache *wg_cache;    /* warpgroup.c */
 };
 

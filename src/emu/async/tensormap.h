@@ -109,7 +109,8 @@ static inline uint32_t tensormap_swizzle(const struct tensormap *t, uint32_t add
     return addr ^ (addr >> 7 & ((1u << t->swizzle) - 1)) << 4;
 }
 
-/* Fills n bytes that are outside the tensor: with zeros, or with NaNs of the element type. */
+/* Fills n bytes of a box that are outside the tensor: with zeros, or with OOB_NAN (numeric.h) in
+ * every 16 bits. */
 void tensormap_fill(const struct tensormap *t, uint8_t *dst, uint32_t n);
 
 #endif

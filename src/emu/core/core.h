@@ -123,8 +123,8 @@ enum count_kind {
 
 #define OPND_FRAME 0u
 #define OPND_CONST (1u << 30)
-#define OPND_WARP (2u << 30)  /* special registers that differ between warps: %tid */
-#define OPND_BLOCK (3u << 30) /* special registers that differ between blocks: %ctaid */
+#define OPND_WARP (2u << 30)  /* special registers of the warp: %tid, %warpid */
+#define OPND_BLOCK (3u << 30) /* special registers of the block: %ctaid, %ntid */
 #define OPND_OFF 0x3fffffffu
 /* A plain number in the place of an operand code, marked so that no code reads it as a register. */
 #define OPND_NUMBER(n) (OPND_CONST | (n))
@@ -304,9 +304,9 @@ struct block {
     struct warp *warps;
     uint32_t nwarps, nthreads, nlive; /* nlive: threads not exited */
     uint8_t *smem;
-    uint32_t smem_bytes; /* static + dynamic */
+    uint32_t smem_bytes; /* as in struct launch (machine.h) */
     struct barrier bar[16];
-    struct block_async *async; /* copies in flight into this block: async.h */
+    struct block_async *async; /* operations in flight on this block's mbarriers: async.h */
     struct block_san *san;
     uint64_t steps;
     char *memory; /* registers, local memory: one allocation, reused by the next block */
@@ -315,7 +315,7 @@ struct block {
     uint32_t nrunning;          /* warps that have not ended */
     uint32_t g_clock;           /* for the sanitizer: 1 + device-wide fences so far */
     uint32_t regs_free;         /* registers that warps gave back by setmaxnreg.dec */
-    struct sector_set *sectors; /* set if we count: the sectors that this block has read */
+    struct sector_set *sectors; /* set if we count: the sectors that this block has used */
     bool started;
 };
 
@@ -476,8 +476,8 @@ enum result_status emu_tensormap(const struct job_tensormap *t, uint64_t addr, u
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-/* Counts the bytes that a bulk copy or st.async moves. It ignores kinds other than CB_GLOBAL_LD and
- * CB_GLOBAL_ST. */
+/* Counts the bytes that a bulk copy reads from or writes to global memory. Callers also report
+ * bytes of shared memory; count_bytes() ignores these. */
 enum count_bytes { CB_GLOBAL_LD, CB_GLOBAL_ST, CB_SHARED_LD, CB_SHARED_ST, CB_DSMEM, CB_COUNT };
 void count_bytes(struct warp *w, const struct insn *pc, enum count_bytes what, uint64_t bytes);
 

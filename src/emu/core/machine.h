@@ -8,8 +8,8 @@
  * The rest of `struct emu` and the loaded code are read-only then, apart from flags and sums that
  * host threads change atomically. Each `struct worker_state` belongs to one host thread.
  *
- * In a sampled call only a random part of the blocks, the sample, runs (block_sample.h). In such a
- * call, buffers are filled piece by piece (1024 bytes) when a kernel first touches a piece.
+ * In a sampled call only a part of the blocks may run, the sample (block_sample.h). In such a call,
+ * buffers are filled piece by piece (1024 bytes) when a kernel first touches a piece.
  */
 #ifndef EMU_CORE_MACHINE_H
 #define EMU_CORE_MACHINE_H
@@ -573,7 +573,7 @@ struct insn_count {
     uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
     uint64_t merged;         /* shared memory: executions merged into another instruction */
     uint64_t lines;          /* global memory: 128-byte lines that each access touched, added up */
-    uint64_t fresh;          /* global loads: sectors this block had not read before */
+    uint64_t fresh;          /* global loads: sectors this block had not used before */
     uint64_t waits[2];       /* how often a warp waited for a load; index PEND_... */
 };
 
@@ -654,7 +654,7 @@ struct work {
     double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
     double ld_lines, st_lines;                         /* 128-byte lines, access by access */
     double local_sectors;
-    double fresh_sectors; /* the part of ld_sectors that the block had not read before */
+    double fresh_sectors; /* the part of ld_sectors that the block had not used before */
     /* the sectors read again, in the buckets of struct reuse, and the mean distance of each
      * bucket */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
@@ -691,10 +691,10 @@ void model_occupancy(const struct launch *l, struct occupancy *out);
 
 struct model {
     double time_ns, launch_ns;
-    /* each unit's own time */
+    /* the times of the bottlenecks (docs/emulator-cost.md), except for l1 and blocks */
     double dram_ns, l2_ns, issue_ns, shared_ns, tensor_ns, latency_ns, atomic_ns;
     double dram_bytes;
-    const char *bound;   /* the unit that takes longest */
+    const char *bound;   /* the bottleneck with the largest time */
     double lo_ns, hi_ns; /* for 80% of the measured kernels with this bound, the measured time lay
                             in the interval that lo_ns and hi_ns give (model_error.h) */
 };

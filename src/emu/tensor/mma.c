@@ -1,10 +1,11 @@
 /*
  * mma.c - matrix products of a warp: opcodes, fragment layouts, sparsity, arithmetic. See mma.h.
  *
- * Every m16n8 (and m8n8, and wmma) fragment consists of blocks of 8 rows by 16 bytes of packed
- * elements. A block is one 32-bit register: lane 4g+t holds bytes 4t..4t+3 of row g. A matrix is a
- * grid of such blocks, so we decode a register with eight contiguous reads of 16 bytes. Only the
- * f64 forms (8-byte cells) and Volta's m8n8k4 differ.
+ * A register of an A or B fragment holds a block of 8 lines by 16 bytes; a line is a row of A or a
+ * column of B. Lane 4g+t holds bytes 4t..4t+3 of line g, so the 32 lanes in order are the block's
+ * lines one after the other. A block of accumulators has 8 rows by 8 columns: lane 4g+t holds
+ * columns 2t and 2t+1 of row g, in one register for f16 and in two for 32-bit types. A matrix is a
+ * grid of blocks. The f64 forms and Volta's m8n8k4 differ.
  */
 #include "emu/tensor/mma.h"
 
@@ -247,8 +248,10 @@ static void quad4_layout(const struct mma_op *op, enum mma_operand which, unsign
     }
 }
 
-/* Finds the block of 8 rows that register r holds: row *rb and column *cb of the grid of blocks. If
- * there are 16 rows, consecutive registers go down the rows first. */
+/* Finds the place of block r in the grid of blocks: row *rb and column *cb. Block r is register r
+ * of A, or pair r of columns in a lane's accumulators. If there are 16 or 32 rows, blocks come in
+ * slabs of 16 rows. In a slab the upper block comes first, then the lower one, then the next
+ * column. */
 static void block_of(unsigned rows, unsigned colblocks, unsigned r, unsigned *rb, unsigned *cb)
 {
     if (rows == 8) {
@@ -302,8 +305,8 @@ static uint32_t meta_nibble(const uint32_t *meta, unsigned sel, bool narrow, uns
 {
     unsigned g = row & 7, h = row >> 3;
     unsigned lane, bit;
-    /* lanes 4g and 4g+1 have 8 chunks of rows g and g+8, lanes 4g+2 and 4g+3 the next 8 */
-    if (narrow) {
+    if (narrow) { /* lanes 4g and 4g+1 have 8 chunks of rows g and g+8 respectively, lanes 4g+2 and
+                     4g+3 the next 8 */
         unsigned pair = chunks > 8 ? chunk / 8 : sel;
         lane = g * 4 + pair * 2 + h;
         bit = (chunk & 7) * 4;
@@ -325,8 +328,7 @@ void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t 
             uint32_t nib = meta_nibble(meta, sel, bits <= 8, chunks, row, c);
             uint16_t *o = idx + (size_t)row * k / 2 + c * width / 2;
             unsigned at = c * width;
-            if (bits ==
-                32) { /* 1:2, in 16-bit halves: 0100 is the first element, 1110 the second */
+            if (bits == 32) { /* nibble 0100 selects the first element of two, 1110 the second */
                 o[0] = (uint16_t)(at + ((nib & 3) >> 1));
                 continue;
             }
@@ -339,7 +341,8 @@ void mma_sparse_index(uint16_t *idx, unsigned k, enum tc_type t, const uint32_t 
 
 /* ---- 32-bit cells --------------------------------------------------------------------------- */
 
-/* Memory for one instruction's operands and result. The cells are floats or int32s. */
+/* One decoded matrix of an instruction: A, B or the accumulators. Its cells are floats or
+ * int32s. */
 union cells {
     float f[MAX_M * MAX_K];
     int32_t i[MAX_M * MAX_K];

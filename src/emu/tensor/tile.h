@@ -3,7 +3,7 @@
  *
  * Tiles are row-major, with leading dimensions (ldc, lda, ...) in elements. The products compute
  * c[m][n] += a[m][k] * b[k][n] in wrapping int32 or in float. n must be a multiple of 8; m and k
- * can be any numbers. In float, a multiply-add rounds once (twice if the host has no FMA).
+ * can be any numbers. In float, a multiply-add rounds once (twice if the code has no FMA: tile.c).
  */
 #ifndef EMU_TENSOR_TILE_H
 #define EMU_TENSOR_TILE_H

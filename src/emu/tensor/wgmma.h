@@ -76,8 +76,8 @@ void wgmma_product(const struct wgmma_op *op, const uint32_t *a, const uint32_t 
 
 void wgmma_acc_load(const struct wgmma_op *op, uint32_t *const *regs, uint32_t *acc);
 void wgmma_acc_store(const struct wgmma_op *op, const uint32_t *acc, uint32_t *const *regs);
-/* Rounds a dense accumulator as storing it to registers would (f16, NaN). Call it between chained
- * products. */
+/* Rounds a dense f16 accumulator as wgmma_acc_store() would, and leaves other types as they are.
+ * Call it between chained products. */
 void wgmma_acc_round(const struct wgmma_op *op, uint32_t *acc);
 
 #endif

@@ -29,7 +29,7 @@ struct npy {
     int64_t count; /* of values */
 };
 
-/* `name` begins every error. */
+/* `name` is the array's name in errors about the header. */
 int npy_header(struct npy *n, struct stream *s, const char *name, struct err *err);
 int npy_doubles(const struct npy *n, struct stream *s, double *to, int64_t count, struct err *err);
 /* Refuses arrays of floats. */

@@ -55,8 +55,8 @@ static const struct value *with_done_args(struct walk *w, const struct value *v)
     return made || !w->may_refuse ? made : v;
 }
 
-/* Rewrites v. The recursion is shallow, because walk_to() has rewritten all operands that existed
- * before. Only operands that a rule has just made are left. */
+/* Rewrites v. The recursion is shallow: walk_to() goes by ascending id, so the operands that v had
+ * when the walk began are already rewritten. Only operands that a rule has just made are not. */
 static const struct value *settle(struct walk *w, const struct value *v)
 {
     const struct value *now = done(w, v), *next;

@@ -1,7 +1,7 @@
 /*
  * emit.h - writes elements of a lowered graph (lower.h) as statements of a unit (unit_text.h).
  *
- * A reference has several functions, its phases. A unit is one call of such a function and computes
+ * A reference has several functions, its phases. A unit is what one run of a phase's body computes:
  * one or more elements. All units of a phase run before the next phase; phases pass values on in an
  * array of doubles, scratch. emit_value() writes the statements that compute one element of a
  * value, from inputs and from values in scratch. stores.c decides which values are stored there

@@ -1,6 +1,6 @@
 /*
  * emit_line.c - writes scans (one unit makes a line along the axis) and index_add (one unit makes
- * all elements with one index along `dim`). emit_attention.c has attention, emit_recurrent.c lstm,
+ * all elements along the axes after `dim`). emit_attention.c has attention, emit_recurrent.c lstm,
  * gru and rnn.
  */
 #include <math.h>

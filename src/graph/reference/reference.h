@@ -10,7 +10,8 @@
  * The reference computes everything in double; integers wrap around as their dtype does. It rounds
  * nothing between operations, except in a NOISY reference (reference_mode.h). Magnitudes follow the
  * rules in emit.h, variances those of docs/tolerance.md. A phase is one function of the reference,
- * and a unit one call of it; scratch is the memory in which phases leave values for later phases:
+ * and a unit one run of its body; scratch is the memory in which phases leave values for later
+ * phases:
  *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
  *    its own, which stores the value in scratch. An elementwise value that is read often and is not
  *    cheap has one too. Other values are computed where they are read.

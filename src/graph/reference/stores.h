@@ -2,9 +2,9 @@
  * stores.h - decides which values of a lowered graph a reference keeps in scratch, or a generated
  * kernel in workspaces, and the order in which they are computed.
  *
- * A phase is one function of the reference, and a unit one call of it. A sink is one thing that
- * some phase computes: a stored value, the partial results of a reduction in two steps, a value
- * made in lines (line.h), or an output. A sink reads only sinks of lower levels.
+ * A phase is one function of the reference, and a unit one run of its body. A sink is one thing
+ * that some phase computes: a stored value, the partial results of a reduction in two steps, a
+ * value made in lines (line.h), or an output. A sink reads only sinks of lower levels.
  */
 #ifndef GRAPH_REFERENCE_STORES_H
 #define GRAPH_REFERENCE_STORES_H

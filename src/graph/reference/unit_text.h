@@ -1,6 +1,6 @@
 /*
- * unit_text.h - the text of one unit of a reference (one call of one of its functions, emit.h):
- * statements, loops and index arithmetic.
+ * unit_text.h - the text of the body of a phase, which computes one unit (emit.h): statements,
+ * loops and index arithmetic.
  *
  * A unit is a tree of scopes: the body, and a scope for each loop or condition inside it. A
  * statement goes to the outermost scope that has everything it depends on. So an expression that

@@ -37,7 +37,8 @@ struct chain {
 static bool refuse(struct chain *c, const char *what, const struct value *v)
 {
     if (!c->x->why->len)
-        strbuf_addf(c->x->why, "its PyTorch expression has %s: '%s'", what, op_row(v->op)->name);
+        strbuf_addf(c->x->why, "the task's PyTorch expression has %s: '%s'", what,
+                    op_row(v->op)->name);
     return false;
 }
 
@@ -87,7 +88,7 @@ static bool add_pass(struct chain *c, const struct value *v)
     if (c->n && !same_axes(c, outer, length, inner))
         return refuse(c, "reductions along different axes", v);
     if (c->n == MAX_PASSES || c->x->m->n + 1 + MAX_PASSES > 2 * PB_MAX_TENSORS)
-        return refuse(c, "more reductions than it can take", v);
+        return refuse(c, "more reductions than the playbook takes", v);
     c->outer = outer;
     c->length = length;
     c->inner = inner;
@@ -304,7 +305,7 @@ static bool find_chain(struct chain *c, struct strbuf *expr)
     if (!v || !look(c, v, v, false, 0))
         return false;
     if (!c->n) {
-        strbuf_adds(x->why, "its PyTorch expression has no reduction with keepdim");
+        strbuf_adds(x->why, "the task's PyTorch expression has no reduction with keepdim");
         return false;
     }
     return bind_passes(c) && write_real(c, v, expr);
@@ -321,7 +322,8 @@ const struct pb_op *match_chain(struct match *x)
         bind_axes(c);
         see_full(c);
     } else if (!x->why->len) {
-        strbuf_adds(x->why, "its PyTorch expression has a form that the playbook does not know");
+        strbuf_adds(x->why,
+                    "the task's PyTorch expression has a form that the playbook does not know");
     }
     strbuf_release(&expr);
     free(c);

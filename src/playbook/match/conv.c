@@ -151,9 +151,10 @@ const struct pb_op *match_conv(struct match *x)
 {
     struct conv c;
     if (!find_conv(x, OP_CONV, &c) || !is_depthwise(&c)) {
-        strbuf_adds(x->why,
-                    "its PyTorch expression has no depthwise conv1d or conv2d of an input, with "
-                    "groups, a window of known size and one output");
+        strbuf_adds(
+            x->why,
+            "the task's PyTorch expression has no depthwise conv1d or conv2d of an input, with "
+            "groups, a window of known size and one output");
         return NULL;
     }
     if (!bind_around(x, &c))
@@ -234,9 +235,10 @@ const struct pb_op *match_dense_conv(struct match *x)
     struct conv c;
     if ((!find_conv(x, OP_CONV, &c) && !find_conv(x, OP_CONV_TRANSPOSE, &c)) || is_depthwise(&c) ||
         is_too_large(&c)) {
-        strbuf_adds(x->why, "its PyTorch expression has not just one convolution of an input in 1, "
-                            "2 or 3 dimensions, with a window of known size and one output, or "
-                            "the convolution is depthwise");
+        strbuf_adds(x->why,
+                    "the task's PyTorch expression has not just one convolution of an input in 1, "
+                    "2 or 3 dimensions, with a window of known size and one output, or "
+                    "the convolution is depthwise");
         return NULL;
     }
     if (!bind_around(x, &c))

@@ -1,5 +1,5 @@
-/* epilogue.c - writes the expression around a product or convolution, and the index at which it
- * reads each input. */
+/* epilogue.c - writes the CUDA expression that an epilogue applies to each element of a product or
+ * convolution, and the index that it uses for each input. See epilogue.h. */
 #include "playbook/match/epilogue.h"
 
 #include <math.h>
@@ -41,7 +41,8 @@ static bool is_one(const struct value *t)
     return true;
 }
 
-/* Does t have exactly one value for each index of that axis of a value like d? */
+/* When t is broadcast to the shape of d, does t have the size of d along this axis, and size 1
+ * along all others? */
 static bool is_along(const struct value *t, const struct value *d, uint32_t axis)
 {
     if (t->rank > d->rank || d->rank - t->rank > axis)
@@ -63,8 +64,9 @@ static bool is_like(const struct value *t, const struct value *d)
     return same;
 }
 
-/* The axis of d that n counts. The elements of d are those of the product, in the same order.
- * Returns -1 if a reshape between the product and d takes this axis apart or merges it. */
+/* Returns the axis of d whose index is n, the template's column or channel. The elements of d are
+ * those of the product, in the same order. Returns -1 if a reshape between the product and d takes
+ * this axis apart or merges it. */
 static int axis_of_n(const struct epilogue *e, const struct value *d)
 {
     const struct value *p = e->product;
@@ -74,8 +76,9 @@ static int axis_of_n(const struct epilogue *e, const struct value *d)
     return d->rank > 1 && is_like(d, p) ? 1 : -1;
 }
 
-/* The index at which an input, read as t, holds the value for an element of d, written with the
- * template's names. NULL if t has none of the shapes that an epilogue may read. */
+/* Returns the template's text for the index into an input that has the shape of t, for an element
+ * of d: "0" if t is a single value, "n" if it has one value for each column or channel, "at" if it
+ * has the shape of d. Returns NULL otherwise. */
 static const char *place_of(const struct epilogue *e, const struct value *t, const struct value *d)
 {
     int axis = axis_of_n(e, d);
@@ -85,9 +88,9 @@ static const char *place_of(const struct epilogue *e, const struct value *t, con
                                                          : NULL;
 }
 
-/* If v is an index along one axis of d, in a shape that broadcasts to that of d, such as
- * torch.arange(N) or torch.arange(M)[:, None], returns the template's name for it. Otherwise NULL.
- */
+/* Returns the template's text for v if v is an index along one axis of d, such as torch.arange(N)
+ * or torch.arange(M)[:, None], and broadcasts to the shape of d: "n" along the columns or channels,
+ * "m" along the rows, "0" if v is a single index. Returns NULL otherwise. */
 static const char *index_name(const struct epilogue *e, const struct value *v,
                               const struct value *d)
 {
@@ -110,11 +113,11 @@ static const char *index_name(const struct epilogue *e, const struct value *v,
 struct writing {
     struct match *x;
     const struct epilogue *e;
-    /* The value whose elements the expression computes, one for each element of the result: first
-     * the result itself, and below a reshape the value that the reshape reads. */
+    /* A value with the shape in which we look at the result's elements now: the result itself, or
+     * below a reshape the value that the reshape reads. */
     const struct value *domain;
-    unsigned reshapes; /* how many reshapes the expression has looked through */
-    /* For each value number v0, v1, ...: does the expression read it? */
+    unsigned reshapes; /* how many reshapes we are below */
+    /* used[i]: the expression reads the input, scalar or axis that the template calls v<i> */
     bool used[2 * PB_MAX_TENSORS];
 };
 
@@ -141,9 +144,9 @@ static bool is_any_input(void *m, const struct value *v)
     return meaning_input(m, v) >= 0;
 }
 
-/* Writes a reshape that has an element for each element of the result. It keeps the elements in
- * order, so the expression goes on with the value that the reshape reads. False if v is no such
- * reshape. */
+/* If v is a reshape or permute that keeps the elements in order, and has an element for each
+ * element of the result, writes the expression of the value that v reads. Returns false otherwise.
+ */
 static bool write_reshape(struct writing *w, const struct value *v, struct strbuf *out,
                           struct strbuf *why)
 {
@@ -169,7 +172,7 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     struct match *x = w->x;
     if (v == w->e->product) {
         if (w->e->rows && !is_like(v, w->domain))
-            strbuf_adds(why, "its product is smaller than the result");
+            strbuf_adds(why, "the task's product is smaller than the result");
         if (w->e->bias < 0) {
             strbuf_adds(out, "v");
             return true;
@@ -183,8 +186,8 @@ static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct st
     if (i >= 0) {
         const char *place = place_of(w->e, v, w->domain);
         if (i == w->e->bias)
-            strbuf_adds(
-                why, "its bias does not have one value for each channel, or is used elsewhere too");
+            strbuf_adds(why, "the task's bias does not have one value for each channel, or is used "
+                             "elsewhere too");
         else if (!place || !element_type(x->m->types[i]))
             strbuf_addf(why, "'%s' has neither the shape of the result nor one value for each %s",
                         x->m->names[i], w->e->rows ? "column" : "channel");
@@ -215,9 +218,9 @@ static bool is_output(const struct match *x, int i)
     return false;
 }
 
-/* For everything that the expression reads, binds the member of the parameter struct, the kernel's
- * parameter, the plan's argument and the name.
- */
+/* Binds these texts for everything that the expression reads: `fields`, the members of struct Extra
+ * (playbooks/parts/epilogue.cu); `params`, the kernel's parameters; `extra`, the plan's arguments;
+ * `data`, the names v<i>. Also binds `reads`: does the expression read an input? */
 static bool bind_reads(struct match *x, const struct writing *w)
 {
     struct strbuf fields = STRBUF_INIT(4096), params = STRBUF_INIT(4096), args = STRBUF_INIT(4096),
@@ -228,7 +231,8 @@ static bool bind_reads(struct match *x, const struct writing *w)
         if (!w->used[i]) {
             ok = !in || i == w->e->operands[0] || i == w->e->operands[1];
             if (!ok)
-                strbuf_addf(x->why, "its PyTorch expression does not use '%s'", x->m->names[i]);
+                strbuf_addf(x->why, "the task's PyTorch expression does not use '%s'",
+                            x->m->names[i]);
             continue;
         }
         ok = !in || !is_output(x, i);

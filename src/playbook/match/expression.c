@@ -29,8 +29,8 @@ bool cannot_write(struct strbuf *why, const char *what, const struct value *v)
 {
     const char *name = v->name ? v->name : op_row(v->op)->name;
     if (!why->len)
-        strbuf_addf(why, "its PyTorch expression has %s '%s', which a playbook cannot write", what,
-                    name);
+        strbuf_addf(why, "the task's PyTorch expression has %s '%s', which a playbook cannot write",
+                    what, name);
     return false;
 }
 
@@ -371,6 +371,6 @@ bool write_expression(const struct value *v, const struct leaves *leaves, struct
     if (write_as(&w, v, kind_of(v), out))
         return true;
     if (!why->len)
-        strbuf_adds(why, "its PyTorch expression is too long for a playbook");
+        strbuf_adds(why, "the task's PyTorch expression is too long for a playbook");
     return false;
 }

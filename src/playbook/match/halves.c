@@ -42,7 +42,7 @@ const struct pb_op *match_halves(struct match *x)
     if (x->m->inputs != 1)
         strbuf_adds(x->why, "it takes one input, whose halves it combines");
     else if (!has_half(x))
-        strbuf_adds(x->why, "its PyTorch expression has no half of the input's rows");
+        strbuf_adds(x->why, "the task's PyTorch expression has no half of the input's rows");
     bool ok = !x->why->len && write_expression(x->v, &leaves, &expr, x->why);
     if (ok)
         bind_text(x->b, "expr", expr.buf);

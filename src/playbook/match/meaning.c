@@ -79,7 +79,7 @@ static bool read_tensors(struct signature *s, const json_t *facts, struct strbuf
     for (size_t i = 0; i < json_array_size(tensors); i++) {
         const json_t *t = json_array_get(tensors, i), *shape = json_object_get(t, "shape");
         if (s->ntensors == PB_MAX_TENSORS || json_array_size(shape) > PB_MAX_RANK) {
-            strbuf_adds(why, "it has more tensors or axes than playbooks take");
+            strbuf_adds(why, "the task has more tensors or axes than playbooks take");
             return false;
         }
         struct torch_tensor *x = &s->tensors[s->ntensors++];
@@ -219,8 +219,8 @@ static bool read_graph(struct meaning *m, const struct signature *s)
     int rc = graph ? graph_from_json(&m->g, graph, &err)
                    : torch_read(&m->g, facts_text(m->facts, "torch"), &task, &err);
     if (rc < 0 || graph_verify(&m->g, &err) < 0 || graph_normalise(&m->g, &err) < 0) {
-        strbuf_addf(&m->why, "its %s cannot be read: %s", graph ? "graph" : "PyTorch expression",
-                    err.msg);
+        strbuf_addf(&m->why, "the task's %s cannot be read: %s",
+                    graph ? "graph" : "PyTorch expression", err.msg);
         return false;
     }
     return true;

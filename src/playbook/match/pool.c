@@ -173,7 +173,7 @@ const struct pb_op *match_pool(struct match *x)
 {
     struct pool p = {.x = x, .reduced = find_reduction(x->v, 0)};
     if (!p.reduced) {
-        strbuf_adds(x->why, "its PyTorch expression has no pooling");
+        strbuf_adds(x->why, "the task's PyTorch expression has no pooling");
         return NULL;
     }
     if (!read_windows(&p) || !read_padding(&p) || !bind_post(&p))

@@ -186,8 +186,8 @@ static bool find_product(struct match *x, struct product *p)
     if (json_array_size(json_object_get(x->m->facts, "tensors")) == x->m->inputs + 1 &&
         find_sizes(x->m, p))
         return true;
-    strbuf_adds(x->why,
-                "its operands are not matrices or batches of matrices that make one output");
+    strbuf_adds(x->why, "the operands of the task's product are not matrices or batches of "
+                        "matrices that make one output");
     return false;
 }
 
@@ -198,7 +198,7 @@ const struct pb_op *match_product(struct match *x)
     if (!find_product(x, &p))
         return NULL;
     if (p.v->args[0]->rank < 2 || p.v->args[1]->rank < 2) {
-        strbuf_adds(x->why, "one of its operands is a vector");
+        strbuf_adds(x->why, "one operand of the task's product is a vector");
         return NULL;
     }
     snprintf(name, sizeof name, "gemm_%c%c", p.turned[0] ? 't' : 'n', p.turned[1] ? 't' : 'n');
@@ -225,7 +225,8 @@ const struct pb_op *match_matvec(struct match *x)
     bool right = dim_is(p.n, 1) && !p.turned[0]; /* the vector is the second operand */
     bool left = dim_is(p.m, 1) && p.turned[1];   /* the vector is the first operand */
     if (!dim_is(p.z, 1) || (!right && !left)) {
-        strbuf_adds(x->why, "it is no product of a vector and a matrix whose rows run along K");
+        strbuf_adds(x->why,
+                    "the task is not a product of a vector and a matrix whose rows run along K");
         return NULL;
     }
     struct epilogue e = {
