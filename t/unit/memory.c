@@ -35,10 +35,10 @@ static struct task *sibling(void)
 static void teach(const struct task *t, const char *run)
 {
     const struct memory_outcome o[] = {
-        {"algorithm", "playbook softmax, starting point [softmax 0.1.1.2.1.0]", 1000, -1},
-        {"vectorize", "vec 4 -> 8 [softmax 0.2.1.2.1.0]", 500, -1},
-        {"tuning", "stream 0 -> 1 [softmax 0.2.1.2.1.1]", 0, -1},
-        {"vectorize", "vec 4 -> 8 [softmax 0.2.1.2.1.0]", 0, 2.0},
+        {"algorithm", "playbook softmax, starting point [softmax 0.1.1.2.1.3.1.0]", 1000, -1},
+        {"vectorize", "vec 4 -> 8 [softmax 0.2.1.2.1.3.1.0]", 500, -1},
+        {"tuning", "stream 0 -> 1 [softmax 0.2.1.2.1.3.1.1]", 0, -1},
+        {"vectorize", "vec 4 -> 8 [softmax 0.2.1.2.1.3.1.0]", 0, 2.0},
         {"pipeline", "load the `next` row\nbefore {this} one #x", 0, 1.5},
     };
     const struct memory_run r = {.name = run, .task = t, .gpu = "h200"};
@@ -166,16 +166,16 @@ static size_t count_lessons(const char *name_of_gpu, const char *kind)
 static void long_moves_are_left_out(void **state)
 {
     struct memory_outcome o[] = {
-        {"tuning", "stream 0 -> 1 [softmax 0.2.1.2.1.1]", 500, -1},
+        {"tuning", "stream 0 -> 1 [softmax 0.2.1.2.1.3.1.1]", 500, -1},
         {"vectorize", NULL, 0, 2.0},
     };
     const struct memory_run r = {.name = "r1", .task = task, .gpu = "h200"};
     const char *const moves[] = {
-        "vec 4 -> 8, threads 128 -> 2... [softmax 0.2.1.2.1.0]",
+        "vec 4 -> 8, threads 128 -> 2... [softmax 0.2.1.2.1.3.1.0]",
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
         "sixteen seventeen not eighteen nineteen",
         "vec 4 -> 8, vec 4 -> 8, vec 4 -> 8, vec 4 -> 8, vec 4 -> 8, vec 4 -> 8, vec 4 -> 8, "
-        "vec 4 -> 8, vec 4 -> 8, threads 128 -> 1024 [softmax 0.2.1.2.1.0]",
+        "vec 4 -> 8, vec 4 -> 8, threads 128 -> 1024 [softmax 0.2.1.2.1.3.1.0]",
     };
     for (size_t i = 0; i < ARRAY_LEN(moves); i++) {
         new_store();
@@ -190,7 +190,7 @@ static void long_moves_are_left_out(void **state)
 static void learnt_lessons_keep_the_rules(void **state)
 {
     const struct memory_outcome o[] = {
-        {"tuning", "stream 0 -> 1 [softmax 0.2.1.2.1.1]", 500, -1},
+        {"tuning", "stream 0 -> 1 [softmax 0.2.1.2.1.3.1.1]", 500, -1},
         {"tuning", "is a < b > c?", 0, 1.5},
         {"no-such-kind", "other words", 0, 1.5},
     };
@@ -269,7 +269,7 @@ static void author_postpones_slow_values(void **state)
     for (int slow = 0; slow < 2; slow++) {
         json_t *memory = json_array(), *tried = json_array();
         for (int i = 0; i < 3; i++) {
-            char *move = xasprintf("m [softmax 0.1.1.%d.1.0]", 2 - i);
+            char *move = xasprintf("m [softmax 0.1.1.%d.1.3.1.0]", 2 - i);
             json_array_append_new(memory,
                                   json_pack("{s:s, s:{s:i}, s:f}", "playbook", "softmax",
                                             "settings", "threads", threads[i], "gain", 1.0));
@@ -281,7 +281,7 @@ static void author_postpones_slow_values(void **state)
         json_array_append_new(memory, json_pack("{s:s, s:{s:i}, s:f}", "playbook", "softmax",
                                                 "settings", "cluster", 8, "gain", slow ? 0.5 : 1));
         char *reply = reply_to(memory, tried);
-        assert_int_equal(strstr(reply, "[softmax 1.1.1.2.1.0]") != NULL, !slow);
+        assert_int_equal(strstr(reply, "[softmax 1.1.1.2.1.3.1.0]") != NULL, !slow);
         free(reply);
     }
 }
@@ -298,8 +298,8 @@ static void author_begins_with_memory(void **state)
                    "\"settings\": {\"rm\": 1}}, {\"playbook\": 3}, 4]",
                    0, NULL);
     char *with = first_reply(good), *without = first_reply(bad);
-    assert_non_null(strstr(with, "[softmax 0.1.1.0.1.0]"));
-    assert_non_null(strstr(without, "[softmax 0.1.1.2.1.0]"));
+    assert_non_null(strstr(with, "[softmax 0.1.1.0.1.3.1.0]"));
+    assert_non_null(strstr(without, "[softmax 0.1.1.2.1.3.1.0]"));
     free(with);
     free(without);
 }
@@ -477,7 +477,7 @@ static void strange_lessons_stay_out(void **state)
     json_t *found = recalled(task);
     assert_int_equal(json_array_size(json_object_get(found, "lines")), 0);
     char *reply = first_reply(json_incref(json_object_get(found, "points")));
-    assert_non_null(strstr(reply, "[softmax 0.1.1.2.1.0]")); /* as without memory */
+    assert_non_null(strstr(reply, "[softmax 0.1.1.2.1.3.1.0]")); /* as without memory */
     free(reply);
     free(text);
     free(good);

@@ -66,12 +66,13 @@ static void has(char *reply, const char *text, bool wanted)
 
 static void errs_as_told(void **state)
 {
-    has(ask("noisy:" NONE, "code", 0, "", "{}"), "[softmax 0.1.1.2.1.0]", true);
+    has(ask("noisy:" NONE, "code", 0, "", "{}"), "[softmax 0.1.1.2.1.3.1.0]", true);
     has(ask("noisy:" NONE ",compile=1", "code", 0, "", "{}"), "int not_finished = ;", true);
-    has(ask("noisy:" NONE ",compile=1", "code", 0, "", "{}"), "{softmax 0.1.1.2.1.0}", true);
+    has(ask("noisy:" NONE ",compile=1", "code", 0, "", "{}"), "{softmax 0.1.1.2.1.3.1.0}", true);
     has(ask("noisy:" NONE ",wrong=1", "code", 0, "", "{}"), "\"grid\": [\"max(1, (", true);
     has(ask("noisy:" NONE ",idle=1", "code", 1, "",
-            "{\"node\": {\"index\": 0, \"move\": \"x [softmax 0.1.1.2.1.0]\", \"source\": \"abc\", "
+            "{\"node\": {\"index\": 0, \"move\": \"x [softmax 0.1.1.2.1.3.1.0]\", \"source\": "
+            "\"abc\", "
             "\"verdict\": {\"kind\": \"pass\"}}}"),
         "```cuda\nabc\n// tidied\n```", true);
 }
@@ -79,18 +80,19 @@ static void errs_as_told(void **state)
 static void repairs_the_same_point(void **state)
 {
     has(ask("noisy:" NONE, "repair", 0, "",
-            "{\"node\": {\"index\": 3, \"move\": \"y {softmax 0.1.2.0.1.0}\", \"source\": \"abc\", "
+            "{\"node\": {\"index\": 3, \"move\": \"y {softmax 0.1.2.0.1.3.1.0}\", \"source\": "
+            "\"abc\", "
             "\"verdict\": {\"kind\": \"compile_error\"}}}"),
-        "[softmax 0.1.2.0.1.0]", true);
+        "[softmax 0.1.2.0.1.3.1.0]", true);
 }
 
 static void knows_only_its_prompt(void **state)
 {
-    const char *tried = "{\"tried\": [{\"index\": 0, \"move\": \"a [softmax 0.1.1.2.1.0]\", "
+    const char *tried = "{\"tried\": [{\"index\": 0, \"move\": \"a [softmax 0.1.1.2.1.3.1.0]\", "
                         "\"verdict\": {\"kind\": \"pass\", \"time_ns\": 5}}]}";
-    has(ask("noisy:" NONE, "code", 0, "nothing", tried), "[softmax 0.1.1.2.1.0]", true);
-    has(ask("noisy:" NONE, "code", 0, "- a [softmax 0.1.1.2.1.0] 5 ns", tried),
-        "[softmax 0.1.1.2.1.0]", false);
+    has(ask("noisy:" NONE, "code", 0, "nothing", tried), "[softmax 0.1.1.2.1.3.1.0]", true);
+    has(ask("noisy:" NONE, "code", 0, "- a [softmax 0.1.1.2.1.3.1.0] 5 ns", tried),
+        "[softmax 0.1.1.2.1.3.1.0]", false);
 }
 
 static void seeds_decide(void **state)

@@ -29,7 +29,8 @@ static void read_task_at(const char *path)
     struct graph g;
     struct err err = ERR_INIT;
     rig_task(&r, t);
-    if (t->torch_src && !str_starts(t->torch_src, "def ")) { /* a module is not an expression */
+    /* neither a module nor "graph" is an expression */
+    if (t->torch_src && !str_starts(t->torch_src, "def ") && !str_eq(t->torch_src, "graph")) {
         if (read_one(&r, t->torch_src, &g, &err) < 0)
             fail_msg("%s: %s: %s", path, t->torch_src, err.msg);
         graph_release(&g);
