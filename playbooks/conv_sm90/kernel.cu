@@ -297,7 +297,7 @@ struct Divider {
     __device__ int operator()(int n) const { return by == 1 ? n : __umulhi(n, factor); }
 };
 
-// What all warps of a block know.
+// State that all warps of a block share.
 struct Work {
     Sizes s;
     Phase phase;

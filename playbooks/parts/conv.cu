@@ -1,4 +1,4 @@
-// What the templates of convolutions share: sizes, the taps of an axis, and sums in float32. K runs over
+// Code that the templates of convolutions share: sizes, the taps of an axis, and sums in float32. K runs over
 // the input channels of a group and over the taps, the places of the window.
 //
 // A transposed convolution has a phase for each remainder of an output place by the stride. All outputs

@@ -52,7 +52,7 @@ static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *
 {
     uint32_t i = 0;
     while (i < n &&
-           (strlen(pb->settings[i].name) != len || memcmp(pb->settings[i].name, name, len)))
+           (strlen(pb->settings[i].name) != len || memcmp(pb->settings[i].name, name, len) != 0))
         i++;
     return i;
 }

@@ -27,7 +27,8 @@ struct pool {
 
 static bool refuse(struct pool *p, const char *what, const struct value *v)
 {
-    return cannot_write(p->x->why, what, v);
+    cannot_write(p->x->why, what, v);
+    return false;
 }
 
 static const char *name_of(const struct value *v)
