@@ -1,4 +1,5 @@
-/* playbook_rig.h - what tests of playbook/ share: a task's facts from a line of text. */
+/* playbook_rig.h - what tests of playbook/ share: a shelf of playbooks, and a task's facts from a
+ * line of text. */
 #ifndef T_UNIT_PLAYBOOK_RIG_H
 #define T_UNIT_PLAYBOOK_RIG_H
 
@@ -8,6 +9,7 @@
 
 #include "base/util.h"
 #include "playbook/playbook.h"
+#include "sys/file.h"
 
 /* "A,B" as ["A", "B"]; "-" is no size. */
 static inline json_t *rig_shape(char *dims)
@@ -62,6 +64,39 @@ static inline const char *rig_text(const struct pb_binding *b, const char *key)
         if (str_eq(t->key, key))
             return t->value;
     return "";
+}
+
+struct fixture {
+    struct temp_dir dir;
+    struct playbook_shelf *shelf;
+};
+
+static inline int set_up(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof *f);
+    f->dir = (struct temp_dir)TEMP_DIR_INIT;
+    *state = f;
+    return temp_dir_make(&f->dir, NULL);
+}
+
+static inline int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    playbooks_close(f->shelf);
+    temp_dir_release(&f->dir);
+    free(f);
+    return 0;
+}
+
+static inline const struct playbook *built_in(struct fixture *f, const char *name)
+{
+    if (!f->shelf)
+        assert_int_equal(playbooks_open(&f->shelf, NULL, NULL), 0);
+    vec_each (struct playbook, pb, &f->shelf->books)
+        if (str_eq(pb->name, name))
+            return pb;
+    fail_msg("no playbook %s", name);
+    return NULL;
 }
 
 #endif

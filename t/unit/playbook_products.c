@@ -1,0 +1,342 @@
+/*
+ * Playbooks: which template the built-in author takes for products and convolutions, and into which
+ * launches it cuts larger graphs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "playbook/playbook.h"
+#include "playbook_rig.h"
+
+/* A template learns whether the task allows TF32. On Hopper the first template for a product of
+ * float32 matrices uses tensor cores. */
+static void test_products_of_float32(void **state)
+{
+    struct fixture *f = *state;
+    json_t *task = rig_facts("", "a @ b", "a float32 M,K; b float32 K,N; c float32 M,N out");
+    built_in(f, "elementwise");
+    for (int allowed = 0; allowed < 2; allowed++) {
+        const struct playbook *first = NULL;
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(400), out = STRBUF_INIT(1 << 20);
+        json_object_set_new(task, "allow_tf32", json_boolean(allowed));
+        vec_each (struct playbook, pb, &f->shelf->books) {
+            strbuf_clear(&why);
+            if (!first && playbook_bind(pb, task, 90, &b, &why))
+                first = pb;
+        }
+        assert_non_null(first);
+        assert_string_equal(first->name, "gemm_3tf32_sm90");
+        struct pb_point p = playbook_start(first, &b);
+        assert_int_equal(playbook_expand(first, &b, &p, &out, NULL), 0);
+        const char *want = allowed ? "kProducts = 1 ? 1 : 3" : "kProducts = 0 ? 1 : 3";
+        assert_non_null(strstr(out.buf, want));
+        pb_binding_release(&b);
+        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+    json_decref(task);
+}
+
+/* The dense template takes every convolution that is not depthwise, and begins with tiles that suit
+ * the largest timed shape. */
+static void test_convolutions(void **state)
+{
+    static const struct {
+        const char *torch, *tensors, *want; /* in the kernel; or the reason, after a '!' */
+    } cases[] = {
+        {"F.relu(F.conv2d(x, w, b, stride=2, padding=(1, 0), dilation=3))",
+         "x float32 N,C,H,W; w float32 O,C,3,5; b float32 O; y float32 N,O,(H-5)/2+1,(W-13)/2+1 "
+         "out",
+         "kGapD = 1, kGapH = 3, kGapW = 3"},
+        {"F.conv2d(x, w, padding=1, groups=4)",
+         "x float32 N,4*C,H,W; w float32 4*O,C,3,3; y float32 N,4*O,H,W out", "kBM = 64"},
+        {"F.conv1d(x, w) * s.view(-1, 1)",
+         "x float32 N,C,L; w float32 O,C,7; s float32 O; y float32 N,O,L-6 out",
+         "kWindowD = 1, kWindowH = 1, kWindowW = 7"},
+        {"F.conv3d(x, w)",
+         "x float32 N,C,D,H,W; w float32 O,C,3,3,3; y float32 N,O,D-2,H-2,W-2 out", "kBM = 128"},
+        {"F.conv1d(x, w, groups=C)", "x float32 N,C,L; w float32 C,1,3; y float32 N,C,L-2 out",
+         "!depthwise"},
+        {"F.conv1d(x, w) + F.conv1d(x, v)",
+         "x float32 N,C,L; w float32 O,C,3; v float32 O,C,3; y float32 N,O,L-2 out",
+         "!not just one convolution"},
+        {"F.conv1d(x, w)", "x float32 N,C,L; w float32 O,C,65; y float32 N,O,L-64 out",
+         "!known size"},
+        {"F.conv1d(x, w).sum(-1)", "x float32 N,C,L; w float32 O,C,3; y float32 N,O out", "!"},
+        {"F.conv1d(x, w)", "x float16 N,C,L; w float16 O,C,3; y float16 N,O,L-2 out", "!float16"},
+    };
+    struct fixture *f = *state;
+    built_in(f, "elementwise");
+    const struct playbook *pb = rig_book(f->shelf, "conv_tf32");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(1000), out = STRBUF_INIT(1 << 20);
+        json_t *task = rig_facts("", cases[i].torch, cases[i].tensors);
+        bool fails = cases[i].want[0] == '!';
+        json_object_set_new(task, "workloads",
+                            json_pack("[{s:s, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i}}]", "role",
+                                      "time", "axes", "N", 16, "C", 64, "O",
+                                      strstr(cases[i].tensors, "4*O") ? 64 : 128, "D", 16, "H", 64,
+                                      "W", 64, "L", 4096));
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits == fails)
+            fail_msg("'%s': %s", cases[i].torch, fits ? "fits" : why.buf);
+        if (fits) {
+            struct pb_point p = playbook_start(pb, &b);
+            assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+            pb_binding_release(&b);
+        }
+        if (!strstr(fits ? out.buf : why.buf, cases[i].want + fails))
+            fail_msg("'%s' has no '%s': %s", cases[i].torch, cases[i].want, why.buf);
+        json_decref(task);
+        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+}
+
+/* The template for Hopper takes convolutions that may use TF32 and whose window leaves room in
+ * shared memory. It knows how far taps reach: a stride divides the input into kinds, and the
+ * columns of a transposed convolution serve all phases. */
+static void test_convolutions_on_hopper(void **state)
+{
+    static const struct {
+        const char *torch, *tensors, *want; /* in the kernel; or the reason, after a '!' */
+        bool tf32;
+    } cases[] = {
+        {"F.conv2d(x, w)", "x float32 N,C,H,W; w float32 O,C,3,5; y float32 N,O,H-2,W-4 out",
+         "kKindsH = 1, kKindsW = 1, kReachH = 2, kReachW = 4", true},
+        {"F.conv2d(x, w)", "x float32 N,C,H,W; w float32 O,C,3,5; y float32 N,O,H-2,W-4 out",
+         "!`fits`", false},
+        {"F.conv2d(x, w, stride=(2, 4), dilation=(2, 3))",
+         "x float32 N,C,H,W; w float32 O,C,3,11; y float32 N,O,(H-5)/2+1,(W-31)/4+1 out",
+         "kKindsH = 1, kKindsW = 4, kReachH = 2, kReachW = 6", true},
+        {"F.conv2d(x, w, stride=2)",
+         "x float32 N,C,H,W; w float32 O,C,1,1; y float32 N,O,(H-1)/2+1,(W-1)/2+1 out",
+         "kKindsH = 1, kKindsW = 1, kReachH = 0, kReachW = 0", true},
+        {"F.conv2d(x, w, dilation=100)",
+         "x float32 N,C,H,W; w float32 O,C,9,9; y float32 N,O,H-800,W-800 out", "!`fits`", true},
+    };
+    struct fixture *f = *state;
+    built_in(f, "elementwise");
+    const struct playbook *pb = rig_book(f->shelf, "conv_sm90");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pb_binding b;
+        struct strbuf why = STRBUF_INIT(1000), out = STRBUF_INIT(1 << 20);
+        json_t *task = rig_facts("", cases[i].torch, cases[i].tensors);
+        bool fails = cases[i].want[0] == '!';
+        json_object_set_new(task, "allow_tf32_convs", json_boolean(cases[i].tf32));
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits == fails)
+            fail_msg("'%s': %s", cases[i].torch, fits ? "fits" : why.buf);
+        if (fits) {
+            struct pb_point p = playbook_start(pb, &b);
+            assert_true(playbook_allows(pb, &b, &p));
+            p.at[4] = 2; /* more stages of the input, more stages of weights: too much */
+            p.at[6] = 15;
+            assert_false(playbook_allows(pb, &b, &p));
+            p = playbook_start(pb, &b);
+            assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+            pb_binding_release(&b);
+        }
+        if (!strstr(fits ? out.buf : why.buf, cases[i].want + fails))
+            fail_msg("'%s' has no '%s': %s", cases[i].torch, cases[i].want, why.buf);
+        json_decref(task);
+        strbuf_release(&why);
+        strbuf_release(&out);
+    }
+}
+
+/* Convolutions may use TF32 if the task allows it for convolutions; products may not. A convolution
+ * beside other work is a launch of the template in the generated file. */
+static void test_convolution_in_a_graph(void **state)
+{
+    struct fixture *f = *state;
+    json_t *task = rig_facts("", "F.conv1d(F.relu(x), w).amax(-1)",
+                             "x float32 N,C,L; w float32 O,C,3; y float32 N,O out");
+    struct pb_binding b;
+    struct strbuf why = STRBUF_INIT(1000), out = STRBUF_INIT(8 << 20);
+    built_in(f, "elementwise");
+    json_object_set_new(task, "allow_tf32_convs", json_true());
+    const struct playbook *pb = rig_book(f->shelf, "generate");
+    assert_true(playbook_bind(pb, task, 90, &b, &why));
+    struct pb_point p = playbook_start(pb, &b);
+    assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
+    assert_non_null(strstr(out.buf, "::pack_weights\""));
+    assert_non_null(strstr(out.buf, "kProducts = 1 ? 1 : 3"));
+    assert_null(strstr(out.buf, "extern \"C\" __global__ void __launch_bounds__(256)\n    pack"));
+    pb_binding_release(&b);
+    json_decref(task);
+    strbuf_release(&why);
+    strbuf_release(&out);
+}
+
+/* Writes a kernel from the graph of the task, for sm_90, and releases the task. */
+static void generated(struct fixture *f, json_t *task, struct strbuf *out)
+{
+    struct pb_binding b;
+    struct strbuf why = STRBUF_INIT(1000);
+    built_in(f, "elementwise");
+    const struct playbook *pb = rig_book(f->shelf, "generate");
+    if (!playbook_bind(pb, task, 90, &b, &why))
+        fail_msg("%s", why.buf);
+    struct pb_point p = playbook_start(pb, &b);
+    assert_int_equal(playbook_expand(pb, &b, &p, out, NULL), 0);
+    pb_binding_release(&b);
+    json_decref(task);
+    strbuf_release(&why);
+}
+
+/* Counts the launches of kernels whose names contain `part`, and those that do not. */
+static void count_launches(const char *source, const char *part, int *with, int *without)
+{
+    const char *at = strstr(source, "/* hone-plan"), *end = strstr(at, "*/");
+    json_t *plan = json_loadb(at + 12, (size_t)(end - at - 12), 0, NULL), *l;
+    size_t i;
+    assert_non_null(plan);
+    *with = *without = 0;
+    json_array_foreach(json_object_get(plan, "launches"), i, l)
+    {
+        const char *kernel = json_string_value(json_object_get(l, "kernel"));
+        strstr(kernel, part) ? ++*with : ++*without;
+    }
+    json_decref(plan);
+}
+
+/* A product of float32 matrices beside other work is a launch of a template. The elementwise work
+ * on it is done there. Products with the same code share it. A tensor map of a workspace names its
+ * dtype. Products with a vector are generated. */
+static void test_products_in_a_graph(void **state)
+{
+    static const struct {
+        const char *torch, *tensors;
+        int products, others;
+        unsigned codes;
+        const char *want;
+    } cases[] = {
+        {"F.relu(x @ w.T + b).amax(-1)",
+         "x float32 M,K; w float32 N,K; b float32 N; y float32 M out", 15, 2, 1, "v2"},
+        {"torch.softmax(x @ w, -1) @ w.T", "x float32 M,K; w float32 K,N; y float32 M,K out", 32, 2,
+         3, "\"dtype\": \"float32\""},
+        {"torch.softmax(x @ w, -1) @ u",
+         "x float32 M,K; w float32 K,N; u float32 N,O; y float32 M,O out", 32, 2, 2, "c0::gemm"},
+        {"(x @ w).amax(-1)", "x float32 M,400; w float32 400,N; y float32 M out", 15, 2, 1,
+         "\"1024*min(400, 32)\""}, /* a block cannot have 400 KiB, even where it is not launched */
+        {"(F.silu(x @ w) * (x @ u)).amax(-1)",
+         "x float32 M,K; w float32 K,N; u float32 K,N; y float32 M out", 30, 2, 2, "c15::gemm"},
+        {"(x @ w).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 15, 2, 1,
+         "\"tensor\": \"c0_packA\""}, /* a workspace of the template */
+        /* Products of 16-bit floats are made in float32, by one TF32 product. */
+        {"(x @ w.mT).amax(-1)", "x float16 M,K; w float16 N,K; y float16 M out", 19, 2, 2,
+         "kProducts = 1 ? 1 : 3"},
+        {"F.scaled_dot_product_attention(q, k, v)",
+         "q bfloat16 B,H,L,D; k bfloat16 B,H,S,D; v bfloat16 B,H,S,D; y bfloat16 B,H,L,D out", 40,
+         -1, 5, "kProducts = 1 ? 1 : 3"},
+        {"(x.unsqueeze(2) * w).sum(1).amax(-1)", "x float32 M,K; w float32 K,N; y float32 M out", 0,
+         4, 0, "_sum"},
+        {"torch.softmax(x @ v, 0)", "x float32 M,K; v float32 K; y float32 M out", 0, -1, 0,
+         "_matmul"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int products, others;
+        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
+        count_launches(out.buf, "::", &products, &others);
+        if (products != cases[i].products || (cases[i].others >= 0 && others != cases[i].others) ||
+            !strstr(out.buf, cases[i].want))
+            fail_msg("'%s': %d launches of templates, %d others, or no '%s'", cases[i].torch,
+                     products, others, cases[i].want);
+        unsigned codes = 0;
+        for (const char *at = out.buf; (at = strstr(at, "\nnamespace c")); at++)
+            codes++;
+        assert_int_equal(codes, cases[i].codes);
+        strbuf_release(&out);
+    }
+}
+
+/* Mean and variance need one pass over the elements: one launch makes the parts of both, and one
+ * launch combines them. So do the maximum and the sum of a softmax, and sums that read the same
+ * input. A template does the elementwise work at the end. A loop over neighbouring axes has no
+ * divisions. */
+static void test_reductions_in_one_launch(void **state)
+{
+    static const struct {
+        const char *torch, *tensors;
+        int launches; /* with those for wide indices */
+        const char *want;
+    } cases[] = {
+        {"(x - x.mean((0, 2), True)) * torch.rsqrt(x.var((0, 2), correction=0, keepdim=True) + "
+         "1e-5)",
+         "x float32 N,C,L; y float32 N,C,L out", 4, "PART"},
+        {"(x - x.mean(1, True)) * torch.rsqrt(x.var(1, correction=0, keepdim=True) + 1e-5)",
+         "x float32 N,C,L; y float32 N,C,L out", 2, "(sum), value"},
+        {"torch.softmax(x, 1)", "x float32 N,C,L; y float32 N,C,L out", 2, "(amax), value"},
+        {"x - x.sum(1, True) * (x * x).sum(1, True).transpose(0, 2)",
+         "x float32 N,C,N; y float32 N,C,N out", 4, "(sum), value"},
+        {"x.reshape(N, C, L, 4).amax(-1).sum(1)", "x float32 N,C,L*4; y float32 N,L out", 2,
+         "_output"},
+        {"x.sum((1, 2))", "x float32 N,C,L; y float32 N out", 4, "= i1 * (AX(C) * AX(L))"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int templates, others;
+        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
+        count_launches(out.buf, "::", &templates, &others);
+        if (others != cases[i].launches || !strstr(out.buf, cases[i].want))
+            fail_msg("'%s': %d launches, or no '%s'", cases[i].torch, others, cases[i].want);
+        strbuf_release(&out);
+    }
+}
+
+/* Windows side by side read each element once, so elementwise work before them is not stored. A
+ * maximum of few elements is computed where it is read. */
+static void test_work_before_windows(void **state)
+{
+    static const char graph[] =
+        "{'version': 1, 'axes': ['N'], 'scalars': [], 'guards': [],"
+        " 'inputs': [{'name': 'x', 'dtype': 'float32', 'shape': ['N', 64]}],"
+        " 'values': [{'id': '%%1', 'op': 'tanh', 'args': ['x']},"
+        "  {'id': '%%2', 'op': 'sin', 'args': ['%%1']},"
+        "  {'id': '%%3', 'op': 'windows', 'args': ['%%2'],"
+        "   'attrs': {'dim': [1], 'size': '%d', 'step': 2, 'dilation': 1}},"
+        "  {'id': '%%4', 'op': 'amax', 'args': ['%%3'], 'attrs': {'dim': [2], 'keepdim': false}}],"
+        " 'outputs': [{'name': 'y', 'dtype': 'float32', 'shape': ['N', %d], 'value': '%%4'}]}";
+    struct fixture *f = *state;
+    for (int size = 2; size < 4; size++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int templates, others;
+        json_t *task = rig_facts("", "graph", "x float32 N,64; y float32 N,32 out");
+        char text[1024];
+        snprintf(text, sizeof text, graph, size, size == 2 ? 32 : 31);
+        for (char *c = text; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        json_object_set_new(task, "graph", json_loads(text, 0, NULL));
+        generated(f, task, &out);
+        count_launches(out.buf, "::", &templates, &others);
+        assert_int_equal(others, size == 2 ? 2 : 4);
+        strbuf_release(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_products_of_float32, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_convolutions_on_hopper, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_reductions_in_one_launch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_work_before_windows, set_up, tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
