@@ -74,23 +74,32 @@ bool part_has_anchor(const struct part *p, bool *keep)
     return c.n && (c.only || keep);
 }
 
-static void count_loops(struct walk *w, const struct value *v, bool computed)
+static bool is_narrow(const struct value *v)
 {
-    bool *loops = w->ctx;
+    return dtype_is_float(v->dtype) && dtype_bytes(v->dtype) < 4;
+}
+
+/* Finds a value that a template for elementwise work cannot compute as a generated kernel does: one
+ * that needs a loop, or a float narrower than 32 bits other than an input and the result. A
+ * generated kernel stores such floats in 32 bits and does not round them; a template would. */
+static void find_other_work(struct walk *w, const struct value *v, bool computed)
+{
+    bool *other = w->ctx;
     bool view = v->op == OP_RESHAPE || v->op == OP_EXPAND;
-    *loops |= computed && !view && op_row(v->op)->kind != OPK_ELEMENTWISE;
+    *other |= computed && !view && op_row(v->op)->kind != OPK_ELEMENTWISE;
+    *other |= is_narrow(v) && v->op != OP_INPUT && (!computed || v != w->p->sink->v);
 }
 
 bool part_is_elementwise(const struct part *p)
 {
-    bool loops = false;
+    bool other = p->sink->kind == SINK_VALUE && is_narrow(p->sink->v);
     uint32_t axes = 0;
     if (p->sink->kind != SINK_VALUE && p->sink->kind != SINK_OUTPUT)
         return false;
     for (uint32_t i = 0; i < p->sink->v->rank; i++)
         axes += !dim_is(p->sink->v->shape[i], 1);
-    walk_part(p, count_loops, &loops);
-    return !loops && axes > 1;
+    walk_part(p, find_other_work, &other);
+    return !other && axes > 1;
 }
 
 static void list_call(struct walk *w, const struct value *v, bool computed)
