@@ -131,6 +131,10 @@ err_has "a note says that naive.cu is missing" '"baselines" names "naive", but t
 err_has "a note says which key the built-in author needs" 'add "torch": "EXPRESSION" to task.json'
 runs 1 "the built-in author has no kernel for a task without \"torch\"" "$HONE" optimize ./bare
 err_has "the message names the key to add" 'Add "torch": "EXPRESSION" to task.json'
+bad few 's/"bytes": "[^"]*"/"bytes": "4*R*C"/' task.json
+runs 0 "a task that declares half of its bytes is good" "$HONE" task check few
+err_has "a note says that the graph has twice the bytes" \
+    'at R=4096 C=4096 "bytes" is 67108864, but the graph has 134234112 (8*C*R+4*C)'
 bad unknown 's/alpha \* x + b/torch.nonesuch(x, b)/' task.json
 runs 0 "a task with a function of PyTorch that Hone does not know is good" "$HONE" task check unknown
 err_has "a note says that the expression has no graph" \

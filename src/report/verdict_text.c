@@ -33,6 +33,8 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
             strbuf_addf(sb, " [%s, %s] n=%u", lo.buf, hi.buf, t->n);
         if (t->roofline_pct > 0)
             strbuf_addf(sb, "  %5.1f%% of roofline", t->roofline_pct);
+        if (t->roofline_pct > 0 && t->limit && *t->limit && !str_eq(t->limit, "DRAM"))
+            strbuf_addf(sb, " (%s)", t->limit);
         if (t->ratio > 0)
             strbuf_addf(sb, "  candidate is %.2fx", t->ratio);
         if (t->ratio > 0 && !t->is_model)

@@ -56,6 +56,7 @@ static const struct field time_fields[] = {
     FIELD(verdict_time, ratio_lo, F_F64),
     FIELD(verdict_time, ratio_hi, F_F64),
     FIELD(verdict_time, roofline_pct, F_F64),
+    FIELD(verdict_time, limit, F_LATER),
 };
 
 static const struct field baseline_fields[] = {
