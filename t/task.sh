@@ -50,6 +50,20 @@ PY
 in_tier rest && runs 0 "a task with the written tolerance in sigmas is good" "$HONE" task check ./sigmas
 runs 0 "hone task show accepts a task with a tolerance in sigmas" "$HONE" task show ./sigmas
 out_has "hone task show gives the tolerance in sigmas" "y may be off by 8 sigma + half an ulp"
+mkdir draft && python3 - "$ROOT/tasks/softmax/task.json" <<'PY'
+import json, sys
+task = json.load(open(sys.argv[1]))
+for key in "oracle", "init", "tolerance", "workloads", "flops", "bytes":
+    del task[key]
+json.dump(task, open("draft/task.json", "w"))
+PY
+runs 0 "hone task show --reference accepts a task.json without an oracle" "$HONE" task show --reference draft
+cp "$T/out" draft.c
+ok "the reference of a draft is that of the whole task" cmp draft.c written.c
+runs 0 "hone task show --graph accepts a task.json without an oracle" "$HONE" task show --graph draft
+runs 1 "hone task check refuses a task.json without an oracle" "$HONE" task check draft
+err_has "the message names the command that writes an oracle" \
+    'missing "oracle"; Hone writes it from "torch" or "graph", with reference.c: hone task show --reference --json draft/task.json'
 runs 2 "--sigma without --reference is a usage error" "$HONE" task show --sigma softmax
 runs 2 "--graph together with --reference is a usage error" "$HONE" task show --graph --reference softmax
 runs 1 "hone task show --graph fails for a task without an expression" \

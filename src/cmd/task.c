@@ -392,7 +392,8 @@ static int run_show(int argc, const char **argv)
         .about = "Shows a task: its computation, tensors, tolerances and sizes, and the hash of\n"
                  "everything that defines it (task.json, reference.c, naive.cu).\n"
                  "TASK is a built-in name, a directory, or a task.json (or FlashInfer-Bench\n"
-                 "definition).",
+                 "definition). --graph and --reference also take a task.json that has no oracle,\n"
+                 "init, tolerance or workloads yet.",
         .example = "hone task show softmax\nhone task show --graph softmax\n"
                    "hone task show --reference softmax >reference.c",
         .opts = opts,
@@ -405,7 +406,9 @@ static int run_show(int argc, const char **argv)
     if (sigma && !reference)
         return cmd_usage(&spec, "--sigma is for --reference");
     struct problem_vec problems = VEC_INIT;
-    struct task *t = task_find(argv[0], &problems);
+    /* A draft is enough for a graph, so the command that writes an oracle needs none. */
+    struct task *t =
+        graph || reference ? task_find_draft(argv[0], &problems) : task_find(argv[0], &problems);
     int rc = HONE_OK;
     if (!t)
         rc = print_problems(&problems);
