@@ -114,6 +114,7 @@ else
     err_has "a run waits for a mailbox until its time budget is used up" "the budget of 1 s is used up"
     runs 1 "a run that waited for a mailbox can be resumed" timeout 60 "$HONE" resume last --budget-time 2s
     is "the resumed run asks the same prompt again" "$(ls box)" 0000.prompt.md
+    ok "the prompts of a run with a mailbox show whole files" grep -aq '"whole_files":true' "${HONE_STORE:-hone-out/hone.db}"*
 fi
 
 # ---- hone optimize takes a PyTorch file in place of a task; recorded traces replace PyTorch

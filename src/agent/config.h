@@ -75,6 +75,8 @@ struct run_config {
     bool class_prompts; /* prompts contain the menu of the task's class */
     bool anchors;       /* search: the planner names the lines to change (anchors.h) */
     bool zero_shot;     /* prompts contain no example kernel */
+    bool whole_files;   /* prompts show the current kernel whole, never as an older file with its
+                           changes (shown_file.h): for authors without a prompt cache */
     bool rejudge;       /* a replay judges the candidates anew and ignores recorded verdicts */
     bool baselines;     /* time the task's baselines too */
     bool smoke;         /* judge candidates at the smoke shapes only, without times */
