@@ -73,6 +73,25 @@ static void add_verified(struct strbuf *sb, const struct verdict *v, const char 
     strbuf_release(&names);
 }
 
+static bool is_wrong(const struct verdict_workload *w)
+{
+    return !w->ok && w->note && *w->note && !str_eq(w->note, VERDICT_DID_NOT_RUN);
+}
+
+/* Lists every wrong workload, or says how to see them. */
+static void add_wrong(struct strbuf *sb, const struct verdict *v, bool all)
+{
+    size_t wrong = 0;
+    vec_each (struct verdict_workload, w, &v->workloads)
+        wrong += is_wrong(w);
+    vec_each (struct verdict_workload, w, &v->workloads)
+        if (all && is_wrong(w))
+            strbuf_addf(sb, "%s (%s): %s\n", w->name,
+                        verdict_hidden(w->role) ? "shape not shown" : w->shape, w->note);
+    if (!all && wrong > VERDICT_TOLD_WORKLOADS)
+        strbuf_adds(sb, "--all lists every wrong workload\n");
+}
+
 static void add_workloads(struct strbuf *sb, const struct verdict *v)
 {
     double worst = 0, rms = 0;
@@ -119,7 +138,7 @@ static const char *detail_after_summary(const struct verdict *v)
     return detail;
 }
 
-void verdict_text(struct strbuf *sb, const struct verdict *v)
+void verdict_text(struct strbuf *sb, const struct verdict *v, bool all)
 {
     strbuf_addf(sb, "%s", verdict_kind_name(v->kind));
     if (v->kind == V_PASS && v->time_ns > 0) {
@@ -137,12 +156,15 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
         strbuf_addf(sb, ", %.2fx %s", v->speedup,
                     *v->speedup_over ? v->speedup_over : "the first baseline");
     strbuf_addf(sb, "\n%s\n", v->summary);
+    if (v->separation && *v->separation)
+        strbuf_addf(sb, "%s\n", v->separation);
     if (v->kind != V_PASS)
         strbuf_addf(sb, "stage %s, detector %s\n", v->stage, v->detector);
     const char *detail = detail_after_summary(v);
     if (*detail)
         strbuf_addf(sb, "\n%s\n\n", detail);
     add_workloads(sb, v);
+    add_wrong(sb, v, all);
     add_times(sb, v);
     add_baselines(sb, v);
     if (v->kind == V_PASS && *v->precision)
