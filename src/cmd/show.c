@@ -58,8 +58,8 @@ static int show_verdict(struct store *s, const struct run_summary *m, const stru
         strbuf_addf(&sb, "%s, candidate %llu", m->run.name, (unsigned long long)n->index);
         if (n->parent >= 0)
             strbuf_addf(&sb, " (from %lld)", (long long)n->parent);
-        strbuf_addf(&sb, " [%s/%s]%s%s%s\n", n->role, n->stage, *n->move ? " " : "", n->move,
-                    m->best == n ? "  <== best" : "");
+        strbuf_addf(&sb, " [%s/%s]%s%s%s\n", n->role, n->stage, *n->move ? " " : "",
+                    run_summary_move(m, n), m->best == n ? "  <== best" : "");
         verdict_text(&sb, &v, all);
         cmd_print_foreign(sb.buf, sb.len);
     }
