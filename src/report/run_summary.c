@@ -177,6 +177,11 @@ static void count_moves(struct run_summary *m)
     }
 }
 
+bool author_price_is_unknown(const char *author)
+{
+    return strstr(author, "mailbox:") || strstr(author, "exec:");
+}
+
 static void count_calls(struct run_summary *m)
 {
     vec_each (struct call_rec, c, &m->calls) {
@@ -186,7 +191,7 @@ static void count_calls(struct run_summary *m)
         m->requests += c->requests;
         m->estimated |= c->estimated;
         m->drift += c->drift;
-        if (c->ended && c->usd < 0)
+        if (c->ended && (c->usd < 0 || author_price_is_unknown(c->author)))
             m->usd_unknown = true;
         else if (c->usd > 0)
             m->usd += c->usd;
@@ -403,7 +408,9 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
     strbuf_addf(out, "  %zu calls, %llu tokens in (%llu cached), %llu out%s, ", m->calls.n,
                 (unsigned long long)m->in_tokens, (unsigned long long)m->cached_tokens,
                 (unsigned long long)m->out_tokens, m->estimated ? " (some estimated)" : "");
-    if (m->usd_unknown)
+    if (m->usd_unknown && m->usd <= 0)
+        strbuf_adds(out, "cost unknown\n");
+    else if (m->usd_unknown)
         strbuf_addf(out, "$%.2f and calls without a known price\n", m->usd);
     else
         strbuf_addf(out, "$%.2f\n", m->usd);

@@ -66,6 +66,8 @@ struct run_summary {
 /* Loads the run that `which` names, as for store_run_find(). After an error there is nothing to
  * release. */
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
+/* Whether a run with such authors may cost what Hone cannot know: a person or a program writes. */
+bool author_price_is_unknown(const char *author);
 /* Returns a node's move for people. Where the move ends with the label of a choice of settings, it
  * has their values instead. */
 const char *run_summary_move(const struct run_summary *m, const struct node_rec *n);
