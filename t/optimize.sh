@@ -53,6 +53,9 @@ runs 0 "the new recording replays" "$HONE" optimize --author replay:again.jsonl 
 out_has "the new recording gives the same lineage" '"lineage_differs": 0'
 
 runs 0 "hone resume accepts a new budget" "$HONE" resume "$run" --budget-steps 77
+err_has "a resumed run marks the verdicts that were recorded" "*best*  (recorded)"
+err_has "hone resume says that the run was done, and how to go further" \
+    "was done before, and nothing was left to do. To go further: \`hone resume $run --steps N\` with N over"
 runs 0 "the resumed run can be exported" "$HONE" log "$run" --export kept.jsonl
 ok "the recording has the new budget" grep -q '"steps":77' kept.jsonl
 

@@ -55,6 +55,7 @@ struct node {
     char source_sha[STORE_SHA];
     struct verdict verdict;
     bool judged;
+    bool recorded;            /* the verdict was in the store when the run was resumed */
     int64_t verdict_index;    /* the key of the node's verdict; -1 if it has none yet */
     const char *role, *stage; /* static strings */
     char move[160], kind[24];

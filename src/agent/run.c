@@ -498,6 +498,7 @@ static int judge_recorded(struct agent *a, struct node *n, struct err *err)
         json_decref(j);
         strbuf_release(&sb);
         a->recorded++;
+        n->recorded = true;
     }
     arena_release(&mem);
     return rc;

@@ -154,6 +154,8 @@ static void say_judged(struct live *l, const struct agent *a, const struct node 
     }
     if (n == a->best && v->kind == V_PASS)
         strbuf_adds(&sb, "  *best*");
+    if (n->recorded)
+        strbuf_adds(&sb, "  (recorded)");
     if (n->source[0] && l->cfg->dialect == DIALECT_CUTE &&
         !dialect_is_cute(n->source, strlen(n->source), NULL))
         strbuf_adds(&sb, "  not CuTe");
@@ -344,6 +346,11 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
     else if (!s->json && m.run.reason && strstr(m.run.reason, "is used up"))
         fprintf(stderr, "hone: `hone resume %s` continues the run; give it a larger budget\n",
                 s->run_name);
+    if (!s->json && s->was_done && m.nodes.n == s->nodes_before)
+        fprintf(stderr,
+                "hone: run %s was done before, and nothing was left to do. To go further: "
+                "`hone resume %s --steps N` with N over %u, or another --author\n",
+                s->run_name, s->run_name, s->config->steps);
     run_summary_release(&m);
     strbuf_release(&text);
     strbuf_release(&differ);

@@ -67,6 +67,8 @@ static int carry_on(struct optimize_run *s, const char *which, const struct wish
     s->run = r.id;
     s->run_name = r.name;
     s->prior_wall_ns = r.wall_ns;
+    s->was_done = str_eq(r.state, "done");
+    s->nodes_before = (size_t)r.nodes;
     return 0;
 }
 
