@@ -159,7 +159,7 @@ for f in nothere dir /dev/null; do
     runs 3 "a kernel file that is $f is an error" "$HONE" eval vector_add "$f" --device emu
     err_has "the message names the kernel file $f" "'$f'"
 done
-runs 3 "an unknown task is an error" "$HONE" eval vectr_add "$k" --device emu
+runs 2 "an unknown task is a usage error" "$HONE" eval vectr_add "$k" --device emu
 runs 3 "an empty task file is an error" "$HONE" eval ./empty "$k" --device emu
 runs 1 "--from with an empty file is an error" "$HONE" optimize vector_add --from empty
 err_has "the message about --from says that the file is empty" "'empty' is empty"

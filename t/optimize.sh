@@ -156,8 +156,12 @@ runs 0 "hone optimize with a recording needs no task" env HONE_AUTHOR="replay:$r
 for scheme in openai: exec: mailbox: replay:; do
     runs 2 "the author '$scheme' without a name is a usage error" "$HONE" optimize softmax --author "$scheme"
 done
-runs 3 "an unknown task is an error" "$HONE" optimize no_such_task --author exec:true
+runs 2 "an unknown task is a usage error" "$HONE" optimize no_such_task --author exec:true
 runs 2 "an unknown strategy is a usage error" "$HONE" optimize softmax -s magic --author exec:true
+runs 2 "a misspelt strategy is a usage error" "$HONE" optimize softmax -s serch --author exec:true
+err_has "the message suggests a strategy" "did you mean 'search'?"
+runs 2 "a misspelt author is a usage error" "$HONE" optimize softmax --author anthropc:x
+err_has "the message suggests an author" "did you mean 'anthropic:x'?"
 runs 2 "a budget of 0 dollars is a usage error" "$HONE" optimize softmax --budget-usd 0
 ok "an unknown author is refused" bash -c "! '$HONE' optimize softmax --author magic 2>msg && grep -q 'openai:MODEL' msg"
 ok "a budget of money is refused if the price of the model is unknown" \

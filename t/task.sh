@@ -77,8 +77,11 @@ is "docs/graph.md lists the operations of ops.def" \
     "$(grep -E '^\| [a-z0-9_]+ \| [a-z]+ \| .* \| .* \| [0-9]+ \| [a-z_]+ \|$' "$ROOT/docs/graph.md")" \
     "$("$ROOT/tools/ops-table" | tail -n +3)"
 
-runs 1 "hone task show fails for an unknown task" "$HONE" task show sofmax
+runs 2 "an unknown task is a usage error" "$HONE" task show sofmax
 err_has "the message suggests a task" "did you mean 'softmax'"
+runs 2 "a misspelt folder of a task is a usage error" "$HONE" task show writen
+err_has "the message suggests a task in this directory" "did you mean 'written'"
+runs 1 "a path that does not exist is an error" "$HONE" task show ./nothere
 runs 2 "hone task without a subcommand is a usage error" "$HONE" task
 runs 2 "an unknown subcommand is a usage error" "$HONE" task chek
 runs 2 "hone task check without a task is a usage error" "$HONE" task check

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/eval_command.h"
 #include "cmd/task_naive.h"
 #include "graph/cost.h"
 #include "graph/json.h"
@@ -410,9 +411,10 @@ static int run_show(int argc, const char **argv)
     struct task *t =
         graph || reference ? task_find_draft(argv[0], &problems) : task_find(argv[0], &problems);
     int rc = HONE_OK;
-    if (!t)
-        rc = print_problems(&problems);
-    else if (graph)
+    if (!t) {
+        print_problems(&problems);
+        rc = cmd_task_status(argv[0]) == HONE_USAGE ? HONE_USAGE : HONE_NEGATIVE;
+    } else if (graph)
         rc = show_graph(t, json);
     else if (reference)
         rc = show_reference(t, sigma, json);

@@ -125,21 +125,6 @@ size_t task_builtin_names(struct arena *a, const char ***out)
     return n;
 }
 
-static struct task *no_such_task(const char *name, struct problem_vec *problems)
-{
-    struct arena a = ARENA_INIT;
-    const char **names;
-    size_t n = task_builtin_names(&a, &names);
-    const char *near = strlen(name) < 100 ? suggest_word(name, names, n) : NULL;
-    vec_push(problems)->text =
-        near ? xasprintf("no task '%s'; did you mean '%s'?", name, near)
-             : xasprintf("no task '%.200s'; `hone task list` shows the built-in ones, or give the "
-                         "path of a task.json",
-                         name);
-    arena_release(&a);
-    return NULL;
-}
-
 static const struct asset *builtin_file(const char *name, const char *file)
 {
     char path[160];
@@ -147,6 +132,45 @@ static const struct asset *builtin_file(const char *name, const char *file)
         return NULL;
     snprintf(path, sizeof path, "tasks/%s/%s", name, file);
     return asset_find(path);
+}
+
+/* Adds the folders here that hold a task. */
+static void add_tasks_here(struct arena *a, struct str_vec *names)
+{
+    struct name_vec here = VEC_INIT;
+    if (dir_list(".", &here, NULL) == 0)
+        vec_each (char *, name, &here) {
+            char *file = xasprintf("%s/task.json", *name);
+            if (strlen(*name) < 100 && file_exists(file))
+                *vec_push(names) = arena_strdup(a, *name);
+            free(file);
+        }
+    name_vec_release(&here);
+}
+
+static struct task *no_such_task(const char *name, struct problem_vec *problems)
+{
+    struct arena a = ARENA_INIT;
+    struct str_vec names = VEC_INIT;
+    const char **builtin;
+    size_t n = task_builtin_names(&a, &builtin);
+    for (size_t i = 0; i < n; i++)
+        *vec_push(&names) = builtin[i];
+    add_tasks_here(&a, &names);
+    const char *near = strlen(name) < 100 ? suggest_word(name, names.items, names.n) : NULL;
+    vec_push(problems)->text =
+        near ? xasprintf("no task '%s'; did you mean '%s'?", name, near)
+             : xasprintf("no task '%.200s'; `hone task list` shows the built-in ones, or give the "
+                         "path of a task.json",
+                         name);
+    vec_release(&names);
+    arena_release(&a);
+    return NULL;
+}
+
+bool task_exists(const char *name)
+{
+    return builtin_file(name, "task.json") || file_exists(name);
 }
 
 struct task *task_find(const char *name, struct problem_vec *problems)

@@ -198,6 +198,8 @@ struct task *task_parse_draft(const char *text, size_t len, const char *file,
                               struct problem_vec *problems);
 /* Finds a built-in task by its name, or loads a path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
+/* Whether there is a built-in task of this name, or a file or directory. */
+bool task_exists(const char *name_or_path);
 /* Like task_find, for a task.json that is not finished: reads it with task_parse_draft(). Such a
  * task has a graph, but cannot be evaluated. */
 struct task *task_find_draft(const char *name_or_path, struct problem_vec *problems);
