@@ -164,6 +164,7 @@ if in_tier rest; then
     compare_files() { "$HONE" compare --device emu vector_add "$@"; }
     runs 0 "hone compare evaluates two files" compare_files "$ROOT/kernels/vector_add.cu" other.cu
     out_has "two files of the same kernel are equal" "  equal"
+    out_has "hone compare has a line about a second file that passes" "B: passes: "
     out_lacks "two files come from one job" "two jobs"
     runs 1 "hone compare fails if the second file is wrong" compare_files "$ROOT/kernels/vector_add.cu" wrong.cu
     out_has "hone compare says that the second file is wrong" "wrong"

@@ -151,12 +151,15 @@ err_has "the message names the key to add" 'Add "torch": "EXPRESSION" to task.js
 bad few 's/"bytes": "[^"]*"/"bytes": "4*R*C"/' task.json
 runs 0 "a task that declares half of its bytes is good" "$HONE" task check few
 err_has "a note says that the graph has twice the bytes" \
-    'at R=4096 C=4096 "bytes" is 67108864, but the graph has 134234112 (8*C*R+4*C)'
+    'note: few/task.json:26:12: at R=4096 C=4096 "bytes" is 67108864, but the graph has 134234112 (8*C*R+4*C)'
+bad large 's/"bytes": "[^"]*"/"bytes": "400*R*C"/' task.json
+runs 1 "a task that declares too many bytes is refused" "$HONE" task check large
+is "bytes that are too many at every workload are reported once" "$(grep -c '"bytes" is' "$T/err")" 1
 bad unknown 's/alpha \* x + b/torch.nonesuch(x, b)/' task.json
 runs 0 "a task with a function of PyTorch that Hone does not know is good" "$HONE" task check unknown
 err_has "a note says that the expression has no graph" \
     "task.json:26:12: \"torch\" has no graph, so playbooks cannot use it: "
-err_has "a note names the function that Hone does not know" "the function 'nonesuch' is not known: note"
+err_has "a note names the function that Hone does not know" "the function 'nonesuch' is not known"
 export HONE_PYTHON=python3 PYTHONPATH=$ROOT/t/fake/pytorch
 bad right 's/float32", "value": 1.5/float32", "value": 0.1/' task.json
 runs 0 "a task whose oracle agrees with PyTorch is good" "$HONE" task check right

@@ -86,7 +86,9 @@ struct agent_watch {
     /* Called if a reply cannot be used. If `again`, the author is asked once more. */
     void (*refused)(void *ctx, const struct agent *a, const char *role, uint64_t index,
                     const char *why, bool again);
-    void (*judging)(void *ctx, const struct agent *a, size_t n);
+    /* Called again and again while `n` candidates are judged. `what` is done for the first of them
+     * now: "compiling", "running"; "" = unknown. */
+    void (*judging)(void *ctx, const struct agent *a, size_t n, const char *what);
     void (*judged)(void *ctx, const struct agent *a, const struct node *n);
     void (*confirming)(void *ctx, const struct agent *a, const struct node *n);
     void (*confirmed)(void *ctx, const struct agent *a, const struct node *n,

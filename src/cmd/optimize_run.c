@@ -113,11 +113,12 @@ static void on_refused(void *ctx, const struct agent *a, const char *role, uint6
                      (unsigned long long)index, again ? ", asking once more" : "", text);
 }
 
-static void on_judging(void *ctx, const struct agent *a, size_t n)
+static void on_judging(void *ctx, const struct agent *a, size_t n, const char *what)
 {
     struct live *l = ctx;
     if (!l->quiet)
-        progress_show(&l->p, "step %u: judging %zu candidate%s ...", a->step, n, n > 1 ? "s" : "");
+        progress_show(&l->p, "step %u: judging %zu candidate%s%s%s ...", a->step, n,
+                      n > 1 ? "s" : "", *what ? ": " : "", what);
 }
 
 static void add_ratio(const struct verdict *v, struct strbuf *sb)

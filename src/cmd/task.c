@@ -462,7 +462,7 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
     } else {
         print_problems(&r.problems);
         vec_each (const struct problem, p, &r.notes)
-            fprintf(stderr, "%s: note\n", p->text);
+            fprintf(stderr, "note: %s\n", p->text);
         if (ok && t)
             printf("%s: good, %zu workloads and %zu added by rule\n", t->name, t->workloads.n,
                    t->regimes.n);
