@@ -7,8 +7,8 @@
 
 #include "author/limits/pool.h"
 #include "base/log.h"
-#include "base/utf8.h"
 #include "base/options.h"
+#include "base/utf8.h"
 #include "base/util.h"
 
 /* Ends with NULL. */
