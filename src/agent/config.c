@@ -203,6 +203,14 @@ int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool stri
     return 0;
 }
 
+void run_config_set_whole_files(struct run_config *c)
+{
+    for (int i = 0; i < AUTHOR_ROLES; i++)
+        if (c->authors[i] &&
+            (str_starts(c->authors[i], "mailbox:") || str_starts(c->authors[i], "exec:")))
+            c->whole_files = true;
+}
+
 static json_t *dialects_json(const struct run_config *c)
 {
     json_t *list = json_array();

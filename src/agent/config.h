@@ -106,6 +106,9 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
+/* Sets whole_files if a person or a program may write code. Such an author wants to read the kernel
+ * itself, and gains nothing from a prompt that begins as the last one did. */
+void run_config_set_whole_files(struct run_config *c);
 /* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
  * published strategies. ABLATIONS lists the keys. */
 int run_config_ablate(struct run_config *c, const char *setting, struct err *err);

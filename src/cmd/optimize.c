@@ -121,17 +121,6 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* Whether a person or a program without a prompt cache may write code. Such an author wants to read
- * the kernel itself, and gains nothing from a prompt that begins as the last one did. */
-static bool has_no_prompt_cache(const struct run_config *c)
-{
-    for (int i = 0; i < AUTHOR_ROLES; i++)
-        if (c->authors[i] &&
-            (str_starts(c->authors[i], "mailbox:") || str_starts(c->authors[i], "exec:")))
-            return true;
-    return false;
-}
-
 /* Sets the architecture and the GPU whose data sheet is used: those that the user asked for, or
  * else the device's. */
 static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
@@ -160,7 +149,7 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     for (int i = 0; i < AUTHOR_ROLES; i++)
         c->authors[i] = w->author[i];
     c->authors[AUTHOR_CODE] = author;
-    c->whole_files = has_no_prompt_cache(c);
+    run_config_set_whole_files(c);
     if (choose_target(w, c, mem, err) < 0)
         return -1;
     if (!w->dialect && only_built_in(c))

@@ -56,8 +56,10 @@ static int carry_on(struct optimize_run *s, const char *which, const struct wish
     s->config->budget.wall_ns = b->wall_ns ? b->wall_ns : s->config->budget.wall_ns;
     s->config->budget.steps = b->steps ? b->steps : s->config->budget.steps;
     s->config->steps = wish->steps ? wish->steps : s->config->steps;
-    if (w->author)
+    if (w->author) {
         s->config->authors[AUTHOR_CODE] = w->author;
+        run_config_set_whole_files(s->config);
+    }
     if (*wish->device)
         s->config->device = wish->device;
     if (*wish->on)
