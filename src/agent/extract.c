@@ -157,7 +157,7 @@ struct difference {
     struct span has, want;
 };
 
-enum { MAX_COMPARED = 200, MIN_EQUAL = 6, QUOTED = 70 };
+enum { MAX_COMPARED = 4000, MIN_EQUAL = 6, QUOTED = 70 };
 
 static struct difference difference_at(const char *file, size_t line, const char *search)
 {
