@@ -104,6 +104,8 @@ runs 2 "an unknown architecture is a usage error" "$HONE" eval vector_add "$k" -
 err_has "the message about an unknown architecture has examples" "'sm_12' is not an architecture"
 runs 2 "an architecture that no GPU has is a usage error" "$HONE" eval vector_add "$k" --device emu --arch sm_95
 err_has "the message about such an architecture lists those that exist" "sm_89, sm_90a"
+runs 0 "hone eval --help exits with 0" "$HONE" eval --help
+out_has "the help about --arch has the same first and last architecture as the message" "sm_75 ... sm_121a"
 runs 2 "task and kernel in the wrong order are a usage error" "$HONE" eval "$k" vector_add
 err_has "the message gives task and kernel in the right order" "did you mean \`vector_add $k\`"
 sed 's/"kernel": "vector_add"/"kernel": "vector_sum"/' "$k" >other.cu
@@ -159,7 +161,7 @@ for f in nothere dir /dev/null; do
     runs 3 "a kernel file that is $f is an error" "$HONE" eval vector_add "$f" --device emu
     err_has "the message names the kernel file $f" "'$f'"
 done
-runs 3 "an unknown task is an error" "$HONE" eval vectr_add "$k" --device emu
+runs 2 "an unknown task is a usage error" "$HONE" eval vectr_add "$k" --device emu
 runs 3 "an empty task file is an error" "$HONE" eval ./empty "$k" --device emu
 runs 1 "--from with an empty file is an error" "$HONE" optimize vector_add --from empty
 err_has "the message about --from says that the file is empty" "'empty' is empty"

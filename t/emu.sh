@@ -70,6 +70,23 @@ out_has "the message names the missing kernel" "axpi"
 sed -i 's/axpi/axpy/; s/, 1000\]}/]}/' job.json
 runs 1 "a launch with too few arguments fails" "$HONE" emu --ptx axpy.ptx --job job.json
 
+cat >stuck.ptx <<'PTX'
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry stuck(.param .u64 y)
+{
+    bar.sync 1, 96;
+    ret;
+}
+PTX
+cat >stuck.json <<'JSON'
+{ "buffers": { "y": {"dtype": "float32", "count": 4, "role": "output"} },
+  "launches": [ {"kernel": "stuck", "grid": [1], "block": [64], "args": ["y"]} ] }
+JSON
+runs 1 "a barrier that waits for too many threads fails" "$HONE" emu --ptx stuck.ptx --job stuck.json
+out_has "warps that wait at the same instruction are named together" "warps 0-1 (64 threads from 0) at "
+
 cat >printf.json <<'JSON'
 { "buffers": { "x": {"dtype": "float32", "count": 1024}, "y": {"dtype": "float32", "count": 1024, "role": "output"},
                "ws": {"dtype": "float32", "count": 1024, "role": "workspace"}, "cnt": {"dtype": "int32", "count": 256} },

@@ -119,7 +119,7 @@ for launches in 1 2; do
         "$(grep -cE "^verified whole: ([0-9]+) of \1 workloads right" "$T/out")" 1
     runs 1 "$launches launches: a wrong candidate past its limit fails" eval_slow $launches -
     is "$launches launches: the verdict past the limit is mismatch" "$(sed 's/(.*//' "$T/out" | head -2)" "mismatch
-wrong on smoke:0 "
+wrong on smoke:1 "
     out_has "$launches launches: a warning says that the run ended early" "warning: the run ended early"
 done
 

@@ -149,7 +149,7 @@ ok "the Python file with a backward kernel compiles" python3 -m py_compile softm
 runs 1 "a backward kernel of another operation is refused" backward rowmix "$cases/rowmix.cu"
 err_has "the message about the backward kernel names the input that does not belong" \
     "its input 'in' is neither a tensor of task 'softmax' nor the gradient of an output"
-runs 1 "a task that does not exist is refused" "$HONE" export nosuchtask "$cases/rowmix.cu" --as torch --out x.py
+runs 2 "a task that does not exist is refused" "$HONE" export nosuchtask "$cases/rowmix.cu" --as torch --out x.py
 err_has "the message names the task that does not exist" "nosuchtask"
 
 # ---- with PyTorch

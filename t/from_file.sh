@@ -66,7 +66,7 @@ err_has "the run judges the kernel of the user" "  0 first      pass"
 err_has "the run says that the kernel is not CuTe" "not CuTe"
 out_has "the last lines give the verdict of the kernel of the user" "your file mine.cu (candidate 0): pass, "
 runs 0 "hone show last exits with 0" "$HONE" show last
-out_has "the run tries another value of the first setting" "kThreads 64 -> 128 [settings 1.0]"
+out_has "the run tries another value of the first setting" "kThreads 64 -> 128 [kThreads=128 kPer=1]"
 out_has "the run tries another value of the second setting" "kPer 1 -> 2"
 ok "best.cu has the best value of a setting" grep -q 'kThreads = 128; // hone: 64 128' out/best.cu
 ok "the report says that the best kernel is not in CuTe" \

@@ -47,4 +47,15 @@ out_has "the message about wrong code names the file of the user" "my_code.cu:11
 out_lacks "the message about wrong code names no file of Hone" "kernel.cu"
 runs 1 "an evaluation of wrong code with --json fails" "$HONE" eval vector_add my_code.cu --device emu --json
 out_has "the JSON names the file of the user" "my_code.cu:11: error:"
+sed 's/extern "C" //' "$ROOT/kernels/vector_add.cu" >my_name.cu
+runs 1 "an evaluation of a kernel that is not extern \"C\" fails" "$HONE" eval vector_add my_name.cu --device emu
+out_has "the message says where the kernel is declared in the file of the user" "(declared at line 7 of my_name.cu)"
+out_lacks "the message about extern \"C\" names no file of Hone" "kernel.cu"
+echo 'int x;' >my_empty.cu
+runs 1 "an evaluation of a file without a plan fails" "$HONE" eval vector_add my_empty.cu --device emu
+out_has "the message about a missing plan names the page about plans" "(docs/plan.md)"
+sed 's/256/128/g' "$ROOT/kernels/vector_add.cu" >from.cu
+python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$HONE" optimize vector_add --device emu --from from.cu --steps 1 \
+    --smoke >"$T/out" 2>"$T/err" </dev/null
+out_has "the progress line says that a candidate is compiled" "judging 1 candidate: compiling"
 done_testing

@@ -53,6 +53,9 @@ runs 0 "the new recording replays" "$HONE" optimize --author replay:again.jsonl 
 out_has "the new recording gives the same lineage" '"lineage_differs": 0'
 
 runs 0 "hone resume accepts a new budget" "$HONE" resume "$run" --budget-steps 77
+err_has "a resumed run marks the verdicts that were recorded" "*best*  (recorded)"
+err_has "hone resume says that the run was done, and how to go further" \
+    "was done before, and nothing was left to do. To go further: \`hone resume $run --steps N\` with N over"
 runs 0 "the resumed run can be exported" "$HONE" log "$run" --export kept.jsonl
 ok "the recording has the new budget" grep -q '"steps":77' kept.jsonl
 
@@ -114,6 +117,7 @@ else
     err_has "a run waits for a mailbox until its time budget is used up" "the budget of 1 s is used up"
     runs 1 "a run that waited for a mailbox can be resumed" timeout 60 "$HONE" resume last --budget-time 2s
     is "the resumed run asks the same prompt again" "$(ls box)" 0000.prompt.md
+    ok "the prompts of a run with a mailbox show whole files" grep -aq '"whole_files":true' "${HONE_STORE:-hone-out/hone.db}"*
 fi
 
 # ---- hone optimize takes a PyTorch file in place of a task; recorded traces replace PyTorch
@@ -152,8 +156,12 @@ runs 0 "hone optimize with a recording needs no task" env HONE_AUTHOR="replay:$r
 for scheme in openai: exec: mailbox: replay:; do
     runs 2 "the author '$scheme' without a name is a usage error" "$HONE" optimize softmax --author "$scheme"
 done
-runs 3 "an unknown task is an error" "$HONE" optimize no_such_task --author exec:true
+runs 2 "an unknown task is a usage error" "$HONE" optimize no_such_task --author exec:true
 runs 2 "an unknown strategy is a usage error" "$HONE" optimize softmax -s magic --author exec:true
+runs 2 "a misspelt strategy is a usage error" "$HONE" optimize softmax -s serch --author exec:true
+err_has "the message suggests a strategy" "did you mean 'search'?"
+runs 2 "a misspelt author is a usage error" "$HONE" optimize softmax --author anthropc:x
+err_has "the message suggests an author" "did you mean 'anthropic:x'?"
 runs 2 "a budget of 0 dollars is a usage error" "$HONE" optimize softmax --budget-usd 0
 ok "an unknown author is refused" bash -c "! '$HONE' optimize softmax --author magic 2>msg && grep -q 'openai:MODEL' msg"
 ok "a budget of money is refused if the price of the model is unknown" \

@@ -96,6 +96,14 @@ err_has "the message says how to name another store" "name it with --store or HO
 # ---- hone runs
 runs 0 "hone runs --task exits with 0" "$HONE" runs --task softmax
 out_has "hone runs numbers the runs" "   1  $refine"
+out_has "without a baseline, the column before has the run's first kernel" " 100.0 us*            60.0 us        - "
+out_has "a line says what the star means" "* no baseline was timed: before is the run's first kernel that passed"
+"$HONE" runs --store exec.db >"$T/out"
+out_has "hone runs does not know the cost of a program" " unknown  exec:cat"
+out_has "a run without a kernel has dashes for its times" "                 -                  -        - "
+"$HONE" show last --store exec.db >"$T/out"
+out_has "the summary of a run says that its cost is unknown" "cost unknown"
+"$HONE" runs --task softmax >"$T/out"
 out_has "hone runs --task lists a run of the task" "$refine"
 runs 0 "hone runs --task exits with 0 for a task without runs" "$HONE" runs --task soft
 out_lacks "hone runs --task does not list runs of other tasks" "$refine"
@@ -156,6 +164,7 @@ if in_tier rest; then
     compare_files() { "$HONE" compare --device emu vector_add "$@"; }
     runs 0 "hone compare evaluates two files" compare_files "$ROOT/kernels/vector_add.cu" other.cu
     out_has "two files of the same kernel are equal" "  equal"
+    out_has "hone compare has a line about a second file that passes" "B: passes: "
     out_lacks "two files come from one job" "two jobs"
     runs 1 "hone compare fails if the second file is wrong" compare_files "$ROOT/kernels/vector_add.cu" wrong.cu
     out_has "hone compare says that the second file is wrong" "wrong"

@@ -50,6 +50,20 @@ PY
 in_tier rest && runs 0 "a task with the written tolerance in sigmas is good" "$HONE" task check ./sigmas
 runs 0 "hone task show accepts a task with a tolerance in sigmas" "$HONE" task show ./sigmas
 out_has "hone task show gives the tolerance in sigmas" "y may be off by 8 sigma + half an ulp"
+mkdir draft && python3 - "$ROOT/tasks/softmax/task.json" <<'PY'
+import json, sys
+task = json.load(open(sys.argv[1]))
+for key in "oracle", "init", "tolerance", "workloads", "flops", "bytes":
+    del task[key]
+json.dump(task, open("draft/task.json", "w"))
+PY
+runs 0 "hone task show --reference accepts a task.json without an oracle" "$HONE" task show --reference draft
+cp "$T/out" draft.c
+ok "the reference of a draft is that of the whole task" cmp draft.c written.c
+runs 0 "hone task show --graph accepts a task.json without an oracle" "$HONE" task show --graph draft
+runs 1 "hone task check refuses a task.json without an oracle" "$HONE" task check draft
+err_has "the message names the command that writes an oracle" \
+    'missing "oracle"; Hone writes it from "torch" or "graph", with reference.c: hone task show --reference --json draft/task.json'
 runs 2 "--sigma without --reference is a usage error" "$HONE" task show --sigma softmax
 runs 2 "--graph together with --reference is a usage error" "$HONE" task show --graph --reference softmax
 runs 1 "hone task show --graph fails for a task without an expression" \
@@ -63,8 +77,11 @@ is "docs/graph.md lists the operations of ops.def" \
     "$(grep -E '^\| [a-z0-9_]+ \| [a-z]+ \| .* \| .* \| [0-9]+ \| [a-z_]+ \|$' "$ROOT/docs/graph.md")" \
     "$("$ROOT/tools/ops-table" | tail -n +3)"
 
-runs 1 "hone task show fails for an unknown task" "$HONE" task show sofmax
+runs 2 "an unknown task is a usage error" "$HONE" task show sofmax
 err_has "the message suggests a task" "did you mean 'softmax'"
+runs 2 "a misspelt folder of a task is a usage error" "$HONE" task show writen
+err_has "the message suggests a task in this directory" "did you mean 'written'"
+runs 1 "a path that does not exist is an error" "$HONE" task show ./nothere
 runs 2 "hone task without a subcommand is a usage error" "$HONE" task
 runs 2 "an unknown subcommand is a usage error" "$HONE" task chek
 runs 2 "hone task check without a task is a usage error" "$HONE" task check
@@ -131,11 +148,18 @@ err_has "a note says that naive.cu is missing" '"baselines" names "naive", but t
 err_has "a note says which key the built-in author needs" 'add "torch": "EXPRESSION" to task.json'
 runs 1 "the built-in author has no kernel for a task without \"torch\"" "$HONE" optimize ./bare
 err_has "the message names the key to add" 'Add "torch": "EXPRESSION" to task.json'
+bad few 's/"bytes": "[^"]*"/"bytes": "4*R*C"/' task.json
+runs 0 "a task that declares half of its bytes is good" "$HONE" task check few
+err_has "a note says that the graph has twice the bytes" \
+    'note: few/task.json:26:12: at R=4096 C=4096 "bytes" is 67108864, but the graph has 134234112 (8*C*R+4*C)'
+bad large 's/"bytes": "[^"]*"/"bytes": "400*R*C"/' task.json
+runs 1 "a task that declares too many bytes is refused" "$HONE" task check large
+is "bytes that are too many at every workload are reported once" "$(grep -c '"bytes" is' "$T/err")" 1
 bad unknown 's/alpha \* x + b/torch.nonesuch(x, b)/' task.json
 runs 0 "a task with a function of PyTorch that Hone does not know is good" "$HONE" task check unknown
 err_has "a note says that the expression has no graph" \
     "task.json:26:12: \"torch\" has no graph, so playbooks cannot use it: "
-err_has "a note names the function that Hone does not know" "the function 'nonesuch' is not known: note"
+err_has "a note names the function that Hone does not know" "the function 'nonesuch' is not known"
 export HONE_PYTHON=python3 PYTHONPATH=$ROOT/t/fake/pytorch
 bad right 's/float32", "value": 1.5/float32", "value": 0.1/' task.json
 runs 0 "a task whose oracle agrees with PyTorch is good" "$HONE" task check right

@@ -55,6 +55,7 @@ struct node {
     char source_sha[STORE_SHA];
     struct verdict verdict;
     bool judged;
+    bool recorded;            /* the verdict was in the store when the run was resumed */
     int64_t verdict_index;    /* the key of the node's verdict; -1 if it has none yet */
     const char *role, *stage; /* static strings */
     char move[160], kind[24];
@@ -85,7 +86,9 @@ struct agent_watch {
     /* Called if a reply cannot be used. If `again`, the author is asked once more. */
     void (*refused)(void *ctx, const struct agent *a, const char *role, uint64_t index,
                     const char *why, bool again);
-    void (*judging)(void *ctx, const struct agent *a, size_t n);
+    /* Called again and again while `n` candidates are judged. `what` is done for the first of them
+     * now: "compiling", "running"; "" = unknown. */
+    void (*judging)(void *ctx, const struct agent *a, size_t n, const char *what);
     void (*judged)(void *ctx, const struct agent *a, const struct node *n);
     void (*confirming)(void *ctx, const struct agent *a, const struct node *n);
     void (*confirmed)(void *ctx, const struct agent *a, const struct node *n,

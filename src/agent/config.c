@@ -203,6 +203,14 @@ int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool stri
     return 0;
 }
 
+void run_config_set_whole_files(struct run_config *c)
+{
+    for (int i = 0; i < AUTHOR_ROLES; i++)
+        if (c->authors[i] &&
+            (str_starts(c->authors[i], "mailbox:") || str_starts(c->authors[i], "exec:")))
+            c->whole_files = true;
+}
+
 static json_t *dialects_json(const struct run_config *c)
 {
     json_t *list = json_array();
@@ -320,6 +328,8 @@ json_t *run_config_to_json(const struct run_config *c)
     json_object_set_new(j, "proposals", json_integer(c->proposals));
     if (c->smoke)
         json_object_set_new(j, "smoke", json_true());
+    if (c->whole_files)
+        json_object_set_new(j, "whole_files", json_true());
     if (c->torch_at_end)
         json_object_set_new(j, "torch_at_end", json_true());
     json_object_set_new(j, "dialect_strict", json_boolean(c->strict_dialect));
@@ -432,6 +442,7 @@ int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a,
     c->rejudge = json_is_true(json_object_get(j, "rejudge"));
     c->baselines = !json_is_false(json_object_get(j, "baselines"));
     c->smoke = json_is_true(json_object_get(j, "smoke"));
+    c->whole_files = json_is_true(json_object_get(j, "whole_files"));
     c->restore = !json_is_false(json_object_get(j, "restore"));
     c->use_memory = !json_is_false(json_object_get(j, "use_memory"));
     c->memory = read_memory(json_object_get(j, "memory"), a);

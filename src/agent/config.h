@@ -75,6 +75,8 @@ struct run_config {
     bool class_prompts; /* prompts contain the menu of the task's class */
     bool anchors;       /* search: the planner names the lines to change (anchors.h) */
     bool zero_shot;     /* prompts contain no example kernel */
+    bool whole_files;   /* prompts show the current kernel whole, never as an older file with its
+                           changes (shown_file.h): for authors without a prompt cache */
     bool rejudge;       /* a replay judges the candidates anew and ignores recorded verdicts */
     bool baselines;     /* time the task's baselines too */
     bool smoke;         /* judge candidates at the smoke shapes only, without times */
@@ -104,6 +106,9 @@ struct run_config {
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
+/* Sets whole_files if a person or a program may write code. Such an author wants to read the kernel
+ * itself, and gains nothing from a prompt that begins as the last one did. */
+void run_config_set_whole_files(struct run_config *c);
 /* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
  * published strategies. ABLATIONS lists the keys. */
 int run_config_ablate(struct run_config *c, const char *setting, struct err *err);

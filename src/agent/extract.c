@@ -124,31 +124,95 @@ static size_t count_of(const char *hay, const char *needle, const char **first)
     return n;
 }
 
-/* For an edit that does not fit, finds the line of the file that is most like the first line of
- * `want`. */
-static void nearest_line(const char *source, const char *want, char *out, size_t n)
+/* Returns the line at *p as it is, and moves *p past the line. */
+static struct span whole_line(const char **p)
 {
-    const char *wend = want + strcspn(want, "\n");
-    while (want < wend && isspace((unsigned char)*want))
-        want++;
-    size_t best = 0, number = 0;
-    out[0] = '\0';
-    const char *end = source + strlen(source);
-    for (const char *p = source; p < end;) {
-        struct span l = next_line(&p, end);
-        number++;
-        while (l.n && isspace((unsigned char)*l.p)) {
-            l.p++;
-            l.n--;
-        }
-        size_t same = 0;
-        while (same < l.n && want + same < wend && l.p[same] == want[same])
-            same++;
-        if (same > best && same >= 6) {
-            best = same;
-            snprintf(out, n, "; the nearest is line %zu: %.*s", number, (int)MIN(l.n, 80), l.p);
-        }
+    struct span s = {*p, strcspn(*p, "\n")};
+    *p += s.n + ((*p)[s.n] == '\n');
+    return s;
+}
+
+static struct span trimmed(struct span s)
+{
+    for (; s.n && isspace((unsigned char)*s.p); s.n--)
+        s.p++;
+    while (s.n && isspace((unsigned char)s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+static size_t equal_bytes(struct span a, struct span b)
+{
+    size_t n = 0;
+    while (n < a.n && n < b.n && a.p[n] == b.p[n])
+        n++;
+    return n;
+}
+
+/* Where a place of the file stops to be what an edit searches for. */
+struct difference {
+    size_t equal_lines; /* lines of SEARCH that fit */
+    size_t equal_bytes; /* of the first line that does not fit, without white space around it */
+    size_t line;        /* its number in the file */
+    struct span has, want;
+};
+
+enum { MAX_COMPARED = 4000, MIN_EQUAL = 6, QUOTED = 70 };
+
+static struct difference difference_at(const char *file, size_t line, const char *search)
+{
+    struct difference d = {.line = line};
+    while (*search && d.equal_lines < MAX_COMPARED) {
+        bool ended = !*file;
+        d.has = whole_line(&file);
+        d.want = whole_line(&search);
+        if (ended || d.has.n != d.want.n || memcmp(d.has.p, d.want.p, d.has.n) != 0)
+            break;
+        d.equal_lines++;
+        d.line++;
     }
+    d.equal_bytes = equal_bytes(trimmed(d.has), trimmed(d.want));
+    return d;
+}
+
+/* Quotes a line from a little before its byte `at`, so that the difference is in the quote. */
+static void quote_at(struct strbuf *out, struct span s, size_t at)
+{
+    size_t from = at > QUOTED / 2 && s.n > QUOTED ? at - QUOTED / 2 : 0;
+    while (from && ((unsigned char)s.p[from] & 0xC0) == 0x80) /* not in the middle of a character */
+        from--;
+    size_t n = MIN(s.n - MIN(from, s.n), QUOTED);
+    while (n && from + n < s.n && ((unsigned char)s.p[from + n] & 0xC0) == 0x80)
+        n--;
+    strbuf_addf(out, "`%s%.*s%s`", from ? "..." : "", (int)n, s.p + from,
+                from + n < s.n ? "..." : "");
+}
+
+/* For an edit that does not fit, finds the place in the file that fits best, and names the first
+ * line that differs, with both texts. */
+static void say_nearest(const char *file, const char *search, struct strbuf *out)
+{
+    struct difference best = {0};
+    size_t line = 1;
+    for (const char *p = file; *p; line++) {
+        struct difference d = difference_at(p, line, search);
+        if (d.equal_lines > best.equal_lines ||
+            (d.equal_lines == best.equal_lines && d.equal_bytes > best.equal_bytes))
+            best = d;
+        whole_line(&p);
+    }
+    if (!best.equal_lines && best.equal_bytes < MIN_EQUAL)
+        return;
+    struct span has = trimmed(best.has), want = trimmed(best.want);
+    bool blanks = has.n == want.n && best.equal_bytes == has.n;
+    has = blanks ? best.has : has;
+    want = blanks ? best.want : want;
+    size_t at = blanks ? equal_bytes(has, want) : best.equal_bytes;
+    strbuf_addf(out, "; the nearest text differs at line %zu of the file%s: the file has ",
+                best.line, blanks ? " in white space alone" : "");
+    quote_at(out, has, at);
+    strbuf_addf(out, ", line %zu of SEARCH has ", best.equal_lines + 1);
+    quote_at(out, want, at);
 }
 
 /* Returns whether the text at `at`, of n bytes, is in a part of the file that the author was not
@@ -174,7 +238,33 @@ static size_t count_shown(const struct extract *x, const char *needle, const cha
     return n;
 }
 
-static bool apply_edit(struct extract *x, const char *search, const char *replace, unsigned number)
+/* Says why an edit does not fit, in the line numbers of `file`, which the author was shown. */
+static void refuse_edit(struct extract *x, const char *file, const char *search, unsigned number,
+                        size_t n)
+{
+    const char *at;
+    struct strbuf near = STRBUF_INIT(480);
+    if (n) {
+        snprintf(
+            x->reason, sizeof x->reason,
+            "edit %u: its SEARCH text occurs %zu times; include enough lines to make it unique",
+            number, n);
+    } else if (count_of(file, search, &at)) {
+        snprintf(x->reason, sizeof x->reason,
+                 "edit %u: an edit before it has changed its SEARCH text; join the two edits",
+                 number);
+    } else {
+        say_nearest(file, search, &near);
+        snprintf(x->reason, sizeof x->reason,
+                 "edit %u: its SEARCH text occurs 0 times in the file; copy whole lines exactly%s",
+                 number, near.buf);
+    }
+    strbuf_release(&near);
+}
+
+/* Applies an edit to x->source. `file` is the text before all edits. */
+static bool apply_edit(struct extract *x, const char *file, const char *search, const char *replace,
+                       unsigned number)
 {
     const char *at;
     if (!*search) {
@@ -185,15 +275,7 @@ static bool apply_edit(struct extract *x, const char *search, const char *replac
     if (n > 1 && x->unseen.n)
         n = count_shown(x, search, &at);
     if (n != 1) {
-        char near[200] = "";
-        if (!n)
-            nearest_line(x->source.buf, search, near, sizeof near);
-        snprintf(
-            x->reason, sizeof x->reason,
-            n ? "edit %u: its SEARCH text occurs %zu times; include enough lines to make it "
-                "unique%s"
-              : "edit %u: its SEARCH text occurs %zu times in the file; copy whole lines exactly%s",
-            number, n, near);
+        refuse_edit(x, file, search, number, n);
         return false;
     }
     struct strbuf next = STRBUF_INIT(EXTRACT_MAX_SOURCE);
@@ -253,7 +335,7 @@ static void extract_edits(struct extract *x, const char *reply, size_t len, cons
                      MAX_EDITS, EXTRACT_MAX_SOURCE);
             goto out;
         }
-        if (!apply_edit(x, search.buf, replace.buf, n))
+        if (!apply_edit(x, before, search.buf, replace.buf, n))
             goto out;
     }
     x->ok = true;

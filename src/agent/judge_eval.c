@@ -56,7 +56,13 @@ static void close_real(struct judge *j)
     free(j->priv);
 }
 
-static const struct judge_ops ops = {submit, wait_next, prepare, close_real};
+static void progress(struct judge *j, uint64_t ticket, struct strbuf *out)
+{
+    struct real *r = j->priv;
+    eval_progress(r->of[ticket % 2], ticket / 2, out);
+}
+
+static const struct judge_ops ops = {submit, wait_next, prepare, close_real, progress};
 
 struct judge *judge_eval(struct evaluator *e, struct evaluator *model, bool baselines)
 {

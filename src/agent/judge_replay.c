@@ -51,7 +51,7 @@ static void close_recorded(struct judge *j)
     free(r);
 }
 
-static const struct judge_ops ops = {submit, wait_next, NULL, close_recorded};
+static const struct judge_ops ops = {submit, wait_next, NULL, close_recorded, NULL};
 
 struct judge *judge_replay(const struct replay *replay)
 {

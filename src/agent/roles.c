@@ -219,7 +219,9 @@ static int make_marked(struct making *m, struct strbuf *out, struct err *err)
  * m->changes. */
 static int make_shown(struct making *m, struct strbuf *out, struct err *err)
 {
-    const char *text = shown_file_next(&m->a->shown, m->role, source_of(m), &m->changes);
+    const char *text = m->a->cfg->whole_files
+                           ? source_of(m)
+                           : shown_file_next(&m->a->shown, m->role, source_of(m), &m->changes);
     size_t n = strlen(text);
     strbuf_add(out, text, n && text[n - 1] == '\n' ? n - 1 : n);
     return 0;

@@ -498,6 +498,7 @@ static int judge_recorded(struct agent *a, struct node *n, struct err *err)
         json_decref(j);
         strbuf_release(&sb);
         a->recorded++;
+        n->recorded = true;
     }
     arena_release(&mem);
     return rc;
@@ -572,6 +573,19 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
     return store_verdict(a, p->n, err);
 }
 
+/* Tells the watcher how many candidates are being judged, and what is done for the first. */
+static void tell_judging(struct agent *a, const struct pending *list, size_t n)
+{
+    struct strbuf what = STRBUF_INIT(512);
+    size_t waiting = 0;
+    for (size_t i = 0; i < n; i++)
+        if (list[i].waiting && ++waiting == 1 && a->in.judge->ops->progress)
+            a->in.judge->ops->progress(a->in.judge, list[i].ticket, &what);
+    if (waiting && a->in.watch.judging)
+        a->in.watch.judging(a->in.watch.ctx, a, waiting, what.buf);
+    strbuf_release(&what);
+}
+
 /* Gets the verdicts of all nodes, from the store or from the judge. PyTorch's time does not depend
  * on the candidate. So only the first candidate of each wave is timed together with PyTorch, until
  * one of these candidates has passed. */
@@ -597,8 +611,8 @@ static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model,
             fresh++;
         }
     }
-    if (rc == 0 && fresh && a->in.watch.judging)
-        a->in.watch.judging(a->in.watch.ctx, a, fresh);
+    if (rc == 0 && fresh)
+        tell_judging(a, list, n);
     for (bool any = true; rc == 0 && any;) {
         any = false;
         for (size_t i = 0; i < n; i++)
@@ -614,6 +628,8 @@ static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model,
             rc = agent_stop(a, "interrupted");
         else
             rc = got;
+        if (rc == 0)
+            tell_judging(a, list, n);
     }
     free(list);
     return rc;

@@ -7,6 +7,7 @@
 
 #include "author/limits/pool.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/utf8.h"
 #include "base/util.h"
 
@@ -41,9 +42,20 @@ static void set_defaults(struct author_config *c)
 static int unknown_author(const char *spec, struct err *err)
 {
     struct strbuf list = STRBUF_INIT(1024);
-    for (size_t i = 0; author_table[i]; i++)
-        strbuf_addf(&list, "%s%s", i ? ", " : "", author_table[i]->usage);
-    err_set(err, ERR_USAGE, "there is no author '%s'; the authors are: %s", spec, list.buf);
+    const char *names[ARRAY_LEN(author_table)];
+    size_t n = 0;
+    for (; author_table[n]; n++) {
+        names[n] = author_table[n]->scheme;
+        strbuf_addf(&list, "%s%s", n ? ", " : "", author_table[n]->usage);
+    }
+    char *scheme = xstrndup(spec, MIN(strcspn(spec, ":"), 100));
+    const char *near = suggest_word(scheme, names, n), *rest = spec + strcspn(spec, ":");
+    if (near)
+        err_set(err, ERR_USAGE, "there is no author '%s'; did you mean '%s%s'? The authors are: %s",
+                spec, near, rest, list.buf);
+    else
+        err_set(err, ERR_USAGE, "there is no author '%s'; the authors are: %s", spec, list.buf);
+    free(scheme);
     strbuf_release(&list);
     return -1;
 }

@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "check/case_order.h"
 #include "job/unit_sample.h"
 
 static bool switched_off(const struct check_input *in, const char *detector)
@@ -445,11 +446,12 @@ static void note_verified(struct verdict_workload *w, const struct job_case *jc,
     w->verified_pct = MAX(w->verified_pct, pct);
 }
 
-static void check_case(struct verdict *v, const struct check_input *in, uint32_t c)
+/* Judges the calls of a case, and fills its workload in the verdict. */
+static void check_case(struct verdict *v, const struct check_input *in, uint32_t c,
+                       struct verdict_workload *w)
 {
     const struct job_case *jc = &in->job->cases[c];
     const struct result_case *rc = &in->result->cases[c];
-    struct verdict_workload *w = vec_push(&v->workloads);
     *w = (struct verdict_workload){
         .name = arena_strdup(&v->arena, jc->name),
         .role = workload_role_name(in->cases[c].role),
@@ -559,6 +561,12 @@ static bool found_before(struct verdict *v, const struct check_input *in,
     return false;
 }
 
+/* Returns "at line 7 of", or "in" if the line is not known. */
+static const char *line_of(struct verdict *v, uint32_t line)
+{
+    return line ? arena_printf(&v->arena, "at line %u of", line) : "in";
+}
+
 static void check_finding(struct verdict *v, const struct check_input *in,
                           const struct result_finding *f)
 {
@@ -581,7 +589,7 @@ static void check_finding(struct verdict *v, const struct check_input *in,
     if (f->kind != FIND_UNSUPPORTED)
         check_blame(v, in, kind_of_finding(f->kind), "emulate",
                     f->kind == FIND_INPUT ? "input-hash" : "sanitizer",
-                    "%s at line %u of kernel '%s' on %s%s%s", finding_kind_name(f->kind), f->line,
+                    "%s %s kernel '%s' on %s%s%s", finding_kind_name(f->kind), line_of(v, f->line),
                     kernel_label(in, f), where(v, in, c), hidden(in, c) ? "" : ": ",
                     hidden(in, c) ? "" : f->text);
 }
@@ -599,22 +607,21 @@ static void check_note(struct verdict *v, const struct check_input *in, uint32_t
             o->case_index < in->job->ncases && !hidden(in, o->case_index))
             return;
     }
-    *vec_push(&v->warnings) = arena_printf(&v->arena, "line %u of kernel '%s': %s", f->line,
+    *vec_push(&v->warnings) = arena_printf(&v->arena, "%s kernel '%s': %s", line_of(v, f->line),
                                            kernel_label(in, f), f->text);
 }
 
 void check_findings(struct verdict *v, const struct check_input *in)
 {
-    for (int pass = 0; pass < 2; pass++)
+    const uint32_t *order = case_order(in, &v->arena);
+    for (uint32_t i = 0; i < in->result->nfindings; i++)
+        if (in->result->findings[i].kind == FIND_NOTE)
+            check_note(v, in, i);
+    for (uint32_t k = 0; k < in->job->ncases; k++)
         for (uint32_t i = 0; i < in->result->nfindings; i++) {
             const struct result_finding *f = &in->result->findings[i];
-            if (f->kind == FIND_NOTE) {
-                if (pass == 0)
-                    check_note(v, in, i);
-                continue;
-            }
-            if (f->case_index < in->job->ncases && hidden(in, f->case_index) == (pass == 1) &&
-                !found_before(v, in, f, pass == 0))
+            if (f->kind != FIND_NOTE && f->case_index == order[k] &&
+                !found_before(v, in, f, !hidden(in, order[k])))
                 check_finding(v, in, f);
         }
 }
@@ -744,7 +751,7 @@ bool check_baseline(struct verdict *v, const struct check_input *in)
     bool compared = false;
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
         if (in->program < in->job->cases[c].nprograms)
-            check_case(v, in, c);
+            check_case(v, in, c, vec_push(&v->workloads));
     vec_each (struct verdict_workload, w, &v->workloads)
         compared = compared || !str_eq(w->verified, "none");
     return compared;
@@ -756,8 +763,13 @@ void check_facts(struct verdict *v, const struct check_input *in)
     check_status(v, in);
     check_printf(v, in);
     check_findings(v, in);
-    for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++)
-        check_case(v, in, c);
+    uint32_t n = MIN(in->result->ncases, in->job->ncases);
+    const uint32_t *order = case_order(in, &v->arena);
+    for (uint32_t c = 0; c < n; c++)
+        vec_push(&v->workloads);
+    for (uint32_t i = 0; i < in->job->ncases; i++)
+        if (order[i] < n)
+            check_case(v, in, order[i], &v->workloads.items[v->workloads.n - n + order[i]]);
     if (early_end) {
         check_early_end(v, in);
         return;

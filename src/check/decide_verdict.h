@@ -14,25 +14,8 @@
 #ifndef CHECK_DECIDE_VERDICT_H
 #define CHECK_DECIDE_VERDICT_H
 
-#include "job/job.h"
-#include "job/result.h"
-#include "task/task.h"
+#include "check/check_input.h"
 #include "verdict/verdict.h"
-
-struct check_case {
-    enum workload_role role;
-    const char *shape; /* "M=256 N=512" */
-};
-
-struct check_input {
-    /* Which program of each case to judge: 0 is the candidate, others are baselines. */
-    uint32_t program;
-    const struct task *task;
-    const struct job *job;
-    const struct result *result;
-    const struct check_case *cases; /* one per job case */
-    const char *const *off;         /* detectors switched off (tests only); NULL-terminated */
-};
 
 /* Judges the candidate by all rules. If Hone or the machine failed and no rule found a mistake of
  * the candidate, the kind becomes V_UNJUDGED instead of V_PASS. */

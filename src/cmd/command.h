@@ -32,8 +32,9 @@ extern const char hone_commit[];
     "the data sheet of the emulator, of the least time that a kernel can take, and of\n" \
     "a roofline that is not measured: a100, b200, h100, h200, l4, rtx4090 or a JSON\n"   \
     "file (default: that of the local GPU in use, else h200)"
-#define CMD_ARCH_HELP                                                                   \
-    "compile for this architecture: sm_80 ... sm_120 (default: that of the local GPU\n" \
+#define CMD_ALL_HELP "list every wrong workload, not only the first few"
+#define CMD_ARCH_HELP                                                                    \
+    "compile for this architecture: sm_75 ... sm_121a (default: that of the local GPU\n" \
     "in use, else that of --gpu)"
 #define CMD_COMPILER_HELP "nvrtc or nvcc (default: nvrtc if it is there)"
 #define CMD_MEASURE_HELP                                                             \

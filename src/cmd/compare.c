@@ -112,7 +112,7 @@ static int compare_files(const struct request *rq, const char *task, const char 
     int n = 0, rc = 0;
     struct task *t = cmd_load_task(task);
     if (!t)
-        return HONE_ENV;
+        return cmd_task_status(task);
     cfg.baselines = BASELINES_NONE;
     cfg.against = against;
     if (cmd_read_source(file[1], &readable, &err) < 0 ||

@@ -211,7 +211,7 @@ static int run(int argc, const char **argv)
     struct compiler_config cfg = {0};
     const struct option opts[] = {
         OPT_STR(0, "arch", &arch, "SM",
-                "sm_80 ... sm_120 (default: that of this machine's GPU, else sm_90a)"),
+                "sm_75 ... sm_121a (default: that of this machine's GPU, else sm_90a)"),
         OPT_STR(0, "compiler", &cfg.kind, "NAME", CMD_COMPILER_HELP),
         OPT_FLAG(0, "ptx", &w.ptx, "print the PTX on stdout"),
         OPT_FLAG(0, "cubin", &w.cubin, "print the cubin on stdout; redirect it"),

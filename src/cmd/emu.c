@@ -13,14 +13,14 @@
 #include "sys/json.h"
 
 struct shown {
-    bool annotate;
+    bool annotate, all;
 };
 
 static void print(const struct verdict *v, const char *source, const void *ctx)
 {
     const struct shown *s = ctx;
     struct strbuf sb = STRBUF_INIT(16 << 20);
-    verdict_text(&sb, v);
+    verdict_text(&sb, v, s->all);
     counters_text(&sb, v);
     if (s->annotate) {
         strbuf_addc(&sb, '\n');
@@ -60,7 +60,7 @@ static int run(int argc, const char **argv)
 {
     bool no_sanitize = false;
     struct ptx_options bare = {0};
-    struct shown shown = {false};
+    struct shown shown = {0};
     struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &shown};
     j.options.device = "emu";
     const struct option opts[] = {
@@ -82,6 +82,7 @@ static int run(int argc, const char **argv)
                 "JSON: the buffers and launches of the PTX file (docs/emulator.md)"),
         OPT_FLAG(0, "no-sanitize", &no_sanitize,
                  "do not look for illegal or unordered accesses; faster"),
+        OPT_FLAG(0, "all", &shown.all, CMD_ALL_HELP),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         OPT_END(),
     };

@@ -11,19 +11,19 @@
 
 static void print(const struct verdict *v, const char *source, const void *ctx)
 {
+    const bool *all = ctx;
     (void)source;
-    (void)ctx;
     struct strbuf sb = STRBUF_INIT(1 << 20);
-    verdict_text(&sb, v);
+    verdict_text(&sb, v, *all);
     fputs(sb.buf, stdout);
     strbuf_release(&sb);
 }
 
 static int run(int argc, const char **argv)
 {
-    bool no_time = false, no_sanitize = false, no_baselines = false, smoke = false;
+    bool no_time = false, no_sanitize = false, no_baselines = false, smoke = false, all = false;
     struct str_vec against = VEC_INIT, off = VEC_INIT;
-    struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print};
+    struct eval_command j = {.config = EVAL_CONFIG_INIT, .print = print, .ctx = &all};
     const struct option opts[] = {
         OPT_STR(0, "device", &j.options.device, "DEV", CMD_DEVICE_HELP),
         OPT_STR(0, "on", &j.options.on, "PLACE", CMD_ON_HELP),
@@ -50,6 +50,7 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "skip-sanitizer", &no_sanitize,
                  "do not look for illegal or unordered accesses on the emulator; faster. Before a\n"
                  "GPU, the emulator runs the smoke workloads all the same"),
+        OPT_FLAG(0, "all", &all, CMD_ALL_HELP),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         hone_testing ? (struct option)OPT_STRS(0, "disable-detector", &off, "NAME",
                                                "switch a detector off, to show that it is needed")

@@ -3,6 +3,7 @@
 #include "cmd/eval_command.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "cmd/command.h"
@@ -31,6 +32,11 @@ struct task *cmd_load_task(const char *name)
     }
     vec_release(&problems);
     return t;
+}
+
+int cmd_task_status(const char *name)
+{
+    return strchr(name, '/') || task_exists(name) ? HONE_ENV : HONE_USAGE;
 }
 
 static int show(const struct eval_command *j, const struct verdict *v, const char *source)
@@ -77,7 +83,7 @@ int eval_command_run(const struct eval_command *j)
                      j->task);
     struct task *t = rc < 0 ? NULL : cmd_load_task(j->task);
     if (!t)
-        return rc < 0 ? cmd_fail(&err) : HONE_ENV;
+        return rc < 0 ? cmd_fail(&err) : cmd_task_status(j->task);
     if ((j->config.workload && cases_check_workload(t, j->config.workload, &err) < 0) ||
         cmd_read_source(j->file, &source, &err) < 0 || evaluator_open(&e, &j->options, &err) < 0 ||
         eval_command_evaluate(e, t, &source, &j->config, &v, &err) < 0) {

@@ -25,5 +25,7 @@ int eval_command_evaluate(struct evaluator *e, const struct task *t, const struc
                           const struct eval_config *cfg, struct verdict *v, struct err *err);
 /* Loads a task by name or path. Returns NULL after it printed the task's problems to stderr. */
 struct task *cmd_load_task(const char *name);
+/* The exit status after cmd_load_task() failed: a name that no task has is wrong usage. */
+int cmd_task_status(const char *name);
 
 #endif

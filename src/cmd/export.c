@@ -95,7 +95,8 @@ static int from_file(struct evidence *e, const struct request *r, const char *ta
     int rc = -1;
     struct task *t = cmd_load_task(task);
     if (!t)
-        return err_set(err, ERR_INPUT, "task '%s' cannot be loaded", task);
+        return err_set(err, cmd_task_status(task) == HONE_USAGE ? ERR_USAGE : ERR_INPUT,
+                       "task '%s' cannot be loaded", task);
     if (cmd_read_source(file, &source, err) < 0) {
         task_free(t);
     } else {

@@ -40,7 +40,7 @@ static int show_task(struct store *s, const char *task, const char *gpu, bool js
 {
     struct task *t = cmd_load_task(task);
     if (!t)
-        return HONE_NEGATIVE;
+        return cmd_task_status(task);
     char *text = memory_recall(s, t, gpu, false, NULL, err);
     task_free(t);
     if (!text)

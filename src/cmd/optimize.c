@@ -35,9 +35,15 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
         return -1;
     if (!strategy_find(w->strategy)) {
         struct strbuf list = STRBUF_INIT(512);
+        const char *names[32];
+        size_t n = 0;
+        for (size_t i = 0; strategy_table[i] && n < ARRAY_LEN(names); i++)
+            names[n++] = strategy_table[i]->name;
         for (size_t i = 0; strategy_table[i]; i++)
             strbuf_addf(&list, "\n  %-8s %s", strategy_table[i]->name, strategy_table[i]->about);
-        err_set(err, ERR_USAGE, "there is no strategy '%s'; there are:%s", w->strategy, list.buf);
+        const char *near = suggest_word(w->strategy, names, n);
+        err_set(err, ERR_USAGE, "there is no strategy '%s'%s%s%s; there are:%s", w->strategy,
+                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", list.buf);
         strbuf_release(&list);
         return -1;
     }
@@ -143,6 +149,7 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     for (int i = 0; i < AUTHOR_ROLES; i++)
         c->authors[i] = w->author[i];
     c->authors[AUTHOR_CODE] = author;
+    run_config_set_whole_files(c);
     if (choose_target(w, c, mem, err) < 0)
         return -1;
     if (!w->dialect && only_built_in(c))
@@ -159,7 +166,8 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     }
     struct task *t = cmd_load_task(task);
     if (!t)
-        return err_set(err, ERR_ENV, "'%s' cannot be used as a task", task);
+        return err_set(err, cmd_task_status(task) == HONE_USAGE ? ERR_USAGE : ERR_ENV,
+                       "'%s' cannot be used as a task", task);
     cmd_settle_proposals(c);
     run_config_settle(c, t);
     int rc = optimize_check(c, t, err);

@@ -113,11 +113,12 @@ static void on_refused(void *ctx, const struct agent *a, const char *role, uint6
                      (unsigned long long)index, again ? ", asking once more" : "", text);
 }
 
-static void on_judging(void *ctx, const struct agent *a, size_t n)
+static void on_judging(void *ctx, const struct agent *a, size_t n, const char *what)
 {
     struct live *l = ctx;
     if (!l->quiet)
-        progress_show(&l->p, "step %u: judging %zu candidate%s ...", a->step, n, n > 1 ? "s" : "");
+        progress_show(&l->p, "step %u: judging %zu candidate%s%s%s ...", a->step, n,
+                      n > 1 ? "s" : "", *what ? ": " : "", what);
 }
 
 static void add_ratio(const struct verdict *v, struct strbuf *sb)
@@ -154,6 +155,8 @@ static void say_judged(struct live *l, const struct agent *a, const struct node 
     }
     if (n == a->best && v->kind == V_PASS)
         strbuf_adds(&sb, "  *best*");
+    if (n->recorded)
+        strbuf_adds(&sb, "  (recorded)");
     if (n->source[0] && l->cfg->dialect == DIALECT_CUTE &&
         !dialect_is_cute(n->source, strlen(n->source), NULL))
         strbuf_adds(&sb, "  not CuTe");
@@ -344,6 +347,11 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
     else if (!s->json && m.run.reason && strstr(m.run.reason, "is used up"))
         fprintf(stderr, "hone: `hone resume %s` continues the run; give it a larger budget\n",
                 s->run_name);
+    if (!s->json && s->was_done && m.nodes.n == s->nodes_before)
+        fprintf(stderr,
+                "hone: run %s was done before, and nothing was left to do. To go further: "
+                "`hone resume %s --steps N` with N over %u, or another --author\n",
+                s->run_name, s->run_name, s->config->steps);
     run_summary_release(&m);
     strbuf_release(&text);
     strbuf_release(&differ);

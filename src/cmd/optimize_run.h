@@ -34,6 +34,8 @@ struct optimize_run {
     struct author_config author;
     const char *out_dir; /* NULL = hone-out/RUN */
     uint64_t prior_wall_ns;
+    bool was_done;       /* resumed: the run had ended by itself */
+    size_t nodes_before; /* resumed: how many candidates the run had */
     bool resumed;
     bool json, quiet;
     struct task *task; /* the task of a new run; NULL = load config->task; the run frees it */

@@ -185,7 +185,7 @@ static int run_kernel(int argc, const char **argv)
         return cmd_usage(&spec, "give a PLAYBOOK and a TASK");
     struct task *t = cmd_load_task(argv[1]);
     if (!t)
-        return HONE_NEGATIVE;
+        return cmd_task_status(argv[1]);
     if (playbooks_open(&s, dir, &err) < 0) {
         task_free(t);
         return cmd_fail(&err);

@@ -58,7 +58,7 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
     const bool *counters = ctx;
     (void)source;
     struct strbuf sb = STRBUF_INIT(16 << 20);
-    verdict_text(&sb, v);
+    verdict_text(&sb, v, true);
     shares(&sb, v);
     if (*counters)
         counters_text(&sb, v);

@@ -56,8 +56,10 @@ static int carry_on(struct optimize_run *s, const char *which, const struct wish
     s->config->budget.wall_ns = b->wall_ns ? b->wall_ns : s->config->budget.wall_ns;
     s->config->budget.steps = b->steps ? b->steps : s->config->budget.steps;
     s->config->steps = wish->steps ? wish->steps : s->config->steps;
-    if (w->author)
+    if (w->author) {
         s->config->authors[AUTHOR_CODE] = w->author;
+        run_config_set_whole_files(s->config);
+    }
     if (*wish->device)
         s->config->device = wish->device;
     if (*wish->on)
@@ -67,6 +69,8 @@ static int carry_on(struct optimize_run *s, const char *which, const struct wish
     s->run = r.id;
     s->run_name = r.name;
     s->prior_wall_ns = r.wall_ns;
+    s->was_done = str_eq(r.state, "done");
+    s->nodes_before = (size_t)r.nodes;
     return 0;
 }
 

@@ -12,28 +12,67 @@
 #include "report/run_summary.h"
 #include "sys/json.h"
 
-/* The column `before` is the time of the first baseline, which is the task's simple kernel if it
- * has one. */
-static void print_run(struct store *s, const struct run_rec *r)
+/* Finds the first kernel of the run that passed and has a time: the file of --from, if it passed.
+ * Returns its time, or 0. */
+static double first_time(struct store *s, const struct run_rec *r)
 {
-    char when[32] = "", gain[16] = "";
-    struct strbuf before = STRBUF_INIT(128), after = STRBUF_INIT(128);
+    struct arena mem = ARENA_INIT;
+    struct node_rec_vec nodes = VEC_INIT;
+    double ns = 0;
+    if (store_node_list(s, r->id, &nodes, &mem, NULL) == 0)
+        vec_each (struct node_rec, n, &nodes)
+            if (ns == 0 && str_eq(n->kind, "pass") && n->is_model == r->best_is_model)
+                ns = n->time_ns;
+    vec_release(&nodes);
+    arena_release(&mem);
+    return ns;
+}
+
+/* Writes the columns `before` and `gain`. `before` is the time of the first baseline, which is the
+ * task's simple kernel if it has one; without a baseline that of the run's first kernel, with a
+ * star. Measured times of two evaluations give no ratio (docs/judge.md). Returns whether there is a
+ * star. */
+static bool add_gain(struct store *s, const struct run_rec *r, struct strbuf *before,
+                     struct strbuf *gain)
+{
+    double first = r->best_speedup > 0 || !(r->best_time_ns > 0) ? 0 : first_time(s, r);
+    if (r->best_speedup > 0) {
+        print_time(r->best_time_ns * r->best_speedup, r->best_is_model, before);
+        strbuf_addf(gain, "%.2fx", r->best_speedup);
+    } else if (first > 0) {
+        print_time(first, r->best_is_model, before);
+        strbuf_addc(before, '*');
+    }
+    if (first > 0 && r->best_is_model)
+        strbuf_addf(gain, "%.2fx*", first / r->best_time_ns);
+    strbuf_adds(before, before->len ? "" : "-");
+    strbuf_adds(gain, gain->len ? "" : "-");
+    return first > 0;
+}
+
+/* Prints a line about the run. Returns whether it has a star. */
+static bool print_run(struct store *s, const struct run_rec *r)
+{
+    char when[32] = "", usd[16];
+    struct strbuf before = STRBUF_INIT(128), after = STRBUF_INIT(128), gain = STRBUF_INIT(64);
     time_t t = (time_t)(r->created_ms / 1000);
     struct tm tm;
     if (localtime_r(&t, &tm))
         strftime(when, sizeof when, "%m-%d %H:%M", &tm);
-    if (r->best_time_ns > 0)
-        print_time(r->best_time_ns, r->best_is_model, &after);
-    if (r->best_speedup > 0) {
-        print_time(r->best_time_ns * r->best_speedup, r->best_is_model, &before);
-        snprintf(gain, sizeof gain, "%.2fx", r->best_speedup);
-    }
-    printf("%4lld  %-34s %s  %-7s %3llu/%-3llu %18s %18s %8s %7.0fk  %6.2f  %s\n", (long long)r->id,
+    print_time(r->best_time_ns, r->best_is_model, &after);
+    bool star = add_gain(s, r, &before, &gain);
+    if (r->usd <= 0 && author_price_is_unknown(r->written_by))
+        snprintf(usd, sizeof usd, "unknown");
+    else
+        snprintf(usd, sizeof usd, "%.2f", r->usd);
+    printf("%4lld  %-34s %s  %-7s %3llu/%-3llu %18s %18s %8s %7.0fk  %7s  %s\n", (long long)r->id,
            r->name, when, store_run_state(s, r), (unsigned long long)r->passes,
-           (unsigned long long)r->nodes, before.buf, after.buf, gain,
-           (double)(r->in_tokens + r->out_tokens) / 1e3, r->usd, r->written_by);
+           (unsigned long long)r->nodes, before.buf, after.buf, gain.buf,
+           (double)(r->in_tokens + r->out_tokens) / 1e3, usd, r->written_by);
     strbuf_release(&before);
     strbuf_release(&after);
+    strbuf_release(&gain);
+    return star;
 }
 
 static json_t *run_json(struct store *s, const struct run_rec *r)
@@ -117,10 +156,13 @@ static int list_runs(struct store *s, const char *task, bool json, struct err *e
         json_print(stdout, j);
         json_decref(j);
     } else if (rc == 0) {
-        printf("%4s  %-34s %-11s  %-7s %-7s %18s %18s %8s %8s  %6s  %s\n", "#", "run", "begun",
+        printf("%4s  %-34s %-11s  %-7s %-7s %18s %18s %8s %8s  %7s  %s\n", "#", "run", "begun",
                "state", "passed", "before", "after", "gain", "tokens", "$", "author");
+        bool star = false;
         vec_each (struct run_rec, r, &list)
-            print_run(s, r);
+            star = print_run(s, r) || star;
+        if (star)
+            puts("* no baseline was timed: before is the run's first kernel that passed");
         if (task && !list.n)
             fprintf(stderr, "hone: the store has no run of a task '%s'\n", task);
     }
@@ -153,8 +195,10 @@ static int run(int argc, const char **argv)
             "(the column #), its name, or the last part of the name. `before` is the first\n"
             "baseline (the task's simple kernel, where it has one), `after` the run's best "
             "kernel,\n"
-            "both in the job that timed the best kernel. A time is the geometric mean over the\n"
-            "timed shapes.\n"
+            "both in the job that timed the best kernel. If no baseline was timed, `before` is "
+            "the\n"
+            "run's first kernel that passed, with a star; - means that there is none. A time is\n"
+            "the geometric mean over the timed shapes.\n"
             "The state `killed` means that the run has not ended, but no process works on it;\n"
             "`hone resume` goes on with it.",
         .example = "hone runs --task softmax\nhone runs --rm softmax-refine-3f2a",

@@ -42,7 +42,7 @@ static int read_verdict(struct store *s, const struct run_summary *m, const stru
 }
 
 static int show_verdict(struct store *s, const struct run_summary *m, const struct node_rec *n,
-                        bool confirmation, bool json, struct err *err)
+                        bool confirmation, bool all, bool json, struct err *err)
 {
     struct verdict v;
     struct strbuf sb = STRBUF_INIT(16u << 20);
@@ -58,9 +58,9 @@ static int show_verdict(struct store *s, const struct run_summary *m, const stru
         strbuf_addf(&sb, "%s, candidate %llu", m->run.name, (unsigned long long)n->index);
         if (n->parent >= 0)
             strbuf_addf(&sb, " (from %lld)", (long long)n->parent);
-        strbuf_addf(&sb, " [%s/%s]%s%s%s\n", n->role, n->stage, *n->move ? " " : "", n->move,
-                    m->best == n ? "  <== best" : "");
-        verdict_text(&sb, &v);
+        strbuf_addf(&sb, " [%s/%s]%s%s%s\n", n->role, n->stage, *n->move ? " " : "",
+                    run_summary_move(m, n), m->best == n ? "  <== best" : "");
+        verdict_text(&sb, &v, all);
         cmd_print_foreign(sb.buf, sb.len);
     }
     strbuf_release(&sb);
@@ -102,7 +102,7 @@ static int show_source(struct store *s, const struct run_summary *m, const struc
 }
 
 static int show_candidate(struct store *s, const struct run_summary *m, const char *which,
-                          enum shown what, bool json, struct err *err)
+                          enum shown what, bool all, bool json, struct err *err)
 {
     const struct node_rec *n = run_summary_candidate(m, which, err);
     if (!n)
@@ -116,7 +116,7 @@ static int show_candidate(struct store *s, const struct run_summary *m, const ch
     }
     if (what == SHOW_SOURCE || (what == SHOW_AUTO && json))
         return show_source(s, m, n, json, err);
-    return show_verdict(s, m, n, what == SHOW_CONFIRMATION, json, err);
+    return show_verdict(s, m, n, what == SHOW_CONFIRMATION, all, json, err);
 }
 
 static int run(int argc, const char **argv)
@@ -125,7 +125,7 @@ static int run(int argc, const char **argv)
     struct store *s = NULL;
     struct run_summary m;
     const char *path = NULL;
-    bool json = false, source = false, verdict = false, again = false;
+    bool json = false, source = false, verdict = false, again = false, all = false;
     const struct option opts[] = {
         OPT_FLAG(0, "source", &source, "print the source of CANDIDATE"),
         OPT_FLAG(0, "verdict", &verdict,
@@ -133,6 +133,7 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "confirmation", &again,
                  "CANDIDATE `best`: print the verdict of its second evaluation, at the end of a\n"
                  "run on a GPU"),
+        OPT_FLAG(0, "all", &all, CMD_ALL_HELP),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(
             0, "json", &json,
@@ -170,7 +171,8 @@ static int run(int argc, const char **argv)
         if (argc == 1)
             rc = show_run(&m, json);
         else
-            rc = show_candidate(s, &m, argv[1], what, json, &err) < 0 ? cmd_fail(&err) : HONE_OK;
+            rc = show_candidate(s, &m, argv[1], what, all, json, &err) < 0 ? cmd_fail(&err)
+                                                                           : HONE_OK;
         run_summary_release(&m);
     }
     store_close(s);

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/eval_command.h"
 #include "cmd/task_naive.h"
 #include "graph/cost.h"
 #include "graph/json.h"
@@ -392,7 +393,8 @@ static int run_show(int argc, const char **argv)
         .about = "Shows a task: its computation, tensors, tolerances and sizes, and the hash of\n"
                  "everything that defines it (task.json, reference.c, naive.cu).\n"
                  "TASK is a built-in name, a directory, or a task.json (or FlashInfer-Bench\n"
-                 "definition).",
+                 "definition). --graph and --reference also take a task.json that has no oracle,\n"
+                 "init, tolerance or workloads yet.",
         .example = "hone task show softmax\nhone task show --graph softmax\n"
                    "hone task show --reference softmax >reference.c",
         .opts = opts,
@@ -405,11 +407,14 @@ static int run_show(int argc, const char **argv)
     if (sigma && !reference)
         return cmd_usage(&spec, "--sigma is for --reference");
     struct problem_vec problems = VEC_INIT;
-    struct task *t = task_find(argv[0], &problems);
+    /* A draft is enough for a graph, so the command that writes an oracle needs none. */
+    struct task *t =
+        graph || reference ? task_find_draft(argv[0], &problems) : task_find(argv[0], &problems);
     int rc = HONE_OK;
-    if (!t)
-        rc = print_problems(&problems);
-    else if (graph)
+    if (!t) {
+        print_problems(&problems);
+        rc = cmd_task_status(argv[0]) == HONE_USAGE ? HONE_USAGE : HONE_NEGATIVE;
+    } else if (graph)
         rc = show_graph(t, json);
     else if (reference)
         rc = show_reference(t, sigma, json);
@@ -457,7 +462,7 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
     } else {
         print_problems(&r.problems);
         vec_each (const struct problem, p, &r.notes)
-            fprintf(stderr, "%s: note\n", p->text);
+            fprintf(stderr, "note: %s\n", p->text);
         if (ok && t)
             printf("%s: good, %zu workloads and %zu added by rule\n", t->name, t->workloads.n,
                    t->regimes.n);

@@ -41,6 +41,14 @@ static const char *describe(const struct shape *s, struct arena *a)
     return text;
 }
 
+static bool is_moved(const struct shape *s)
+{
+    bool moved = s->workload->offset_elems || s->workload->align_bytes;
+    for (size_t i = 0; s->workload->offsets && i < s->task->tensors.n; i++)
+        moved = moved || s->workload->offsets[i];
+    return moved;
+}
+
 static double total_bytes(const struct shape *s)
 {
     double sum = 0;
@@ -273,7 +281,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);
-    *vec_push(&out->info) = (struct check_case){w->role, describe(s, a)};
+    *vec_push(&out->info) =
+        (struct check_case){.role = w->role, .shape = describe(s, a), .misaligned = is_moved(s)};
     return 0;
 }
 

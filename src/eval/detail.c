@@ -88,20 +88,30 @@ static void add_finding(struct strbuf *sb, const struct verdict_finding *f, cons
     add_source_line(sb, source, f->line);
 }
 
-char *detail_findings(struct verdict *v, const char *source)
+static void add_workload(struct strbuf *sb, const struct verdict_workload *w)
+{
+    strbuf_addf(sb, "%s%s (%s): %s", sb->len ? "\n" : "", w->name,
+                verdict_hidden(w->role) ? "shape not shown" : w->shape, w->note);
+}
+
+char *detail_findings(struct verdict *v, const char *source, const uint32_t *order)
 {
     struct strbuf sb = STRBUF_INIT(16 << 10);
+    size_t failing = 0;
     for (size_t i = 0; i < v->findings.n && i < MAX_FINDINGS; i++)
         add_finding(&sb, &v->findings.items[i], source);
     if (v->findings.n > MAX_FINDINGS)
         strbuf_addf(&sb, "\nand %zu more findings", v->findings.n - MAX_FINDINGS);
-    vec_each (struct verdict_workload, w, &v->workloads) {
-        if (w->ok || !w->note || !*w->note)
+    for (size_t i = 0; i < v->workloads.n; i++) {
+        const struct verdict_workload *w = &v->workloads.items[order[i]];
+        if (w->ok || !w->note || !*w->note || str_eq(w->note, VERDICT_DID_NOT_RUN))
             continue;
-        bool hidden = verdict_hidden(w->role);
-        strbuf_addf(&sb, "%s%s (%s): %s", sb.len ? "\n" : "", w->name,
-                    hidden ? "shape not shown" : w->shape, w->note);
+        if (failing++ < VERDICT_TOLD_WORKLOADS)
+            add_workload(&sb, w);
     }
+    if (failing > VERDICT_TOLD_WORKLOADS)
+        strbuf_addf(&sb, "\n... and %zu more workloads are wrong",
+                    failing - VERDICT_TOLD_WORKLOADS);
     char *text = arena_strdup(&v->arena, sb.buf);
     strbuf_release(&sb);
     return text;

@@ -56,9 +56,9 @@ static void finish(struct evaluator *e, struct evaluation *a)
     v->compiler = arena_strdup(&v->arena, compiler_version(e->compiler));
     v->total_ns = now_ns() - a->started_ns;
     v->run_ns = a->ran_ns;
-    const char **texts[] = {&v->stage,     &v->detector,     &v->summary,    &v->detail,
-                            &v->device,    &v->driver,       &v->bottleneck, &v->speedup_over,
-                            &v->precision, &v->preconditions};
+    const char **texts[] = {&v->stage,     &v->detector,      &v->summary,    &v->detail,
+                            &v->device,    &v->driver,        &v->bottleneck, &v->speedup_over,
+                            &v->precision, &v->preconditions, &v->separation};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (!*texts[i])
             *texts[i] = "";

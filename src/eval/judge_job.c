@@ -1,5 +1,6 @@
 /* judge_job.c - fills the verdict from the facts of one job: checks, floor, baselines, times. */
 #include "base/util.h"
+#include "check/case_order.h"
 #include "check/decide_verdict.h"
 #include "eval/baseline_states.h"
 #include "eval/detail.h"
@@ -157,5 +158,6 @@ void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r
         strbuf_release(&verified);
     }
     if (v->kind != V_PASS)
-        v->detail = detail_findings(v, a->source);
+        v->detail = detail_findings(v, a->source, case_order(&in, &v->arena));
+    v->separation = v->kind == V_MISMATCH ? case_separation(v, &in) : "";
 }

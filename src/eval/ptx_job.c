@@ -160,7 +160,7 @@ static void tell(struct verdict *v, const struct job *j, const struct result *r)
     v->detector = r->status == RESULT_OK ? "" : "status";
     v->summary = r->status == RESULT_OK ? "it ran without findings" : arena_strdup(a, r->message);
     if (v->kind != V_UNJUDGED) {
-        const struct check_case only = {ROLE_SMOKE, ""};
+        const struct check_case only = {.role = ROLE_SMOKE, .shape = ""};
         check_findings(v, &(struct check_input){.job = j, .result = r, .cases = &only});
     }
     for (uint32_t i = 0; i < r->ncounters; i++) {
@@ -195,6 +195,7 @@ int ptx_job_run(const struct ptx_options *o, struct verdict *out, struct problem
             "";
         out->source_sha = out->task = out->task_sha = out->speedup_over = "";
         out->preconditions = "";
+        out->separation = "";
         out->gpu = arena_strdup(&out->arena, b->job.gpu.name);
         out->seed = o->seed;
         tell(out, &b->job, &r);

@@ -135,8 +135,8 @@ const char *gpu_name_of(const char *device_name, struct arena *a)
     return sheet ? sheet : device_name;
 }
 
-double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
-                    enum dtype operand)
+/* The time of the arithmetic on the fastest unit that takes this operand. */
+static double arithmetic_ns(const struct job_gpu *g, double flops, enum dtype operand)
 {
     double rate = 0; /* TFLOP/s of the fastest unit that takes this operand */
     switch (operand) {
@@ -158,10 +158,25 @@ double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, dou
     default:
         rate = g->f16_tensor_tflops;
     }
-    double math = rate > 0 ? flops / rate / 1e3 : 0;
+    return rate > 0 ? flops / rate / 1e3 : 0;
+}
+
+double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
+                    enum dtype operand)
+{
     /* Data that fits the L2 may never reach DRAM, so then the L2 is the limit. */
     bool fits = min_bytes <= g->l2_bytes;
     double gbps = fits ? MAX(g->l2_gbps, g->dram_gbps) : g->dram_gbps;
     double bytes = fits ? min_bytes : min_bytes - fmin(written, g->l2_bytes);
-    return fmax(math, gbps > 0 ? bytes / gbps : 0);
+    return fmax(arithmetic_ns(g, flops, operand), gbps > 0 ? bytes / gbps : 0);
+}
+
+double gpu_roofline_ns(const struct job_gpu *g, double flops, double min_bytes, double tensor_bytes,
+                       enum dtype operand, const char **limit)
+{
+    bool fits = tensor_bytes <= g->l2_bytes && g->l2_gbps > g->dram_gbps;
+    double gbps = fits ? g->l2_gbps : g->dram_gbps, math = arithmetic_ns(g, flops, operand);
+    double memory = gbps > 0 ? min_bytes / gbps : 0;
+    *limit = math > memory ? "arithmetic" : fits ? "L2" : "DRAM";
+    return fmax(math, memory);
 }

@@ -36,12 +36,24 @@ static bool measured(const struct measure_input *in)
     return in->ceilings && in->ceilings->dram_gbps > 0;
 }
 
+/* Returns the size of all inputs and outputs. */
+static double tensor_bytes(const struct job_case *jc)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < jc->nbuffers; i++)
+        if (jc->buffers[i].role == JOB_INPUT || jc->buffers[i].role == JOB_OUTPUT ||
+            jc->buffers[i].role == JOB_INOUT)
+            sum += (double)jc->buffers[i].bytes;
+    return sum;
+}
+
 /*
  * Returns which percentage of the ceilings a time reaches: the larger of the percentages by bytes
- * and by arithmetic. Uses the device's measured ceilings, else the data sheet. A full float32
- * product can run on the CUDA cores, or as three TF32 products.
+ * and by arithmetic. *limit gets the ceiling that decides. Uses the device's measured ceilings,
+ * else the data sheet. A full float32 product can run on the CUDA cores, or as three TF32 products.
  */
-static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double ns)
+static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double ns,
+                           const char **limit)
 {
     struct job_gpu g = in->job->gpu;
     if (measured(in)) {
@@ -57,7 +69,8 @@ static double roofline_pct(const struct measure_input *in, const struct job_case
             g.tf32_tensor_tflops = MAX(g.fp32_tflops, g.tf32_tensor_tflops / 3);
         g.f16_tensor_tflops = 0;
     }
-    double floor = gpu_floor_ns(&g, jc->flops, jc->min_bytes, 0, in->operand);
+    double floor =
+        gpu_roofline_ns(&g, jc->flops, jc->min_bytes, tensor_bytes(jc), in->operand, limit);
     return ns > 0 ? 100 * floor / ns : 0;
 }
 
@@ -85,6 +98,7 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
     const struct job_case *jc = &in->job->cases[c];
     struct stats sum = stats_summary(s->ns, s->n, in->job->seed);
     struct verdict_time *t = vec_push(&v->times);
+    const char *limit = "";
     *t = (struct verdict_time){
         .workload = arena_strdup(&v->arena, jc->name),
         .shape = arena_strdup(&v->arena, in->shapes[c]),
@@ -95,8 +109,9 @@ static struct verdict_time *time_program(struct verdict *v, const struct measure
         .lo_ns = s->is_model ? s->lo_ns : sum.lo,
         .hi_ns = s->is_model ? s->hi_ns : sum.hi,
         .n = (uint32_t)sum.n,
-        .roofline_pct = roofline_pct(in, jc, sum.median),
+        .roofline_pct = roofline_pct(in, jc, sum.median, &limit),
     };
+    t->limit = limit;
     if (p && cand->n && s->n < 3) {
         /* This baseline is so slow that it has fewer than 3 calls. We compare them with all calls
          * of the candidate, without pairs. */

@@ -73,7 +73,8 @@ static bool find_plan(const char *s, size_t n, size_t *from, size_t *to, struct 
     size_t at = first_comment(s, n), i = at + 2;
     if (at == n) {
         vec_push(out)->text = xasprintf(
-            PLAN_FILE ":1:1: no plan: the file must begin with a comment /* hone-plan {...} */");
+            PLAN_FILE ":1:1: no plan: the file must begin with a comment /* hone-plan {...} */ "
+                      "(docs/plan.md)");
         return false;
     }
     while (i < n && strchr("* \t\r\n", s[i]) && s[i])
@@ -83,7 +84,7 @@ static bool find_plan(const char *s, size_t n, size_t *from, size_t *to, struct 
         bad_source(
             out, s, later ? (size_t)(later - s) : at,
             later ? "the plan must be in the file's first comment, and that must be a /* */ one"
-                  : "no plan: the first comment must be /* hone-plan {...} */");
+                  : "no plan: the first comment must be /* hone-plan {...} */ (docs/plan.md)");
         return false;
     }
     const char *end = find(s + i, n - i, "*/");

@@ -112,9 +112,9 @@ static bool has_number(const char *s)
     return false;
 }
 
-/* The failures at this many shapes are told in full. The author gets only the names of further
- * shapes. */
-enum { FAILURES_TOLD = 3 };
+/* The failures at this many shapes are told in full. Of further shapes the author gets the names of
+ * the first few, and their number. */
+enum { FAILURES_TOLD = 3, FAILURES_NAMED = 6 };
 
 static void say_workload(const struct verdict_workload *w, struct strbuf *out)
 {
@@ -162,7 +162,9 @@ static void say_hidden_failures(const struct verdict *v, struct strbuf *out)
 
 static void say_workload_failures(const struct verdict *v, struct strbuf *out)
 {
-    bool also = false;
+    size_t also = 0;
+    if (v->separation && *v->separation)
+        strbuf_addf(out, "- %s\n", v->separation);
     vec_each (struct verdict_workload, w, &v->workloads) {
         if (!failed(w) || heldout(w) || !told_in_full(v, w))
             continue;
@@ -177,10 +179,13 @@ static void say_workload_failures(const struct verdict *v, struct strbuf *out)
     vec_each (struct verdict_workload, w, &v->workloads) {
         if (!failed(w) || heldout(w) || told_in_full(v, w))
             continue;
-        strbuf_adds(out, also ? ", " : "- also at ");
+        if (also++ >= FAILURES_NAMED)
+            continue;
+        strbuf_adds(out, also > 1 ? ", " : "- also at ");
         say_workload(w, out);
-        also = true;
     }
+    if (also > FAILURES_NAMED)
+        strbuf_addf(out, " and %zu more", also - FAILURES_NAMED);
     strbuf_adds(out, also ? "\n" : "");
     say_hidden_failures(v, out);
 }

@@ -35,7 +35,7 @@ static void candidates(const struct run_summary *m, struct strbuf *out)
         if (n->parent >= 0)
             strbuf_addf(out, "%lld", (long long)n->parent);
         strbuf_addf(out, " | %s | %s | ", n->role, n->stage);
-        cell(n->move, out);
+        cell(run_summary_move(m, n), out);
         strbuf_addf(out, " | %s | ", n->kind);
         print_time(n->time_ns, n->is_model, out);
         if (n->speedup > 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "source/settings.h"
 #include "sys/json.h"
 
 static bool passed(const struct node_rec *n)
@@ -125,6 +126,31 @@ static void count_nodes(struct run_summary *m)
     free(repaired);
 }
 
+/* Returns the time of the fastest kernel that passed before node i of the list; 0 = none. */
+static double best_before(const struct run_summary *m, size_t i)
+{
+    double best = 0;
+    for (size_t k = 0; k < i; k++) {
+        const struct node_rec *n = &m->nodes.items[k];
+        if (passed(n) && n->time_ns > 0 && (best == 0 || n->time_ns < best))
+            best = n->time_ns;
+    }
+    return best;
+}
+
+/* Times closer than this factor count as equal, as in the ledger of ideas. */
+static const double SAME_TIME = 1.01;
+
+/* Whether the idea made a kernel that is faster than the best one before it. A strategy may build
+ * on a slower kernel for a while; to be faster than that kernel alone is no gain. */
+static bool is_gain(const struct run_summary *m, const struct idea_rec *i)
+{
+    size_t at = i->node >= 0 ? position(m, i->node) : m->nodes.n;
+    double best = at < m->nodes.n ? best_before(m, at) : 0;
+    return str_eq(i->outcome, "gain") &&
+           (best == 0 || m->nodes.items[at].time_ns * SAME_TIME < best);
+}
+
 static void count_moves(struct run_summary *m)
 {
     vec_each (struct idea_rec, i, &m->ideas) {
@@ -138,7 +164,7 @@ static void count_moves(struct run_summary *m)
         }
         g->tried++;
         g->failed += str_eq(i->outcome, "failed");
-        g->gained += str_eq(i->outcome, "gain");
+        g->gained += is_gain(m, i);
         if (i->gain > 0)
             g->geomean += log(i->gain);
     }
@@ -151,6 +177,11 @@ static void count_moves(struct run_summary *m)
     }
 }
 
+bool author_price_is_unknown(const char *author)
+{
+    return strstr(author, "mailbox:") || strstr(author, "exec:");
+}
+
 static void count_calls(struct run_summary *m)
 {
     vec_each (struct call_rec, c, &m->calls) {
@@ -160,11 +191,38 @@ static void count_calls(struct run_summary *m)
         m->requests += c->requests;
         m->estimated |= c->estimated;
         m->drift += c->drift;
-        if (c->ended && c->usd < 0)
+        if (c->ended && (c->usd < 0 || author_price_is_unknown(c->author)))
             m->usd_unknown = true;
         else if (c->usd > 0)
             m->usd += c->usd;
     }
+}
+
+/* Returns the move with the values of the file's settings in place of their label: "kUnroll 2 -> 4
+ * [kThreads=256 kUnroll=4]". Returns the move itself if it has no such label. */
+static const char *move_with_values(struct run_summary *m, struct store *s,
+                                    const struct node_rec *n)
+{
+    const char *label = strstr(n->move, "[settings "), *out = n->move;
+    struct strbuf source = STRBUF_INIT(16u << 20), text = STRBUF_INIT(2048);
+    struct source_setting set[SETTING_MAX];
+    if (label && store_blob_get(s, n->source_sha, &source, NULL) == 0) {
+        size_t k = source_settings(source.buf, source.len, set);
+        strbuf_addf(&text, "%.*s[", (int)(label - n->move), n->move);
+        for (size_t i = 0; i < k; i++)
+            strbuf_addf(&text, "%s%s=%lld", i ? " " : "", set[i].name,
+                        (long long)set[i].values[set[i].at]);
+        strbuf_addc(&text, ']');
+        out = k ? arena_strdup(&m->arena, text.buf) : out;
+    }
+    strbuf_release(&source);
+    strbuf_release(&text);
+    return out;
+}
+
+const char *run_summary_move(const struct run_summary *m, const struct node_rec *n)
+{
+    return m->moves_shown.items[n - m->nodes.items];
 }
 
 /* Finds the candidate that is the user's file, if the configuration has one. */
@@ -198,6 +256,8 @@ int run_summary_load(struct run_summary *m, struct store *s, const char *which, 
         return -1;
     }
     m->run.state = store_run_state(s, &m->run);
+    vec_each (struct node_rec, n, &m->nodes)
+        *vec_push(&m->moves_shown) = move_with_values(m, s, n);
     count_nodes(m);
     count_moves(m);
     count_calls(m);
@@ -217,6 +277,7 @@ int run_summary_load(struct run_summary *m, struct store *s, const char *which, 
 void run_summary_release(struct run_summary *m)
 {
     vec_release(&m->nodes);
+    vec_release(&m->moves_shown);
     vec_release(&m->ideas);
     vec_release(&m->calls);
     vec_release(&m->events);
@@ -347,7 +408,9 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
     strbuf_addf(out, "  %zu calls, %llu tokens in (%llu cached), %llu out%s, ", m->calls.n,
                 (unsigned long long)m->in_tokens, (unsigned long long)m->cached_tokens,
                 (unsigned long long)m->out_tokens, m->estimated ? " (some estimated)" : "");
-    if (m->usd_unknown)
+    if (m->usd_unknown && m->usd <= 0)
+        strbuf_adds(out, "cost unknown\n");
+    else if (m->usd_unknown)
         strbuf_addf(out, "$%.2f and calls without a known price\n", m->usd);
     else
         strbuf_addf(out, "$%.2f\n", m->usd);
@@ -403,6 +466,13 @@ json_t *run_summary_json(const struct run_summary *m)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
+/* Whether the kernel is as fast as the best one before it. */
+static bool is_tie(const struct run_summary *m, const struct node_rec *n)
+{
+    double best = best_before(m, (size_t)(n - m->nodes.items));
+    return n->time_ns > 0 && best > 0 && n->time_ns <= best * SAME_TIME;
+}
+
 static void node_text(const struct run_summary *m, const struct node_rec *n, struct strbuf *out)
 {
     strbuf_addf(out, "%llu %s", (unsigned long long)n->index, n->kind);
@@ -413,10 +483,13 @@ static void node_text(const struct run_summary *m, const struct node_rec *n, str
     if (n->speedup > 0)
         strbuf_addf(out, " %.2fx", n->speedup);
     strbuf_addf(out, " [%s/%s]", n->role, n->stage);
-    if (*n->move)
-        strbuf_addf(out, " %.70s", n->move);
+    const char *move = run_summary_move(m, n);
+    if (*move)
+        strbuf_addf(out, " %.*s", move == n->move ? 70 : 140, move);
     if (m->best == n)
         strbuf_adds(out, "  <== best");
+    else if (str_eq(n->fate, "regression") && is_tie(m, n))
+        strbuf_adds(out, "  (no gain)");
     else if (str_eq(n->fate, "regression") || str_eq(n->fate, "pruned") ||
              str_eq(n->fate, "on trial") || str_eq(n->fate, "unconfirmed"))
         strbuf_addf(out, "  (%s)", n->fate);

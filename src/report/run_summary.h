@@ -12,7 +12,8 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
-/* What the moves of one kind achieved in this run. */
+/* What the moves of one kind achieved in this run. `gained` counts those that gave a kernel faster
+ * than the best one before it. */
 struct move_gain {
     char kind[24];
     unsigned tried, gained, failed;
@@ -30,6 +31,7 @@ struct run_summary {
     struct arena arena;
     struct run_rec run;
     struct node_rec_vec nodes;
+    VEC(const char *) moves_shown; /* one for each node: see run_summary_move() */
     struct idea_rec_vec ideas;
     struct call_rec_vec calls;
     struct event_rec_vec events;
@@ -64,6 +66,11 @@ struct run_summary {
 /* Loads the run that `which` names, as for store_run_find(). After an error there is nothing to
  * release. */
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
+/* Whether a run with such authors may cost what Hone cannot know: a person or a program writes. */
+bool author_price_is_unknown(const char *author);
+/* Returns a node's move for people. Where the move ends with the label of a choice of settings, it
+ * has their values instead. */
+const char *run_summary_move(const struct run_summary *m, const struct node_rec *n);
 void run_summary_release(struct run_summary *m);
 /* Finds a candidate by its number, or "best"; NULL and an error if there is none. The numbers of a
  * run that was killed may have gaps until it is resumed. */

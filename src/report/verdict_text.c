@@ -33,6 +33,8 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
             strbuf_addf(sb, " [%s, %s] n=%u", lo.buf, hi.buf, t->n);
         if (t->roofline_pct > 0)
             strbuf_addf(sb, "  %5.1f%% of roofline", t->roofline_pct);
+        if (t->roofline_pct > 0 && t->limit && *t->limit && !str_eq(t->limit, "DRAM"))
+            strbuf_addf(sb, " (%s)", t->limit);
         if (t->ratio > 0)
             strbuf_addf(sb, "  candidate is %.2fx", t->ratio);
         if (t->ratio > 0 && !t->is_model)
@@ -69,6 +71,25 @@ static void add_verified(struct strbuf *sb, const struct verdict *v, const char 
     else if (n)
         strbuf_addf(sb, "verified whole: %zu of %zu workloads right\n", ok, n);
     strbuf_release(&names);
+}
+
+static bool is_wrong(const struct verdict_workload *w)
+{
+    return !w->ok && w->note && *w->note && !str_eq(w->note, VERDICT_DID_NOT_RUN);
+}
+
+/* Lists every wrong workload, or says how to see them. */
+static void add_wrong(struct strbuf *sb, const struct verdict *v, bool all)
+{
+    size_t wrong = 0;
+    vec_each (struct verdict_workload, w, &v->workloads)
+        wrong += is_wrong(w);
+    vec_each (struct verdict_workload, w, &v->workloads)
+        if (all && is_wrong(w))
+            strbuf_addf(sb, "%s (%s): %s\n", w->name,
+                        verdict_hidden(w->role) ? "shape not shown" : w->shape, w->note);
+    if (!all && wrong > VERDICT_TOLD_WORKLOADS)
+        strbuf_adds(sb, "--all lists every wrong workload\n");
 }
 
 static void add_workloads(struct strbuf *sb, const struct verdict *v)
@@ -117,7 +138,7 @@ static const char *detail_after_summary(const struct verdict *v)
     return detail;
 }
 
-void verdict_text(struct strbuf *sb, const struct verdict *v)
+void verdict_text(struct strbuf *sb, const struct verdict *v, bool all)
 {
     strbuf_addf(sb, "%s", verdict_kind_name(v->kind));
     if (v->kind == V_PASS && v->time_ns > 0) {
@@ -135,12 +156,15 @@ void verdict_text(struct strbuf *sb, const struct verdict *v)
         strbuf_addf(sb, ", %.2fx %s", v->speedup,
                     *v->speedup_over ? v->speedup_over : "the first baseline");
     strbuf_addf(sb, "\n%s\n", v->summary);
+    if (v->separation && *v->separation)
+        strbuf_addf(sb, "%s\n", v->separation);
     if (v->kind != V_PASS)
         strbuf_addf(sb, "stage %s, detector %s\n", v->stage, v->detector);
     const char *detail = detail_after_summary(v);
     if (*detail)
         strbuf_addf(sb, "\n%s\n\n", detail);
     add_workloads(sb, v);
+    add_wrong(sb, v, all);
     add_times(sb, v);
     add_baselines(sb, v);
     if (v->kind == V_PASS && *v->precision)

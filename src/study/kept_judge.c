@@ -143,7 +143,7 @@ static void prepare(struct judge *j, const struct task *t, const char *parent)
 {
 }
 
-static const struct judge_ops ops = {submit, wait_next, prepare, close_kept};
+static const struct judge_ops ops = {submit, wait_next, prepare, close_kept, NULL};
 
 struct judge *judge_kept(const char *dir, struct evaluator *e)
 {

@@ -33,8 +33,9 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
 }
 
 /* Checks `bytes`, the least traffic that the task declares. If `bytes` were too high, Hone would
- * call an honest kernel faster than possible. */
-static void check_bytes(const struct shape *s, struct task_check_result *r)
+ * call an honest kernel faster than possible. Reports the first such workload only: all of them
+ * share the expression. Returns whether it was too high. */
+static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;
     int64_t declared = t->bytes ? shape_eval(s, t->bytes, NULL) : 0;
@@ -42,12 +43,14 @@ static void check_bytes(const struct shape *s, struct task_check_result *r)
     for (size_t i = 0; i < t->tensors.n; i++)
         most += s->elems[i] * dtype_bytes(t->tensors.items[i].dtype) *
                 (uint64_t)(t->tensors.items[i].is_input + t->tensors.items[i].is_output);
-    if (declared > 0 && (uint64_t)declared > most)
+    bool high = declared > 0 && (uint64_t)declared > most;
+    if (high && !told)
         check_say(
             &r->problems, t, s->workload->place,
             "this workload: \"bytes\" is %lld, but must be at most %llu: every input read once and "
             "every output written once",
             (long long)declared, (unsigned long long)most);
+    return high || told;
 }
 
 static bool same_workload(const struct task *t, const struct task_workload *a,
@@ -98,6 +101,7 @@ static void check_workloads(const struct task *t, struct task_check_result *r)
     check_duplicates(t, r);
     check_heldout_varies(t, r);
     size_t count[ROLE_COUNT] = {0};
+    bool told = false;
     for (size_t i = 0; i < t->workloads.n; i++) {
         const struct task_workload *w = &t->workloads.items[i];
         struct arena a = ARENA_INIT;
@@ -106,7 +110,7 @@ static void check_workloads(const struct task *t, struct task_check_result *r)
         if (shape_resolve(&s, t, w, 1, &a, NULL) == 0) {
             if (w->role == ROLE_SMOKE && !t->no_small_shape)
                 check_smoke_size(&s, r);
-            check_bytes(&s, r);
+            told = check_bytes(&s, told, r);
         }
         arena_release(&a);
     }

@@ -69,19 +69,42 @@ static struct task *load_file(const char *file, const char *dir, struct problem_
     return t;
 }
 
-struct task *task_load(const char *path, struct problem_vec *problems)
+/* Returns the path of a task's JSON file. *dir gets its directory. The caller frees both. */
+static char *task_path(const char *path, char **dir)
 {
-    struct task *t;
     if (file_is_dir(path)) {
-        char *file = xasprintf("%s%stask.json", path, str_ends(path, "/") ? "" : "/");
-        t = load_file(file, path, problems);
-        free(file);
-        return t;
+        *dir = xstrdup(path);
+        return xasprintf("%s%stask.json", path, str_ends(path, "/") ? "" : "/");
     }
     const char *slash = strrchr(path, '/');
-    char *dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
-    t = load_file(path, *dir ? dir : "/", problems);
+    *dir = !slash          ? xstrdup(".")
+           : slash == path ? xstrdup("/")
+                           : xstrndup(path, (size_t)(slash - path));
+    return xstrdup(path);
+}
+
+struct task *task_load(const char *path, struct problem_vec *problems)
+{
+    char *dir, *file = task_path(path, &dir);
+    struct task *t = load_file(file, dir, problems);
     free(dir);
+    free(file);
+    return t;
+}
+
+static struct task *load_draft(const char *path, struct problem_vec *problems)
+{
+    struct err err = ERR_INIT;
+    struct strbuf text = STRBUF_INIT(TASK_MAX_TEXT);
+    char *dir, *file = task_path(path, &dir);
+    struct task *t = file_read(file, TASK_MAX_TEXT, &text, &err) < 0
+                         ? fail(problems, &err)
+                         : task_parse_draft(text.buf, text.len, file, problems);
+    if (t)
+        t->dir = arena_strdup(&t->arena, dir);
+    free(dir);
+    free(file);
+    strbuf_release(&text);
     return t;
 }
 
@@ -102,35 +125,68 @@ size_t task_builtin_names(struct arena *a, const char ***out)
     return n;
 }
 
+static const struct asset *builtin_file(const char *name, const char *file)
+{
+    char path[160];
+    if (strchr(name, '/') || strlen(name) >= 100)
+        return NULL;
+    snprintf(path, sizeof path, "tasks/%s/%s", name, file);
+    return asset_find(path);
+}
+
+/* Adds the folders here that hold a task. */
+static void add_tasks_here(struct arena *a, struct str_vec *names)
+{
+    struct name_vec here = VEC_INIT;
+    if (dir_list(".", &here, NULL) == 0)
+        vec_each (char *, name, &here) {
+            char *file = xasprintf("%s/task.json", *name);
+            if (strlen(*name) < 100 && file_exists(file))
+                *vec_push(names) = arena_strdup(a, *name);
+            free(file);
+        }
+    name_vec_release(&here);
+}
+
 static struct task *no_such_task(const char *name, struct problem_vec *problems)
 {
     struct arena a = ARENA_INIT;
-    const char **names;
-    size_t n = task_builtin_names(&a, &names);
-    const char *near = strlen(name) < 100 ? suggest_word(name, names, n) : NULL;
+    struct str_vec names = VEC_INIT;
+    const char **builtin;
+    size_t n = task_builtin_names(&a, &builtin);
+    for (size_t i = 0; i < n; i++)
+        *vec_push(&names) = builtin[i];
+    add_tasks_here(&a, &names);
+    const char *near = strlen(name) < 100 ? suggest_word(name, names.items, names.n) : NULL;
     vec_push(problems)->text =
         near ? xasprintf("no task '%s'; did you mean '%s'?", name, near)
              : xasprintf("no task '%.200s'; `hone task list` shows the built-in ones, or give the "
                          "path of a task.json",
                          name);
+    vec_release(&names);
     arena_release(&a);
     return NULL;
 }
 
+bool task_exists(const char *name)
+{
+    return builtin_file(name, "task.json") || file_exists(name);
+}
+
 struct task *task_find(const char *name, struct problem_vec *problems)
 {
-    if (!strchr(name, '/') && strlen(name) < 100) {
-        char path[160];
-        snprintf(path, sizeof path, "tasks/%s/reference.c", name);
-        const struct asset *ref = asset_find(path);
-        snprintf(path, sizeof path, "tasks/%s/task.json", name);
-        const struct asset *json = asset_find(path);
-        if (json)
-            return task_parse(json->data, json->len, path, ref ? ref->data : NULL, problems);
-    }
-    if (file_exists(name))
-        return task_load(name, problems);
-    return no_such_task(name, problems);
+    const struct asset *ref = builtin_file(name, "reference.c");
+    const struct asset *json = builtin_file(name, "task.json");
+    if (json)
+        return task_parse(json->data, json->len, json->path, ref ? ref->data : NULL, problems);
+    return file_exists(name) ? task_load(name, problems) : no_such_task(name, problems);
+}
+
+struct task *task_find_draft(const char *name, struct problem_vec *problems)
+{
+    if (builtin_file(name, "task.json"))
+        return task_find(name, problems);
+    return file_exists(name) ? load_draft(name, problems) : no_such_task(name, problems);
 }
 
 const char *task_naive_source(const struct task *t)

@@ -338,11 +338,12 @@ static void load_constraints(struct loader *l)
     }
 }
 
-/* Reads a key that Hone's tasks must have and FlashInfer-Bench definitions need not have. */
+/* Reads a key that Hone's tasks must have. FlashInfer-Bench definitions and drafts need not have
+ * it. */
 static bool hone_key(struct loader *l, const char *key, struct json_node *out)
 {
-    return l->t->is_definition ? json_node_get(&l->root, key, out)
-                               : json_node_need(&l->root, key, out);
+    return l->t->is_definition || l->draft ? json_node_get(&l->root, key, out)
+                                           : json_node_need(&l->root, key, out);
 }
 
 static void load_name(struct loader *l)
@@ -522,6 +523,8 @@ static void load_document(struct loader *l)
     l->t->names.n = 0;
     load_names(l); /* again, now with the scalars that a definition lists among its inputs */
     load_constraints(l);
+    if (l->draft)
+        return;
     if (hone_key(l, "flops", &n))
         load_expr(l, &n, &l->t->flops);
     if (hone_key(l, "bytes", &n))
@@ -542,11 +545,11 @@ bool task_needs_python(const struct task *t)
     return t->reference_py && !(t->reference_c && t->phases.n);
 }
 
-struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
-                        struct problem_vec *problems)
+static struct task *parse(const char *text, size_t len, const char *file, const char *reference_c,
+                          bool draft, struct problem_vec *problems)
 {
     struct task *t = xcalloc(1, sizeof *t);
-    struct loader l = {.t = t};
+    struct loader l = {.t = t, .draft = draft};
     t->file = arena_strdup(&t->arena, file);
     t->dir = "";
     t->reference_c = reference_c ? arena_strdup(&t->arena, reference_c) : NULL;
@@ -562,4 +565,16 @@ struct task *task_parse(const char *text, size_t len, const char *file, const ch
         return t;
     task_free(t);
     return NULL;
+}
+
+struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
+                        struct problem_vec *problems)
+{
+    return parse(text, len, file, reference_c, false, problems);
+}
+
+struct task *task_parse_draft(const char *text, size_t len, const char *file,
+                              struct problem_vec *problems)
+{
+    return parse(text, len, file, NULL, true, problems);
 }

@@ -36,8 +36,15 @@ void load_oracle(struct loader *l)
 {
     static const char *const keys[] = {"phases", "scratch"};
     struct json_node n, c;
-    bool have = l->t->is_definition ? json_node_get(&l->root, "oracle", &n)
-                                    : json_node_need(&l->root, "oracle", &n);
+    bool have = json_node_get(&l->root, "oracle", &n),
+         expression = l->t->torch_src || l->t->graph_json;
+    if (!have && !l->t->is_definition)
+        json_node_bad(&l->root, "missing \"oracle\"%s%s",
+                      expression
+                          ? "; Hone writes it from \"torch\" or \"graph\", with reference.c: "
+                            "hone task show --reference --json "
+                          : "",
+                      expression ? l->r.file : "");
     if (!have || !json_node_object(&n, 8))
         return;
     json_node_only(&n, keys, ARRAY_LEN(keys));
@@ -52,7 +59,9 @@ void load_oracle(struct loader *l)
         load_phase(l, &p);
     }
     if (!l->t->reference_c)
-        json_node_bad_key(&n, "an oracle needs reference.c beside the task, and there is none");
+        json_node_bad_key(&n, "an oracle needs reference.c beside the task, and there is none%s%s",
+                          expression ? "; Hone writes one: hone task show --reference " : "",
+                          expression ? l->r.file : "");
 }
 
 /* ---- workloads ------------------------------------------------------------------------------- */

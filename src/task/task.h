@@ -192,8 +192,17 @@ struct task *task_load(const char *path, struct problem_vec *problems); /* file 
  * task_load() and task_find() return NULL after they reported problems. */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
                         struct problem_vec *problems);
+/* Parses only the keys that say what the task computes: axes, scalars, tensors, constraints, flags,
+ * "torch" and "graph". */
+struct task *task_parse_draft(const char *text, size_t len, const char *file,
+                              struct problem_vec *problems);
 /* Finds a built-in task by its name, or loads a path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
+/* Whether there is a built-in task of this name, or a file or directory. */
+bool task_exists(const char *name_or_path);
+/* Like task_find, for a task.json that is not finished: reads it with task_parse_draft(). Such a
+ * task has a graph, but cannot be evaluated. */
+struct task *task_find_draft(const char *name_or_path, struct problem_vec *problems);
 /* Returns the source of the baseline "naive", a kernel that is correct but not fast: naive.cu in
  * the task's directory as it was when the task was loaded, or the built-in kernel with the task's
  * name. Returns NULL if there is none. */

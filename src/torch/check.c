@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/cost.h"
 #include "graph/reference/reference.h"
 #include "graph/tolerance/generated_task.h"
 #include "sys/file.h"
@@ -407,6 +408,46 @@ static bool is_proven_by_torch(const struct expression_check *e)
     return e->c->version != NULL;
 }
 
+/* Adds a note if the task declares far less or far more work than the graph has. */
+static void compare_cost(const struct expression_check *e, const struct shape *s,
+                         const struct expr *declared, const struct dim *counted, const char *key,
+                         double factor, const int64_t *axes)
+{
+    int64_t has, says = declared ? shape_eval(s, declared, NULL) : 0;
+    if (says <= 0 || !dim_eval(counted, axes, &has) || has <= 0 ||
+        ((double)says * factor >= (double)has && (double)says <= (double)has * factor))
+        return;
+    struct arena a = ARENA_INIT;
+    check_say(&e->r->notes, e->t, e->t->torch_place,
+              "at %s \"%s\" is %lld, but the graph has %lld (%s); the roofline rests on \"%s\"",
+              shape_text(s, &a), key, (long long)says, (long long)has, counted->text, key);
+    arena_release(&a);
+}
+
+/* Compares the declared "flops" and "bytes" with the graph's own, at the first timed shape. People
+ * count flops in different ways, so only a large difference is worth a note. */
+static void check_cost(const struct expression_check *e, struct graph *g)
+{
+    struct arena a = ARENA_INIT;
+    struct shape s;
+    int64_t *axes = arena_alloc(&a, (g->dims.nnames + 1) * sizeof *axes);
+    vec_each (const struct task_workload, w, &e->t->workloads) {
+        if (w->role != ROLE_TIME || shape_resolve(&s, e->t, w, 1, &a, NULL) < 0)
+            continue;
+        for (size_t i = 0; i < g->dims.nnames; i++) {
+            axes[i] = 0;
+            for (size_t k = 0; k < e->t->axes.n; k++)
+                if (str_eq(e->t->axes.items[k].name, g->dims.names[i]))
+                    axes[i] = s.axes[k];
+        }
+        if (graph_class(g) != CLASS_GATHER) /* the data decide how much of a table is read */
+            compare_cost(e, &s, e->t->bytes, graph_bytes(g), "bytes", 1.25, axes);
+        compare_cost(e, &s, e->t->flops, graph_flops(g), "flops", 4, axes);
+        break;
+    }
+    arena_release(&a);
+}
+
 static void check_expression(const struct expression_check *e)
 {
     struct graph g;
@@ -414,6 +455,8 @@ static void check_expression(const struct expression_check *e)
     if (read_graph(e, &g)) {
         if (e->oracle && !is_proven_by_torch(e))
             check_reference(e, &g);
+        if (!e->r->problems.n)
+            check_cost(e, &g);
         graph_release(&g);
     }
     if (!e->oracle || e->r->problems.n > before)

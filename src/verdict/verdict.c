@@ -155,16 +155,17 @@ void verdict_plain_text(struct verdict *v)
 
 static void name_file(struct verdict *v, const char **text, const char *name)
 {
-    static const char mark[] = "kernel.cu:";
-    const char *at, *from = *text;
+    static const char mark[] = "kernel.cu";
+    const char *at, *from = *text, *from_mark;
     if (!from || !strstr(from, mark))
         return;
     struct strbuf sb = STRBUF_INIT(16u << 20);
     while ((at = strstr(from, mark))) {
-        bool inside = at > *text && !strchr(" \n\t\"'(", at[-1]);
+        from_mark = at + sizeof mark - 1;
+        bool other = (at > *text && !strchr(" \n\t\"'(", at[-1])) || !strchr(":)", *from_mark);
         strbuf_add(&sb, from, (size_t)(at - from));
-        strbuf_addf(&sb, "%s:", inside ? "kernel.cu" : name);
-        from = at + sizeof mark - 1;
+        strbuf_adds(&sb, other || !*from_mark ? mark : name);
+        from = from_mark;
     }
     strbuf_adds(&sb, from);
     *text = arena_strdup(&v->arena, sb.buf);

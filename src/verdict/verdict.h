@@ -38,6 +38,8 @@ enum verdict_kind {
 
 /* The note of a workload that did not run because something failed before it. */
 #define VERDICT_DID_NOT_RUN "did not run"
+/* The detail of a verdict tells of so many wrong workloads; `workloads` has them all. */
+enum { VERDICT_TOLD_WORKLOADS = 4 };
 /* The note of a workload at which the run ended without results, for example by a fault. */
 #define VERDICT_FAILED "failed"
 
@@ -76,6 +78,7 @@ struct verdict_time {
     double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
     /* Percent of the measured or data-sheet ceiling; 0 = unknown. */
     double roofline_pct;
+    const char *limit; /* that ceiling: "DRAM", "L2" or "arithmetic"; "" = an older verdict */
 };
 
 /* A baseline of the evaluation, judged by the same rules as a candidate. A baseline that is "wrong"
@@ -118,6 +121,9 @@ struct verdict {
     const char *stage;    /* extract, compile, plan, emulate, run, check, time, profile */
     const char *detector; /* the rule that decided: "input-hash", "sanitizer", ... */
     const char *summary;  /* one sentence */
+    /* What separates the shapes that fail from those that pass: "all 19 failing shapes have C >=
+     * 4097; all with C <= 4096 pass"; "" = unknown */
+    const char *separation;
     /* The facts with which an author can repair the candidate, in at most about 60 lines. */
     const char *detail;
     double score;   /* orders verdicts of one task, by kind first, then by error or time */

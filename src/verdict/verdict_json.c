@@ -56,6 +56,7 @@ static const struct field time_fields[] = {
     FIELD(verdict_time, ratio_lo, F_F64),
     FIELD(verdict_time, ratio_hi, F_F64),
     FIELD(verdict_time, roofline_pct, F_F64),
+    FIELD(verdict_time, limit, F_LATER),
 };
 
 static const struct field baseline_fields[] = {
@@ -81,18 +82,19 @@ static const struct field counter_fields[] = {
 };
 
 static const struct field verdict_fields[] = {
-    FIELD(verdict, stage, F_STR),       FIELD(verdict, detector, F_STR),
-    FIELD(verdict, summary, F_STR),     FIELD(verdict, detail, F_STR),
-    FIELD(verdict, score, F_F64),       FIELD(verdict, time_ns, F_F64),
-    FIELD(verdict, speedup, F_F64),     FIELD(verdict, time_is_model, F_BOOL),
-    FIELD(verdict, bottleneck, F_STR),  FIELD(verdict, device, F_STR),
-    FIELD(verdict, gpu, F_STR),         FIELD(verdict, driver, F_STR),
-    FIELD(verdict, arch, F_STR),        FIELD(verdict, compiler, F_STR),
-    FIELD(verdict, source_sha, F_STR),  FIELD(verdict, task, F_STR),
-    FIELD(verdict, seed, F_U64),        FIELD(verdict, compile_ns, F_U64),
-    FIELD(verdict, run_ns, F_U64),      FIELD(verdict, total_ns, F_U64),
-    FIELD(verdict, task_sha, F_LATER),  FIELD(verdict, speedup_over, F_LATER),
-    FIELD(verdict, precision, F_LATER), FIELD(verdict, preconditions, F_LATER),
+    FIELD(verdict, stage, F_STR),        FIELD(verdict, detector, F_STR),
+    FIELD(verdict, summary, F_STR),      FIELD(verdict, detail, F_STR),
+    FIELD(verdict, score, F_F64),        FIELD(verdict, time_ns, F_F64),
+    FIELD(verdict, speedup, F_F64),      FIELD(verdict, time_is_model, F_BOOL),
+    FIELD(verdict, bottleneck, F_STR),   FIELD(verdict, device, F_STR),
+    FIELD(verdict, gpu, F_STR),          FIELD(verdict, driver, F_STR),
+    FIELD(verdict, arch, F_STR),         FIELD(verdict, compiler, F_STR),
+    FIELD(verdict, source_sha, F_STR),   FIELD(verdict, task, F_STR),
+    FIELD(verdict, seed, F_U64),         FIELD(verdict, compile_ns, F_U64),
+    FIELD(verdict, run_ns, F_U64),       FIELD(verdict, total_ns, F_U64),
+    FIELD(verdict, task_sha, F_LATER),   FIELD(verdict, speedup_over, F_LATER),
+    FIELD(verdict, precision, F_LATER),  FIELD(verdict, preconditions, F_LATER),
+    FIELD(verdict, separation, F_LATER),
 };
 
 /* ---- writing ---- */

@@ -159,6 +159,8 @@ static bool tell_lines(struct strbuf *sb, const char *line, const uint64_t *coun
                     odd ? "odd" : "even");
         return true;
     }
+    if (s.first == 0 && s.last == n - 1)
+        return false; /* nearly all of them; the gaps form no pattern */
     if (s.last == n - 1 && s.lines * 10 >= (s.last - s.first + 1) * 9) {
         tell_tail(sb, line, s.first, n);
         return true;

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (verdict_cmp(&v, &again) != 0 && v.score == v.score)
             BUG("a verdict is not as good as itself");
         prof_verdict_text(&sb, &v, 2500);
-        verdict_text(&sb, &v);
+        verdict_text(&sb, &v, true);
         strbuf_release(&sb);
         json_decref(twice);
         json_decref(out);

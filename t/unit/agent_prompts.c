@@ -206,12 +206,28 @@ static void test_same_beginning(void **state)
     run_summary_release(&o.m);
 }
 
+/* With whole_files, each prompt shows the current kernel and no changes. */
+static void test_whole_files(void **state)
+{
+    struct run_config c = config("refine");
+    c.steps = 4;
+    c.whole_files = true;
+    struct outcome o = run(&c, grow_script);
+    const char *last = strstr(prompts.buf, "@@ code 4");
+    assert_non_null(last);
+    assert_null(strstr(last, "Instead of line"));
+    assert_non_null(strstr(stable[4], "// judge: pass 70\n"));
+    for (size_t i = 0; i < ARRAY_LEN(stable); i++)
+        free(stable[i]);
+    run_summary_release(&o.m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain_cuda),     cmocka_unit_test(test_taught_where_useful),
         cmocka_unit_test(test_simple_errors),  cmocka_unit_test(test_ledger_credit),
-        cmocka_unit_test(test_same_beginning),
+        cmocka_unit_test(test_same_beginning), cmocka_unit_test(test_whole_files),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, set_up, tear_down);

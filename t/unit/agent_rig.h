@@ -279,7 +279,7 @@ static inline void f_close(struct judge *j)
 {
 }
 
-static const struct judge_ops fake_ops = {f_submit, f_wait, f_prepare, f_close};
+static const struct judge_ops fake_ops = {f_submit, f_wait, f_prepare, f_close, NULL};
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 

@@ -86,7 +86,7 @@ static void good(struct facts *f)
     f->rc = (struct result_case){CALLS, f->calls};
     f->result =
         (struct result){.ncases = 1, .cases = &f->rc, .nmodules = PROGRAMS, .modules = f->mods};
-    f->info = (struct check_case){ROLE_TIME, "N=1000"};
+    f->info = (struct check_case){.role = ROLE_TIME, .shape = "N=1000"};
     f->in = (struct check_input){
         .task = &f->task, .job = &f->job, .result = &f->result, .cases = &f->info};
     f->v.kind = V_PASS;

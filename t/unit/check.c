@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "check/case_order.h"
 #include "check/decide_verdict.h"
 
 struct facts {
@@ -67,7 +68,7 @@ static void good(struct facts *f)
     f->finding = (struct result_finding){
         .kind = FIND_RACE, .kernel = "k", .file = "", .object = "", .text = "t", .other = ""};
     f->result = (struct result){.ncases = 1, .cases = &f->rc, .findings = &f->finding};
-    f->info = (struct check_case){ROLE_CHECK, "N=99"};
+    f->info = (struct check_case){.role = ROLE_CHECK, .shape = "N=99"};
 }
 
 static struct verdict judge(struct facts *f, const char *off)
@@ -336,7 +337,7 @@ static void a_race_leads_over_wrong_timed_results(void **state)
         timed.rc.ncalls = 1;
         struct job_case jc[2] = {f.jc, timed.jc};
         struct result_case rc[2] = {f.rc, timed.rc};
-        struct check_case info[2] = {f.info, {ROLE_TIME, "N=99"}};
+        struct check_case info[2] = {f.info, {.role = ROLE_TIME, .shape = "N=99"}};
         f.job = (struct job){.ncases = 2, .cases = jc};
         f.result =
             (struct result){.ncases = 2, .cases = rc, .nfindings = 1, .findings = &f.finding};
@@ -410,7 +411,7 @@ static void heldout_shapes_stay_hidden(void **state)
     (void)state;
     struct facts f;
     good(&f);
-    f.info = (struct check_case){ROLE_HELDOUT, "N=424242"};
+    f.info = (struct check_case){.role = ROLE_HELDOUT, .shape = "N=424242"};
     f.cmp[0].bad = 1;
     f.cmp[0].max_ratio = 2;
     f.cmp[0].worst_elem = 87;
@@ -429,7 +430,7 @@ static void heldout_stories_have_no_numbers(void **state)
     for (int what = 0; what < 6; what++) {
         struct facts f;
         good(&f);
-        f.info = (struct check_case){ROLE_HELDOUT, "N=424242"};
+        f.info = (struct check_case){.role = ROLE_HELDOUT, .shape = "N=424242"};
         f.result.message = "kernel 'k2': y[424242] is outside";
         f.calls[1].damage = "memory was written 424242 bytes past the end of 'y'";
         f.finding.text = f.finding.other = "y[424242]";
@@ -460,7 +461,8 @@ static void findings_carry_their_workload(void **state)
     struct result_case rc[2] = {f.rc, f.rc};
     jc[0].name = "heldout:0";
     jc[1].name = "time:0";
-    struct check_case info[2] = {{ROLE_HELDOUT, "N=424242"}, {ROLE_TIME, "N=99"}};
+    struct check_case info[2] = {{.role = ROLE_HELDOUT, .shape = "N=424242"},
+                                 {.role = ROLE_TIME, .shape = "N=99"}};
     struct result_finding found[3] = {f.finding, f.finding, f.finding};
     found[0].count = 5;
     found[1].case_index = 1;
@@ -528,7 +530,8 @@ static size_t warnings_when(const char *checked, const char *timed, bool sampled
         jc[i].nprograms = 1;
     }
     jc[1].name = "time:0";
-    struct check_case info[2] = {{ROLE_CHECK, "N=1"}, {ROLE_TIME, "N=99"}};
+    struct check_case info[2] = {{.role = ROLE_CHECK, .shape = "N=1"},
+                                 {.role = ROLE_TIME, .shape = "N=99"}};
     struct result_call call = f.calls[4];
     call.flags |= sampled ? JOB_CALL_BLOCK_SAMPLE : 0;
     call.ncompares = verified;
@@ -613,6 +616,62 @@ static void samples_are_judged(void **state)
     verdict_release(&v);
 }
 
+/* The headline names the smallest failing shape whose addresses are not moved. One sentence
+ * separates failing from passing shapes. */
+static void the_smallest_plain_shape_is_named(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    static const struct {
+        int64_t axis;
+        bool misaligned, right;
+    } rows[N] = {{8192, true, false}, {4096, false, true}, {9000, false, false},
+                 {4097, true, false}, {100, false, true},  {4100, false, false}};
+    struct facts f;
+    good(&f);
+    struct task_axis axis = {.name = "C"};
+    f.task.axes.items = &axis;
+    f.task.axes.n = 1;
+    struct job_buffer buffers[N][2];
+    struct job_case cases[N];
+    struct result_compare bad = f.cmp[0];
+    struct result_call wrong = f.calls[0], right = f.calls[0];
+    struct result_case results[N];
+    struct check_case info[N];
+    bad.bad = 1;
+    bad.max_ratio = 3;
+    wrong.compares = &bad;
+    for (int i = 0; i < N; i++) {
+        memcpy(buffers[i], f.buffers, sizeof f.buffers);
+        buffers[i][1].bytes = (uint64_t)rows[i].axis;
+        cases[i] = f.jc;
+        cases[i].name = "smoke:0";
+        cases[i].buffers = buffers[i];
+        cases[i].naxes = 1;
+        cases[i].axes = (int64_t *)&rows[i].axis;
+        results[i] = (struct result_case){1, rows[i].right ? &right : &wrong};
+        info[i] = (struct check_case){.role = ROLE_SMOKE,
+                                      .shape = rows[i].axis == 4100 ? "C=4100" : "other",
+                                      .misaligned = rows[i].misaligned};
+    }
+    struct job job = {.ncases = N, .cases = cases};
+    struct result result = {.ncases = N, .cases = results};
+    struct check_input in = {.task = &f.task, .job = &job, .result = &result, .cases = info};
+    struct verdict v = {.kind = V_PASS};
+    check_facts(&v, &in);
+    assert_int_equal(v.workloads.n, N);
+    assert_true(v.workloads.items[1].ok && !v.workloads.items[0].ok);
+    assert_non_null(strstr(v.summary, "wrong on smoke:0 (C=4100)"));
+    assert_string_equal(case_separation(&v, &in),
+                        "all 4 failing shapes have C >= 4097; all with C <= 4096 pass");
+    info[0].role = info[3].role = ROLE_HELDOUT; /* held-out shapes do not count */
+    assert_string_equal(case_separation(&v, &in),
+                        "all 2 failing shapes have C >= 4100; all with C <= 4096 pass");
+    cases[4].axes = cases[5].axes;
+    assert_string_equal(case_separation(&v, &in), "");
+    verdict_release(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -630,6 +689,7 @@ int main(void)
         cmocka_unit_test(an_early_end_hides_no_error),
         cmocka_unit_test(lowest_kind_wins),
         cmocka_unit_test(a_race_leads_over_wrong_timed_results),
+        cmocka_unit_test(the_smallest_plain_shape_is_named),
         cmocka_unit_test(heldout_shapes_stay_hidden),
         cmocka_unit_test(heldout_stories_have_no_numbers),
         cmocka_unit_test(findings_carry_their_workload),

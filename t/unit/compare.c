@@ -310,6 +310,14 @@ static void patterns_of_place(void **state)
     expect(&f, "row 13 only, column 5 only");
     done(&f);
 
+    /* nearly all columns are no pattern */
+    f = make(2, 128);
+    EACH(f, r, c)
+    if (c != 50 && c != 77)
+        AT(f, r, c) += 1.5f * (float)(r * c + 1);
+    assert_null(strstr(compare(&f, 1)->pattern, "column"));
+    done(&f);
+
     f = make(10, 100);
     for (uint64_t i = 1000 - 150; i < 1000; i++)
         f.got[i] = -1;

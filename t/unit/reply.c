@@ -46,7 +46,23 @@ static void test_extract(void **state)
          "/* hone-plan\n{}\n*/\nint a;\n__global__ k\n", NULL},
         {"<<<<<<< SEARCH\nint a;\n=======\nint z;\n>>>>>>> REPLACE\n", NULL, "occurs 2 times"},
         {"<<<<<<< SEARCH\n__global__ kernel\n=======\nx\n>>>>>>> REPLACE\n", NULL,
-         "the nearest is line 7"},
+         "differs at line 7 of the file: the file has `__global__ k`, line 1 of SEARCH has "
+         "`__global__ kernel`"},
+        /* the first lines fit */
+        {"<<<<<<< SEARCH\nint b;\nint a;\nint z;\n=======\nx\n>>>>>>> REPLACE\n", NULL,
+         "at line 7 of the file: the file has `__global__ k`, line 3 of SEARCH has `int z;`"},
+        {"<<<<<<< SEARCH\n  int b;\n=======\nx\n>>>>>>> REPLACE\n", NULL,
+         "line 5 of the file in white space alone: the file has `int b;`, line 1 of SEARCH has "
+         "`  int b;`"},
+        /* lines are numbered as in the file before all edits */
+        {"<<<<<<< SEARCH\nint b;\n=======\nint b;\nint c;\n>>>>>>> REPLACE\n"
+         "<<<<<<< SEARCH\n__global__ kernel\n=======\nx\n>>>>>>> REPLACE\n",
+         NULL,
+         "edit 2: its SEARCH text occurs 0 times in the file; copy whole lines exactly; the "
+         "nearest text differs at line 7"},
+        {"<<<<<<< SEARCH\nint b;\n=======\nint c;\n>>>>>>> REPLACE\n"
+         "<<<<<<< SEARCH\nint b;\nint a;\n=======\nx\n>>>>>>> REPLACE\n",
+         NULL, "edit 2: an edit before it has changed its SEARCH text"},
         {"<<<<<<< SEARCH\nint b;\n=======\nint c;\n", NULL, "not complete"},
         {"<<<<<<< SEARCH\n=======\nint c;\n>>>>>>> REPLACE\n", NULL, "searches for nothing"},
         {"<<<<<<< SEARCH\nint b;\n=======\nint b;\n>>>>>>> REPLACE\n", NULL, "change nothing"},

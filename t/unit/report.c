@@ -168,6 +168,54 @@ static void test_deep_tree(void **state)
     run_summary_release(&m);
 }
 
+/* A gain counts against the best kernel before it, a tie is no regression, and the settings of a
+ * file have their values. */
+static void test_gains(void **state)
+{
+    static const char source[] = "constexpr int kA = 4; // hone: 1 2 4\n"
+                                 "constexpr int kB = 64; // hone: 64 128\n";
+    static const struct {
+        double time_ns;
+        const char *fate, *outcome;
+    } rows[] = {{5000, "kept", ""},
+                {8000, "on trial", "regression"},
+                {6000, "regression", "gain"}, /* faster than its parent alone */
+                {5010, "regression", "no change"},
+                {4000, "kept", "gain"}};
+    struct run_summary m;
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    char file[STORE_SHA];
+    OK(store_blob_put(s, source, strlen(source), file, &err));
+    for (uint64_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct node_rec n = {.index = i,
+                             .parent = (int64_t)i - 1,
+                             .verdict = -1,
+                             .source_sha = file,
+                             .role = "code",
+                             .stage = "first",
+                             .move = "kA 2 -> 4 [settings 2.0]",
+                             .fate = rows[i].fate,
+                             .kind = "pass",
+                             .time_ns = rows[i].time_ns};
+        OK(store_node_put(s, run, &n, &err));
+        OK(store_idea_put(s, run,
+                          &(struct idea_rec){.index = i,
+                                             .node = (int64_t)i,
+                                             .kind = "tuning",
+                                             .text = "",
+                                             .outcome = rows[i].outcome},
+                          &err));
+    }
+    load(&m);
+    run_summary_print(&m, &sb);
+    must_have(sb.buf, "tried 5, gained 1, failed 0");
+    lineage_print(&m, &sb);
+    must_have(sb.buf, "2 pass 6.00 us [code/first] kA 2 -> 4 [kA=4 kB=64]  (regression)");
+    must_have(sb.buf, "3 pass 5.01 us [code/first] kA 2 -> 4 [kA=4 kB=64]  (no gain)");
+    strbuf_release(&sb);
+    run_summary_release(&m);
+}
+
 /* If a run is killed during a wave, the last candidate may be stored and the first not. */
 static void test_gap(void **state)
 {
@@ -284,8 +332,8 @@ static void test_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_plots), TEST(test_given),           TEST(test_markup), TEST(test_deep_tree),
-        TEST(test_gap),   TEST(test_impossible_tree), TEST(test_export),
+        TEST(test_plots), TEST(test_given), TEST(test_markup),          TEST(test_deep_tree),
+        TEST(test_gains), TEST(test_gap),   TEST(test_impossible_tree), TEST(test_export),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

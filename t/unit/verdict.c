@@ -60,8 +60,8 @@ static void json_round_trip(void **state)
 
 static bool is_later(const char *key)
 {
-    static const char *const later[] = {"baselines", "task_sha", "speedup_over", "precision",
-                                        "preconditions"};
+    static const char *const later[] = {"baselines", "task_sha",      "speedup_over",
+                                        "precision", "preconditions", "separation"};
     for (size_t i = 0; i < ARRAY_LEN(later); i++)
         if (str_eq(key, later[i]))
             return true;
@@ -117,7 +117,7 @@ static void the_text_says_what_was_verified(void **state)
     *vec_push(&v.baselines) =
         (struct verdict_baseline){.who = "naive", .state = "wrong", .text = "mismatch: all of it"};
     struct strbuf sb = STRBUF_INIT(4096), told = STRBUF_INIT(256);
-    verdict_text(&sb, &v);
+    verdict_text(&sb, &v, false);
     verdict_verified_text(&v, &told);
     assert_string_equal(told.buf, "1 workload verified whole, 1 by sample, 1 only timed");
     static const char *const lines[] = {
@@ -281,6 +281,7 @@ static void one_fault_is_told_once(void **state)
     assert_non_null(strstr(sb.buf, "3 | return x;"));
 
     v.kind = V_MISMATCH;
+    v.separation = "all 9 failing shapes have R >= 9; all with R <= 8 pass";
     v.summary = "check:0: y[0] is 1 instead of 2";
     v.detail = "check:0 (R=0): y[0] is 1 instead of 2";
     for (int i = 0; i < 9; i++)
@@ -292,7 +293,20 @@ static void one_fault_is_told_once(void **state)
     strbuf_clear(&sb);
     say_verdict(&v, &(struct say_verdict){0}, &sb);
     assert_int_equal(times_in(sb.buf, "y[0] is 1 instead of 2"), 1);
-    assert_int_equal(times_in(sb.buf, "R=70"), 8);
+    assert_int_equal(times_in(sb.buf, "R=70"), 6);
+    assert_non_null(strstr(sb.buf, "R=70 and 2 more\n"));
+    assert_int_equal(times_in(sb.buf, v.separation), 1);
+    for (int all = 0; all < 2; all++) {
+        strbuf_clear(&sb);
+        v.speedup_over = v.precision = v.bottleneck = v.device = v.compiler = v.task_sha = "";
+        v.stage = v.detector = "";
+        vec_each (struct verdict_workload, w, &v.workloads)
+            w->verified = "whole";
+        verdict_text(&sb, &v, all);
+        assert_int_equal(times_in(sb.buf, v.separation), 1);
+        assert_int_equal(times_in(sb.buf, "check:7 (R=70)"), all ? 8 : 0);
+        assert_int_equal(times_in(sb.buf, "--all lists every wrong workload"), !all);
+    }
     vec_release(&v.findings);
     vec_release(&v.workloads);
     strbuf_release(&sb);

@@ -264,10 +264,34 @@ static void cluster_start(struct cluster *c, uint32_t linear)
     }
 }
 
+/* Neighbouring warps of a block that are stuck at the same instruction. */
+struct stuck_warps {
+    const struct block *b;
+    const struct ptx_insn *at;
+    uint32_t first, last; /* warps */
+    uint32_t thread;      /* the first thread */
+    int threads;
+};
+
+static void say_stuck(const struct stuck_warps *g, struct strbuf *sb)
+{
+    strbuf_addf(sb, "; block (%u,%u,%u) ", g->b->id[0], g->b->id[1], g->b->id[2]);
+    if (g->first == g->last)
+        strbuf_addf(sb, "warp %u", g->first);
+    else
+        strbuf_addf(sb, "warps %u-%u", g->first, g->last);
+    strbuf_addf(sb, " (%d threads from %u) at ", g->threads, g->thread);
+    if (g->at && g->at->line)
+        strbuf_addf(sb, "line %u: ", g->at->line);
+    strbuf_adds(sb, g->at ? g->at->text : "?");
+}
+
 /* Lists where the threads of a stuck cluster are. */
 static void describe_stuck(struct cluster *c, struct strbuf *sb)
 {
-    uint32_t shown = 0;
+    enum { MAX_SHOWN = 12 };
+    struct stuck_warps g = {.threads = 0};
+    uint32_t groups = 0;
     for (uint32_t b = 0; b < c->nblocks; b++)
         for (uint32_t i = 0; i < c->blocks[b].nwarps; i++) {
             struct warp *w = &c->blocks[b].warps[i];
@@ -275,16 +299,26 @@ static void describe_stuck(struct cluster *c, struct strbuf *sb)
                 const struct fragment *f = &w->frags[k];
                 w->frame = f->frame;
                 const struct ptx_insn *p = insn_src(w, f->pc);
-                uint32_t t = w->id * WARP + (uint32_t)__builtin_ctz(f->mask);
-                if (++shown > 12)
+                int n = __builtin_popcount(f->mask);
+                if (g.threads && g.b == &c->blocks[b] && g.at == p && w->id <= g.last + 1) {
+                    g.last = w->id;
+                    g.threads += n;
                     continue;
-                strbuf_addf(sb, "; block (%u,%u,%u) warp %u (%d threads from %u) at line %u: %s",
-                            c->blocks[b].id[0], c->blocks[b].id[1], c->blocks[b].id[2], w->id,
-                            __builtin_popcount(f->mask), t, p ? p->line : 0, p ? p->text : "?");
+                }
+                if (g.threads && groups++ < MAX_SHOWN)
+                    say_stuck(&g, sb);
+                g = (struct stuck_warps){.b = &c->blocks[b],
+                                         .at = p,
+                                         .first = w->id,
+                                         .last = w->id,
+                                         .thread = w->id * WARP + (uint32_t)__builtin_ctz(f->mask),
+                                         .threads = n};
             }
         }
-    if (shown > 12)
-        strbuf_addf(sb, "; and %u more", shown - 12);
+    if (g.threads && groups++ < MAX_SHOWN)
+        say_stuck(&g, sb);
+    if (groups > MAX_SHOWN)
+        strbuf_addf(sb, "; and %u more", groups - MAX_SHOWN);
 }
 
 static int deadlock(struct cluster *c, const char *why)

@@ -1,0 +1,27 @@
+/*
+ * check_input.h - what the rules of this room judge: a job and its result.
+ */
+#ifndef CHECK_CHECK_INPUT_H
+#define CHECK_CHECK_INPUT_H
+
+#include "job/job.h"
+#include "job/result.h"
+#include "task/task.h"
+
+struct check_case {
+    enum workload_role role;
+    const char *shape; /* "M=256 N=512" */
+    bool misaligned;   /* the workload moves addresses: an offset or a small alignment */
+};
+
+struct check_input {
+    /* Which program of each case to judge: 0 is the candidate, others are baselines. */
+    uint32_t program;
+    const struct task *task;
+    const struct job *job;
+    const struct result *result;
+    const struct check_case *cases; /* one per job case */
+    const char *const *off;         /* detectors switched off (tests only); NULL-terminated */
+};
+
+#endif
