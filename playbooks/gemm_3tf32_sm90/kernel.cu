@@ -139,7 +139,7 @@ struct Smem {
     uint64_t full[kStages], ready[kStages], empty[kStages];
 };
 
-// What gemm_short keeps: all K of a tile of S, a ring of tiles of R, and a tile of C.
+// The shared memory of gemm_short: all K of a tile of S, a ring of tiles of R, and a tile of C.
 constexpr int kChunks = 2, kRingR = 4;
 
 struct SmemShort {

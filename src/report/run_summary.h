@@ -12,7 +12,7 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
-/* What the moves of one kind achieved in this run. `gained` counts those that gave a kernel faster
+/* The gains of the moves of one kind in this run. `gained` counts those that gave a kernel faster
  * than the best one before it. */
 struct move_gain {
     char kind[24];

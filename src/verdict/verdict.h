@@ -121,7 +121,7 @@ struct verdict {
     const char *stage;    /* extract, compile, plan, emulate, run, check, time, profile */
     const char *detector; /* the rule that decided: "input-hash", "sanitizer", ... */
     const char *summary;  /* one sentence */
-    /* What separates the shapes that fail from those that pass: "all 19 failing shapes have C >=
+    /* The rule that separates failing shapes from passing ones: "all 19 failing shapes have C >=
      * 4097; all with C <= 4096 pass"; "" = unknown */
     const char *separation;
     /* The facts with which an author can repair the candidate, in at most about 60 lines. */
