@@ -173,7 +173,8 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
     c->wave = MAX(c->wave, 1);
     c->smoke = k->smoke;
     c->baselines = k->baselines;
-    c->torch_at_end = true;
+    /* With one candidate there is no later best kernel to wait for. */
+    c->torch_at_end = !(str_eq(c->strategy, "sample") && c->steps == 1);
     c->repairs = -1;
     c->budget = w->budget;
     set_place(c, k, w);
