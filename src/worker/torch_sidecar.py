@@ -80,6 +80,10 @@ class Sidecar:
         if rq["mode"] == "compile":
             import torch._dynamo
             import torch._inductor.compile_fx
+            # The processes that compile Triton's kernels take seconds to start.
+            with contextlib.suppress(ImportError, AttributeError):
+                from torch._inductor.async_compile import AsyncCompile
+                AsyncCompile.warm_pool()
 
     def open(self, rq):
         global torch
