@@ -3,11 +3,14 @@
     { "kernel": "pack_weights", "when": "@{small}",
       "grid": ["max(1, cdiv(@{packed}, 1024))"], "block": [256],
       "args": ["@{w}", "packed", "shape", @{sizes}] },
+    { "kernel": "pack_input", "when": "@{small} && @{pack} == 1",
+      "grid": ["max(1, @{N}*cdiv(@{image}, 256))"], "block": [256], "args": ["@{x}", "input", @{sizes}] },
     { "kernel": "conv", "when": "@{small}",
       "grid": ["max(1, @{down}*cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}*@{run}))", "@{groups}*@{phases:d}*@{phases:h}"],
-      "block": ["256*@{consumers}"], "smem": "@{smem}",
-      "args": ["@{x}", "@{w}", "packed", "shape", "@{y}", @{extra}@{sizes}] } ],
+      "block": ["@{pack} == 1 ? 128 + 128*@{consumers} : 256*@{consumers}"], "smem": "@{smem}",
+      "args": ["@{x}", "@{w}", "packed", "input", "shape", "@{y}", @{extra}@{sizes}] } ],
   "workspace": { "packed": { "bytes": "max(16, 4*@{packed})", "init": "none" },
+                 "input": { "bytes": "@{pack} == 1 ? 16*(@{N}*@{image} + 2*@{room}) : 16", "init": "none" },
                  "shape": { "bytes": "16", "init": "none" } } }
 */
 // y = epilogue(convolution of x with w) on the tensor cores of Hopper, in TF32.
@@ -29,9 +32,14 @@
 // column phases of an output channel are columns of the same product, so that a tile has whole rows of
 // the output. The phases of rows and planes have blocks of their own.
 //
-// Half of the warps of a block load the input, round it to TF32 and store it into a ring of stages; the
-// last of them asks the copy engine for packed weights instead. The other warps multiply. If all
-// weights of a tile fit into their ring, they stay there for all tiles of the block.
+// Some warps of a block fill a ring of stages with the input; the last of them asks the copy engine for
+// packed weights instead. The other warps multiply. If all weights of a tile fit into their ring, they
+// stay there for all tiles of the block.
+//
+// The input reaches its ring in one of two ways. If a pixel takes part in few products, half of the
+// warps load it, round it to TF32 and store it. They wait for memory most of the time. So if a pixel
+// takes part in many products, a kernel of its own first writes the whole input in quads, rounded. Then
+// one warp asks the copy engine for rows of pixels.
 #include <cute/arch/copy_sm90_tma.hpp>
 #include <cute/tensor.hpp>
 #include <cutlass/arch/barrier.h>
@@ -62,6 +70,8 @@ constexpr int kRoom = @{room};              // pixels for which a stage has room
 constexpr int kStagesX = @{stages};
 constexpr int kStepsW = @{steps}, kStagesW = @{ring}; // K-steps of 8 in a stage of weights, stages
 constexpr int kMostSteps = @{most}; // K-steps of a stage of the input
+constexpr bool kPack = @{pack}; // is the input written in quads first?
+constexpr int kLoadGroups = kPack ? 1 : kGroups; // warpgroups that load
 static_assert(kPieces == @{pieces} && kOutputs > 0);
 
 @{part:epilogue}
@@ -257,6 +267,60 @@ extern "C" __global__ void __launch_bounds__(256)
     *reinterpret_cast<uint4 *>(packed + at) = {v[0], v[1], v[2], v[3]};
 }
 
+// ---- the input in quads ---------------------------------------------------------------------------
+
+// For each image, group, quad, plane and row there is a line: for each kind of columns, the pixels that
+// the columns of the output and the reach of the taps need, zeros where the input has none. The quads
+// of a group fill whole stages. Before and after all lines lie kRoom pixels of zeros: rows and planes
+// outside of the input are read before the lines, and a row of a tile can reach beyond the last line.
+struct Lines {
+    int quads, columns; // of a group, of one kind
+    int64_t image;      // pixels
+
+    __device__ Lines(const Sizes &s)
+        : quads(ceil_div(s.group_channels(), 4 * kQuads) * kQuads), columns(columns_of(s) + kReachW),
+          image(int64_t(s.groups) * quads * s.depth * s.height * kKindsW * columns)
+    {
+    }
+
+    // Where the line of a row begins, in pixels.
+    __device__ int64_t place(const Sizes &s, int64_t image_at, int group, int quad, int plane, int row) const
+    {
+        int64_t line = ((int64_t(group) * quads + quad) * s.depth + plane) * s.height + row;
+        return kRoom + image_at * image + line * kKindsW * columns;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+    pack_input(const float *__restrict__ x, float4 *__restrict__ input, int batch, int channels, int outputs,
+               int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
+{
+    const Sizes s{batch,     channels,   outputs,   depth, height, width,
+                  out_depth, out_height, out_width, groups};
+    const Lines lines(s);
+    if (blockIdx.x == 0)
+        for (int i = threadIdx.x; i < kRoom; i += 256)
+            input[i] = input[kRoom + batch * lines.image + i] = {};
+    int blocks = int((lines.image + 255) / 256), n = blockIdx.x / blocks;
+    int at = (blockIdx.x - n * blocks) * 256 + threadIdx.x; // below 2^31, as the plan makes sure
+    if (at >= lines.image || n >= batch)
+        return;
+    int line = at / (kKindsW * lines.columns), c = at - line * kKindsW * lines.columns;
+    int kind = c / lines.columns, per = s.group_channels(), row = line % height, plane = line / height % depth;
+    c -= kind * lines.columns;
+    int quad = line / height / depth, group = quad / lines.quads, channel = (quad - group * lines.quads) * 4;
+    int column = kTransposed ? c + kBase - kReachW : c * kStrideW + kind * kGapW - kPadW;
+    int64_t apart = int64_t(depth) * height * width; // from channel to channel
+    const float *from = x + (int64_t(n) * channels + group * per + channel) * apart +
+                        (int64_t(plane) * height + row) * width + column;
+    bool inside = uint32_t(column) < uint32_t(width);
+    uint32_t v[4];
+    CUTE_UNROLL
+    for (int j = 0; j < 4; j++)
+        v[j] = inside && channel + j < per ? to_tf32(__ldcs(from + j * apart)) : 0;
+    reinterpret_cast<uint4 *>(input)[kRoom + n * lines.image + at] = {v[0], v[1], v[2], v[3]};
+}
+
 // ---- the product ----------------------------------------------------------------------------------
 
 // A part of the results of a piece goes through shared memory, so that a warp stores neighbours.
@@ -337,7 +401,7 @@ struct Corner {
     }
 };
 
-constexpr int kLoaders = 128 * kGroups - 32;  // threads
+constexpr int kLoaders = 128 * kLoadGroups - 32;  // threads
 constexpr int kBatch = kQuads >= 4 ? 1 : 6 / kQuads; // pixels of a thread on their way
 
 // Loads the pixels of one stage: of all its channels, or of the first `channels`.
@@ -397,7 +461,28 @@ __device__ void load_stage(float *to, const float *x, const float *from, const W
     }
 }
 
-__device__ void load_input(Smem &smem, const float *x, const Work &k)
+// Asks the copy engine for the rows of one stage. `from` is the line of the first row for the stage's
+// first quad, if the plane is inside of the input. All lanes of the first warp take part.
+__device__ void copy_stage(Smem &smem, int stage, const float4 *input, const Work &k, const Corner &tile,
+                           int first_quad, int plane, int row0)
+{
+    const Lines lines(k.s);
+    int pitch = k.shape.pitch(), high = k.shape.high(), rows = kKinds * high, lane = threadIdx.x;
+    if (lane == 0)
+        ClusterTransactionBarrier::arrive_and_expect_tx(&smem.full_x[stage], kQuads * rows * pitch * 16);
+    __syncwarp();
+    for (int i = lane; i < kQuads * rows; i += 32) {
+        int quad = i / rows, in = i - quad * rows, kind = in / high, down = in - kind * high;
+        int row = row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
+        bool there = uint32_t(plane) < uint32_t(k.s.depth) && uint32_t(row) < uint32_t(k.s.height);
+        int64_t at = lines.place(k.s, tile.image, k.group, first_quad + quad, plane, row) +
+                     kind % kKindsW * lines.columns + tile.column;
+        SM90_BULK_COPY_G2S::copy(input + (there ? at : 0), &smem.full_x[stage],
+                                 smem.x[stage] + (quad * kRoom + in * pitch) * 4, pitch * 16);
+    }
+}
+
+__device__ void load_input(Smem &smem, const float *x, const float4 *input, const Work &k)
 {
     Cursor<kStagesX> to;
     int per = k.s.group_channels();
@@ -414,10 +499,14 @@ __device__ void load_input(Smem &smem, const float *x, const Work &k)
         for (int i = 0; i < k.stages; i++, to.next()) {
             int chunk = i / k.phase.d.taps, tap = i - chunk * k.phase.d.taps, first = chunk * 4 * kQuads;
             int plane = tile.plane * k.phase.d.in_step + k.phase.d.in_first + tap * k.phase.d.in_gap;
+            ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
+            if constexpr (kPack) {
+                copy_stage(smem, to.stage, input, k, tile, chunk * kQuads, plane, row0);
+                continue;
+            }
             int channels = uint32_t(plane) < uint32_t(k.s.depth) ? per - first : 0;
             const float *from = x + ((int64_t(tile.image) * k.s.channels + k.group * per + first) *
                                          k.s.depth + plane) * k.s.height * k.s.width;
-            ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
             if (channels >= 4 * kQuads)
                 load_stage<true>(smem.x[to.stage], x, from, k, row0, column0, channels);
             else
@@ -579,7 +668,7 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
 __device__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
                         const Work &k)
 {
-    int group = threadIdx.x / 128 - kGroups;
+    int group = threadIdx.x / 128 - kLoadGroups;
     bool leads = threadIdx.x % 32 == 0;
     Cursor<kStagesX> from_x;
     Cursor<kStagesW> from_w;
@@ -650,20 +739,24 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
 
 // The warpgroups that load give registers to those that multiply. They never get more than a block of the launch
 // bounds has: a consumer that asks for more waits for ever.
-constexpr int kRegsAtLaunch = 128, kRegsFirst = 72, kRegsConsumer = 184; // two warpgroups, or four
-static_assert(kGroups <= 2 && kRegsFirst + kRegsConsumer <= 2 * kRegsAtLaunch);
+constexpr int kThreads = 128 * (kLoadGroups + kGroups);
+constexpr int kRegsAtLaunch = 65536 / (kThreads * 2 / kGroups) / 8 * 8;
+constexpr int kRegsFirst = kPack ? 40 : 72, kRegsConsumer = !kPack ? 184 : kGroups == 1 ? 216 : 232;
+static_assert(kGroups <= 2 &&
+              kLoadGroups * kRegsFirst + kGroups * kRegsConsumer <= (kLoadGroups + kGroups) * kRegsAtLaunch);
 
-extern "C" __global__ void __launch_bounds__(256 * kGroups, 2 / kGroups)
+extern "C" __global__ void __launch_bounds__(kThreads, 2 / kGroups)
     conv(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ packed,
-         const int *__restrict__ shape, float *__restrict__ y, @{params}int batch, int channels, int outputs,
-         int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
+         const float4 *__restrict__ input, const int *__restrict__ shape, float *__restrict__ y, @{params}int batch,
+         int channels, int outputs, int depth, int height, int width, int out_depth, int out_height,
+         int out_width, int groups)
 {
     auto &smem = *reinterpret_cast<Smem *>(bytes);
     const Work k({batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups},
                  shape);
     if (threadIdx.x == 0) {
         for (int i = 0; i < kStagesX; i++) {
-            ClusterBarrier::init(&smem.full_x[i], kLoaders / 32);
+            ClusterBarrier::init(&smem.full_x[i], kPack ? 1 : kLoaders / 32);
             ClusterBarrier::init(&smem.empty_x[i], 4 * kGroups);
         }
         for (int i = 0; i < kStagesW; i++) {
@@ -690,10 +783,10 @@ extern "C" __global__ void __launch_bounds__(256 * kGroups, 2 / kGroups)
     cutlass::arch::fence_view_async_shared();
     __syncthreads();
 
-    if (threadIdx.x < 128 * kGroups) {
+    if (threadIdx.x < 128 * kLoadGroups) {
         cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
-        if (threadIdx.x < kLoaders)
-            load_input(smem, x, k);
+        if (threadIdx.x < (kPack ? 32 : kLoaders))
+            load_input(smem, x, input, k);
         else if (threadIdx.x == kLoaders)
             load_weights(smem, packed, k);
     } else {
