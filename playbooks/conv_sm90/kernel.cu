@@ -323,15 +323,11 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // ---- the product ----------------------------------------------------------------------------------
 
-// A part of the results of a piece goes through shared memory, so that a warp stores neighbours.
-constexpr int kPart = 32 % kPhasesW == 0 && kBN > 32 ? 32 : kBN; // columns of the product
-constexpr int kPartRow = 68; // a row of 64 pixels, padded against bank conflicts
 constexpr int kStageX = kQuads * kRoom * 4, kStageW = kStepsW * 8 * kBN; // in floats
 
 struct Smem {
     float x[kStagesX][kStageX];
     float w[kStagesW][kStageW];
-    float part[kGroups][kPart * kPartRow];
     uint64_t steps[kMostSteps]; // what to add to a descriptor of the first pixel
     uint64_t full_x[kStagesX], empty_x[kStagesX], full_w[kStagesW], empty_w[kStagesW];
 };
@@ -555,10 +551,13 @@ __device__ uint64_t descriptor(const float *at, int apart)
     return uint64_t(cast_smem_ptr_to_uint(at) >> 4) | uint64_t(apart) << 16 | uint64_t(8) << 32;
 }
 
-__device__ void sync_group(int group)
-{
-    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
-}
+// Where the results of a pixel go: output channel c of the group and column phase p belong to element
+// at + c * out_plane() + p of the output, if `there` and if column + p is inside of the output.
+struct Place {
+    int64_t at;
+    int column;
+    bool there;
+};
 
 // Where results of a tile go.
 struct Target {
@@ -566,80 +565,82 @@ struct Target {
     const Corner &tile;
     Divider by_pitch;
 
-    // Finds the place of output channel `channel` of the group for pixel `at` of the tile and a column
-    // phase; -1 if there is none.
-    __device__ int64_t place(int at, int phase, int channel) const
+    // Finds the place of pixel `m` of the tile.
+    __device__ Place place(int m) const
     {
-        int pitch = k.shape.pitch(), down = by_pitch(at), right = at - down * pitch, row = tile.row + down;
-        int column = (tile.column + right + kBase) * kPhasesW + phase - (kTransposed ? kPadW : 0);
-        if (right >= k.shape.columns || down >= k.shape.rows || row >= k.phase.h.count ||
-            uint32_t(column) >= uint32_t(k.s.out_width))
-            return -1;
+        int pitch = k.shape.pitch(), down = by_pitch(m), right = m - down * pitch, row = tile.row + down;
+        int column = (tile.column + right + kBase) * kPhasesW - (kTransposed ? kPadW : 0);
         int in_plane = ((tile.plane * k.phase.d.out_step + k.phase.d.out_first) * k.s.out_height +
                         row * k.phase.h.out_step + k.phase.h.out_first) * k.s.out_width + column;
-        return (int64_t(tile.image) * k.s.outputs + k.group * k.s.group_outputs() + channel) *
-                   k.s.out_plane() + in_plane;
+        int64_t image = int64_t(tile.image) * k.s.outputs + k.group * k.s.group_outputs();
+        return {image * k.s.out_plane() + in_plane, column,
+                right < k.shape.columns && down < k.shape.rows && row < k.phase.h.count};
+    }
+
+    // Is there an output for column n of the product?
+    __device__ bool has(const Place &p, int n) const
+    {
+        return p.there && n < kOutputs * kPhasesW && channel(n) < k.s.group_outputs() &&
+               uint32_t(p.column + n % kPhasesW) < uint32_t(k.s.out_width);
+    }
+
+    // The output channel of the group for column n of the product.
+    __device__ int channel(int n) const { return k.tile_of_outputs * kOutputs + n / kPhasesW; }
+
+    __device__ int64_t element(const Place &p, int n) const
+    {
+        return p.at + int64_t(channel(n)) * k.s.out_plane() + n % kPhasesW;
     }
 };
 
-// Stores the results of one pixel, or of two neighbours, for every fourth of `left` output channels. All
-// loads of the epilogue come before the stores, which could change what it loads.
-template <int kWide>
-__device__ void store_results(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
-                              const Extra &extra)
+// A lane has two rows of a piece, 8 pixels apart, and two neighbouring columns of every 8: sums[i] is for
+// these.
+__device__ int row_of(int i)
 {
-    constexpr int kTogether = 4;
-    for (int o = 0; o < left; o += 4 * kTogether, at += 4 * kTogether * plane) {
-        float v[kTogether][kWide];
-        CUTE_UNROLL
-        for (int i = 0; i < kTogether; i++)
-            CUTE_UNROLL
-            for (int j = 0; j < kWide; j++)
-                if (o + 4 * i < left)
-                    v[i][j] = epilogue(part[(o + 4 * i) * kPhasesW * kPartRow + j], extra,
-                                       at + 4 * i * plane + j, channel + o + 4 * i);
-        CUTE_UNROLL
-        for (int i = 0; i < kTogether; i++) {
-            if (o + 4 * i >= left)
-                break;
-            if constexpr (kWide == 2)
-                __stcs(reinterpret_cast<float2 *>(y + at + 4 * i * plane), float2{v[i][0], v[i][1]});
-            else
-                __stcs(y + at + 4 * i * plane, v[i][0]);
-        }
-    }
+    return threadIdx.x % 128 / 32 * 16 + i / 2 % 2 * 8 + threadIdx.x % 32 / 4;
 }
 
-// Stores the results of one piece.
-__device__ void store_piece(float *part, Sums &sums, const Target &to, int piece, float *y,
-                            const Extra &extra, int group)
+__device__ int column_of(int i)
 {
+    return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+}
+
+// Stores the results of one piece. 8 lanes of a warp store 8 neighbouring pixels. All loads of a few
+// epilogues come before their stores, which could change what they load.
+__device__ void store_piece(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
+{
+    constexpr int kTogether = kBN / 8 % 4 == 0 ? 4 : kBN / 8 % 2 == 0 ? 2 : 1; // pairs of columns
     const Work &k = to.k;
-    int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, per = k.s.group_outputs();
-    int first = k.tile_of_outputs * kOutputs + warp;
-    bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
-                 reinterpret_cast<uintptr_t>(y) % 8 == 0;
+    int first = k.group * k.s.group_outputs();
+    bool pairs = kPhasesW == 2 && (k.s.out_width | kPadW) % 2 == 0 && reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
-    for (int n0 = 0; n0 < kBN; n0 += kPart) {
-        sync_group(group); // all are done with the last part
+    for (int half = 0; half < 2; half++) {
+        const Place p = to.place(piece + row_of(2 * half));
+        if (!p.there)
+            continue;
         CUTE_UNROLL
-        for (int i = 0; i < kPart / 2; i++)
-            part[(i / 4 * 8 + lane % 4 * 2 + i % 2) * kPartRow + warp * 16 + i / 2 % 2 * 8 + lane / 4] =
-                sums[n0 / 2 + i];
-        sync_group(group);
-        int channel = first + n0 / kPhasesW, plane = k.s.out_plane();
-        int left = min(min(kPart / kPhasesW, kOutputs - n0 / kPhasesW) - warp, per - channel);
-        CUTE_UNROLL
-        for (int i = 0; i < 2 * kPhasesW; i++) {
-            int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
-            int64_t at = to.place(piece + m, phase, channel);
-            const float *from = part + (warp * kPhasesW + phase) * kPartRow + m;
-            if (at >= 0 && pairs)
-                store_results<2>(from, y, at, plane, k.group * per + channel, left, extra);
-            else if (at >= 0)
-                store_results<1>(from, y, at, plane, k.group * per + channel, left, extra);
-            if (pairs)
-                break;
+        for (int i0 = 0; i0 < kBN / 8; i0 += kTogether) {
+            float v[kTogether][2];
+            CUTE_UNROLL
+            for (int i = 0; i < kTogether; i++)
+                CUTE_UNROLL
+                for (int j = 0; j < 2; j++) {
+                    int s = (i0 + i) * 4 + half * 2 + j, n = column_of(s);
+                    if (to.has(p, n))
+                        v[i][j] = epilogue(sums[s], extra, to.element(p, n), first + to.channel(n));
+                }
+            CUTE_UNROLL
+            for (int i = 0; i < kTogether; i++) {
+                int n = column_of((i0 + i) * 4);
+                float *at = y + to.element(p, n);
+                if (pairs && to.has(p, n))
+                    __stcs(reinterpret_cast<float2 *>(at), float2{v[i][0], v[i][1]});
+                else
+                    CUTE_UNROLL
+                    for (int j = 0; j < 2; j++)
+                        if (to.has(p, n + j))
+                            __stcs(y + to.element(p, n + j), v[i][j]);
+            }
         }
     }
 }
@@ -653,15 +654,14 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     for (int i = 0; i < kPiecesEach * kBN / 2; i++)
         bad.add(i, !is_finite(sums[i / (kBN / 2)][i % (kBN / 2)]));
     bad.each([&](int i) {
-        int p = i / (kBN / 2), lane = threadIdx.x % 32, per = to.k.s.group_outputs();
-        i -= p * (kBN / 2);
-        int n = i / 4 * 8 + lane % 4 * 2 + i % 2, channel = to.k.tile_of_outputs * kOutputs + n / kPhasesW;
-        int m = threadIdx.x % 128 / 32 * 16 + i / 2 % 2 * 8 + lane / 4;
-        int64_t at = to.place(to.k.shape.piece(group * kPiecesEach + p) + m, n % kPhasesW, channel);
-        if (at < 0 || n >= kOutputs * kPhasesW || channel >= per)
+        int p = i / (kBN / 2), n = column_of(i % (kBN / 2));
+        const Place place = to.place(to.k.shape.piece(group * kPiecesEach + p) + row_of(i % (kBN / 2)));
+        if (!to.has(place, n))
             return;
         const Sizes sizes = to.k.s;
-        y[at] = epilogue(plain_sum(x, w, sizes, at), extra, at, to.k.group * per + channel);
+        int64_t at = to.element(place, n);
+        y[at] = epilogue(plain_sum(x, w, sizes, at), extra, at,
+                         to.k.group * sizes.group_outputs() + to.channel(n));
     });
 }
 
@@ -726,12 +726,11 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         float zero = 0; // not if a sum is not finite
         CUTE_UNROLL
         for (int p = 0; p < kPiecesEach; p++) {
-            store_piece(smem.part[group], sums[p], to, piece[p], y, extra, group);
+            store_piece(sums[p], to, piece[p], y, extra);
             CUTE_UNROLL
             for (int c = 0; c < kBN / 2; c++)
                 zero += sums[p][c] * 0.f;
         }
-        sync_group(group); // the results are stored before some are mended
         if (zero != 0.f)
             mend(sums, to, group, x, w, y, extra);
     }
