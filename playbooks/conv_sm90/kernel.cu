@@ -323,11 +323,17 @@ extern "C" __global__ void __launch_bounds__(256)
 
 // ---- the product ----------------------------------------------------------------------------------
 
+// Results go to the output straight from registers, or in parts through shared memory, so that a warp
+// stores a run of neighbours. The first way is faster if runs of 8 pixels do not straddle sectors.
+constexpr bool kDirect = @{direct};
+constexpr int kPart = kDirect ? 0 : 32 % kPhasesW == 0 && kBN > 32 ? 32 : kBN; // columns of the product
+constexpr int kPartRow = 68; // a row of 64 pixels, padded against bank conflicts
 constexpr int kStageX = kQuads * kRoom * 4, kStageW = kStepsW * 8 * kBN; // in floats
 
 struct Smem {
     float x[kStagesX][kStageX];
     float w[kStagesW][kStageW];
+    float part[kGroups][kDirect ? 4 : kPart * kPartRow];
     uint64_t steps[kMostSteps]; // what to add to a descriptor of the first pixel
     uint64_t full_x[kStagesX], empty_x[kStagesX], full_w[kStagesW], empty_w[kStagesW];
 };
@@ -605,9 +611,9 @@ __device__ int column_of(int i)
     return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
 }
 
-// Stores the results of one piece. 8 lanes of a warp store 8 neighbouring pixels. All loads of a few
+// Stores the results of one piece; 8 lanes of a warp store 8 neighbouring pixels. All loads of a few
 // epilogues come before their stores, which could change what they load.
-__device__ void store_piece(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
+__device__ void store_direct(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
 {
     constexpr int kTogether = kBN / 8 % 4 == 0 ? 4 : kBN / 8 % 2 == 0 ? 2 : 1; // pairs of columns
     const Work &k = to.k;
@@ -642,6 +648,71 @@ __device__ void store_piece(const Sums &sums, const Target &to, int piece, float
                             __stcs(y + to.element(p, n + j), v[i][j]);
             }
         }
+    }
+}
+
+__device__ void sync_group(int group)
+{
+    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
+}
+
+// Stores pixel m of one part, or m and its neighbour, for every fourth output channel.
+template <int kWide>
+__device__ void store_channels(const float *part, const Target &to, int piece, int m, int n0, int phase,
+                               float *y, const Extra &extra)
+{
+    constexpr int kTogether = 4, kChannels = kPart / kPhasesW;
+    const Place p = to.place(piece + m);
+    int first = to.k.group * to.k.s.group_outputs(), warp = threadIdx.x % 128 / 32;
+    if (!p.there)
+        return;
+    CUTE_UNROLL
+    for (int c0 = 0; c0 < kChannels; c0 += 4 * kTogether) {
+        float v[kTogether][kWide];
+        CUTE_UNROLL
+        for (int i = 0; i < kTogether; i++) {
+            int c = c0 + 4 * i + warp, n = n0 + c * kPhasesW + phase;
+            CUTE_UNROLL
+            for (int j = 0; j < kWide; j++)
+                if (c < kChannels && to.has(p, n))
+                    v[i][j] = epilogue(part[(c * kPhasesW + phase) * kPartRow + m + j], extra,
+                                       to.element(p, n) + j, first + to.channel(n));
+        }
+        CUTE_UNROLL
+        for (int i = 0; i < kTogether; i++) {
+            int c = c0 + 4 * i + warp, n = n0 + c * kPhasesW + phase;
+            if (c >= kChannels || !to.has(p, n))
+                continue;
+            if constexpr (kWide == 2)
+                __stcs(reinterpret_cast<float2 *>(y + to.element(p, n)), float2{v[i][0], v[i][1]});
+            else
+                __stcs(y + to.element(p, n), v[i][0]);
+        }
+    }
+}
+
+// Stores the results of one piece through shared memory.
+__device__ void store_parts(float *part, const Sums &sums, const Target &to, int piece, float *y,
+                            const Extra &extra, int group)
+{
+    const Work &k = to.k;
+    int lane = threadIdx.x % 32;
+    bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
+                 reinterpret_cast<uintptr_t>(y) % 8 == 0;
+    CUTE_UNROLL
+    for (int n0 = 0; n0 < kBN; n0 += kPart) {
+        sync_group(group); // all are done with the last part
+        CUTE_UNROLL
+        for (int i = 0; i < kPart / 2; i++)
+            part[column_of(i) * kPartRow + row_of(i)] = sums[n0 / 2 + i];
+        sync_group(group);
+        if (pairs)
+            store_channels<2>(part, to, piece, 2 * lane, n0, 0, y, extra);
+        else
+            CUTE_UNROLL
+            for (int i = 0; i < 2 * kPhasesW; i++)
+                store_channels<1>(part, to, piece, (lane + 32 * i) / kPhasesW, n0, (lane + 32 * i) % kPhasesW,
+                                  y, extra);
     }
 }
 
@@ -726,11 +797,16 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         float zero = 0; // not if a sum is not finite
         CUTE_UNROLL
         for (int p = 0; p < kPiecesEach; p++) {
-            store_piece(sums[p], to, piece[p], y, extra);
+            if constexpr (kDirect)
+                store_direct(sums[p], to, piece[p], y, extra);
+            else
+                store_parts(smem.part[group], sums[p], to, piece[p], y, extra, group);
             CUTE_UNROLL
             for (int c = 0; c < kBN / 2; c++)
                 zero += sums[p][c] * 0.f;
         }
+        if constexpr (!kDirect)
+            sync_group(group); // the results are stored before some are mended
         if (zero != 0.f)
             mend(sums, to, group, x, w, y, extra);
     }
