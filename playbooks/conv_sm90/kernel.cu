@@ -557,7 +557,7 @@ __device__ uint64_t descriptor(const float *at, int apart)
     return uint64_t(cast_smem_ptr_to_uint(at) >> 4) | uint64_t(apart) << 16 | uint64_t(8) << 32;
 }
 
-// Where the results of a pixel go: output channel c of the group and column phase p belong to element
+// Where the results of a pixel go: output channel c of the tile and column phase p belong to element
 // at + c * out_plane() + p of the output, if `there` and if column + p is inside of the output.
 struct Place {
     int64_t at;
@@ -570,6 +570,14 @@ struct Target {
     const Work &k;
     const Corner &tile;
     Divider by_pitch;
+    int first, left; // the tile's first output channel, and how many channels of the tile there are
+
+    __device__ Target(const Work &k, const Corner &tile)
+        : k(k), tile(tile), by_pitch(k.shape.pitch()),
+          first(k.group * k.s.group_outputs() + k.tile_of_outputs * kOutputs),
+          left(min(kOutputs, k.s.group_outputs() - k.tile_of_outputs * kOutputs))
+    {
+    }
 
     // Finds the place of pixel `m` of the tile.
     __device__ Place place(int m) const
@@ -578,24 +586,13 @@ struct Target {
         int column = (tile.column + right + kBase) * kPhasesW - (kTransposed ? kPadW : 0);
         int in_plane = ((tile.plane * k.phase.d.out_step + k.phase.d.out_first) * k.s.out_height +
                         row * k.phase.h.out_step + k.phase.h.out_first) * k.s.out_width + column;
-        int64_t image = int64_t(tile.image) * k.s.outputs + k.group * k.s.group_outputs();
-        return {image * k.s.out_plane() + in_plane, column,
+        return {(int64_t(tile.image) * k.s.outputs + first) * k.s.out_plane() + in_plane, column,
                 right < k.shape.columns && down < k.shape.rows && row < k.phase.h.count};
     }
 
-    // Is there an output for column n of the product?
-    __device__ bool has(const Place &p, int n) const
+    __device__ bool has_phase(const Place &p, int phase) const
     {
-        return p.there && n < kOutputs * kPhasesW && channel(n) < k.s.group_outputs() &&
-               uint32_t(p.column + n % kPhasesW) < uint32_t(k.s.out_width);
-    }
-
-    // The output channel of the group for column n of the product.
-    __device__ int channel(int n) const { return k.tile_of_outputs * kOutputs + n / kPhasesW; }
-
-    __device__ int64_t element(const Place &p, int n) const
-    {
-        return p.at + int64_t(channel(n)) * k.s.out_plane() + n % kPhasesW;
+        return p.there && uint32_t(p.column + phase) < uint32_t(k.s.out_width);
     }
 };
 
@@ -612,17 +609,22 @@ __device__ int column_of(int i)
 }
 
 // Stores the results of one piece; 8 lanes of a warp store 8 neighbouring pixels. All loads of a few
-// epilogues come before their stores, which could change what they load.
+// epilogues come before their stores, which could change what they load. kAll: the tile has all its
+// output channels, and each pixel all its phases.
+template <bool kAll>
 __device__ void store_direct(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
 {
     constexpr int kTogether = kBN / 8 % 4 == 0 ? 4 : kBN / 8 % 2 == 0 ? 2 : 1; // pairs of columns
-    const Work &k = to.k;
-    int first = k.group * k.s.group_outputs();
-    bool pairs = kPhasesW == 2 && (k.s.out_width | kPadW) % 2 == 0 && reinterpret_cast<uintptr_t>(y) % 8 == 0;
+    int64_t plane = to.k.s.out_plane();
+    bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kPadW) % 2 == 0 &&
+                 reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
     for (int half = 0; half < 2; half++) {
         const Place p = to.place(piece + row_of(2 * half));
-        if (!p.there)
+        auto stored = [&](int n) {
+            return kAll || (n / kPhasesW < to.left && to.has_phase(p, n % kPhasesW));
+        };
+        if (kAll ? !to.has_phase(p, 0) : !p.there)
             continue;
         CUTE_UNROLL
         for (int i0 = 0; i0 < kBN / 8; i0 += kTogether) {
@@ -631,21 +633,21 @@ __device__ void store_direct(const Sums &sums, const Target &to, int piece, floa
             for (int i = 0; i < kTogether; i++)
                 CUTE_UNROLL
                 for (int j = 0; j < 2; j++) {
-                    int s = (i0 + i) * 4 + half * 2 + j, n = column_of(s);
-                    if (to.has(p, n))
-                        v[i][j] = epilogue(sums[s], extra, to.element(p, n), first + to.channel(n));
+                    int s = (i0 + i) * 4 + half * 2 + j, n = column_of(s), c = n / kPhasesW;
+                    if (stored(n))
+                        v[i][j] = epilogue(sums[s], extra, p.at + c * plane + n % kPhasesW, to.first + c);
                 }
             CUTE_UNROLL
             for (int i = 0; i < kTogether; i++) {
                 int n = column_of((i0 + i) * 4);
-                float *at = y + to.element(p, n);
-                if (pairs && to.has(p, n))
-                    __stcs(reinterpret_cast<float2 *>(at), float2{v[i][0], v[i][1]});
-                else
-                    CUTE_UNROLL
-                    for (int j = 0; j < 2; j++)
-                        if (to.has(p, n + j))
-                            __stcs(y + to.element(p, n + j), v[i][j]);
+                if (pairs) {
+                    __stcs(reinterpret_cast<float2 *>(y + p.at + n / 2 * plane), float2{v[i][0], v[i][1]});
+                    continue;
+                }
+                CUTE_UNROLL
+                for (int j = 0; j < 2; j++)
+                    if (stored(n + j))
+                        __stcs(y + p.at + (n + j) / kPhasesW * plane + (n + j) % kPhasesW, v[i][j]);
             }
         }
     }
@@ -656,37 +658,30 @@ __device__ void sync_group(int group)
     asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
 }
 
-// Stores pixel m of one part, or m and its neighbour, for every fourth output channel.
+// Stores one pixel of a part, or two neighbours, for every fourth of `left` output channels. Element
+// `at` is for the first of them.
 template <int kWide>
-__device__ void store_channels(const float *part, const Target &to, int piece, int m, int n0, int phase,
-                               float *y, const Extra &extra)
+__device__ void store_channels(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
+                               const Extra &extra)
 {
-    constexpr int kTogether = 4, kChannels = kPart / kPhasesW;
-    const Place p = to.place(piece + m);
-    int first = to.k.group * to.k.s.group_outputs(), warp = threadIdx.x % 128 / 32;
-    if (!p.there)
-        return;
-    CUTE_UNROLL
-    for (int c0 = 0; c0 < kChannels; c0 += 4 * kTogether) {
+    constexpr int kTogether = 4;
+    for (int c = 0; c < left; c += 4 * kTogether, at += 4 * kTogether * plane) {
         float v[kTogether][kWide];
         CUTE_UNROLL
-        for (int i = 0; i < kTogether; i++) {
-            int c = c0 + 4 * i + warp, n = n0 + c * kPhasesW + phase;
+        for (int i = 0; i < kTogether; i++)
             CUTE_UNROLL
             for (int j = 0; j < kWide; j++)
-                if (c < kChannels && to.has(p, n))
-                    v[i][j] = epilogue(part[(c * kPhasesW + phase) * kPartRow + m + j], extra,
-                                       to.element(p, n) + j, first + to.channel(n));
-        }
+                if (c + 4 * i < left)
+                    v[i][j] = epilogue(part[(c + 4 * i) * kPhasesW * kPartRow + j], extra,
+                                       at + 4 * i * plane + j, channel + c + 4 * i);
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++) {
-            int c = c0 + 4 * i + warp, n = n0 + c * kPhasesW + phase;
-            if (c >= kChannels || !to.has(p, n))
-                continue;
+            if (c + 4 * i >= left)
+                break;
             if constexpr (kWide == 2)
-                __stcs(reinterpret_cast<float2 *>(y + to.element(p, n)), float2{v[i][0], v[i][1]});
+                __stcs(reinterpret_cast<float2 *>(y + at + 4 * i * plane), float2{v[i][0], v[i][1]});
             else
-                __stcs(y + to.element(p, n), v[i][0]);
+                __stcs(y + at + 4 * i * plane, v[i][0]);
         }
     }
 }
@@ -696,7 +691,8 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
                             const Extra &extra, int group)
 {
     const Work &k = to.k;
-    int lane = threadIdx.x % 32;
+    int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+    int64_t plane = k.s.out_plane();
     bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
@@ -706,13 +702,20 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
         for (int i = 0; i < kPart / 2; i++)
             part[column_of(i) * kPartRow + row_of(i)] = sums[n0 / 2 + i];
         sync_group(group);
-        if (pairs)
-            store_channels<2>(part, to, piece, 2 * lane, n0, 0, y, extra);
-        else
-            CUTE_UNROLL
-            for (int i = 0; i < 2 * kPhasesW; i++)
-                store_channels<1>(part, to, piece, (lane + 32 * i) / kPhasesW, n0, (lane + 32 * i) % kPhasesW,
-                                  y, extra);
+        int channel = n0 / kPhasesW + warp, left = min(kPart / kPhasesW, to.left - n0 / kPhasesW) - warp;
+        CUTE_UNROLL
+        for (int i = 0; i < 2 * kPhasesW; i++) {
+            int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
+            const Place p = to.place(piece + m);
+            const float *from = part + (warp * kPhasesW + phase) * kPartRow + m;
+            int64_t at = p.at + channel * plane + phase;
+            if (to.has_phase(p, phase) && pairs)
+                store_channels<2>(from, y, at, plane, to.first + channel, left, extra);
+            else if (to.has_phase(p, phase))
+                store_channels<1>(from, y, at, plane, to.first + channel, left, extra);
+            if (pairs)
+                break;
+        }
     }
 }
 
@@ -727,12 +730,12 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     bad.each([&](int i) {
         int p = i / (kBN / 2), n = column_of(i % (kBN / 2));
         const Place place = to.place(to.k.shape.piece(group * kPiecesEach + p) + row_of(i % (kBN / 2)));
-        if (!to.has(place, n))
+        int c = n / kPhasesW, phase = n % kPhasesW;
+        if (c >= to.left || !to.has_phase(place, phase))
             return;
         const Sizes sizes = to.k.s;
-        int64_t at = to.element(place, n);
-        y[at] = epilogue(plain_sum(x, w, sizes, at), extra, at,
-                         to.k.group * sizes.group_outputs() + to.channel(n));
+        int64_t at = place.at + int64_t(c) * sizes.out_plane() + phase;
+        y[at] = epilogue(plain_sum(x, w, sizes, at), extra, at, to.first + c);
     });
 }
 
@@ -793,14 +796,19 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         if (k.keep)
             from_w = {}; // the first round of the ring, which stays complete
         const Corner tile(k, t);
-        const Target to{k, tile, Divider(k.shape.pitch())};
+        const Target to(k, tile);
+        // Phases are cut off only at the left and the right end of the output.
+        bool all = to.left == kOutputs && kOutputs * kPhasesW == kBN &&
+                   (kPhasesW == 1 || (kPadW % kPhasesW == 0 && k.s.out_width % kPhasesW == 0));
         float zero = 0; // not if a sum is not finite
         CUTE_UNROLL
         for (int p = 0; p < kPiecesEach; p++) {
-            if constexpr (kDirect)
-                store_direct(sums[p], to, piece[p], y, extra);
-            else
+            if constexpr (!kDirect)
                 store_parts(smem.part[group], sums[p], to, piece[p], y, extra, group);
+            else if (all)
+                store_direct<true>(sums[p], to, piece[p], y, extra);
+            else
+                store_direct<false>(sums[p], to, piece[p], y, extra);
             CUTE_UNROLL
             for (int c = 0; c < kBN / 2; c++)
                 zero += sums[p][c] * 0.f;
