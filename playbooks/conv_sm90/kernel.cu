@@ -3,11 +3,14 @@
     { "kernel": "pack_weights", "when": "@{small}",
       "grid": ["max(1, cdiv(@{packed}, 1024))"], "block": [256],
       "args": ["@{w}", "packed", "shape", @{sizes}] },
+    { "kernel": "pack_input", "when": "@{small} && @{pack} == 1",
+      "grid": ["max(1, @{N}*cdiv(@{image}, 256))"], "block": [256], "args": ["@{x}", "input", @{sizes}] },
     { "kernel": "conv", "when": "@{small}",
       "grid": ["max(1, @{down}*cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}*@{run}))", "@{groups}*@{phases:d}*@{phases:h}"],
-      "block": ["256*@{consumers}"], "smem": "@{smem}",
-      "args": ["@{x}", "@{w}", "packed", "shape", "@{y}", @{extra}@{sizes}] } ],
+      "block": ["@{pack} == 1 ? 128 + 128*@{consumers} : 256*@{consumers}"], "smem": "@{smem}",
+      "args": ["@{x}", "@{w}", "packed", "input", "shape", "@{y}", @{extra}@{sizes}] } ],
   "workspace": { "packed": { "bytes": "max(16, 4*@{packed})", "init": "none" },
+                 "input": { "bytes": "@{pack} == 1 ? 16*(@{N}*@{image} + 2*@{room}) : 16", "init": "none" },
                  "shape": { "bytes": "16", "init": "none" } } }
 */
 // y = epilogue(convolution of x with w) on the tensor cores of Hopper, in TF32.
@@ -29,9 +32,14 @@
 // column phases of an output channel are columns of the same product, so that a tile has whole rows of
 // the output. The phases of rows and planes have blocks of their own.
 //
-// Half of the warps of a block load the input, round it to TF32 and store it into a ring of stages; the
-// last of them asks the copy engine for packed weights instead. The other warps multiply. If all
-// weights of a tile fit into their ring, they stay there for all tiles of the block.
+// Some warps of a block fill a ring of stages with the input; the last of them asks the copy engine for
+// packed weights instead. The other warps multiply. If all weights of a tile fit into their ring, they
+// stay there for all tiles of the block.
+//
+// The input reaches its ring in one of two ways. If a pixel takes part in few products, half of the
+// warps load it, round it to TF32 and store it. They wait for memory most of the time. So if a pixel
+// takes part in many products, a kernel of its own first writes the whole input in quads, rounded. Then
+// one warp asks the copy engine for rows of pixels.
 #include <cute/arch/copy_sm90_tma.hpp>
 #include <cute/tensor.hpp>
 #include <cutlass/arch/barrier.h>
@@ -62,6 +70,8 @@ constexpr int kRoom = @{room};              // pixels for which a stage has room
 constexpr int kStagesX = @{stages};
 constexpr int kStepsW = @{steps}, kStagesW = @{ring}; // K-steps of 8 in a stage of weights, stages
 constexpr int kMostSteps = @{most}; // K-steps of a stage of the input
+constexpr bool kPack = @{pack}; // is the input written in quads first?
+constexpr int kLoadGroups = kPack ? 1 : kGroups; // warpgroups that load
 static_assert(kPieces == @{pieces} && kOutputs > 0);
 
 @{part:epilogue}
@@ -257,17 +267,73 @@ extern "C" __global__ void __launch_bounds__(256)
     *reinterpret_cast<uint4 *>(packed + at) = {v[0], v[1], v[2], v[3]};
 }
 
+// ---- the input in quads ---------------------------------------------------------------------------
+
+// For each image, group, quad, plane and row there is a line: for each kind of columns, the pixels that
+// the columns of the output and the reach of the taps need, zeros where the input has none. The quads
+// of a group fill whole stages. Before and after all lines lie kRoom pixels of zeros: rows and planes
+// outside of the input are read before the lines, and a row of a tile can reach beyond the last line.
+struct Lines {
+    int quads, columns; // of a group, of one kind
+    int64_t image;      // pixels
+
+    __device__ Lines(const Sizes &s)
+        : quads(ceil_div(s.group_channels(), 4 * kQuads) * kQuads), columns(columns_of(s) + kReachW),
+          image(int64_t(s.groups) * quads * s.depth * s.height * kKindsW * columns)
+    {
+    }
+
+    // Where the line of a row begins, in pixels.
+    __device__ int64_t place(const Sizes &s, int64_t image_at, int group, int quad, int plane, int row) const
+    {
+        int64_t line = ((int64_t(group) * quads + quad) * s.depth + plane) * s.height + row;
+        return kRoom + image_at * image + line * kKindsW * columns;
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(256)
+    pack_input(const float *__restrict__ x, float4 *__restrict__ input, int batch, int channels, int outputs,
+               int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
+{
+    const Sizes s{batch,     channels,   outputs,   depth, height, width,
+                  out_depth, out_height, out_width, groups};
+    const Lines lines(s);
+    if (blockIdx.x == 0)
+        for (int i = threadIdx.x; i < kRoom; i += 256)
+            input[i] = input[kRoom + batch * lines.image + i] = {};
+    int blocks = int((lines.image + 255) / 256), n = blockIdx.x / blocks;
+    int at = (blockIdx.x - n * blocks) * 256 + threadIdx.x; // below 2^31, as the plan makes sure
+    if (at >= lines.image || n >= batch)
+        return;
+    int line = at / (kKindsW * lines.columns), c = at - line * kKindsW * lines.columns;
+    int kind = c / lines.columns, per = s.group_channels(), row = line % height, plane = line / height % depth;
+    c -= kind * lines.columns;
+    int quad = line / height / depth, group = quad / lines.quads, channel = (quad - group * lines.quads) * 4;
+    int column = kTransposed ? c + kBase - kReachW : c * kStrideW + kind * kGapW - kPadW;
+    int64_t apart = int64_t(depth) * height * width; // from channel to channel
+    const float *from = x + (int64_t(n) * channels + group * per + channel) * apart +
+                        (int64_t(plane) * height + row) * width + column;
+    bool inside = uint32_t(column) < uint32_t(width);
+    uint32_t v[4];
+    CUTE_UNROLL
+    for (int j = 0; j < 4; j++)
+        v[j] = inside && channel + j < per ? to_tf32(__ldcs(from + j * apart)) : 0;
+    reinterpret_cast<uint4 *>(input)[kRoom + n * lines.image + at] = {v[0], v[1], v[2], v[3]};
+}
+
 // ---- the product ----------------------------------------------------------------------------------
 
-// A part of the results of a piece goes through shared memory, so that a warp stores neighbours.
-constexpr int kPart = 32 % kPhasesW == 0 && kBN > 32 ? 32 : kBN; // columns of the product
+// Results go to the output straight from registers, or in parts through shared memory, so that a warp
+// stores a run of neighbours. The first way is faster if runs of 8 pixels do not straddle sectors.
+constexpr bool kDirect = @{direct};
+constexpr int kPart = kDirect ? 0 : 32 % kPhasesW == 0 && kBN > 32 ? 32 : kBN; // columns of the product
 constexpr int kPartRow = 68; // a row of 64 pixels, padded against bank conflicts
 constexpr int kStageX = kQuads * kRoom * 4, kStageW = kStepsW * 8 * kBN; // in floats
 
 struct Smem {
     float x[kStagesX][kStageX];
     float w[kStagesW][kStageW];
-    float part[kGroups][kPart * kPartRow];
+    float part[kGroups][kDirect ? 4 : kPart * kPartRow];
     uint64_t steps[kMostSteps]; // what to add to a descriptor of the first pixel
     uint64_t full_x[kStagesX], empty_x[kStagesX], full_w[kStagesW], empty_w[kStagesW];
 };
@@ -337,7 +403,7 @@ struct Corner {
     }
 };
 
-constexpr int kLoaders = 128 * kGroups - 32;  // threads
+constexpr int kLoaders = 128 * kLoadGroups - 32;  // threads
 constexpr int kBatch = kQuads >= 4 ? 1 : 6 / kQuads; // pixels of a thread on their way
 
 // Loads the pixels of one stage: of all its channels, or of the first `channels`.
@@ -397,7 +463,28 @@ __device__ void load_stage(float *to, const float *x, const float *from, const W
     }
 }
 
-__device__ void load_input(Smem &smem, const float *x, const Work &k)
+// Asks the copy engine for the rows of one stage. `from` is the line of the first row for the stage's
+// first quad, if the plane is inside of the input. All lanes of the first warp take part.
+__device__ void copy_stage(Smem &smem, int stage, const float4 *input, const Work &k, const Corner &tile,
+                           int first_quad, int plane, int row0)
+{
+    const Lines lines(k.s);
+    int pitch = k.shape.pitch(), high = k.shape.high(), rows = kKinds * high, lane = threadIdx.x;
+    if (lane == 0)
+        ClusterTransactionBarrier::arrive_and_expect_tx(&smem.full_x[stage], kQuads * rows * pitch * 16);
+    __syncwarp();
+    for (int i = lane; i < kQuads * rows; i += 32) {
+        int quad = i / rows, in = i - quad * rows, kind = in / high, down = in - kind * high;
+        int row = row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
+        bool there = uint32_t(plane) < uint32_t(k.s.depth) && uint32_t(row) < uint32_t(k.s.height);
+        int64_t at = lines.place(k.s, tile.image, k.group, first_quad + quad, plane, row) +
+                     kind % kKindsW * lines.columns + tile.column;
+        SM90_BULK_COPY_G2S::copy(input + (there ? at : 0), &smem.full_x[stage],
+                                 smem.x[stage] + (quad * kRoom + in * pitch) * 4, pitch * 16);
+    }
+}
+
+__device__ void load_input(Smem &smem, const float *x, const float4 *input, const Work &k)
 {
     Cursor<kStagesX> to;
     int per = k.s.group_channels();
@@ -414,10 +501,14 @@ __device__ void load_input(Smem &smem, const float *x, const Work &k)
         for (int i = 0; i < k.stages; i++, to.next()) {
             int chunk = i / k.phase.d.taps, tap = i - chunk * k.phase.d.taps, first = chunk * 4 * kQuads;
             int plane = tile.plane * k.phase.d.in_step + k.phase.d.in_first + tap * k.phase.d.in_gap;
+            ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
+            if constexpr (kPack) {
+                copy_stage(smem, to.stage, input, k, tile, chunk * kQuads, plane, row0);
+                continue;
+            }
             int channels = uint32_t(plane) < uint32_t(k.s.depth) ? per - first : 0;
             const float *from = x + ((int64_t(tile.image) * k.s.channels + k.group * per + first) *
                                          k.s.depth + plane) * k.s.height * k.s.width;
-            ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
             if (channels >= 4 * kQuads)
                 load_stage<true>(smem.x[to.stage], x, from, k, row0, column0, channels);
             else
@@ -466,52 +557,126 @@ __device__ uint64_t descriptor(const float *at, int apart)
     return uint64_t(cast_smem_ptr_to_uint(at) >> 4) | uint64_t(apart) << 16 | uint64_t(8) << 32;
 }
 
-__device__ void sync_group(int group)
-{
-    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
-}
+// Where the results of a pixel go: output channel c of the tile and column phase p belong to element
+// at + c * out_plane() + p of the output, if `there` and if column + p is inside of the output.
+struct Place {
+    int64_t at;
+    int column;
+    bool there;
+};
 
 // Where results of a tile go.
 struct Target {
     const Work &k;
     const Corner &tile;
     Divider by_pitch;
+    int first, left; // the tile's first output channel, and how many channels of the tile there are
 
-    // Finds the place of output channel `channel` of the group for pixel `at` of the tile and a column
-    // phase; -1 if there is none.
-    __device__ int64_t place(int at, int phase, int channel) const
+    __device__ Target(const Work &k, const Corner &tile)
+        : k(k), tile(tile), by_pitch(k.shape.pitch()),
+          first(k.group * k.s.group_outputs() + k.tile_of_outputs * kOutputs),
+          left(min(kOutputs, k.s.group_outputs() - k.tile_of_outputs * kOutputs))
     {
-        int pitch = k.shape.pitch(), down = by_pitch(at), right = at - down * pitch, row = tile.row + down;
-        int column = (tile.column + right + kBase) * kPhasesW + phase - (kTransposed ? kPadW : 0);
-        if (right >= k.shape.columns || down >= k.shape.rows || row >= k.phase.h.count ||
-            uint32_t(column) >= uint32_t(k.s.out_width))
-            return -1;
+    }
+
+    // Finds the place of pixel `m` of the tile.
+    __device__ Place place(int m) const
+    {
+        int pitch = k.shape.pitch(), down = by_pitch(m), right = m - down * pitch, row = tile.row + down;
+        int column = (tile.column + right + kBase) * kPhasesW - (kTransposed ? kPadW : 0);
         int in_plane = ((tile.plane * k.phase.d.out_step + k.phase.d.out_first) * k.s.out_height +
                         row * k.phase.h.out_step + k.phase.h.out_first) * k.s.out_width + column;
-        return (int64_t(tile.image) * k.s.outputs + k.group * k.s.group_outputs() + channel) *
-                   k.s.out_plane() + in_plane;
+        return {(int64_t(tile.image) * k.s.outputs + first) * k.s.out_plane() + in_plane, column,
+                right < k.shape.columns && down < k.shape.rows && row < k.phase.h.count};
+    }
+
+    __device__ bool has_phase(const Place &p, int phase) const
+    {
+        return p.there && uint32_t(p.column + phase) < uint32_t(k.s.out_width);
     }
 };
 
-// Stores the results of one pixel, or of two neighbours, for every fourth of `left` output channels. All
-// loads of the epilogue come before the stores, which could change what it loads.
+// A lane has two rows of a piece, 8 pixels apart, and two neighbouring columns of every 8: sums[i] is for
+// these.
+__device__ int row_of(int i)
+{
+    return threadIdx.x % 128 / 32 * 16 + i / 2 % 2 * 8 + threadIdx.x % 32 / 4;
+}
+
+__device__ int column_of(int i)
+{
+    return i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2;
+}
+
+// Stores the results of one piece; 8 lanes of a warp store 8 neighbouring pixels. All loads of a few
+// epilogues come before their stores, which could change what they load. kAll: the tile has all its
+// output channels, and each pixel all its phases.
+template <bool kAll>
+__device__ void store_direct(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
+{
+    constexpr int kTogether = kBN / 8 % 4 == 0 ? 4 : kBN / 8 % 2 == 0 ? 2 : 1; // pairs of columns
+    int64_t plane = to.k.s.out_plane();
+    bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kPadW) % 2 == 0 &&
+                 reinterpret_cast<uintptr_t>(y) % 8 == 0;
+    CUTE_UNROLL
+    for (int half = 0; half < 2; half++) {
+        const Place p = to.place(piece + row_of(2 * half));
+        auto stored = [&](int n) {
+            return kAll || (n / kPhasesW < to.left && to.has_phase(p, n % kPhasesW));
+        };
+        if (kAll ? !to.has_phase(p, 0) : !p.there)
+            continue;
+        CUTE_UNROLL
+        for (int i0 = 0; i0 < kBN / 8; i0 += kTogether) {
+            float v[kTogether][2];
+            CUTE_UNROLL
+            for (int i = 0; i < kTogether; i++)
+                CUTE_UNROLL
+                for (int j = 0; j < 2; j++) {
+                    int s = (i0 + i) * 4 + half * 2 + j, n = column_of(s), c = n / kPhasesW;
+                    if (stored(n))
+                        v[i][j] = epilogue(sums[s], extra, p.at + c * plane + n % kPhasesW, to.first + c);
+                }
+            CUTE_UNROLL
+            for (int i = 0; i < kTogether; i++) {
+                int n = column_of((i0 + i) * 4);
+                if (pairs) {
+                    __stcs(reinterpret_cast<float2 *>(y + p.at + n / 2 * plane), float2{v[i][0], v[i][1]});
+                    continue;
+                }
+                CUTE_UNROLL
+                for (int j = 0; j < 2; j++)
+                    if (stored(n + j))
+                        __stcs(y + p.at + (n + j) / kPhasesW * plane + (n + j) % kPhasesW, v[i][j]);
+            }
+        }
+    }
+}
+
+__device__ void sync_group(int group)
+{
+    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
+}
+
+// Stores one pixel of a part, or two neighbours, for every fourth of `left` output channels. Element
+// `at` is for the first of them.
 template <int kWide>
-__device__ void store_results(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
-                              const Extra &extra)
+__device__ void store_channels(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
+                               const Extra &extra)
 {
     constexpr int kTogether = 4;
-    for (int o = 0; o < left; o += 4 * kTogether, at += 4 * kTogether * plane) {
+    for (int c = 0; c < left; c += 4 * kTogether, at += 4 * kTogether * plane) {
         float v[kTogether][kWide];
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++)
             CUTE_UNROLL
             for (int j = 0; j < kWide; j++)
-                if (o + 4 * i < left)
-                    v[i][j] = epilogue(part[(o + 4 * i) * kPhasesW * kPartRow + j], extra,
-                                       at + 4 * i * plane + j, channel + o + 4 * i);
+                if (c + 4 * i < left)
+                    v[i][j] = epilogue(part[(c + 4 * i) * kPhasesW * kPartRow + j], extra,
+                                       at + 4 * i * plane + j, channel + c + 4 * i);
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++) {
-            if (o + 4 * i >= left)
+            if (c + 4 * i >= left)
                 break;
             if constexpr (kWide == 2)
                 __stcs(reinterpret_cast<float2 *>(y + at + 4 * i * plane), float2{v[i][0], v[i][1]});
@@ -521,13 +686,13 @@ __device__ void store_results(const float *part, float *y, int64_t at, int64_t p
     }
 }
 
-// Stores the results of one piece.
-__device__ void store_piece(float *part, Sums &sums, const Target &to, int piece, float *y,
+// Stores the results of one piece through shared memory.
+__device__ void store_parts(float *part, const Sums &sums, const Target &to, int piece, float *y,
                             const Extra &extra, int group)
 {
     const Work &k = to.k;
-    int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, per = k.s.group_outputs();
-    int first = k.tile_of_outputs * kOutputs + warp;
+    int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+    int64_t plane = k.s.out_plane();
     bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
@@ -535,20 +700,19 @@ __device__ void store_piece(float *part, Sums &sums, const Target &to, int piece
         sync_group(group); // all are done with the last part
         CUTE_UNROLL
         for (int i = 0; i < kPart / 2; i++)
-            part[(i / 4 * 8 + lane % 4 * 2 + i % 2) * kPartRow + warp * 16 + i / 2 % 2 * 8 + lane / 4] =
-                sums[n0 / 2 + i];
+            part[column_of(i) * kPartRow + row_of(i)] = sums[n0 / 2 + i];
         sync_group(group);
-        int channel = first + n0 / kPhasesW, plane = k.s.out_plane();
-        int left = min(min(kPart / kPhasesW, kOutputs - n0 / kPhasesW) - warp, per - channel);
+        int channel = n0 / kPhasesW + warp, left = min(kPart / kPhasesW, to.left - n0 / kPhasesW) - warp;
         CUTE_UNROLL
         for (int i = 0; i < 2 * kPhasesW; i++) {
             int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
-            int64_t at = to.place(piece + m, phase, channel);
+            const Place p = to.place(piece + m);
             const float *from = part + (warp * kPhasesW + phase) * kPartRow + m;
-            if (at >= 0 && pairs)
-                store_results<2>(from, y, at, plane, k.group * per + channel, left, extra);
-            else if (at >= 0)
-                store_results<1>(from, y, at, plane, k.group * per + channel, left, extra);
+            int64_t at = p.at + channel * plane + phase;
+            if (to.has_phase(p, phase) && pairs)
+                store_channels<2>(from, y, at, plane, to.first + channel, left, extra);
+            else if (to.has_phase(p, phase))
+                store_channels<1>(from, y, at, plane, to.first + channel, left, extra);
             if (pairs)
                 break;
         }
@@ -564,22 +728,21 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     for (int i = 0; i < kPiecesEach * kBN / 2; i++)
         bad.add(i, !is_finite(sums[i / (kBN / 2)][i % (kBN / 2)]));
     bad.each([&](int i) {
-        int p = i / (kBN / 2), lane = threadIdx.x % 32, per = to.k.s.group_outputs();
-        i -= p * (kBN / 2);
-        int n = i / 4 * 8 + lane % 4 * 2 + i % 2, channel = to.k.tile_of_outputs * kOutputs + n / kPhasesW;
-        int m = threadIdx.x % 128 / 32 * 16 + i / 2 % 2 * 8 + lane / 4;
-        int64_t at = to.place(to.k.shape.piece(group * kPiecesEach + p) + m, n % kPhasesW, channel);
-        if (at < 0 || n >= kOutputs * kPhasesW || channel >= per)
+        int p = i / (kBN / 2), n = column_of(i % (kBN / 2));
+        const Place place = to.place(to.k.shape.piece(group * kPiecesEach + p) + row_of(i % (kBN / 2)));
+        int c = n / kPhasesW, phase = n % kPhasesW;
+        if (c >= to.left || !to.has_phase(place, phase))
             return;
         const Sizes sizes = to.k.s;
-        y[at] = epilogue(plain_sum(x, w, sizes, at), extra, at, to.k.group * per + channel);
+        int64_t at = place.at + int64_t(c) * sizes.out_plane() + phase;
+        y[at] = epilogue(plain_sum(x, w, sizes, at), extra, at, to.first + c);
     });
 }
 
 __device__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
                         const Work &k)
 {
-    int group = threadIdx.x / 128 - kGroups;
+    int group = threadIdx.x / 128 - kLoadGroups;
     bool leads = threadIdx.x % 32 == 0;
     Cursor<kStagesX> from_x;
     Cursor<kStagesW> from_w;
@@ -633,16 +796,25 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         if (k.keep)
             from_w = {}; // the first round of the ring, which stays complete
         const Corner tile(k, t);
-        const Target to{k, tile, Divider(k.shape.pitch())};
+        const Target to(k, tile);
+        // Phases are cut off only at the left and the right end of the output.
+        bool all = to.left == kOutputs && kOutputs * kPhasesW == kBN &&
+                   (kPhasesW == 1 || (kPadW % kPhasesW == 0 && k.s.out_width % kPhasesW == 0));
         float zero = 0; // not if a sum is not finite
         CUTE_UNROLL
         for (int p = 0; p < kPiecesEach; p++) {
-            store_piece(smem.part[group], sums[p], to, piece[p], y, extra, group);
+            if constexpr (!kDirect)
+                store_parts(smem.part[group], sums[p], to, piece[p], y, extra, group);
+            else if (all)
+                store_direct<true>(sums[p], to, piece[p], y, extra);
+            else
+                store_direct<false>(sums[p], to, piece[p], y, extra);
             CUTE_UNROLL
             for (int c = 0; c < kBN / 2; c++)
                 zero += sums[p][c] * 0.f;
         }
-        sync_group(group); // the results are stored before some are mended
+        if constexpr (!kDirect)
+            sync_group(group); // the results are stored before some are mended
         if (zero != 0.f)
             mend(sums, to, group, x, w, y, extra);
     }
@@ -650,20 +822,24 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
 
 // The warpgroups that load give registers to those that multiply. They never get more than a block of the launch
 // bounds has: a consumer that asks for more waits for ever.
-constexpr int kRegsAtLaunch = 128, kRegsFirst = 72, kRegsConsumer = 184; // two warpgroups, or four
-static_assert(kGroups <= 2 && kRegsFirst + kRegsConsumer <= 2 * kRegsAtLaunch);
+constexpr int kThreads = 128 * (kLoadGroups + kGroups);
+constexpr int kRegsAtLaunch = 65536 / (kThreads * 2 / kGroups) / 8 * 8;
+constexpr int kRegsFirst = kPack ? 40 : 72, kRegsConsumer = !kPack ? 184 : kGroups == 1 ? 216 : 232;
+static_assert(kGroups <= 2 &&
+              kLoadGroups * kRegsFirst + kGroups * kRegsConsumer <= (kLoadGroups + kGroups) * kRegsAtLaunch);
 
-extern "C" __global__ void __launch_bounds__(256 * kGroups, 2 / kGroups)
+extern "C" __global__ void __launch_bounds__(kThreads, 2 / kGroups)
     conv(const float *__restrict__ x, const float *__restrict__ w, const float *__restrict__ packed,
-         const int *__restrict__ shape, float *__restrict__ y, @{params}int batch, int channels, int outputs,
-         int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
+         const float4 *__restrict__ input, const int *__restrict__ shape, float *__restrict__ y, @{params}int batch,
+         int channels, int outputs, int depth, int height, int width, int out_depth, int out_height,
+         int out_width, int groups)
 {
     auto &smem = *reinterpret_cast<Smem *>(bytes);
     const Work k({batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups},
                  shape);
     if (threadIdx.x == 0) {
         for (int i = 0; i < kStagesX; i++) {
-            ClusterBarrier::init(&smem.full_x[i], kLoaders / 32);
+            ClusterBarrier::init(&smem.full_x[i], kPack ? 1 : kLoaders / 32);
             ClusterBarrier::init(&smem.empty_x[i], 4 * kGroups);
         }
         for (int i = 0; i < kStagesW; i++) {
@@ -690,10 +866,10 @@ extern "C" __global__ void __launch_bounds__(256 * kGroups, 2 / kGroups)
     cutlass::arch::fence_view_async_shared();
     __syncthreads();
 
-    if (threadIdx.x < 128 * kGroups) {
+    if (threadIdx.x < 128 * kLoadGroups) {
         cutlass::arch::warpgroup_reg_dealloc<kRegsFirst>();
-        if (threadIdx.x < kLoaders)
-            load_input(smem, x, k);
+        if (threadIdx.x < (kPack ? 32 : kLoaders))
+            load_input(smem, x, input, k);
         else if (threadIdx.x == kLoaders)
             load_weights(smem, packed, k);
     } else {

@@ -13,6 +13,13 @@ __device__ float min_nan(float a, float b)
     return r;
 }
 
+// x * tanh(log(1 + e^x)) with one exponential: the tanh is n / (n + 2) with n = e^x * (e^x + 2).
+__device__ float mish(float x)
+{
+    float e = expf(fminf(x, 20.f)), n = e * (e + 2.f);
+    return x * __fdividef(n, n + 2.f);
+}
+
 // Python's // and %: the quotient is rounded down, and what is left has the divisor's sign.
 template <class T>
 __device__ T floor_mod(T a, T b)

@@ -38,6 +38,7 @@ static const struct rule spellings[] = {
     {"log(softmax($a, $axis))", "log_softmax($a, $axis)"},
     {"exp(log_softmax($a, $axis))", "softmax($a, $axis)"},
     {"softmax(sub($a, amax($a, $axis, true)), $axis)", "softmax($a, $axis)"},
+    {"mul($a, tanh(softplus($a, 1, 20)))", "mish($a)"},
 };
 
 /* For comparisons only, because kernels compute the two sides in different ways. */

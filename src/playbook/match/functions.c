@@ -48,7 +48,7 @@ static const struct c_function functions[OP_COUNT] = {
     [OP_LOGSIGMOID] = {"(fminf($0, 0.f) - log1pf(expf(-fabsf($0))))", NULL, NULL},
     [OP_MAXIMUM] = {"max_nan($0, $1)", "($0 > $1 ? $0 : $1)", NULL},
     [OP_MINIMUM] = {"min_nan($0, $1)", "($0 < $1 ? $0 : $1)", NULL},
-    [OP_MISH] = {"($0 * tanhf($0 > 20.f ? $0 : log1pf(expf($0))))", NULL, NULL},
+    [OP_MISH] = {"mish($0)", NULL, NULL},
     [OP_RECIPROCAL] = {"(1.f / $0)", NULL, NULL},
     [OP_RELU] = {"($0 > 0.f ? $0 : ($0 == $0 ? 0.f : $0))", "($0 > 0 ? $0 : 0)", NULL},
     [OP_ROUND] = {"rintf($0)", NULL, NULL},
