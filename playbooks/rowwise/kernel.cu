@@ -68,7 +68,7 @@ enum Mode { kShort, kLong, kSplit, kColumns };
 
 @{part:values}
 
-@{part:stream_store}
+@{part:put}
 
 @{part:fetch}
 
@@ -118,8 +118,6 @@ template <int kMode, class I, int kWidth, int kHold>
 __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length,
                       int64_t inner, float *parts, int slots, @{dims:params}@{scalars:params})
 {
-    using V = Vector<T, kWidth>;
-    using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
     extern __shared__ __align__(16) char held[];
     __shared__ float part[kMode == kColumns ? 16 * 32 : kPasses * 32], mine[kPasses];
     auto dims = make_shape(@{dims:shape}); // the innermost first
@@ -360,7 +358,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
             y(j) = T(cute::apply(x, [&](auto const &...v) { return op(v(j, k)...); }));
-        copy(Store{}, y, gOut(_, first + i * step));
+        put<kStream>(y, gOut(_, first + i * step));
     });
 #if __CUDA_ARCH__ >= 900
     if constexpr (kMode == kLong)
