@@ -37,9 +37,9 @@ struct writer {
     struct stores stores;
     struct params params;
     struct arena arena;
-    unsigned kernels;   /* how many have been written */
-    bool *done;         /* one per sink: an earlier launch computes it, or a template needs no launch
-                           for it */
+    unsigned kernels; /* how many have been written */
+    bool *done;       /* one per sink: an earlier launch computes it, or a template needs no launch
+                         for it */
     struct stores tail; /* see find_tail(); tail.store is NULL if there is no tail */
     const struct sink *tail_sink;
     const struct generate_templates *templates;
@@ -614,8 +614,9 @@ static void note_tail(struct writer *w, const struct value *v, size_t reader, bo
 }
 
 /* The tail of a graph with one output is the work after its anchors: a norm, a softmax or a pooling
- * of a convolution, for example. Generated kernels store the sums and extremes of the tail, and read
- * the anchor again for each. If a template fits the tail as a whole, it replaces these launches. */
+ * of a convolution, for example. Generated kernels store the sums and extremes of the tail, and
+ * read the anchor again for each. If a template fits the tail as a whole, it replaces these
+ * launches. */
 static void find_tail(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;
