@@ -3,6 +3,7 @@
 
 #include "base/util.h"
 #include "graph/json.h"
+#include "graph/normal/collapse.h"
 #include "playbook/bind/tensors.h"
 #include "playbook/generate/generate.h"
 #include "playbook/match/match.h"
@@ -181,6 +182,7 @@ static bool bind_graph(struct graph *g, const struct generate_templates *t, stru
 {
     struct generated x = GENERATED_INIT;
     struct err err = ERR_INIT;
+    graph_collapse(g);
     bool ok = generate(g, t, &x, &err) == 0;
     if (ok) {
         bind_text(out, "plan", x.plan.buf);
