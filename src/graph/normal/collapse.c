@@ -36,6 +36,12 @@ static const struct value *times(struct collapse *c, const struct value *v, cons
     return dim_is(n, 1) ? v : two(c, OP_MUL, v, graph_size(c->g, n));
 }
 
+/* Was v there before, as a float32 value that only one other value uses? */
+static bool used_once(const struct collapse *c, const struct value *v)
+{
+    return v->id < c->n && c->uses[v->id] == 1 && v->dtype == DT_F32;
+}
+
 static bool known(const struct dim *d, int64_t *out)
 {
     *out = d->fixed->value;
@@ -263,7 +269,7 @@ static const struct value *sum_of_terms(struct collapse *c, const struct value *
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes)
 {
-    if (v->id >= c->n || c->uses[v->id] != 1 || v->dtype != DT_F32)
+    if (!used_once(c, v))
         return NULL;
     switch (v->op) {
     case OP_MUL:
@@ -284,13 +290,22 @@ static const struct value *linear_sum(struct collapse *c, const struct value *v,
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
+enum { MAX_SCALES = 4 };
+
 struct pooling {
-    const struct value *of;
+    const struct value *of;                             /* a convolution */
+    const struct value *scale[MAX_SCALES];              /* MUL and DIV by one number after it */
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK]; /* one per axis of `of`; 0: no windows */
-    uint32_t n;                                         /* how many axes have windows */
+    uint32_t n, scales;                                 /* how many axes have windows; scales */
 };
 
-/* Reads the windows that v adds up: those of sides of a convolution with a stride of 1. */
+static bool is_scale(const struct value *v)
+{
+    return (v->op == OP_MUL || v->op == OP_DIV) && value_same_shape(v, v->args[0]) &&
+           v->args[1]->rank == 0;
+}
+
+/* Reads the windows that v adds up: those of sides of a convolution, which may be scaled. */
 static bool read_pooling(const struct collapse *c, const struct value *v, struct pooling *p)
 {
     const struct value *w = v->args[0];
@@ -298,53 +313,84 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     *p = (struct pooling){0};
     for (; w->op == OP_WINDOWS; w = w->args[0], p->n++) {
         int64_t axis = value_attr(w, "dim")->ints[0];
-        if (w->id >= c->n || c->uses[w->id] != 1 || value_attr(w, "dilation")->i != 1 || axis < 2 ||
-            p->size[axis] || !known(value_attr(w, "size")->dims[0], &p->size[axis]))
+        if (!used_once(c, w) || value_attr(w, "dilation")->i != 1 || axis < 2 || p->size[axis] ||
+            !known(value_attr(w, "size")->dims[0], &p->size[axis]))
             return false;
         p->step[axis] = value_attr(w, "step")->i;
     }
+    for (; is_scale(w) && used_once(c, w) && p->scales < MAX_SCALES; w = w->args[0])
+        p->scale[p->scales++] = w;
     p->of = w;
-    bool ok = p->n && axes->n == p->n && w->op == OP_CONV && w->id < c->n && c->uses[w->id] == 1 &&
-              w->dtype == DT_F32;
+    bool ok = p->n && axes->n == p->n && (w->op == OP_CONV || w->op == OP_CONV_TRANSPOSE) &&
+              used_once(c, w);
     for (uint32_t i = 0; ok && i < p->n; i++)
         ok = axes->ints[i] == (int64_t)(w->rank + i);
     return ok;
 }
 
-/* Would one convolution multiply less than the convolution and the pooling do? */
-static bool pooling_saves(const struct pooling *p)
+/* How the weights of a side become those of the convolution and the pooling as one: zeros around
+ * them, and sums of windows with a step. `pad` is the padding of the transposed convolution. */
+struct side {
+    int64_t before, after, step, pad;
+};
+
+/* Output i of the pooling adds up x[j] * w[k] for all places step*i + t = stride*j + k - padding of
+ * its window. With stride == step, it depends on i - j only. */
+static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
+{
+    int64_t size = p->size[axis], step = p->step[axis];
+    *s = (struct side){.before = size - 1, .after = size - 1, .step = 1};
+    if (p->of->op == OP_CONV)
+        return true;
+    int64_t pad = value_attr(p->of, "padding")->ints[axis - 2];
+    s->step = step;
+    s->pad = floor_div(size - 1 + pad, step);
+    s->before = step * s->pad - pad;
+    int64_t last = floor_div(window - 1 + s->before, step); /* the last place with a weight */
+    s->after = MAX(0, step * last + size - window - s->before);
+    return s->before >= 0;
+}
+
+/* Can one convolution make the pooling, and would it multiply less? A transposed convolution must
+ * have the stride of the pooling: then the result has stride 1. */
+static bool pooling_saves(const struct pooling *p, struct side *sides)
 {
     int64_t before = 1, after = 1, window;
+    bool transposed = p->of->op == OP_CONV_TRANSPOSE;
     for (uint32_t axis = 2; axis < p->of->rank; axis++) {
-        uint32_t side = axis - 2;
-        if (!p->size[axis])
+        int64_t size = p->size[axis], stride = value_attr(p->of, "stride")->ints[axis - 2];
+        struct side *s = &sides[axis];
+        if (!size)
             continue;
         if (!known(p->of->args[1]->shape[axis], &window) || window > MAX_WINDOW ||
-            p->size[axis] > MAX_WINDOW || value_attr(p->of, "stride")->ints[side] != 1 ||
-            value_attr(p->of, "dilation")->ints[side] != 1)
+            size > MAX_WINDOW || stride != (transposed ? p->step[axis] : 1) ||
+            value_attr(p->of, "dilation")->ints[axis - 2] != 1 || !find_side(p, axis, window, s))
             return false;
-        before *= window * p->step[axis];
-        after *= window + p->size[axis] - 1;
+        before *= window * (transposed ? 1 : p->step[axis]);
+        after *= (window + s->before + s->after - size) / s->step + 1;
     }
     return after < before;
 }
 
-/* The weights of a convolution and the pooling after it, as one: each place of the larger window
- * has the sum of the weights that meet there. */
-static const struct value *pooled_weights(struct collapse *c, const struct pooling *p)
+/* The weights of a convolution and the pooling after it, as one: each place of the new window has
+ * the sum of the weights that meet there. */
+static const struct value *pooled_weights(struct collapse *c, const struct pooling *p,
+                                          const struct side *sides)
 {
     const struct value *w = p->of->args[1];
-    int64_t around[GRAPH_MAX_RANK] = {0};
+    int64_t before[GRAPH_MAX_RANK] = {0}, after[GRAPH_MAX_RANK] = {0};
     uint32_t rank = w->rank;
-    for (uint32_t axis = 2; axis < rank; axis++)
-        around[axis] = p->size[axis] ? p->size[axis] - 1 : 0;
-    struct attr pads[GRAPH_MAX_ATTRS] = {attr_ints(around, rank), attr_ints(around, rank)};
+    for (uint32_t axis = 2; axis < rank; axis++) {
+        before[axis] = sides[axis].before;
+        after[axis] = sides[axis].after;
+    }
+    struct attr pads[GRAPH_MAX_ATTRS] = {attr_ints(before, rank), attr_ints(after, rank)};
     const struct value *in[GRAPH_MAX_ARGS] = {w, graph_number(c->g, 0)};
     w = graph_add(c->g, OP_PAD, in, pads, &c->err);
     for (uint32_t axis = 2; w && axis < rank; axis++) {
         struct attr attrs[GRAPH_MAX_ATTRS] = {attr_axis(axis),
                                               attr_dim(dim_number(&c->g->dims, p->size[axis])),
-                                              attr_int(1), attr_int(1)};
+                                              attr_int(sides[axis].step), attr_int(1)};
         if (p->size[axis])
             w = graph_add(c->g, OP_WINDOWS, &w, attrs, &c->err);
     }
@@ -357,19 +403,29 @@ static const struct value *pooled_weights(struct collapse *c, const struct pooli
 static const struct value *pooled_conv(struct collapse *c, const struct value *v)
 {
     struct pooling p;
+    struct side sides[GRAPH_MAX_RANK] = {0};
     struct attr attrs[GRAPH_MAX_ATTRS];
     int64_t elements = 1;
-    if (!read_pooling(c, v, &p) || !pooling_saves(&p))
+    if (!read_pooling(c, v, &p) || !pooling_saves(&p, sides))
         return NULL;
     memcpy(attrs, p.of->attrs, sizeof attrs);
-    for (uint32_t axis = 2; axis < p.of->rank; axis++)
-        if (p.size[axis]) {
-            set_int(attrs, p.of, "stride", axis - 2, p.step[axis]);
-            elements *= p.size[axis];
+    for (uint32_t axis = 2; axis < p.of->rank; axis++) {
+        bool transposed = p.of->op == OP_CONV_TRANSPOSE;
+        if (!p.size[axis])
+            continue;
+        elements *= p.size[axis];
+        set_int(attrs, p.of, "stride", axis - 2, transposed ? 1 : p.step[axis]);
+        if (transposed) {
+            set_int(attrs, p.of, "padding", axis - 2, sides[axis].pad);
+            set_int(attrs, p.of, "output_padding", axis - 2, 0);
         }
-    const struct value *in[GRAPH_MAX_ARGS] = {p.of->args[0], pooled_weights(c, &p)};
-    const struct value *y = in[1] ? graph_add(c->g, OP_CONV, in, attrs, &c->err) : NULL;
-    return with_bias(c, y, p.of, dim_number(&c->g->dims, elements));
+    }
+    const struct value *in[GRAPH_MAX_ARGS] = {p.of->args[0], pooled_weights(c, &p, sides)};
+    const struct value *y = in[1] ? graph_add(c->g, p.of->op, in, attrs, &c->err) : NULL;
+    y = with_bias(c, y, p.of, dim_number(&c->g->dims, elements));
+    while (p.scales-- > 0)
+        y = two(c, p.scale[p.scales]->op, y, p.scale[p.scales]->args[1]);
+    return y;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
