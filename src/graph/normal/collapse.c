@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "graph/cost.h"
 
 /* The largest window of a convolution along a summed axis. */
 enum { MAX_WINDOW = 16 };
@@ -160,10 +161,10 @@ static const struct value *cut_sum(struct collapse *c, const struct value *x, in
     return sum(c, x, attr_axis(axis));
 }
 
-/* Replaces side i of x by the sums that each tap of the window is multiplied with. A transposed
- * convolution needs them in reverse order. */
+/* Replaces side i of x by the sums that each tap of the window is multiplied with. */
 static const struct value *sums_of_side(struct collapse *c, const struct value *v,
-                                        const struct value *x, size_t i, int64_t window)
+                                        const struct value *x, size_t i, int64_t window,
+                                        bool reverse)
 {
     const struct value *made[MAX_WINDOW] = {NULL}, *all = NULL;
     int64_t before[MAX_WINDOW], after[MAX_WINDOW], axis = 2 + (int64_t)i;
@@ -178,7 +179,7 @@ static const struct value *sums_of_side(struct collapse *c, const struct value *
     }
     struct attr along = attr_axis(axis);
     for (int64_t j = 0; j < window; j++) {
-        const struct value *next = made[v->op == OP_CONV_TRANSPOSE ? window - 1 - j : j];
+        const struct value *next = made[reverse ? window - 1 - j : j];
         const struct value *both[GRAPH_MAX_ARGS] = {all, next};
         all = all ? graph_add(c->g, OP_CAT, both, &along, &c->err) : next;
         if (!all)
@@ -199,21 +200,48 @@ static void set_dim(struct attr *attrs, const struct value *v, const char *name,
     attrs[op_attr_place(v->op, name)].dims[i] = d;
 }
 
+/* If all sides are summed, each output is the product of all sums and weights. In a transposed
+ * convolution, the first two axes of the weights are exchanged. */
+static const struct value *product_of_sums(struct collapse *c, const struct value *v,
+                                           const struct value *sums)
+{
+    struct dim_pool *p = &c->g->dims;
+    bool transposed = v->op == OP_CONV_TRANSPOSE;
+    const struct value *w = v->args[1];
+    const struct dim *terms = dim_product(p, sums->shape + 1, sums->rank - 1);
+    const struct dim *rows[] = {sums->shape[0], terms}, *weights[] = {v->shape[1], terms};
+    const struct dim *result[GRAPH_MAX_RANK];
+    int64_t order[GRAPH_MAX_RANK];
+    for (uint32_t i = 0; i < v->rank; i++) {
+        order[i] = transposed && i < 2 ? 1 - i : i;
+        result[i] = i < 2 ? v->shape[i] : dim_number(p, 1);
+    }
+    if (transposed)
+        w = graph_permute(c->g, w, order, &c->err);
+    w = w ? graph_reshape(c->g, w, 2, weights, &c->err) : NULL;
+    w = w ? graph_permute(c->g, w, (int64_t[]){1, 0}, &c->err) : NULL;
+    const struct value *y = two(c, OP_MATMUL, graph_reshape(c->g, sums, 2, rows, &c->err), w);
+    return y ? graph_reshape(c->g, y, v->rank, result, &c->err) : NULL;
+}
+
 /* The sum of a convolution along sides: the same convolution of sums of x. Along a summed side, its
- * window covers all sums, so there is one result. */
+ * window covers all sums, so there is one result. A transposed convolution needs the sums in
+ * reverse order. */
 static const struct value *sum_of_conv(struct collapse *c, const struct value *v,
                                        const struct attr *axes)
 {
     const struct value *in[GRAPH_MAX_ARGS] = {v->args[0], v->args[1]};
     struct attr attrs[GRAPH_MAX_ATTRS];
     const struct dim *count = dim_number(&c->g->dims, 1);
+    bool product = axes->n + 2 == v->rank && dim_is(value_attr(v, "groups")->dims[0], 1);
+    bool reverse = v->op == OP_CONV_TRANSPOSE && !product;
     memcpy(attrs, v->attrs, sizeof attrs);
     for (size_t n = axes->n; n-- > 0 && in[0];) {
         int64_t axis = axes->ints[n], window;
         size_t i = (size_t)(axis - 2);
         if (axis < 2 || !known(v->args[1]->shape[axis], &window) || window > MAX_WINDOW)
             return NULL;
-        in[0] = sums_of_side(c, v, in[0], i, window);
+        in[0] = sums_of_side(c, v, in[0], i, window, reverse);
         count = dim_mul(&c->g->dims, count, v->shape[axis]);
         set_int(attrs, v, "stride", i, 1);
         set_int(attrs, v, "dilation", i, 1);
@@ -225,7 +253,10 @@ static const struct value *sum_of_conv(struct collapse *c, const struct value *v
             set_dim(attrs, v, "after", i, dim_number(&c->g->dims, 0));
         }
     }
-    const struct value *s = in[0] ? graph_add(c->g, v->op, in, attrs, &c->err) : NULL;
+    if (!in[0])
+        return NULL;
+    const struct value *s =
+        product ? product_of_sums(c, v, in[0]) : graph_add(c->g, v->op, in, attrs, &c->err);
     return with_bias(c, s, v, count);
 }
 
@@ -489,4 +520,17 @@ void graph_collapse(struct graph *g)
     vec_each (struct graph_output, o, &g->outputs)
         o->value = any ? made[o->value->id] : o->value;
     arena_release(&mem);
+}
+
+const struct dim *graph_least_flops(struct graph *g)
+{
+    const struct value **before = xcalloc(g->outputs.n + 1, sizeof *before);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        before[i] = g->outputs.items[i].value;
+    graph_collapse(g);
+    const struct dim *flops = graph_flops(g);
+    for (size_t i = 0; i < g->outputs.n; i++)
+        g->outputs.items[i].value = before[i];
+    free((void *)before);
+    return flops;
 }

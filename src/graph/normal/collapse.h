@@ -16,5 +16,7 @@
 /* Replaces sums in the graph. New values are added at the end, and values that are no longer needed
  * stay. */
 void graph_collapse(struct graph *g);
+/* The flops that are left if sums move. The outputs of g stay as they are. */
+const struct dim *graph_least_flops(struct graph *g);
 
 #endif
