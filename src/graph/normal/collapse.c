@@ -163,8 +163,7 @@ static const struct value *cut_sum(struct collapse *c, const struct value *x, in
 
 /* Replaces side i of x by the sums that each tap of the window is multiplied with. */
 static const struct value *sums_of_side(struct collapse *c, const struct value *v,
-                                        const struct value *x, size_t i, int64_t window,
-                                        bool reverse)
+                                        const struct value *x, size_t i, int64_t window)
 {
     const struct value *made[MAX_WINDOW] = {NULL}, *all = NULL;
     int64_t before[MAX_WINDOW], after[MAX_WINDOW], axis = 2 + (int64_t)i;
@@ -179,9 +178,8 @@ static const struct value *sums_of_side(struct collapse *c, const struct value *
     }
     struct attr along = attr_axis(axis);
     for (int64_t j = 0; j < window; j++) {
-        const struct value *next = made[reverse ? window - 1 - j : j];
-        const struct value *both[GRAPH_MAX_ARGS] = {all, next};
-        all = all ? graph_add(c->g, OP_CAT, both, &along, &c->err) : next;
+        const struct value *both[GRAPH_MAX_ARGS] = {all, made[j]};
+        all = all ? graph_add(c->g, OP_CAT, both, &along, &c->err) : made[j];
         if (!all)
             return NULL;
     }
@@ -192,12 +190,6 @@ static void set_int(struct attr *attrs, const struct value *v, const char *name,
                     int64_t n)
 {
     attrs[op_attr_place(v->op, name)].ints[i] = n;
-}
-
-static void set_dim(struct attr *attrs, const struct value *v, const char *name, size_t i,
-                    const struct dim *d)
-{
-    attrs[op_attr_place(v->op, name)].dims[i] = d;
 }
 
 /* If all sides are summed, each output is the product of all sums and weights. In a transposed
@@ -224,40 +216,101 @@ static const struct value *product_of_sums(struct collapse *c, const struct valu
     return y ? graph_reshape(c->g, y, v->rank, result, &c->err) : NULL;
 }
 
-/* The sum of a convolution along sides: the same convolution of sums of x. Along a summed side, its
- * window covers all sums, so there is one result. A transposed convolution needs the sums in
- * reverse order. */
+/* Which sides of a convolution are summed, and the axes of a tensor in the order: the first two
+ * axes, the summed sides, the others. */
+struct sides {
+    bool summed[GRAPH_MAX_RANK]; /* one per axis */
+    int64_t order[GRAPH_MAX_RANK];
+    uint32_t rank, first_kept; /* the place of the first side that is not summed */
+};
+
+static void order_sides(struct sides *s)
+{
+    uint32_t n = 2;
+    s->order[0] = 0;
+    s->order[1] = 1;
+    for (uint32_t axis = 2; axis < s->rank; axis++)
+        if (s->summed[axis])
+            s->order[n++] = axis;
+    s->first_kept = n;
+    for (uint32_t axis = 2; axis < s->rank; axis++)
+        if (!s->summed[axis])
+            s->order[n++] = axis;
+}
+
+/* Makes the summed sides of v a part of its axis `into`, the first or the second. */
+static const struct value *fold_sides(struct collapse *c, const struct value *v,
+                                      const struct sides *s, uint32_t into)
+{
+    const struct dim *shape[GRAPH_MAX_RANK];
+    int64_t order[GRAPH_MAX_RANK];
+    bool moves = false;
+    uint32_t n = 2;
+    memcpy(order, s->order, sizeof order);
+    if (into == 0) { /* the sides go before the second axis */
+        for (uint32_t i = 1; i + 1 < s->first_kept; i++)
+            order[i] = s->order[i + 1];
+        order[s->first_kept - 1] = 1;
+    }
+    for (uint32_t i = 0; i < s->rank; i++)
+        moves |= order[i] != (int64_t)i;
+    shape[0] = v->shape[0];
+    shape[1] = v->shape[1];
+    for (uint32_t i = 2; i < s->first_kept; i++)
+        shape[into] = dim_mul(&c->g->dims, shape[into], v->shape[s->order[i]]);
+    for (uint32_t i = s->first_kept; i < s->rank; i++)
+        shape[n++] = v->shape[s->order[i]];
+    if (moves)
+        v = graph_permute(c->g, v, order, &c->err);
+    return v ? graph_reshape(c->g, v, n, shape, &c->err) : NULL;
+}
+
+/* A convolution like v along the sides that are not summed. The taps of the summed sides are input
+ * channels. */
+static const struct value *conv_of_sums(struct collapse *c, const struct value *v,
+                                        const struct value *sums, const struct sides *s)
+{
+    struct attr attrs[GRAPH_MAX_ATTRS];
+    const struct value *in[GRAPH_MAX_ARGS] = {
+        fold_sides(c, sums, s, 1),
+        fold_sides(c, v->args[1], s, v->op == OP_CONV_TRANSPOSE ? 0 : 1)};
+    const struct dim *shape[GRAPH_MAX_RANK];
+    for (uint32_t k = 0; k < v->nattrs; k++) {
+        attrs[k] = v->attrs[k];
+        attrs[k].n = attrs[k].kind == ATTR_DIM ? v->attrs[k].n : s->rank - s->first_kept;
+        for (uint32_t i = s->first_kept; i < s->rank && attrs[k].kind != ATTR_DIM; i++) {
+            attrs[k].ints[i - s->first_kept] = v->attrs[k].ints[s->order[i] - 2];
+            attrs[k].dims[i - s->first_kept] = v->attrs[k].dims[s->order[i] - 2];
+        }
+    }
+    const struct value *y = in[0] && in[1] ? graph_add(c->g, v->op, in, attrs, &c->err) : NULL;
+    for (uint32_t i = 0; i < v->rank; i++)
+        shape[i] = s->summed[i] ? dim_number(&c->g->dims, 1) : v->shape[i];
+    return y ? graph_reshape(c->g, y, v->rank, shape, &c->err) : NULL;
+}
+
+/* The sum of a convolution along sides: a product or a convolution of sums of x. */
 static const struct value *sum_of_conv(struct collapse *c, const struct value *v,
                                        const struct attr *axes)
 {
-    const struct value *in[GRAPH_MAX_ARGS] = {v->args[0], v->args[1]};
-    struct attr attrs[GRAPH_MAX_ATTRS];
+    const struct value *sums = v->args[0];
     const struct dim *count = dim_number(&c->g->dims, 1);
-    bool product = axes->n + 2 == v->rank && dim_is(value_attr(v, "groups")->dims[0], 1);
-    bool reverse = v->op == OP_CONV_TRANSPOSE && !product;
-    memcpy(attrs, v->attrs, sizeof attrs);
-    for (size_t n = axes->n; n-- > 0 && in[0];) {
+    struct sides s = {.rank = v->rank};
+    for (size_t n = axes->n; n-- > 0;) {
         int64_t axis = axes->ints[n], window;
-        size_t i = (size_t)(axis - 2);
         if (axis < 2 || !known(v->args[1]->shape[axis], &window) || window > MAX_WINDOW)
             return NULL;
-        in[0] = sums_of_side(c, v, in[0], i, window, reverse);
+        sums = sums_of_side(c, v, sums, (size_t)(axis - 2), window);
+        if (!sums)
+            return NULL;
         count = dim_mul(&c->g->dims, count, v->shape[axis]);
-        set_int(attrs, v, "stride", i, 1);
-        set_int(attrs, v, "dilation", i, 1);
-        if (v->op == OP_CONV_TRANSPOSE) {
-            set_int(attrs, v, "padding", i, window - 1);
-            set_int(attrs, v, "output_padding", i, 0);
-        } else {
-            set_dim(attrs, v, "before", i, dim_number(&c->g->dims, 0));
-            set_dim(attrs, v, "after", i, dim_number(&c->g->dims, 0));
-        }
+        s.summed[axis] = true;
     }
-    if (!in[0])
+    order_sides(&s);
+    bool all = s.first_kept == s.rank;
+    if (all && !dim_is(value_attr(v, "groups")->dims[0], 1))
         return NULL;
-    const struct value *s =
-        product ? product_of_sums(c, v, in[0]) : graph_add(c->g, v->op, in, attrs, &c->err);
-    return with_bias(c, s, v, count);
+    return with_bias(c, all ? product_of_sums(c, v, sums) : conv_of_sums(c, v, sums, &s), v, count);
 }
 
 /* ---- linear maps ----------------------------------------------------------------------------- */
