@@ -1,10 +1,10 @@
 /* hone-plan
 { "launches": [
     { "kernel": "rows_vec", "when": "@{inner} == 1 && @{aligned} && @{length} <= @{threads}*@{vec}*@{per}",
-      "grid": ["cdiv(@{outer}, max(1, @{block}/align(cdiv(@{length}, @{vec}*@{per}), 32)))"], "block": ["align(cdiv(@{length}, @{vec}*@{per}), 32)", "max(1, @{block}/align(cdiv(@{length}, @{vec}*@{per}), 32))"],
+      "grid": ["cdiv(@{outer}, max(1, @{block}/@{row_vec}))"], "block": ["@{row_vec}", "max(1, @{block}/@{row_vec})"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
     { "kernel": "rows_one", "when": "@{inner} == 1 && !@{aligned} && @{length} <= @{threads}*@{per}",
-      "grid": ["cdiv(@{outer}, max(1, @{block}/align(cdiv(@{length}, @{per}), 32)))"], "block": ["align(cdiv(@{length}, @{per}), 32)", "max(1, @{block}/align(cdiv(@{length}, @{per}), 32))"],
+      "grid": ["cdiv(@{outer}, max(1, @{block}/@{row_one}))"], "block": ["@{row_one}", "max(1, @{block}/@{row_one})"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
     { "kernel": "long_vec", "when": "@{inner} == 1 && @{aligned} && @{length} > @{threads}*@{vec}*@{per} && !@{split}",
       "grid": ["@{cluster_vec}*@{outer}"], "cluster": ["@{cluster_vec}"], "block": [@{wide}], "smem": "@{slots_vec}*@{wide}*@{vec}*@{passes:bytes}",
@@ -41,8 +41,8 @@
 // Every input is seen in the shape of the output, with a stride of 0 along the axes it lacks, and
 // cut into vectors along the innermost one: the i-th vectors of all belong together.
 //
-// A short row (inner is 1) is read once into the registers of one or more warps; a block takes as
-// many short rows as fill it. A long row is read once into the registers and the shared memory of a
+// A short row (inner is 1) is read once into the registers of a part of a warp, or of one or more
+// warps; a block takes as many short rows as fill it. A long row is read once into the registers and the shared memory of a
 // block, or of a cluster of blocks; what does not fit is read again in every pass. A row that is
 // much longer still is split over many blocks: each launch does one pass and leaves its partial
 // results in `part`, and the last one writes. Along other axes, a lane has a column, and the warps
@@ -68,7 +68,7 @@ enum Mode { kShort, kLong, kSplit, kColumns };
 
 @{part:values}
 
-@{part:stream_store}
+@{part:put}
 
 @{part:fetch}
 
@@ -118,8 +118,6 @@ template <int kMode, class I, int kWidth, int kHold>
 __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length,
                       int64_t inner, float *parts, int slots, @{dims:params}@{scalars:params})
 {
-    using V = Vector<T, kWidth>;
-    using Store = Copy_Atom<conditional_t<kStream, StreamStore<V>, UniversalCopy<V>>, T>;
     extern __shared__ __align__(16) char held[];
     __shared__ float part[kMode == kColumns ? 16 * 32 : kPasses * 32], mine[kPasses];
     auto dims = make_shape(@{dims:shape}); // the innermost first
@@ -360,7 +358,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         CUTE_UNROLL
         for (int j = 0; j < kWidth; j++)
             y(j) = T(cute::apply(x, [&](auto const &...v) { return op(v(j, k)...); }));
-        copy(Store{}, y, gOut(_, first + i * step));
+        put<kStream>(y, gOut(_, first + i * step));
     });
 #if __CUDA_ARCH__ >= 900
     if constexpr (kMode == kLong)

@@ -13,6 +13,7 @@
 #include "cmd/task_naive.h"
 #include "graph/cost.h"
 #include "graph/json.h"
+#include "graph/normal/collapse.h"
 #include "graph/print.h"
 #include "graph/reference/reference.h"
 #include "sys/asset.h"
@@ -333,7 +334,7 @@ static int show_graph(const struct task *t, bool json)
     } else {
         graph_print(&text, &g);
         printf("%sclass %s, flops %s, bytes %s\n", text.buf, task_class_name(graph_class(&g)),
-               graph_flops(&g)->text, graph_bytes(&g)->text);
+               graph_least_flops(&g)->text, graph_bytes(&g)->text);
     }
     strbuf_release(&text);
     graph_release(&g);

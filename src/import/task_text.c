@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "graph/cost.h"
 #include "graph/json.h"
+#include "graph/normal/collapse.h"
 #include "graph/reference/reference.h"
 #include "import/sizes.h"
 #include "sys/json.h"
@@ -115,10 +116,14 @@ static double at_original(const struct writer *w, const struct dim *d)
 static const struct dim *flops_text(struct writer *w)
 {
     struct arena a = ARENA_INIT;
+    const struct dim *sum = graph_least_flops(&w->g), *zero = dim_number(&w->g.dims, 0);
     const uint32_t *uses = graph_uses(&w->g, &a);
-    const struct dim *sum = graph_flops(&w->g), *zero = dim_number(&w->g.dims, 0);
     if (sum->text && strlen(sum->text) <= MAX_FLOPS_TEXT)
         goto out;
+    if (!dim_same(sum, graph_flops(&w->g))) { /* the terms of g itself may be too many */
+        sum = zero;
+        goto out;
+    }
     bool *used = arena_alloc(&a, w->g.values.n * sizeof *used);
     for (sum = zero;;) {
         const struct dim *best = NULL;

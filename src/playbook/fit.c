@@ -1,8 +1,10 @@
 /* fit.c - decides whether a playbook fits a task, and finds the text of each placeholder. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "graph/json.h"
+#include "graph/normal/collapse.h"
 #include "playbook/bind/tensors.h"
 #include "playbook/generate/generate.h"
 #include "playbook/match/match.h"
@@ -175,12 +177,42 @@ static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
     return false;
 }
 
+/* The size at the task's last timed shape; -1 if there is none. */
+static int64_t at_timed_shape(const struct graph *g, const json_t *task, const struct dim *d)
+{
+    const json_t *all = json_object_get(task, "workloads"), *axes = NULL;
+    int64_t *sizes = xcalloc(g->dims.nnames + 1, sizeof *sizes), n = -1;
+    for (size_t i = 0; i < json_array_size(all); i++)
+        if (str_eq(facts_text(json_array_get(all, i), "role"), "time"))
+            axes = json_object_get(json_array_get(all, i), "axes");
+    for (size_t i = 0; i < g->dims.nnames; i++)
+        sizes[i] = json_integer_value(json_object_get(axes, g->dims.names[i]));
+    if (!axes || !dim_eval(d, sizes, &n))
+        n = -1;
+    free(sizes);
+    return n;
+}
+
+/* May sums move into linear maps? Kernels that do much less arithmetic than the task declares do
+ * not pass, so the task's flops must not be those of the graph as it stands. */
+static bool may_collapse(struct graph *g, const json_t *task)
+{
+    const char *flops = facts_text(task, "flops");
+    if (!*flops)
+        return true;
+    const struct dim *declared = dim_parse(&g->dims, flops, NULL);
+    int64_t n = declared ? at_timed_shape(g, task, declared) : -1;
+    return n >= 0 && n <= at_timed_shape(g, task, graph_least_flops(g));
+}
+
 /* Writes kernels from the graph, and binds their texts. */
 static bool bind_graph(struct graph *g, const struct generate_templates *t, struct pb_binding *out,
                        struct strbuf *why)
 {
     struct generated x = GENERATED_INIT;
     struct err err = ERR_INIT;
+    if (may_collapse(g, t->task))
+        graph_collapse(g);
     bool ok = generate(g, t, &x, &err) == 0;
     if (ok) {
         bind_text(out, "plan", x.plan.buf);

@@ -333,6 +333,8 @@ json_t *say_task_json(const struct task *t)
                   "tensors", tensors, "scalars", scalars, "workloads", times, "compute",
                   dtype_name(t->compute), "allow_tf32", t->allow_tf32, "allow_tf32_convs",
                   t->allow_tf32_convs, "nondeterministic_ok", t->nondeterministic_ok);
+    if (t->flops)
+        json_object_set_new(facts, "flops", json_string(expr_text(t->flops)));
     if (t->graph_json)
         json_object_set_new(facts, "graph", json_loads(t->graph_json, 0, NULL));
     return facts;

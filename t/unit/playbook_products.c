@@ -296,6 +296,33 @@ static void test_reductions_in_one_launch(void **state)
     }
 }
 
+/* If a template fits all the work after a product, it replaces the launches for the sums and
+ * extremes in between. */
+static void test_work_after_products(void **state)
+{
+    static const struct {
+        const char *torch, *tensors;
+        bool fits;
+    } cases[] = {
+        {"F.layer_norm(x @ w, (N,))", "x float32 M,K; w float32 K,N; y float32 M,N out", true},
+        {"torch.tanh(torch.softmax(x @ w, -1))", "x float32 M,K; w float32 K,N; y float32 M,N out",
+         true},
+        {"F.layer_norm(torch.softmax(x @ w, 0), (N,))",
+         "x float32 M,K; w float32 K,N; y float32 M,N out", false}, /* along different axes */
+        {"F.layer_norm(x @ w, (N,))", "x float16 M,K; w float16 K,N; y float16 M,N out", false},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf out = STRBUF_INIT(8 << 20);
+        int templates, others;
+        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
+        count_launches(out.buf, "::", &templates, &others);
+        if ((others == 0) != cases[i].fits || !strstr(out.buf, "rows_vec") == cases[i].fits)
+            fail_msg("'%s': %d launches are generated", cases[i].torch, others);
+        strbuf_release(&out);
+    }
+}
+
 /* Windows side by side read each element once, so elementwise work before them is not stored. A
  * maximum of few elements is computed where it is read. */
 static void test_work_before_windows(void **state)
@@ -335,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reductions_in_one_launch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_work_after_products, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_work_before_windows, set_up, tear_down),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -12,6 +12,7 @@
 #include "playbook/generate/generate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/util.h"
 #include "graph/reference/lower.h"
@@ -37,7 +38,10 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels; /* how many have been written */
-    bool *done;       /* one per sink: an earlier launch computes it */
+    bool *done;       /* one per sink: an earlier launch computes it, or a template needs no launch
+                         for it */
+    struct stores tail; /* see find_tail(); tail.store is NULL if there is no tail */
+    const struct sink *tail_sink;
     const struct generate_templates *templates;
     struct strbuf workspaces, tensormaps; /* of templates */
     struct part_code_vec codes;
@@ -337,13 +341,9 @@ static bool asks_template(struct writer *w, const struct part *p)
             (w->stores.sinks.n <= MAX_ELEMENTWISE_PARTS && part_is_elementwise(p)));
 }
 
-static bool template_fits(struct writer *w, const struct sink *s, struct strbuf *source,
-                          const char *(*name)(void *ctx, const struct value *v))
+static bool part_fits(struct writer *w, const struct part *p, struct strbuf *source)
 {
-    struct part p = part_of(w, s, name);
-    if (!asks_template(w, &p))
-        return false;
-    json_t *task = part_task(&p);
+    json_t *task = part_task(p);
     bool fits = w->templates->write(w->templates->ctx, task, source);
     json_decref(task);
     return fits;
@@ -359,23 +359,32 @@ static bool find_kept(struct writer *w, bool *keep)
         struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
         struct part p = part_of(w, s, name_by_id);
         bool alone = s->kind == SINK_VALUE && stores_is_anchor(s->v);
-        if (!alone && !template_fits(w, s, &source, name_by_id))
+        if (!alone && !(asks_template(w, &p) && part_fits(w, &p, &source)))
             any |= part_has_anchor(&p, keep);
         strbuf_release(&source);
     }
     return any;
 }
 
+/* The part of a sink; that of the tail reads only the values that the tail keeps stored. */
+static struct part part_or_tail(struct writer *w, const struct sink *s)
+{
+    struct part p = part_of(w, s, name_by_slot);
+    if (s == w->tail_sink)
+        p.stores = &w->tail;
+    return p;
+}
+
 /* Writes the launch of a sink by a template; false if none fits. */
 static bool write_template(struct writer *w, const struct sink *s)
 {
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
-    struct part p = part_of(w, s, name_by_slot);
+    struct part p = part_or_tail(w, s);
     int n = -1;
-    if (asks_template(w, &p)) {
+    if (s == w->tail_sink || asks_template(w, &p)) {
         part_calls(&p, &calls);
         params_find(&w->params, calls.buf, s, 1);
-        if (template_fits(w, s, &source, name_by_slot))
+        if (part_fits(w, &p, &source))
             n = part_add(source.buf, arena_printf(&w->arena, "c%u", w->kernels),
                          w->params.slot_names, w->kernels == 0,
                          &(struct part_texts){&w->out->plan, &w->workspaces, &w->tensormaps,
@@ -553,6 +562,84 @@ static struct launch launch_of(struct writer *w, size_t first)
     return l;
 }
 
+/* Marks v and all values from which it is computed. */
+static void mark_below(const struct value *v, bool *marked)
+{
+    if (marked[v->id])
+        return;
+    marked[v->id] = true;
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (v->args[k])
+            mark_below(v->args[k], marked);
+}
+
+/* Sets w->tail to a copy of the stores in which only values up to the anchors are stored. Marks in
+ * `below` the values from which anchors are computed. Returns how many launches compute anchors. */
+static size_t keep_anchors(struct writer *w, bool *below)
+{
+    size_t values = w->g->values.n + 1, n = 0;
+    w->tail = w->stores;
+    w->tail.store = xcalloc(values, sizeof *w->tail.store);
+    memcpy(w->tail.store, w->stores.store, values * sizeof *w->tail.store);
+    vec_each (const struct sink, s, &w->stores.sinks) {
+        struct part p = part_of(w, s, name_by_id);
+        if (s->kind != SINK_VALUE || !part_has_anchor(&p, NULL))
+            continue;
+        mark_below(s->v, below);
+        n++;
+    }
+    for (size_t i = 0; i < w->g->values.n; i++)
+        w->tail.store[i].is_stored &= below[i];
+    return n;
+}
+
+/* Is the value of the sink needed before an anchor? Parts of squares come with those of a sum. */
+static bool is_before(struct writer *w, const struct sink *s, const bool *below)
+{
+    const struct value *centre = w->stores.store[s->v->id].centre;
+    return below[s->v->id] || (centre && below[centre->args[0]->id]);
+}
+
+/* Notes that sink number `reader` reads the stored values of the tail below v. */
+static void note_tail(struct writer *w, const struct value *v, size_t reader, bool *seen)
+{
+    if (seen[v->id])
+        return;
+    seen[v->id] = true;
+    if (w->tail.store[v->id].is_stored)
+        params_read(&w->params, v, reader);
+    for (uint32_t k = 0; !w->tail.store[v->id].is_stored && k < v->nargs; k++)
+        if (v->args[k])
+            note_tail(w, v->args[k], reader, seen);
+}
+
+/* The tail of a graph with one output is the work after its anchors: a norm, a softmax or a pooling
+ * of a convolution, for example. Generated kernels store the sums and extremes of the tail, and
+ * read the anchor again for each. If a template fits the tail as a whole, it replaces these
+ * launches. */
+static void find_tail(struct writer *w)
+{
+    const struct sink_vec *v = &w->stores.sinks;
+    const struct sink *last = v->n ? &v->items[v->n - 1] : NULL;
+    if (!w->templates->write || !last || last->kind != SINK_OUTPUT || w->g->outputs.n != 1)
+        return;
+    struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT);
+    bool *below = xcalloc(w->g->values.n + 1, sizeof *below);
+    bool *seen = xcalloc(w->g->values.n + 1, sizeof *seen);
+    size_t anchors = keep_anchors(w, below);
+    struct part p = part_of(w, last, name_by_id);
+    p.stores = &w->tail;
+    if (anchors && part_is_tail(&p) && part_fits(w, &p, &source)) {
+        w->tail_sink = last;
+        note_tail(w, last->v, v->n - 1, seen);
+        for (size_t i = 0; i + 1 < v->n; i++)
+            w->done[i] = !is_before(w, &v->items[i], below);
+    }
+    free(below);
+    free(seen);
+    strbuf_release(&source);
+}
+
 static int write_launches(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;
@@ -585,6 +672,7 @@ static int write_all(struct writer *w)
     params_init(&w->params, w->g, &w->emit, &w->stores, &w->arena);
     params_macros(&w->params, &w->out->kernels);
     w->done = xcalloc(w->stores.sinks.n + 1, sizeof *w->done);
+    find_tail(w);
     strbuf_adds(plan, "{ \"launches\": [");
     int rc = write_launches(w);
     strbuf_adds(plan, " ]");
@@ -596,6 +684,7 @@ static int write_all(struct writer *w)
     params_includes(&w->params, &w->out->includes, &w->out->overloads);
     params_release(&w->params);
     stores_release(&w->stores);
+    free(w->tail.store);
     free(w->done);
     free(keep);
     return rc;

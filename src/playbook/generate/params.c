@@ -44,6 +44,11 @@ static void find_last_reads(struct params *p)
     free(seen);
 }
 
+void params_read(struct params *p, const struct value *v, size_t reader)
+{
+    p->last_read[v->id] = MAX(p->last_read[v->id], (uint32_t)reader);
+}
+
 static bool name_begins(const struct params *p, const char *prefix)
 {
     const struct graph *g = p->g;

@@ -48,6 +48,9 @@ void params_init(struct params *p, struct graph *g, struct emit *e, const struct
                  struct arena *a);
 void params_release(struct params *p);
 
+/* Notes that sink number `reader` reads v. */
+void params_read(struct params *p, const struct value *v, size_t reader);
+
 /* Finds the parameters of a launch that computes these sinks. Gives slots to stored values. */
 void params_find(struct params *p, const char *body, const struct sink *sinks, size_t n);
 /* Frees the slots that no launch after that of sink number `last` reads. */

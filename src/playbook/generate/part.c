@@ -102,6 +102,28 @@ bool part_is_elementwise(const struct part *p)
     return !other && axes > 1;
 }
 
+struct tail {
+    bool loops, other; /* a value needs a loop; a value is not for a template */
+};
+
+/* Looks for loops, and for values that a template cannot compute as generated kernels do: anchors,
+ * and floats narrower than 32 bits (see find_other_work()). */
+static void look_at_tail(struct walk *w, const struct value *v, bool computed)
+{
+    struct tail *t = w->ctx;
+    enum op_kind kind = op_row(v->op)->kind;
+    t->loops |= computed && kind != OPK_ELEMENTWISE && kind != OPK_VIEW;
+    t->other |= computed && stores_is_anchor(v);
+    t->other |= is_narrow(v) && v->op != OP_INPUT && (!computed || v != w->p->sink->v);
+}
+
+bool part_is_tail(const struct part *p)
+{
+    struct tail t = {0};
+    walk_part(p, look_at_tail, &t);
+    return p->sink->kind == SINK_OUTPUT && t.loops && !t.other;
+}
+
 static void list_call(struct walk *w, const struct value *v, bool computed)
 {
     struct strbuf *out = w->ctx;

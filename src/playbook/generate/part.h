@@ -27,6 +27,8 @@ struct part {
 bool part_has_anchor(const struct part *p, bool *keep);
 /* Does the launch only elementwise work, for a value with two axes or more? */
 bool part_is_elementwise(const struct part *p);
+/* Does the launch of an output compute something that needs a loop, and no anchor? */
+bool part_is_tail(const struct part *p);
 /* The author facts of the part's task, as a new reference. */
 json_t *part_task(const struct part *p);
 /* Lists the arrays of the part as calls that params_find() knows: "IN(x) VAL3(". */
