@@ -24,10 +24,12 @@ model then_same "$(later "$(file "cat $good")")"
 model colours "printf 'MOVE: mapping: \\033[31mred\\033]0;x\\007\\n'; $(file "sed s/blockIdx/blokIdx/ $good") | tail -n +2"
 model two "$(file "sed s/blockIdx/blokIdx/ $good"); echo 'That was wrong, this is right:'; $(file "cat $good")"
 
+declare -A limits=([refine]="--repairs 1 --tries 2" [search]="--tries 2" [team]="--repairs 1")
 weak() { # weak STATUS STRATEGY MODEL TEXT: checks the exit status, and that the run prints TEXT
+    # shellcheck disable=SC2086
     runs "$1" "$2: a run with the model $3 exits with $1" \
         "$HONE" optimize vector_add --device emu --dialect cuda --skip-baselines \
-        -s "$2" -n 2 --repairs 1 --tries 2 -a "exec:$PWD/$3" -o "out/$2-$3"
+        -s "$2" -n 2 ${limits[$2]} -a "exec:$PWD/$3" -o "out/$2-$3"
     out_has "$2: a run with the model $3 prints '$4'" "$4"
     ok "$2: a run with the model $3 leaves a report" grep -q '## Candidates' "out/$2-$3/report.md"
 }

@@ -22,6 +22,15 @@ const struct author_ops *author_nth(size_t i)
     return i < ARRAY_LEN(author_table) ? author_table[i] : NULL;
 }
 
+bool author_is_known(const char *spec)
+{
+    size_t n = strcspn(spec, ":");
+    for (size_t i = 0; author_table[i]; i++)
+        if (strlen(author_table[i]->scheme) == n && memcmp(author_table[i]->scheme, spec, n) == 0)
+            return true;
+    return false;
+}
+
 static void set_defaults(struct author_config *c)
 {
 #define DEFAULT(field, value) c->field = c->field ? c->field : (value)

@@ -82,6 +82,8 @@ struct author_reply {
 
 /* Author number i of the table, from 0 on; NULL after the last. */
 const struct author_ops *author_nth(size_t i);
+/* Whether there is an author with the scheme of this spec, such as "openai:MODEL". */
+bool author_is_known(const char *spec);
 /* `spec` is "SCHEME:ARGUMENT", such as "openai:gpt-5". `cfg` may be NULL, for all defaults. Fails
  * if there is no such author, or if it cannot be used (no key, no such file). */
 int author_open(struct author **out, const char *spec, const struct author_config *cfg,

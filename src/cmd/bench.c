@@ -14,6 +14,7 @@
 #include "cmd/bench_work.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/optimize_check.h"
 #include "cmd/optimize_run.h"
 #include "eval/eval.h"
 #include "sched/sched.h"
@@ -171,6 +172,12 @@ static const char *word_of(const struct bench *b, struct arena *a)
     return arena_strndup(a, s + from, end - from);
 }
 
+static int check_proposals(uint64_t proposals, const char *strategy, struct err *err)
+{
+    const struct option_use use = {"--proposals", proposals > 0, "refine"};
+    return option_uses_check(&use, 1, strategy, err);
+}
+
 static int check_config(const struct campaign_config *c, struct err *err)
 {
     bool dialect = false;
@@ -185,7 +192,7 @@ static int check_config(const struct campaign_config *c, struct err *err)
         return err_set(err, ERR_USAGE, "--dialect is cute or cuda, not '%s'", c->dialect);
     if (str_starts(c->author, "replay:") || str_starts(c->author, "mailbox:"))
         return err_set(err, ERR_USAGE, "'%s' serves one run at a time, not a campaign", c->author);
-    return 0;
+    return check_proposals(c->proposals, c->strategy, err);
 }
 
 static int begin(struct bench *b, struct store **s, struct campaign_rec *out, struct arena *a,
@@ -203,6 +210,8 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
     if (rc == 0 && b->known)
         rc = known_times_read(&known, b->known, err);
     b->config.gpu_model = gpu_model(&b->config, a);
+    if (rc == 0 && !b->import_only)
+        rc = cmd_check_author(b->config.author, &b->config.budget, err);
     if (rc == 0 && !b->import_only)
         rc = check_device(&b->config, err);
     if (rc == 0)
@@ -232,6 +241,8 @@ static int resume(struct bench *b, struct store *s, struct campaign_rec *out, st
         rc = err_set(err, ERR_INPUT, "the store has no campaign '%s'", b->resume);
     if (rc < 0 || campaign_config_read(&was, out->config, a, err) < 0)
         return -1;
+    if (check_proposals(now->proposals, was.strategy, err) < 0)
+        return -1;
     if (*now->device)
         was.device = now->device;
     if (*now->on)
@@ -249,7 +260,8 @@ static int resume(struct bench *b, struct store *s, struct campaign_rec *out, st
                        out->name, was.gpu_model, gpu);
     if (!*was.gpu_model)
         was.gpu_model = gpu;
-    if (!b->import_only && check_device(&was, err) < 0)
+    if (!b->import_only &&
+        (cmd_check_author(was.author, &was.budget, err) < 0 || check_device(&was, err) < 0))
         return -1;
     *now = was;
     char *text = campaign_config_text(now);
@@ -473,7 +485,7 @@ static int run(int argc, const char **argv)
             "steps of each task, as for `hone optimize` (default 10; team 5, search 30)"),
         OPT_POS_UINT_MOST(
             0, "proposals", &c->proposals, RUN_MAX_PROPOSALS, "N",
-            "moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
+            "refine: moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
             "of the emulator on a GPU machine"),
         OPT_POS_UINT(0, "seed", &c->seed, "N",
                      "seed of the random choices of each run (default 1)"),
@@ -507,9 +519,10 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
                      "tokens of prompts and replies together; tasks side by side do\n"
                      "not overdraw them"),
-        OPT_POS_REAL(0, "budget-usd", &c->budget.usd, "USD",
-                     "US dollars, by the prices that Hone knows (docs/authors.md); tasks side\n"
-                     "by side do not overdraw them"),
+        OPT_POS_REAL(
+            0, "budget-usd", &c->budget.usd, "USD",
+            "US dollars that openai: and anthropic: cost, as for `hone optimize`; tasks side\n"
+            "by side do not overdraw them"),
         OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N",
                      "candidates that are judged, failed ones too; not overdrawn either"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",

@@ -27,7 +27,8 @@ extern const char hone_commit[];
     "else GPU 0), cuda:N; default: cuda if a GPU is here or --on is remote, else emu"
 #define CMD_ON_HELP                                                                        \
     "where they run: local (this machine, default), local:all (all its GPUs), local:0,2\n" \
-    "(these GPUs), or remote: slurm[:KEY=VALUE,...], spool:DIR (docs/scale.md)"
+    "(these GPUs; on the emulator two bundles at once), or remote: spool:DIR,\n"           \
+    "slurm[:KEY=VALUE,...] (docs/scale.md)"
 #define CMD_GPU_HELP                                                                     \
     "the data sheet of the emulator, of the least time that a kernel can take, and of\n" \
     "a roofline that is not measured: a100, b200, h100, h200, l4, rtx4090 or a JSON\n"   \

@@ -75,7 +75,8 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "seed", &j.config.seed, "N",
                      "seed of the data and of the order of warps (default: random; with --ptx 0)"),
         OPT_FLAG(0, "annotate", &shown.annotate,
-                 "print the source with counters and findings per line"),
+                 "print the source with counters and findings per line; with --json, the verdict\n"
+                 "also has these counters"),
         OPT_STR(0, "ptx", &bare.ptx, "FILE",
                 "run a PTX file instead of a task and a kernel, without --arch and --workload"),
         OPT_STR(0, "job", &bare.job, "FILE",

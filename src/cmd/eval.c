@@ -38,7 +38,8 @@ static int run(int argc, const char **argv)
                 "role for all of its workloads: time (default: all, also held-out ones)"),
         OPT_STRS(0, "against", &against, "FILE",
                  "also time this kernel file, if it passes, as a further baseline; may be given\n"
-                 "several times; --skip-baselines does not skip it"),
+                 "several times; --skip-baselines does not skip it; excludes --smoke and\n"
+                 "--skip-time"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_POS_TIME(
             0, "call-limit", &j.config.call_ns, "TIME",
@@ -72,6 +73,9 @@ static int run(int argc, const char **argv)
     for (size_t i = 0; i < against.n; i++)
         if (!file_exists(against.items[i]))
             return cmd_usage(&spec, "--against: there is no file '%s'", against.items[i]);
+    if (against.n && (smoke || no_time))
+        return cmd_usage(&spec, "--against times a kernel, and --%s times nothing",
+                         smoke ? "smoke" : "skip-time");
     *vec_push(&against) = NULL;
     *vec_push(&off) = NULL;
     j.task = argv[0];

@@ -271,8 +271,10 @@ static int run(int argc, const char **argv)
     struct err err = ERR_INIT;
     const struct option opts[] = {
         OPT_STR(0, "as", &r.as, "FORMAT", "one of these formats; required"),
-        OPT_STR('o', "out", &r.out, "PATH",
-                "the file to write, for c and flashinfer-bench the directory; required"),
+        OPT_STR(
+            'o', "out", &r.out, "PATH",
+            "the file to write, for c and flashinfer-bench the directory; required. Files that\n"
+            "exist are overwritten"),
         OPT_STR(0, "backward", &r.backward, "RUN",
                 "torch: the kernel that computes the gradient: RUN[:N] or TASK=KERNEL.cu; without\n"
                 "it, eager PyTorch computes it from the task's expression, if there is one"),

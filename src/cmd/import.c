@@ -23,7 +23,8 @@ static int run_torch(int argc, const char **argv)
     bool json = false;
     const struct option opts[] = {
         OPT_STR('o', "out", &out, "DIR",
-                "make the task's folder in DIR (default: the current directory)"),
+                "make the task's folder in DIR (default: the current directory); replaces an\n"
+                "earlier import of FILE.py, and no other task"),
         OPT_IMPORT_INPUT(&inputs),
         OPT_IMPORT_SIZE(&sizes),
         OPT_IMPORT_PRECISION(&class),
@@ -58,7 +59,8 @@ static int run_torch(int argc, const char **argv)
     struct importer im;
     struct import_report r = {.name = NULL};
     enum import_precision precision = PRECISION_TORCH;
-    if (cmd_read_precision(class, &precision, &err) < 0)
+    if (cmd_check_trace(&inputs, recorded, &err) < 0 ||
+        cmd_read_precision(class, &precision, &err) < 0)
         return cmd_fail(&err);
     importer_open(&im, precision);
     int rc = import_module(&im, &rq, out, &r, &err);
@@ -144,8 +146,10 @@ static int run_kernelbench(int argc, const char **argv)
 {
     const char *out = ".", *class = "torch";
     const struct option opts[] = {
-        OPT_STR('o', "out", &out, "DIR",
-                "make the tasks' folders in DIR (default: the current directory)"),
+        OPT_STR(
+            'o', "out", &out, "DIR",
+            "make the tasks' folders in DIR (default: the current directory); replaces earlier\n"
+            "imports of the same files, and no other task"),
         OPT_IMPORT_PRECISION(&class),
         OPT_END(),
     };
@@ -153,7 +157,8 @@ static int run_kernelbench(int argc, const char **argv)
         .usage = "hone import kernelbench [--out DIR] FILE.py | DIR",
         .about =
             "Makes tasks from problems of KernelBench: files with a class Model, get_inputs()\n"
-            "and get_init_inputs(). Prints a table: name, seconds, free sizes, the largest\n"
+            "and get_init_inputs(), or all .py files of a folder and of the folders in it.\n"
+            "Prints a table: name, seconds, free sizes, the largest\n"
             "difference from PyTorch in double, how much of the tolerance random rounding\n"
             "reaches, marks, and why a problem was refused.",
         .example = "hone import kernelbench KernelBench/level1 --out tasks/",
@@ -238,14 +243,16 @@ static int run_flashinfer(int argc, const char **argv)
 {
     struct definition_wishes w = {.out = ".", .class = "torch"};
     const struct option opts[] = {
-        OPT_STR('o', "out", &w.out, "DIR",
-                "make the tasks' folders in DIR (default: the current directory)"),
+        OPT_STR(
+            'o', "out", &w.out, "DIR",
+            "make the tasks' folders in DIR (default: the current directory); replaces earlier\n"
+            "imports of the same files, and no other task"),
         OPT_STR(0, "workloads", &w.workloads, "FILE",
                 "DEFINITION.json: its workloads, as JSON Lines (default: those of its data set)"),
         OPT_STRS(
             0, "scalar", &w.scalars, "NAME=VALUE",
             "the value of a scalar: eps=1e-5 (default: that of the largest workload, else 1);\n"
-            "once for each scalar"),
+            "once for each scalar; of DIR: in each definition that has the scalar"),
         OPT_STRS(0, "size", &w.sizes, "NAME=N",
                  "without workloads: the size of an axis at which to time (default 64); once for\n"
                  "each axis"),
@@ -271,6 +278,16 @@ static int run_flashinfer(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one definition or data set");
+    bool is_set = file_is_dir(argv[0]);
+    if (is_set && (w.json || w.workloads || w.recorded || w.record))
+        return cmd_usage(&spec,
+                         "--%s is for one DEFINITION.json, and '%s' is a data set, whose import "
+                         "prints a table",
+                         w.json        ? "json"
+                         : w.workloads ? "workloads"
+                         : w.recorded  ? "trace"
+                                       : "save-trace",
+                         argv[0]);
     struct err err = ERR_INIT;
     struct importer im;
     struct import_report r = {.name = NULL};
@@ -280,7 +297,7 @@ static int run_flashinfer(int argc, const char **argv)
         return cmd_fail(&err);
     importer_open(&im, precision);
     int code;
-    if (file_is_dir(argv[0])) {
+    if (is_set) {
         code = import_set(&im, argv[0], &w, &err);
     } else if (import_definition(&im, &q, w.out, &r, &err) < 0) {
         code = cmd_fail(&err);

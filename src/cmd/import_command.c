@@ -22,6 +22,17 @@ char *cmd_split_python(const char *operand, const char **name)
     return given ? xstrndup(operand, (size_t)(colon - operand)) : xstrdup(operand);
 }
 
+int cmd_check_trace(const struct str_vec *inputs, const char *recorded, struct err *err)
+{
+    if (!inputs->n || !recorded)
+        return 0;
+    return err_set(
+        err, ERR_USAGE,
+        "--input %s: the file of --trace has the dtypes and shapes already; leave one of "
+        "the two options out",
+        inputs->items[0]);
+}
+
 int cmd_read_precision(const char *word, enum import_precision *out, struct err *err)
 {
     static const char *const words[] = {"torch", "fp32", "tf32"};
@@ -92,7 +103,8 @@ char *cmd_import_for_run(const char *operand, const struct import_wishes *w, con
                                .sizes = w->sizes.items,
                                .nsizes = w->sizes.n,
                                .recorded = w->recorded};
-    if (w->precision && cmd_read_precision(w->precision, &precision, err) < 0)
+    if (cmd_check_trace(&w->inputs, w->recorded, err) < 0 ||
+        (w->precision && cmd_read_precision(w->precision, &precision, err) < 0))
         return NULL;
     char *file = cmd_split_python(operand, &rq.name), *root = imported_beside(store), *dir = NULL;
     rq.file = file;

@@ -20,10 +20,10 @@ struct import_wishes {
 #define OPT_IMPORT_INPUT(v)                                                                  \
     OPT_STRS(0, "input", v, "NAME=TYPE",                                                     \
              "dtype and shape of an argument, in place of get_inputs(): x=float16[B,128];\n" \
-             "once for each argument")
-#define OPT_IMPORT_SIZE(v)                                                                    \
-    OPT_STRS(0, "size", v, "NAME=N",                                                          \
-             "value at which to time of a size that an --input names (default 64): B=4096;\n" \
+             "once for each argument that needs one; excludes --trace")
+#define OPT_IMPORT_SIZE(v)                                                                  \
+    OPT_STRS(0, "size", v, "NAME=N",                                                        \
+             "B=4096: time with this value of a size that an --input names (default 64);\n" \
              "once for each size")
 #define OPT_IMPORT_PRECISION(v)                                                             \
     OPT_STR(0, "precision", v, "CLASS",                                                     \
@@ -38,6 +38,8 @@ struct import_wishes {
 bool cmd_is_python(const char *operand);
 /* The file's name without ":NAME"; the caller frees it. *name is "" if there is none. */
 char *cmd_split_python(const char *operand, const char **name);
+/* Refuses --input beside --trace, because the trace has the inputs already. */
+int cmd_check_trace(const struct str_vec *inputs, const char *recorded, struct err *err);
 int cmd_read_precision(const char *word, enum import_precision *out, struct err *err);
 void cmd_print_import(FILE *f, const struct import_report *r);
 void cmd_print_import_json(FILE *f, const struct import_report *r);

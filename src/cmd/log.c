@@ -121,7 +121,8 @@ static int run(int argc, const char **argv)
     bool json = false;
     const struct option opts[] = {
         OPT_STR(0, "export", &export, "FILE",
-                "write the run as a recording for --author replay:FILE; print nothing"),
+                "write the run as a recording for --author replay:FILE, and print nothing;\n"
+                "excludes ROLE/INDEX and --json"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "json", &json, "print JSON: the calls alone, or the one call"),
         OPT_END(),
@@ -137,6 +138,8 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc < 1 || argc > 2)
         return cmd_usage(&spec, "give a RUN, and perhaps ROLE/INDEX");
+    if (export && (argc == 2 || json))
+        return cmd_usage(&spec, "--export writes the whole run: it excludes ROLE/INDEX and --json");
     int rc = HONE_OK;
     if (cmd_open_store(&s, path, true, &err) < 0 || run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);

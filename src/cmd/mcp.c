@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "author/author.h"
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
@@ -52,8 +53,8 @@ static int run(int argc, const char **argv)
             "an author that clients may use besides playbook (see hone optimize); may be given\n"
             "several times; an exec: author runs its program without the server's limits"),
         OPT_POS_REAL(0, "budget-usd", &c.budget_usd, "USD",
-                     "the most that all runs of this server may cost together; needed for\n"
-                     "openai: and anthropic:"),
+                     "the most that all runs of this server may cost together; required for\n"
+                     "openai: and anthropic:, and limits no other author"),
         OPT_FLAG(0, "allow-python", &c.allow_python,
                  "let import_task and checks run Python files of the directory"),
         OPT_FLAG(0, "allow-unconfined", &c.allow_unconfined,
@@ -78,7 +79,10 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, argc ? "no operand is expected" : "give --dir");
     int rc = HONE_OK;
     for (size_t i = 0; i < authors.n && rc == HONE_OK; i++)
-        if (costs_money(authors.items[i]) && !(c.budget_usd > 0))
+        if (!author_is_known(authors.items[i]))
+            rc = cmd_usage(&spec, "there is no author '%s'; `hone optimize --help` lists them",
+                           authors.items[i]);
+        else if (costs_money(authors.items[i]) && !(c.budget_usd > 0))
             rc = cmd_usage(&spec, "--author %s costs money: set a cap with --budget-usd",
                            authors.items[i]);
     c.authors = authors.items;

@@ -106,11 +106,12 @@ static int run_show(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
     struct store *s;
-    const char *path = NULL, *gpu = "h200";
+    const char *path = NULL, *gpu = NULL;
     bool json = false;
     const struct option opts[] = {
         OPT_STR(0, "gpu", &gpu, "NAME",
-                "TASK: the GPU of the run (default h200); lessons of other GPUs count less"),
+                "TASK: the GPU of the run, by its name in the list without TASK (default h200);\n"
+                "lessons of other GPUs count less"),
         STORE_OPTION(&path),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
@@ -126,9 +127,12 @@ static int run_show(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc > 1)
         return cmd_usage(&spec, "give at most one TASK");
+    if (gpu && !argc)
+        return cmd_usage(&spec, "--gpu needs a TASK");
     if (cmd_open_store(&s, path, true, &err) < 0)
         return cmd_fail(&err);
-    int rc = argc ? show_task(s, argv[0], gpu, json, &err) : show_runs(s, json, &err);
+    int rc =
+        argc ? show_task(s, argv[0], gpu ? gpu : "h200", json, &err) : show_runs(s, json, &err);
     store_close(s);
     return rc;
 }

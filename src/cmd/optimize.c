@@ -26,7 +26,7 @@ struct wishes {
     struct str_vec ablate;       /* KEY=VALUE */
     struct import_wishes import; /* for FILE.py in place of a task */
     bool rejudge, no_baselines, smoke, torch_at_end;
-    uint64_t steps, repairs, tries, wave, seed, proposals; /* repairs: UINT64_MAX = not given */
+    uint64_t steps, repairs, tries, wave, seed, proposals; /* 0 = not given; repairs: UINT64_MAX */
 };
 
 static int choose(const struct wishes *w, struct run_config *c, struct err *err)
@@ -63,6 +63,36 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
         if (run_config_ablate(c, w->ablate.items[i], err) < 0)
             return -1;
     return 0;
+}
+
+/* Refuses options that would have no effect. Accepts them with a replay, because there the settings
+ * of the recording replace those of the command line. */
+static int check_use(const struct wishes *w, struct err *err)
+{
+    bool replay = str_starts(w->author[AUTHOR_CODE], "replay:"), from = w->from != NULL;
+    const struct option_use uses[] = {
+        {"--author-plan", w->author[AUTHOR_PLAN], "search and team"},
+        {"--author-debug", w->author[AUTHOR_DEBUG], "refine, search and team"},
+        {"--author-test", w->author[AUTHOR_TEST], "team"},
+        {"--author-profile", w->author[AUTHOR_PROFILE], "team"},
+        /* With --from every strategy may have to port the file, and to repair the port. */
+        {"--repairs", w->repairs != UINT64_MAX,
+         from ? "refine, search and team" : "refine and team"},
+        {"--tries", w->tries, from ? "refine, search and team" : "refine and search"},
+        {"--wave", w->wave, "search and sample"},
+        {"--proposals", w->proposals, "refine"},
+    };
+    if (w->rejudge && !replay)
+        return err_set(err, ERR_USAGE, "--rejudge is for --author replay:FILE");
+    if (replay)
+        return 0;
+    if (w->author[AUTHOR_PORT] && !from)
+        return err_set(err, ERR_USAGE,
+                       "--author-port is for the file of --from, and none is given");
+    for (size_t i = 0; i < w->ablate.n; i++)
+        if (ablation_check(w->ablate.items[i], w->strategy, err) < 0)
+            return -1;
+    return option_uses_check(uses, ARRAY_LEN(uses), w->strategy, err);
 }
 
 /* Takes the configuration from the recording, so that the replay is the same run. */
@@ -142,7 +172,8 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
 {
     struct run_config *c = s->config;
     const char *author = w->author[AUTHOR_CODE], *task = NULL;
-    if (choose(w, c, err) < 0 || (operand && !(task = task_of_operand(s, w, operand, mem, err))))
+    if (choose(w, c, err) < 0 || check_use(w, err) < 0 ||
+        (operand && !(task = task_of_operand(s, w, operand, mem, err))))
         return -1;
     if (str_starts(author, "replay:"))
         return config_of_recording(c, author, task, w->rejudge, mem, err);
@@ -182,7 +213,7 @@ static int run(int argc, const char **argv)
     struct run_config c;
     struct strbuf source = STRBUF_INIT(MAX_SOURCE);
     struct optimize_run s = {.config = &c};
-    struct wishes w = {.strategy = "refine", .repairs = UINT64_MAX, .wave = 1};
+    struct wishes w = {.strategy = "refine", .repairs = UINT64_MAX};
     run_config_init(&c);
     const struct option opts[] = {
         OPT_STR('s', "strategy", &w.strategy, "NAME",
@@ -207,9 +238,9 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO",
                 "--from: another author for porting host code"),
         OPT_STR(0, "from", &w.from, "FILE",
-                "refine, search, team: start from this kernel file. The built-in author tunes\n"
-                "its settings: constexpr int kRows = 4; // hone: 1 2 4 8\n"
-                "A file with host code and no launch plan is ported first; that needs a model"),
+                "refine, search, team: start from this kernel file. The built-in author tunes its\n"
+                "settings: constexpr int kRows = 4; // hone: 1 2 4 8\n"
+                "A model repairs a file that fails, and ports host code without a launch plan"),
         OPT_STR(0, "dialect", &w.dialect, "NAME",
                 "what to ask a model for: cute (CUDA C++ with CuTe, default) or cuda (without).\n"
                 "A right kernel in the other one is kept, and the report says so"),
@@ -238,8 +269,8 @@ static int run(int argc, const char **argv)
                      "tokens of prompts and replies together"),
         OPT_POS_REAL(
             0, "budget-usd", &c.budget.usd, "USD",
-            "US dollars, by the prices that Hone knows (docs/authors.md); a model without a\n"
-            "price is refused"),
+            "US dollars that openai: and anthropic: cost, by the prices that Hone knows\n"
+            "(docs/authors.md); a model without a price is refused; other authors count as free"),
         OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME",
                      "wall time, also during a call: 90s, 30m, 2h"),
         OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N",
@@ -282,7 +313,8 @@ static int run(int argc, const char **argv)
             "reflect). Writes the best kernel and a report. Everything is recorded, so `hone\n"
             "resume` can go on with a run that was interrupted. On a GPU, PyTorch is timed\n"
             "twice: with the first kernel that passes and, at the end, with the best one, which\n"
-            "is evaluated once more for this.\n"
+            "is evaluated once more for this. Hone refuses an option that is for other\n"
+            "strategies.\n"
             "\n"
             "FILE.py is a PyTorch module or function. Hone imports it first, as `hone import\n"
             "torch` does, into the folder `imported` beside the store.",

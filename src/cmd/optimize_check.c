@@ -1,5 +1,5 @@
-/* optimize_check.c - checks before a run begins that it can produce a candidate (optimize_check.h).
- */
+/* optimize_check.c - checks before a run begins that it can produce a candidate, and that its
+ * strategy uses the options (optimize_check.h). */
 #include "cmd/optimize_check.h"
 
 #include <stdlib.h>
@@ -96,4 +96,31 @@ int optimize_check(const struct run_config *c, const struct task *t, struct err 
     if (str_eq(c->strategy, "team"))
         return check_base(t, err);
     return is_playbook(c->authors[AUTHOR_CODE]) ? check_playbooks(c, t, err) : 0;
+}
+
+/* ---- options of other strategies ------------------------------------------------------------- */
+
+int option_uses_check(const struct option_use *uses, size_t n, const char *strategy,
+                      struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct option_use *u = &uses[i];
+        /* No strategy's name is a part of another's. */
+        if (u->given && !strstr(u->strategies, strategy))
+            return err_set(err, ERR_USAGE, "%s is for the %s %s; %s has no use for it", u->option,
+                           strchr(u->strategies, ' ') ? "strategies" : "strategy", u->strategies,
+                           strategy);
+    }
+    return 0;
+}
+
+int ablation_check(const char *setting, const char *strategy, struct err *err)
+{
+    const struct option_use uses[] = {
+        {"--ablate anchors=", str_starts(setting, "anchors="), "search"},
+        {"--ablate context=", str_starts(setting, "context="), "search"},
+        {"--ablate select=", str_starts(setting, "select="), "search"},
+        {"--ablate restore=", str_starts(setting, "restore="), "refine"},
+    };
+    return option_uses_check(uses, ARRAY_LEN(uses), strategy, err);
 }

@@ -1,5 +1,6 @@
 /*
- * optimize_check.h - refuses a run that could not produce a candidate, before the run exists.
+ * optimize_check.h - refuses a run that could not produce a candidate, and options for which its
+ * strategy has no use, before the run exists.
  */
 #ifndef CMD_OPTIMIZE_CHECK_H
 #define CMD_OPTIMIZE_CHECK_H
@@ -10,5 +11,17 @@
 
 /* Returns 0, or -1 and an error that says what to change. The configuration must be settled. */
 int optimize_check(const struct run_config *c, const struct task *t, struct err *err);
+
+/* An option, whether the user gave it, and the names of the strategies that use it. */
+struct option_use {
+    const char *option; /* "--wave" */
+    bool given;
+    const char *strategies; /* "search and sample" */
+};
+/* Refuses an option that was given although the strategy has no use for it. */
+int option_uses_check(const struct option_use *uses, size_t n, const char *strategy,
+                      struct err *err);
+/* Refuses an ablation, "KEY=VALUE", of an idea that the strategy does not have. */
+int ablation_check(const char *setting, const char *strategy, struct err *err);
 
 #endif

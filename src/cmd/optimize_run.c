@@ -221,16 +221,30 @@ static void run_resources_close(struct run_resources *p)
     task_free(p->task);
 }
 
-static int check_price(const struct run_resources *p, const struct author *a,
-                       const struct budget *b, struct err *err)
+static int check_price(const struct prices *prices, const struct author *a, const struct budget *b,
+                       struct err *err)
 {
     struct price x;
-    if (b->usd <= 0 || prices_find(p->prices, author_scheme(a), author_model(a), &x))
+    if (b->usd <= 0 || prices_find(prices, author_scheme(a), author_model(a), &x))
         return 0;
     return err_set(err, ERR_USAGE,
                    "no price is known for '%s', so --budget-usd cannot be checked: add it to "
                    "~/.config/hone/prices.json or drop --budget-usd",
                    author_spec(a));
+}
+
+int cmd_check_author(const char *spec, const struct budget *b, struct err *err)
+{
+    struct prices *prices = NULL;
+    struct author *a = NULL;
+    int rc = prices_load(&prices, err);
+    if (rc == 0)
+        rc = author_open(&a, spec, NULL, err);
+    if (rc == 0)
+        rc = check_price(prices, a, b, err);
+    author_close(a);
+    prices_free(prices);
+    return rc;
 }
 
 static int open_authors(struct run_resources *p, const struct optimize_run *s, struct err *err)
@@ -240,7 +254,7 @@ static int open_authors(struct run_resources *p, const struct optimize_run *s, s
         if (!spec)
             continue;
         if (author_open(&p->authors[i], spec, &s->author, err) < 0 ||
-            check_price(p, p->authors[i], &s->config->budget, err) < 0)
+            check_price(p->prices, p->authors[i], &s->config->budget, err) < 0)
             return -1;
     }
     return 0;

@@ -46,6 +46,10 @@ struct optimize_run {
     const char *pool; /* the file of the campaign's budget (author/limits/pool.h); NULL = none */
 };
 
+/* Checks before a run exists that the author can be opened, and that its price is known if there is
+ * a budget of money. */
+int cmd_check_author(const char *spec, const struct budget *b, struct err *err);
+
 /* Sets how many moves a step of `refine` asks for, if the user did not. If candidates run on a GPU,
  * it helps to rank several proposals of the built-in author by the emulator's cost model first. */
 void cmd_settle_proposals(struct run_config *c);

@@ -77,8 +77,8 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "gpu", &j.options.gpu, "NAME", CMD_GPU_HELP),
         OPT_STR(0, "arch", &j.options.arch, "ARCH", CMD_ARCH_HELP),
         OPT_STR(0, "workload", &j.config.workload, "W",
-                "check and profile only this timed workload of `hone task show`: time:0\n"
-                "(default: check all, profile the timed ones)"),
+                "check and profile only these timed workloads of `hone task show`: time:0, or a\n"
+                "list time:0,time:2 (default: check all, profile the timed ones)"),
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
                      "on a GPU: how long to time the kernel, all shapes together (default 2s)"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data (default: random)"),

@@ -133,7 +133,7 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "confirmation", &again,
                  "CANDIDATE `best`: print the verdict of its second evaluation, at the end of a\n"
                  "run on a GPU"),
-        OPT_FLAG(0, "all", &all, CMD_ALL_HELP),
+        OPT_FLAG(0, "all", &all, "CANDIDATE: " CMD_ALL_HELP),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(
             0, "json", &json,
@@ -153,11 +153,12 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc < 1 || argc > 2)
         return cmd_usage(&spec, "give a RUN, and perhaps a CANDIDATE");
-    if ((source || verdict || again) && argc == 1)
+    if ((source || verdict || again || all) && argc == 1)
         return cmd_usage(&spec, "--%s needs a CANDIDATE",
-                         source  ? "source"
-                         : again ? "confirmation"
-                                 : "verdict");
+                         source    ? "source"
+                         : again   ? "confirmation"
+                         : verdict ? "verdict"
+                                   : "all");
     if (source + verdict + again > 1)
         return cmd_usage(&spec, "--source, --verdict and --confirmation exclude each other");
     enum shown what = source    ? SHOW_SOURCE

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "author/author.h"
 #include "base/util.h"
 #include "campaign/suite.h"
 #include "cmd/command.h"
@@ -57,6 +58,18 @@ static int check_arms(const struct study *s, struct err *err)
     return 0;
 }
 
+/* Checks that --author is the simulated author, with rates that it knows. */
+static int check_author(const char *spec, struct err *err)
+{
+    struct author *a = NULL;
+    if (!str_eq(spec, "noisy") && !str_starts(spec, "noisy:"))
+        return err_set(err, ERR_USAGE,
+                       "--author %s: a study simulates its author: give noisy[:RATES]", spec);
+    int rc = author_open(&a, spec, NULL, err);
+    author_close(a);
+    return rc;
+}
+
 static int write_plot(const struct study *s, struct err *err)
 {
     struct strbuf svg = STRBUF_INIT(8u << 20);
@@ -99,7 +112,8 @@ static int run(int argc, const char **argv)
                 "compare only these arms, with ; between: 'refine;search, greedy' (default: all;\n"
                 "an unknown name lists them)"),
         OPT_STR('a', "author", &s.author, "WHO",
-                "noisy (default), or noisy:compile=0.2,wrong=0.1 with other rates of errors"),
+                "noisy (default), or noisy:compile=0.2,wrong=0.1 with other rates of errors\n"
+                "(docs/authors.md); no other author"),
         OPT_POS_UINT_MOST('j', "jobs", &jobs, STUDY_MAX_JOBS, "N",
                           "processes (default: the cores of this machine)"),
         OPT_FLAG(0, "table", &table,
@@ -124,6 +138,8 @@ static int run(int argc, const char **argv)
     s.jobs = (uint32_t)MIN(jobs ? jobs : (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1),
                            STUDY_MAX_JOBS);
     int rc = check_arms(&s, &err);
+    if (rc == 0)
+        rc = check_author(s.author, &err);
     if (rc == 0)
         rc = add_operands(&s, argc, argv, &err);
     if (rc == 0 && !table)

@@ -381,6 +381,28 @@ static int check_sizes(const struct pending *p, struct err *err)
     return 0;
 }
 
+/* Checks that each --scalar names a scalar of the definition, except for a whole data set. */
+static int check_scalars(const struct pending *p, struct err *err)
+{
+    for (size_t i = 0; i < p->q->nscalars && !p->q->in_set; i++) {
+        const char *given = p->q->scalars[i];
+        struct strbuf known = STRBUF_INIT(4096);
+        bool found = false;
+        vec_each (const struct task_scalar, x, &p->d->task->scalars) {
+            size_t n = strlen(x->name);
+            strbuf_addf(&known, "%s%s", known.len ? ", " : "", x->name);
+            found |= strncmp(given, x->name, n) == 0 && given[n] == '=';
+        }
+        if (!found)
+            err_set(err, ERR_USAGE, "--scalar %s: the definition has no such scalar; it has: %s",
+                    given, known.len ? known.buf : "none");
+        strbuf_release(&known);
+        if (!found)
+            return -1;
+    }
+    return 0;
+}
+
 static int trace_and_import(struct importer *im, struct pending *p, const char *out,
                             struct import_report *r, struct err *err)
 {
@@ -430,6 +452,8 @@ int import_definition(struct importer *im, const struct definition_request *q, c
     p.notes = json_array();
     int rc = definition_scalars(&d, q->scalars, q->nscalars, p.scalars, p.notes, err);
     p.largest = definition_largest(&d);
+    if (rc == 0)
+        rc = check_scalars(&p, err);
     if (rc == 0)
         rc = check_sizes(&p, err);
     if (rc == 0)

@@ -72,11 +72,13 @@ static int run_npy(int argc, const char **argv)
         OPT_STR('e', "edges", &f.edges, "FILE",
                 "array 2 x E or E x 2: both node ids of each edge; required"),
         OPT_STR(0, "features", &f.features, "FILE",
-                "array N x D: the features of each node (default: none)"),
+                "array N x D: the features of each node (default: none; training needs them)"),
         OPT_STR(0, "labels", &f.labels, "FILE",
-                "array of N classes, one for each node; NaN = unlabelled (default: none)"),
+                "array of N classes 0, 1, 2, ..., one for each node; NaN = unlabelled (default:\n"
+                "none; training needs them)"),
         OPT_STR(0, "train", &f.split[0], "FILE",
-                "array of ids: the nodes for training (default: none; so --valid and --test)"),
+                "array of ids, not a mask: the nodes for training (default: none; so --valid and\n"
+                "--test)"),
         OPT_STR(0, "valid", &f.split[1], "FILE", "ids of the validation nodes"),
         OPT_STR(0, "test", &f.split[2], "FILE", "ids of the test nodes"),
         OPT_POS_UINT('n', "nodes", &a.nodes, "N",
@@ -86,8 +88,10 @@ static int run_npy(int argc, const char **argv)
     };
     const struct options spec = {
         .usage = "hone-gnn import npy --edges FILE [options] DIR",
-        .about = "Writes a dataset from arrays. A FILE is .npy, .csv, .csv.gz, or a member of an\n"
-                 ".npz, written as data.npz:name. The graph becomes symmetric.",
+        .about =
+            "Writes a dataset from arrays. A FILE is .npy, .csv, .csv.gz, or a member of an\n"
+            ".npz, written as data.npz:name. Node ids begin at 0. The graph becomes symmetric;\n"
+            "self loops and edges given twice are left out.",
         .example = "hone-gnn import npy -e edges.npy --features x.npy --labels y.npy data/mine",
         .opts = opts};
     struct err err = ERR_INIT;

@@ -22,15 +22,18 @@ static int aggregate_parse(const char *s, int *out, struct err *err)
 
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err)
 {
-    *c = (struct gnn_model_config){.hidden = (int64_t)MIN(a->hidden, (uint64_t)GNN_MAX_WIDTH + 1),
-                                   .heads = (int64_t)MIN(a->heads, (uint64_t)GNN_MAX_WIDTH),
-                                   .dropout = a->dropout};
+    *c = (struct gnn_model_config){
+        .hidden = (int64_t)MIN(a->hidden, (uint64_t)GNN_MAX_WIDTH + 1),
+        .heads = a->heads ? (int64_t)MIN(a->heads, (uint64_t)GNN_MAX_WIDTH) : 1,
+        .dropout = a->dropout};
     if (a->dropout < 0 && a->dropout != -1)
         return err_set(err, ERR_USAGE, "dropout must be from 0 to below 1, not %g", a->dropout);
     if (model_kind(a->model, &c->kind, err) < 0)
         return -1;
     if (a->aggregate && c->kind != GNN_SAGE && c->kind != GNN_GIN)
         return err_set(err, ERR_USAGE, "--aggregate is for sage and gin, not for %s", a->model);
+    if (a->heads && c->kind != GNN_GAT)
+        return err_set(err, ERR_USAGE, "--heads is for gat, not for %s", a->model);
     return aggregate_parse(a->aggregate, &c->aggregate, err);
 }
 

@@ -10,13 +10,13 @@
 
 struct model_args {
     const char *model, *aggregate;
-    uint64_t hidden, heads;
-    double dropout; /* below 0: the model's default */
+    uint64_t hidden, heads; /* heads: 0 = not given */
+    double dropout;         /* below 0: the model's default */
 };
 
-#define MODEL_ARGS_INIT                                              \
-    {                                                                \
-        .model = "sage", .hidden = 256, .heads = 1, .dropout = -1.0, \
+#define MODEL_ARGS_INIT                                  \
+    {                                                    \
+        .model = "sage", .hidden = 256, .dropout = -1.0, \
     }
 
 #define MODEL_OPTIONS(a)                                                                           \
@@ -25,7 +25,7 @@ struct model_args {
                 "sage (GraphSAGE, default), gat, gin, or sage-ri (GraphSAGE with residuals)"),     \
         OPT_POS_UINT(0, "hidden", &(a)->hidden, "N", "features between two layers (default 256)"), \
         OPT_POS_UINT(0, "heads", &(a)->heads, "N",                                                 \
-                     "attention heads of gat; must divide --hidden (default 1)"),                  \
+                     "gat: attention heads, 1 to 64; must divide --hidden (default 1)"),           \
         OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                            \
                 "how sage and gin combine neighbours: mean (default of sage), sum (default\n"      \
                 "of gin) or max"),                                                                 \

@@ -20,6 +20,8 @@ int load_args_parse(const struct load_args *a, struct loader_options *o, struct 
 
 const char *load_args_check(const struct load_args *a, int argc)
 {
+    if (a->make && a->data)
+        return "--data is for the files of a DIR, and --make has none";
     if (a->make)
         return argc == 0 ? NULL : "give a DIR or --make, not both";
     return argc == 1 ? NULL : "give one DIR";
@@ -31,7 +33,7 @@ int load_args_open(const struct load_args *a, const char *dir, bool on_device, s
     enum dataset_memory memory;
     if (a->make)
         return papers_open(d, a->make, on_device ? PAPERS_ON_DEVICE : PAPERS_ON_HOST, err);
-    if (dataset_memory_parse(a->data, &memory, err) < 0)
+    if (dataset_memory_parse(a->data ? a->data : "auto", &memory, err) < 0)
         return err_prefix(err, "--data");
     return dataset_open(d, dir, memory, err);
 }

@@ -22,16 +22,17 @@
 #include "sys/json.h"
 
 struct load_args {
-    const char *fanout, *mode, *split, *data;
+    const char *fanout, *mode, *split;
+    const char *data; /* NULL = auto */
     const char *make; /* the data to make (data/papers.h); NULL = there is a DIR */
     uint64_t batch, threads, slots, seed;
     bool in_order, shuffle;
 };
 
-#define LOAD_ARGS_INIT                                                                           \
-    {                                                                                            \
-        .fanout = "15,10,5", .mode = "uniform", .split = "train", .data = "auto", .batch = 1024, \
-        .threads = 2, .slots = 4, .seed = 1, .in_order = true, .shuffle = true                   \
+#define LOAD_ARGS_INIT                                                                         \
+    {                                                                                          \
+        .fanout = "15,10,5", .mode = "uniform", .split = "train", .batch = 1024, .threads = 2, \
+        .slots = 4, .seed = 1, .in_order = true, .shuffle = true                               \
     }
 
 #define SAMPLE_OPTIONS(a)                                                                         \
@@ -55,14 +56,14 @@ struct load_args {
     OPT_POS_UINT(0, "slots", &(a)->slots, "N", \
                  "prepare at most N batches ahead; each takes memory (default 4)")
 
-#define DATA_OPTIONS(a)                                                                         \
-    OPT_STR(0, "data", &(a)->data, "HOW",                                                       \
-            "read: copy the files into memory; map: leave them on disk; auto (default):\n"      \
-            "read if they take at most 3/4 of the free memory"),                                \
-        OPT_STR(0, "make", &(a)->make, "SPEC",                                                  \
-                "make the data in memory, in place of DIR: papers is a graph like\n"            \
-                "ogbn-papers100M; papers:scale=0.01 has 1% of its 111 million nodes. Further\n" \
-                "keys, after commas: local=0.967 (share of the edges within communities),\n"    \
+#define DATA_OPTIONS(a)                                                                           \
+    OPT_STR(0, "data", &(a)->data, "HOW",                                                         \
+            "read: copy the files of DIR into memory; map: leave them on disk; auto (default):\n" \
+            "read if they take at most 3/4 of the free memory"),                                  \
+        OPT_STR(0, "make", &(a)->make, "SPEC",                                                    \
+                "make the data in memory, in place of DIR: papers is a graph like\n"              \
+                "ogbn-papers100M; papers:scale=0.01 has 1% of its 111 million nodes. Further\n"   \
+                "keys, after commas: local=0.967 (share of the edges within communities),\n"      \
                 "members=512 (nodes of a community), dim=128, classes=172, seed=1 (docs/gnn.md)")
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err);
@@ -70,7 +71,8 @@ int load_args_parse(const struct load_args *a, struct loader_options *o, struct 
  * With on_device, graph and features of a made dataset are left to the device. */
 int load_args_open(const struct load_args *a, const char *dir, bool on_device, struct dataset *d,
                    struct err *err);
-/* Checks that there is either one DIR or --make. Returns a message if not, else NULL. */
+/* Checks that there is either one DIR or --make, and --data only with DIR. Returns a message if
+ * not, else NULL. */
 const char *load_args_check(const struct load_args *a, int argc);
 
 /* Returns {"name": ..., "nodes": ..., ...}. */

@@ -400,7 +400,7 @@ static int run(int argc, const char **argv)
         OPT_POS_REAL(0, "lr", &a.lr, "RATE", "learning rate of Adam (default 0.003)"),
         SAMPLE_OPTIONS(&a.load),
         OPT_STR(0, "eval", &a.eval, "SPLIT",
-                "the split to evaluate after each epoch: valid (default), test or none"),
+                "the split to evaluate after each epoch: valid (default), test, train or none"),
         OPT_STR(0, "eval-fanout", &a.eval_fanout, "K,K,...",
                 "--fanout of the evaluation; one number serves all hops (default 20)"),
         OPT_STR('c', "checkpoint", &a.checkpoint, "FILE",

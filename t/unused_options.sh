@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Options that would have no effect are refused in one sentence, before anything begins.
+. "$(dirname "$0")/lib.sh"
+gnn=$(dirname "$HONE")/hone-gnn
+k=$ROOT/kernels/vector_add.cu
+
+refused() { # refused MESSAGE COMMAND...: checks that the command is a usage error with this message
+    runs 2 "is refused: ${*:3}" "${@:2}"
+    err_has "the message says: $1" "$1"
+}
+optimize() { refused "$1" "$HONE" optimize vector_add --device emu "${@:2}"; }
+
+# ---- options of other strategies
+optimize "--author-plan is for the strategies search and team; refine has no use for it" --author-plan playbook
+optimize "--author-debug is for the strategies refine, search and team; sample has no use for it" \
+    -s sample --author-debug playbook
+optimize "--author-test is for the strategy team; search has no use for it" -s search --author-test playbook
+optimize "--author-profile is for the strategy team; reflect has no use for it" -s reflect --author-profile playbook
+optimize "--author-port is for the file of --from, and none is given" --author-port playbook
+optimize "--repairs is for the strategies refine and team; search has no use for it" -s search --repairs 0
+optimize "--tries is for the strategies refine and search; team has no use for it" -s team --tries 1
+optimize "--wave is for the strategies search and sample; team has no use for it" -s team --wave 1
+optimize "--proposals is for the strategy refine; search has no use for it" -s search --proposals 1
+optimize "--ablate select= is for the strategy search; refine has no use for it" --ablate select=greedy
+optimize "--ablate restore= is for the strategy refine; search has no use for it" -s search --ablate restore=off
+optimize "--rejudge is for --author replay:FILE" --rejudge
+ok "no run began" test ! -e hone-out
+runs 0 "a replay accepts the options, because the recording has its own settings" \
+    "$HONE" optimize --author "replay:$ROOT/t/cases/replay/refine.jsonl" --wave 2 -q
+rm -r hone-out
+for s in "refine --repairs 0 --tries 1 --proposals 1" "search --tries 1 --wave 1" "sample --wave 1" "team --repairs 0"; do
+    # shellcheck disable=SC2086
+    runs 2 "$s: these options are accepted" "$HONE" optimize vector_add --device emu -s $s --author nobody:x
+    err_has "$s: only the author is refused" "there is no author 'nobody:x'"
+done
+refused "--proposals is for the strategy refine; search has no use for it" \
+    "$HONE" bench vector_add --device emu -s search --proposals 2
+refused "there is no author 'nobody:x'" "$HONE" bench vector_add --device emu --author nobody:x
+OPENAI_API_KEY=x refused "no price is known for 'openai:none'" \
+    "$HONE" bench vector_add --device emu --author openai:none --budget-usd 1
+ok "no campaign began" test ! -e hone-out
+
+# ---- options of other operands, or beside other options
+mkdir -p set/definitions
+for o in json "workloads w" "trace t" "save-trace t"; do
+    # shellcheck disable=SC2086
+    refused "--${o% *} is for one DEFINITION.json, and 'set' is a data set" "$HONE" import flashinfer-bench set --$o
+done
+refused "--scalar epsilon=1: the definition has no such scalar; it has: eps" "$HONE" import flashinfer-bench \
+    "$ROOT/t/cases/flashinfer/rmsnorm_h2048.json" --scalar epsilon=1
+for c in "import torch" "optimize"; do
+    # shellcheck disable=SC2086
+    refused "--input x=float16[8]: the file of --trace has the dtypes and shapes already" \
+        "$HONE" $c model.py --trace t.json --input 'x=float16[8]'
+done
+refused "--against times a kernel, and --smoke times nothing" "$HONE" eval vector_add "$k" --smoke --against "$k"
+refused "--against times a kernel, and --skip-time times nothing" \
+    "$HONE" eval vector_add "$k" --skip-time --against "$k"
+refused "--export writes the whole run: it excludes ROLE/INDEX and --json" "$HONE" log last --export x --json
+refused "--export writes the whole run: it excludes ROLE/INDEX and --json" "$HONE" log last code/0 --export x
+refused "--all needs a CANDIDATE" "$HONE" show last --all
+refused "--gpu needs a TASK" "$HONE" memory show --gpu h100
+refused "a study simulates its author: give noisy[:RATES]" "$HONE" study softmax --author playbook
+refused "author 'noisy:colour=1'" "$HONE" study softmax --author noisy:colour=1
+refused "there is no author 'nobody'" "$HONE" mcp --dir . --author nobody
+refused "--heads is for gat, not for sage" "$gnn" train --make papers:scale=0.0001 -m sage --heads 2
+refused "--data is for the files of a DIR, and --make has none" \
+    "$gnn" sample --make papers:scale=0.0001 --data map
+done_testing
