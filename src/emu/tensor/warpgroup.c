@@ -424,14 +424,18 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
+/* Reports a product that needed a fence before it. A product whose accumulators nobody has touched
+ * since the last product needs none. If the last product was completed early, we no longer watch
+ * its registers, so then we do not know whether the registers with A were written. */
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {
     struct warp_async *a = w->async;
     const struct wg_insn *g = in->aux;
     if (a->wg_fenced || !emu_sanitizing(w) || (a->wg.n > 1 && !p[-1].early))
         return;
+    bool follows = a->wg.n > 1; /* products before it are still in flight */
     bool same = a->wg_ever && a->wg_last && a->wg_last_n == g->nd &&
-                !memcmp(a->wg_last, in->v, g->nd * sizeof *in->v) && !g->a_regs &&
+                !memcmp(a->wg_last, in->v, g->nd * sizeof *in->v) && (!g->a_regs || follows) &&
                 hash_acc(p, g->nd) == a->wg_last_hash;
     if (!same)
         emu_finding(w, in, -1, FIND_ASYNC, NULL, -1, NULL,
