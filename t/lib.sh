@@ -18,6 +18,12 @@
 #     in_tier rest || skip_all "make test-all runs this"     a whole file
 #     in_tier rest && runs 0 "a long check" ...              one check
 #     in_tier "$mark" || continue                            a row of a table, marked quick or rest
+#
+# A test whose checks are slow and do not depend on each other can run several at a time and print them in order:
+#
+#     judge() { "$HONE" eval vector_add "$2" >"$T/$1.out"; }; export -f judge
+#     side_by_side 2 judge < <(printf '%s\n' "one one.cu" "two two.cu")    two at a time, or as many as JOBS says
+#     await one; grep ...
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 HONE=${HONE:-$ROOT/build/${MODE:-release}/hone}
@@ -70,6 +76,19 @@ find_torch() {
     done
     "$ROOT/tools/setup" torch >"$T/setup" 2>&1
     "$python" "${try[@]}" 2>/dev/null && export HONE_PYTHON=$python
+}
+# side_by_side N FUNCTION: calls the exported FUNCTION for each line of stdin, with the words of the line as arguments,
+# and returns at once. Up to N calls run at a time, or JOBS if that is set; SLOT, from 0 on, differs between calls at
+# the same time. The first word of a line is the name of its call.
+declare -A ended=()
+side_by_side() {
+    export T ROOT HONE
+    exec 3< <(xargs -d '\n' -n 1 -P "${JOBS:-$1}" --process-slot-var=SLOT \
+        bash -c '"$0" $1 </dev/null >/dev/null; echo "${1%% *}"' "$2")
+}
+await() { # await NAME: returns when the call of this name has ended
+    local name
+    while [ -z "${ended[$1]-}" ] && read -r name <&3; do ended[$name]=1; done
 }
 done_testing() {
     printf '1..%d\n' $tests

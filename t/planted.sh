@@ -2,7 +2,8 @@
 # Planted bugs: for every t/cases/planted/NAME.bug.cu the sanitizer reports the kind and the line that
 # NAME.json names. The corrected file NAME.ok.cu passes without a finding. See
 # t/cases/planted/README.md.
-# PLANTED="name name" t/planted.sh runs only these bugs.
+# PLANTED="name name" t/planted.sh runs only these bugs. JOBS=N runs N kernels at a time (default 2). With DEVICE=cuda
+# `hone eval` judges the kernels, and the corrected files must also pass on the GPU.
 . "$(dirname "$0")/lib.sh"
 share_cache
 export CASES=$ROOT/t/cases/planted HONE T
@@ -10,13 +11,22 @@ export CASES=$ROOT/t/cases/planted HONE T
 
 field() { tr -d '\n' <"$CASES/$1.json" | sed -n 's/.*"'"$2"'": *\[\{0,1\}"\{0,1\}\([^]"}]*[^]"}, ]\).*/\1/p'; }
 export -f field
-emulate() { # emulate NAME bug|ok: writes the verdict to $T/NAME.bug.json or $T/NAME.ok.json
-    local name=$1 file=$1
-    [ "$2" = bug ] || file=$(field "$name" twin)
-    "$HONE" emu --json --workload "$(field "$name" workload)" "$(field "$name" task)" \
-        "$CASES/${file:-$name}.$2.cu" >"$T/$name.$2.json" 2>"$T/$name.$2.err"
+judge() { # judge NAME.bug|NAME.ok NAME bug|ok: writes the verdict to $T/NAME.bug.json or $T/NAME.ok.json
+    local name=$2 file=$2 command=(emu) workload
+    [ "$3" = bug ] || file=$(field "$name" twin)
+    workload=$(field "$name" workload)
+    case "${DEVICE:-emu} $3 $workload" in
+    emu* | *" bug check:"*) ;; # before a GPU, the emulator runs only smoke workloads
+    *)
+        command=(eval --device "$DEVICE" --skip-baselines)
+        # Nothing is timed, so the kernels need not take turns on the GPU.
+        export HONE_GPU_LOCK_DIR=$T/locks/$SLOT && mkdir -p "$HONE_GPU_LOCK_DIR"
+        ;;
+    esac
+    "$HONE" "${command[@]}" --json --workload "$workload" "$(field "$name" task)" \
+        "$CASES/${file:-$name}.$3.cu" >"$T/$1.json" 2>"$T/$1.err"
 }
-export -f emulate
+export -f judge
 found() { # found FILE: prints "KIND LINE" for each finding of the verdict in FILE
     sed -n '/^  "findings"/,/^  \]/p' "$1" |
         sed -n 's/^      "line": \([0-9]*\).*/line \1/p; s/^      "kind": "\(.*\)".*/kind \1/p' |
@@ -30,10 +40,14 @@ names=${PLANTED-}
     mark=$(field "$name" tier)
     in_tier "${mark:-rest}" && names+=" $name"
 done
-for name in $names; do printf '%s bug\n%s ok\n' "$name" "$name"; done |
-    xargs -P 2 -L 1 bash -c 'emulate "$0" "$1"'
+side_by_side 2 judge < <(for name in $names; do
+    echo "$name.bug $name bug"
+    echo "$name.ok $name ok"
+done)
 
 for name in $names; do
+    await "$name.bug"
+    await "$name.ok"
     kind=$(field "$name" kind)
     got=$(found "$T/$name.bug.json")
     hit=

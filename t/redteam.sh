@@ -6,8 +6,8 @@
 # workspace, barriers across the grid and in clusters, clocks, in-place outputs; and timed kernels
 # with tiles far apart, a separate path for large sizes, provisional values, or blocks that write
 # different amounts.
-# DEVICE=cuda runs the attacks on a GPU. ATTACKS="name name" runs only these. The tables are expect.tsv,
-# timed.tsv and honest.tsv.
+# DEVICE=cuda runs the attacks on a GPU. ATTACKS="name name" runs only these. JOBS=N runs N rows at a time (default 1).
+# The tables are expect.tsv, timed.tsv and honest.tsv.
 . "$(dirname "$0")/lib.sh"
 share_cache
 device=${DEVICE:-emu}
@@ -15,14 +15,23 @@ tester=$(dirname "$HONE")/hone-test
 
 field() { sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1" | head -1; }
 
-# judge OUT PROGRAM SCOPE TASK FILE OPTION...: writes the verdict to OUT; SCOPE is smoke, check, or one timed
+# judge NAME PROGRAM SCOPE TASK FILE OPTION...: writes the verdict to $T/NAME.json; SCOPE is smoke, check, or one timed
 # workload, and selects the checks that can see the attack
 judge() {
-    local out=$1 program=$2 scope=() task=$4 file=$5
+    local out=$T/$1 program=$2 scope=() task=$4 file=$5
     case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; time:*) scope=(--workload "$3") ;; esac
-    "$program" eval --json --device "$device" --skip-baselines --call-limit 20s "${scope[@]}" \
-        "${@:6}" "$task" "$file" >"$out" 2>"$T/err"
+    "$program" eval --json --device "$device" --skip-baselines --call-limit 20s --measure-time 400ms "${scope[@]}" \
+        "${@:6}" "$task" "$file" >"$out.json" 2>"$out.err"
 }
+# judge_row NAME SCOPE TASK FILE [DETECTOR]: judges a kernel, and once more without the detector. Rows without times may
+# use the GPU at the same time: each slot has a lock of its own.
+judge_row() {
+    case $2 in smoke | check) export HONE_GPU_LOCK_DIR=$T/locks/$SLOT && mkdir -p "$HONE_GPU_LOCK_DIR" ;; esac
+    judge "$1" "$HONE" "${@:2:3}"
+    [ -z "${5-}" ] || judge "$1.blind" "$tester" "${@:2:3}" --disable-detector "$5"
+}
+export device tester
+export -f judge judge_row
 # here FIELD: prints the part of FIELD for this device; a field can be "ON_THE_EMULATOR|ON_A_GPU"
 here() { case $device in emu) echo "${1%|*}" ;; *) echo "${1#*|}" ;; esac; }
 wanted() { # wanted NAME TIER: true if ATTACKS or the tier selects this row
@@ -33,35 +42,56 @@ wanted() { # wanted NAME TIER: true if ATTACKS or the tier selects this row
     esac
 }
 
-while IFS=$'\t' read -r name task scope tier kind detector idea; do
-    case $name in '#'*) continue ;; esac
-    wanted "$name" "$tier" || continue
-    kind=$(here "$kind") detector=$(here "$detector")
-    file=$ROOT/t/redteam/$name.cu
-    judge "$T/v.json" "$HONE" "$scope" "$task" "$file"
-    got="$(field "$T/v.json" kind) by $(field "$T/v.json" detector)"
+# Prints the rows that run here: NAME, TASK, SCOPE, FILE, KIND, DETECTOR, IDEA, with tabs between them. An honest kernel
+# has no idea.
+rows() {
+    local n=0
+    cat "$ROOT/t/redteam/expect.tsv" "$ROOT/t/redteam/timed.tsv" |
+        while IFS=$'\t' read -r name task scope tier kind detector idea; do
+            case $name in '#'*) continue ;; esac
+            wanted "$name" "$tier" || continue
+            printf '%s\t' "$name" "$task" "$scope" "t/redteam/$name" "$(here "$kind")" "$(here "$detector")"
+            echo "$idea"
+        done
+    while IFS=$'\t' read -r file task scope tier; do
+        case $file in '#'*) continue ;; esac
+        wanted "$(basename "$file")" "$tier" && printf '%s\t' "honest.$((++n))" "$task" "$scope" "$file" pass - && echo
+    done <"$ROOT/t/redteam/honest.tsv"
+}
+# A kernel that is refused before it runs has no detector to switch off; nor has an honest one.
+has_detector() { case $1 in plan | compile | -) return 1 ;; esac; }
+check_attack() {
+    local v=$T/$name.json got blind
+    got="$(field "$v" kind) by $(field "$v" detector)"
     if [ "$got" = "$kind by $detector" ]; then pass "$name: the attack ($idea) gets $got"; else
-        fail "$name: the attack ($idea) gets $kind by $detector, not $got" "$(field "$T/v.json" summary) $(cat "$T/err")"
+        fail "$name: the attack ($idea) gets $kind by $detector, not $got" "$(field "$v" summary) $(cat "$T/$name.err")"
     fi
-    case $detector in plan | compile)
-        continue ;; # the kernel is refused before it runs, so there is no detector to switch off
-    esac
-    [ -x "$tester" ] || { skip "$name: the verdict changes without the detector $detector" "hone-test is not built"; continue; }
-    judge "$T/v.json" "$tester" "$scope" "$task" "$file" --disable-detector "$detector"
-    blind="$(field "$T/v.json" kind) by $(field "$T/v.json" detector)"
-    if [ -n "$(field "$T/v.json" kind)" ] && [ "$blind" != "$kind by $detector" ] &&
-        [ "$(field "$T/v.json" kind)" != unjudged ]; then
+    has_detector "$detector" || return
+    [ -x "$tester" ] || { skip "$name: the verdict changes without the detector $detector" "hone-test is not built"; return; }
+    v=$T/$name.blind.json
+    blind="$(field "$v" kind) by $(field "$v" detector)"
+    if [ -n "$(field "$v" kind)" ] && [ "$blind" != "$kind by $detector" ] && [ "$(field "$v" kind)" != unjudged ]; then
         pass "$name: the verdict changes without the detector $detector: $blind"
     else
-        fail "$name: the verdict changes without the detector $detector" "$blind $(cat "$T/err")"
+        fail "$name: the verdict changes without the detector $detector" "$blind $(cat "$T/$name.blind.err")"
     fi
-done < <(cat "$ROOT/t/redteam/expect.tsv" "$ROOT/t/redteam/timed.tsv")
+}
+check_rows() { # judges and checks the rows of stdin
+    cat >"$T/rows"
+    side_by_side 1 judge_row < <(while IFS=$'\t' read -r name task scope file kind detector idea; do
+        has_detector "$detector" && [ -x "$tester" ] || detector=
+        echo "$name $scope $task $ROOT/$file.cu $detector"
+    done <"$T/rows")
+    while IFS=$'\t' read -r name task scope file kind detector idea; do
+        await "$name"
+        if [ -n "$idea" ]; then check_attack; else
+            is "the honest kernel $(basename "$file") passes" "$(field "$T/$name.json" kind)" pass
+        fi
+    done <"$T/rows"
+}
 
-while IFS=$'\t' read -r file task scope tier; do
-    case $file in '#'*) continue ;; esac
-    wanted "$(basename "$file")" "$tier" || continue
-    judge "$T/v.json" "$HONE" "$scope" "$task" "$ROOT/$file.cu"
-    is "the honest kernel $(basename "$file") passes" "$(field "$T/v.json" kind)" pass
-done <"$ROOT/t/redteam/honest.tsv"
+# Rows with times come last. So no other row runs on the GPU while Hone times a kernel.
+check_rows < <(rows | awk -F'\t' '$3 !~ /^time/')
+check_rows < <(rows | awk -F'\t' '$3 ~ /^time/')
 runs 2 "hone without test code has no option --disable-detector" "$HONE" eval --disable-detector floor vector_add "$ROOT/kernels/vector_add.cu"
 done_testing

@@ -56,7 +56,6 @@ struct cuda_slab {
     bool used;            /* a buffer is in it */
     uint64_t addr, bytes; /* the buffer inside the slab */
     uint64_t key;         /* decides the bytes of its guard zones */
-    uint64_t stamp;       /* when a buffer was last placed in it */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
 
@@ -85,7 +84,6 @@ struct cuda {
     struct cuda_slab_vec slabs;
     uint64_t live_bytes;          /* of all buffers in use */
     uint64_t slab_bytes;          /* of all slabs */
-    uint64_t clock;               /* the newest stamp of a slab */
     struct device_hidden *hidden; /* list of all hidden copies, used or not */
     uint64_t rng;                 /* state of cuda_random() */
     /* a few words of device memory, in which service kernels leave their answers */

@@ -162,7 +162,6 @@ int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *ad
     s->addr = first + cuda_random(d) % places * step + spec->offset;
     s->bytes = spec->bytes;
     s->used = true;
-    s->stamp = ++d->clock;
     d->live_bytes += spec->bytes;
     *addr = s->addr;
     return fill_guards(d, s, err);

@@ -200,6 +200,8 @@ struct job_phase {
 struct job_case {
     const char *name; /* "smoke:0", "heldout:2", ... */
     uint32_t nbuffers;
+    uint32_t buffers_room; /* how many entries `buffers` has while plans add workspaces; not in
+                              job.bin */
     struct job_buffer *buffers;
     uint32_t nprograms;
     struct job_program *programs;

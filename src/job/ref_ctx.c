@@ -1,7 +1,27 @@
 /*
- * ref_ctx.c - says which access of a reference.c was out of bounds.
+ * ref_ctx.c - clears the argument of an oracle, and says which access of a reference.c was out of
+ * bounds.
  */
 #include "job/ref_ctx.h"
+
+#include <string.h>
+
+void ref_ctx_init(struct ref_ctx *ctx, uint32_t ntensors)
+{
+    memset(ctx->in, 0, ntensors * sizeof(void *));
+    memset(ctx->out_value, 0, ntensors * sizeof(double *));
+    memset(ctx->out_mag, 0, ntensors * sizeof(double *));
+    memset(ctx->got, 0, ntensors * sizeof(void *));
+    memset(ctx->in_elems, 0, ntensors * sizeof *ctx->in_elems);
+    memset(ctx->out_elems, 0, ntensors * sizeof *ctx->out_elems);
+    ctx->axis = NULL;
+    ctx->scalar = NULL;
+    ctx->scratch = NULL;
+    ctx->scratch_elems = 0;
+    ctx->fault = NULL;
+    ctx->need = NULL;
+    ctx->watch = NULL;
+}
 
 /* Decodes `fault`, which hone_ref_fault_key() in hone_ref.h has encoded. */
 int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const *names,

@@ -30,6 +30,10 @@ struct ref_ctx {
 
 #define REF_NO_FAULT UINT64_MAX
 
+/* Clears the context, but of the arrays only the first `ntensors` entries: an oracle reads no
+ * others, and to clear all would take longer than many oracles do. */
+void ref_ctx_init(struct ref_ctx *ctx, uint32_t ntensors);
+
 /* Returns 0 if `fault` is REF_NO_FAULT. Otherwise sets err to the line of reference.c, the tensor
  * and the index of the access that was out of bounds. `names` has the tensors' names. */
 int ref_fault_check(const struct ref_ctx *ctx, uint64_t fault, const char *const *names,

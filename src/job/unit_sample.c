@@ -81,7 +81,9 @@ void unit_sample_draw(uint64_t rows, uint64_t columns, uint64_t max, uint64_t se
                       struct unit_sample *out)
 {
     if (!max || rows * columns <= max) {
-        *out = (struct unit_sample){.run = rows * columns, .n = 1};
+        out->run = rows * columns;
+        out->n = 1;
+        out->start[0] = 0;
         return;
     }
     if (columns == 1) {

@@ -87,7 +87,8 @@ int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, s
     const struct task *t = s->task;
     int64_t v = 0;
     c->nbuffers = (uint32_t)t->tensors.n;
-    c->buffers = arena_alloc(a, JOB_MAX_BUFFERS * sizeof *c->buffers);
+    c->buffers_room = c->nbuffers;
+    c->buffers = arena_alloc(a, t->tensors.n * sizeof *c->buffers);
     for (size_t i = 0; i < t->tensors.n; i++)
         if (fill_buffer(&c->buffers[i], s, i, err) < 0)
             return -1;

@@ -35,7 +35,7 @@ int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems);
 
 /* Fills the parts of a case that depend only on the task and the shape, not on the program: the
- * tensors' buffers (in task order, with room for JOB_MAX_BUFFERS), the phases of the oracle (the
+ * tensors' buffers (in task order), the phases of the oracle (the
  * functions of the compiled reference), axes and scalars, flops and bytes. The caller sets name,
  * programs, calls and timing. */
 int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);

@@ -95,6 +95,18 @@ static int resolve_dims(const struct plan_launch *l, const struct shape *s, stru
 
 /* ---- buffers and maps that launches use ------------------------------------------------------ */
 
+/* Adds an empty buffer to the case. */
+static struct job_buffer *add_buffer(struct job_case *c, struct arena *a)
+{
+    if (c->nbuffers >= c->buffers_room) {
+        c->buffers_room = MAX(c->nbuffers * 2, 8u);
+        struct job_buffer *more = arena_alloc(a, c->buffers_room * sizeof *more);
+        memcpy(more, c->buffers, c->nbuffers * sizeof *more);
+        c->buffers = more;
+    }
+    return &c->buffers[c->nbuffers++];
+}
+
 static int need_workspace(struct resolver *r, size_t i, uint32_t *index, struct err *err)
 {
     const struct plan_workspace *w = &r->p->workspaces.items[i];
@@ -108,7 +120,8 @@ static int need_workspace(struct resolver *r, size_t i, uint32_t *index, struct 
                            (unsigned long long)TASK_MAX_BYTES);
         if (r->c->nbuffers >= JOB_MAX_BUFFERS)
             return err_set(err, ERR_LIMIT, "more than %d buffers", JOB_MAX_BUFFERS);
-        struct job_buffer *b = &r->c->buffers[r->c->nbuffers];
+        r->workspace_buffer[i] = (int)r->c->nbuffers;
+        struct job_buffer *b = add_buffer(r->c, r->a);
         /* A workspace of 0 bytes still has an address. */
         *b = (struct job_buffer){.name = arena_strdup(r->a, w->name),
                                  .role = JOB_WORKSPACE,
@@ -119,7 +132,6 @@ static int need_workspace(struct resolver *r, size_t i, uint32_t *index, struct 
                                  .zero_init = w->zero,
                                  .rank = 1};
         b->dims[0] = (int64_t)b->elems;
-        r->workspace_buffer[i] = (int)r->c->nbuffers++;
     }
     *index = (uint32_t)r->workspace_buffer[i];
     return 0;

@@ -67,6 +67,9 @@ int run_summary_verdict(const struct run_summary *m, struct store *s, const stru
                     !(j = json_read_text(text.buf, text.len, "verdict", NULL, err)) ||
                     verdict_from_json(out, j, err) < 0))
         rc = -1;
+    if (rc < 0)
+        err_prefix(err, "run %s, the verdict of candidate %llu", m->run.name,
+                   (unsigned long long)n->index);
     json_decref(j);
     strbuf_release(&text);
     arena_release(&mem);

@@ -57,11 +57,11 @@ struct call_ctx {
     const struct job_program *prog;
     const struct job_module *mod;
     struct module_state *ms;
-    struct result_call out;             /* the result of this call so far */
-    bool used[JOB_MAX_BUFFERS];         /* the buffers to allocate */
-    uint64_t addr[JOB_MAX_BUFFERS];     /* device address of each buffer; 0 = not allocated */
-    uint64_t hash[JOB_MAX_BUFFERS];     /* hash of each input before the launches */
-    uint8_t maps[JOB_MAX_BUFFERS][128]; /* the program's tensor maps, encoded */
+    struct result_call out; /* the result of this call so far */
+    bool *used;             /* the buffers to allocate */
+    uint64_t *addr;         /* device address of each buffer; 0 = not allocated */
+    uint64_t *hash;         /* hash of each input before the launches */
+    uint8_t (*maps)[128];   /* the program's tensor maps, encoded */
 };
 
 static bool is_output(const struct job_buffer *b)
@@ -89,9 +89,14 @@ static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
     return !is_sampled(x) || !x->call->program || (is_input(b) && !dtype_is_float(b->dtype));
 }
 
-/* Marks the buffers to allocate: all tensors, and the workspaces that the program uses. */
+/* Makes the context's arrays, which free_buffers() frees, and marks the buffers to allocate: all
+ * tensors, and the workspaces that the program uses. */
 static void find_used(struct call_ctx *x)
 {
+    x->used = xcalloc(x->jc->nbuffers, sizeof *x->used);
+    x->addr = xcalloc(x->jc->nbuffers, sizeof *x->addr);
+    x->hash = xcalloc(x->jc->nbuffers, sizeof *x->hash);
+    x->maps = xcalloc(MAX(x->prog->ntensormaps, 1u), sizeof *x->maps);
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         x->used[i] = x->jc->buffers[i].role != JOB_WORKSPACE;
     for (uint32_t l = 0; l < x->prog->nlaunches; l++)
@@ -137,6 +142,10 @@ static void free_buffers(struct job_run *r, struct call_ctx *x)
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
         if (x->addr[i])
             r->dev->ops->free(r->dev, x->addr[i], NULL);
+    free(x->used);
+    free(x->addr);
+    free(x->hash);
+    free(x->maps);
 }
 
 /* Fills the buffer from a file of the bundle, and with zeros after the file's end. */
@@ -392,6 +401,9 @@ void drop_kept_call(struct job_run *r, size_t index)
         vec_release(&k->written[i].places);
     }
     free(k->written);
+    free(k->out);
+    free(k->hidden);
+    free(k->most_changed);
     r->kept.items[index] = r->kept.items[--r->kept.n];
 }
 
@@ -433,14 +445,24 @@ static bool hide_output(struct job_run *r, const struct call_ctx *x, uint32_t i,
            ops->hide(r->dev, x->addr[i], truth_bytes(x->jc), out, NULL) == 0;
 }
 
+static struct kept_call *add_kept_call(struct job_run *r, const struct call_ctx *x)
+{
+    size_t n = x->jc->nbuffers;
+    struct kept_call *k = vec_push(&r->kept);
+    *k = (struct kept_call){.c = x->c, .k = x->k, .call = *x->call};
+    k->out = xcalloc(n, sizeof *k->out);
+    k->hidden = xcalloc(n, sizeof(struct device_hidden *));
+    k->most_changed = xcalloc(n, sizeof *k->most_changed);
+    return k;
+}
+
 static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 {
-    struct kept_call kept = {.c = x->c, .k = x->k, .call = *x->call};
+    struct kept_call *k = add_kept_call(r, x);
     uint64_t total = 0;
     for (uint32_t i = 0; i < x->jc->nbuffers; i++)
-        if (is_output(&x->jc->buffers[i]) && !hide_output(r, x, i, &kept.hidden[i]))
+        if (is_output(&x->jc->buffers[i]) && !hide_output(r, x, i, &k->hidden[i]))
             total += x->jc->buffers[i].bytes;
-    *vec_push(&r->kept) = kept;
     /* Baselines get only a part of the memory, so that they leave enough to verify the
      * candidate. */
     uint64_t most = x->call->program ? r->kept_max / 4 : r->kept_max;
@@ -450,7 +472,6 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
         drop_kept_call(r, r->kept.n - 1);
         return 0;
     }
-    struct kept_call *k = &r->kept.items[r->kept.n - 1];
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         const struct job_buffer *b = &x->jc->buffers[i];
         if (!is_output(b) || k->hidden[i])
@@ -485,14 +506,13 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
     size_t n = 0;
     if (!ops->written || !*r->job->oracle)
         return 0;
-    struct kept_call k = {.c = x->c, .k = x->k, .call = *x->call};
-    k.written = xcalloc(x->jc->nbuffers, sizeof *k.written);
-    *vec_push(&r->kept) = k;
+    struct kept_call *k = add_kept_call(r, x);
+    k->written = xcalloc(x->jc->nbuffers, sizeof *k->written);
     if (ops->blocks)
         ops->blocks(r->dev, &x->out.sample.blocks, &x->out.sample.ran);
     for (uint32_t i = 0; i < x->jc->nbuffers; i++) {
         enum job_buffer_role role = x->jc->buffers[i].role;
-        struct device_written *w = &k.written[i];
+        struct device_written *w = &k->written[i];
         if (!x->addr[i] || !x->jc->buffers[i].bytes || role == JOB_WORKSPACE)
             continue;
         if (ops->written(r->dev, x->addr[i], x->call->seed + i,
@@ -512,7 +532,7 @@ static int keep_pieces(struct job_run *r, struct call_ctx *x, struct err *err)
          * finds out how much of it must change. */
         bool filled = job_fills(x->prog, i);
         if (role == JOB_INOUT || filled)
-            r->kept.items[r->kept.n - 1].most_changed[i] = w->most;
+            k->most_changed[i] = w->most;
         else
             x->out.most_written = MIN(x->out.most_written, w->most);
         n += filled && w->most < RESULT_WRITTEN_BY_ALL;

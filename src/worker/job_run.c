@@ -15,7 +15,12 @@
 #include "worker/place.h"
 #include "worker/sidecar.h"
 
-enum { TELL_NS = 50 * 1000 * 1000, TRY_LOCK_MS = 10, TURN_NS = 1000 * 1000 * 1000 };
+enum {
+    TELL_NS = 50 * 1000 * 1000,
+    TELL_EMULATED_NS = 5 * TELL_NS,
+    TRY_LOCK_MS = 10,
+    TURN_NS = 1000 * 1000 * 1000
+};
 
 /* ---- the result so far ---------------------------------------------------------------------- */
 
@@ -36,12 +41,13 @@ static void serialize(struct job_run *r)
 void job_run_save_progress(struct job_run *r, const char *where, bool now)
 {
     uint64_t t = now_ns();
-    bool soon = t - r->told_ns < TELL_NS;
+    bool emulated = r->job->device == JOB_EMU;
+    bool soon = t - r->told_ns < (emulated ? TELL_EMULATED_NS : TELL_NS);
     if (!now && soon)
         return;
     /* Most emulated calls take a millisecond, and writing a file takes a third of that. So we only
      * hand the result to the watchdog. It writes the file if the call takes more than 50 ms. */
-    bool later = soon && r->job->device == JOB_EMU && r->job->limits.wall_ns;
+    bool later = soon && emulated && r->job->limits.wall_ns;
     const char *was = r->res.message;
     r->res.status = RESULT_NOT_RUN;
     r->res.message = where;
@@ -73,9 +79,7 @@ enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32
 
 unsigned job_run_threads(const struct job_run *r)
 {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned cores = n > 0 ? (unsigned)n : 1;
-    return r->job->nthreads ? r->job->nthreads : cores;
+    return r->job->nthreads ? r->job->nthreads : r->cores;
 }
 
 void job_run_note_clocks(struct job_run *r, int slot)
@@ -239,6 +243,8 @@ static void job_run_init(struct job_run *r, const char *dir, const struct job *j
 {
     *r = (struct job_run){
         .dir = dir, .job = job, .start_ns = now_ns(), .kept_max = memory_to_keep()};
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    r->cores = cores > 0 ? (unsigned)cores : 1;
     strbuf_init(&r->bytes, RESULT_MAX_BYTES);
     r->res = (struct result){.job_hash = hash,
                              .nonce = job->nonce,

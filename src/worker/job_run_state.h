@@ -31,18 +31,18 @@ struct module_state {
 /* The outputs of a call, kept until the worker verifies them. On a GPU it does so after the last
  * call, because all candidate modules must be unloaded before the oracle is loaded. */
 struct kept_call {
-    uint32_t c;                 /* case */
-    uint32_t k;                 /* index of the call in the result */
-    struct job_call call;       /* the call, with its seeds */
-    void *out[JOB_MAX_BUFFERS]; /* for each buffer; NULL if it is not an output, or is hidden */
-    struct device_hidden *hidden[JOB_MAX_BUFFERS]; /* outputs whose copy stays on the device */
+    uint32_t c;                    /* case */
+    uint32_t k;                    /* index of the call in the result */
+    struct job_call call;          /* the call, with its seeds */
+    void **out;                    /* for each buffer; NULL if it is not an output, or is hidden */
+    struct device_hidden **hidden; /* outputs whose copy stays on the device */
     /* If the call ran only a sample of its blocks: what they wrote, one entry per buffer; `out` is
      * then unused. Else NULL. */
     struct device_written *written;
     /* Upper bound on the share of the tensor that all blocks, not only the sampled ones, can
      * change. Set only in sampled calls, for tensors updated in place and for outputs that a memset
      * or copy fills. */
-    double most_changed[JOB_MAX_BUFFERS];
+    double *most_changed;
 };
 VEC_DECL(kept_call_vec, struct kept_call);
 
@@ -62,6 +62,7 @@ struct job_run {
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;
+    unsigned cores;             /* of this machine */
     struct strbuf bytes;        /* the serialized result; the buffer is reused */
     uint64_t start_ns, told_ns; /* when the job began; when we last wrote progress.bin */
     /* For the log: the number of calls, and the time that their parts took, summed over all

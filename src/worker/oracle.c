@@ -206,6 +206,8 @@ static bool fits_in_memory(const struct job_case *c)
 
 int oracle_fault_check(const struct job_case *c, const struct ref_ctx *ctx, struct err *err)
 {
+    if (*ctx->fault == REF_NO_FAULT)
+        return 0;
     const char *names[JOB_MAX_BUFFERS] = {NULL};
     for (uint32_t i = 0; i < c->nbuffers; i++)
         names[i] = c->buffers[i].name;
@@ -240,15 +242,20 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
                    struct err *err)
 {
     uint64_t fault = REF_NO_FAULT;
-    struct ref_ctx ctx = {.axis = c->axes,
-                          .scalar = c->scalars,
-                          .scratch_elems = (int64_t)c->scratch_elems,
-                          .fault = &fault};
+    struct ref_ctx ctx;
+    ref_ctx_init(&ctx, c->nbuffers);
+    ctx.axis = c->axes;
+    ctx.scalar = c->scalars;
+    ctx.scratch_elems = (int64_t)c->scratch_elems;
+    ctx.fault = &fault;
     bool partial = !o->python && unit_sample_is_partial(c);
     nthreads = MAX(c->flops, c->min_bytes) < SMALL_OPS ? 1 : nthreads;
     *out = (struct truth){0};
     if (!fits_in_memory(c))
         return err_set(err, ERR_LIMIT, "case '%s' is too large for the oracle", c->name);
+    out->n = c->nbuffers;
+    out->want = xcalloc(out->n, sizeof *out->want);
+    out->mag = xcalloc(out->n, sizeof *out->mag);
     for (uint32_t i = 0; i < c->nbuffers; i++) {
         const struct job_buffer *b = &c->buffers[i];
         if (b->role == JOB_INPUT || b->role == JOB_INOUT) {
@@ -282,9 +289,11 @@ int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_
 
 void truth_release(struct truth *t)
 {
-    for (size_t i = 0; i < ARRAY_LEN(t->want); i++) {
+    for (uint32_t i = 0; i < t->n; i++) {
         free(t->want[i]);
         free(t->mag[i]);
     }
+    free(t->want);
+    free(t->mag);
     *t = (struct truth){0};
 }

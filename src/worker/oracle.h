@@ -25,7 +25,8 @@ struct oracle;
 /* For each buffer the true value and the magnitude of each element; NULL for inputs and workspace.
  * The glossary explains magnitudes. If the tolerance is given in sigmas, `mag` holds sigmas. */
 struct truth {
-    double *want[JOB_MAX_BUFFERS], *mag[JOB_MAX_BUFFERS];
+    uint32_t n; /* buffers */
+    double **want, **mag;
 };
 
 /* Opens a file of the bundle `dir`. */

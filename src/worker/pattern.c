@@ -372,9 +372,9 @@ const char *pattern_words(const struct pattern_input *p, struct arena *a)
     view_init(&v, p);
     struct strbuf where = STRBUF_INIT(WORDS_MAX), what = STRBUF_INIT(WORDS_MAX);
     tell_where(&where, &v);
-    if (p->nunwritten * 10 >= p->nbad * 9)
-        strbuf_adds(&what, "they were never written");
-    else if (!tell_constant(&what, &v) && !tell_factor(&what, &v))
+    /* The verdict says itself how many elements were never written. */
+    bool unwritten = p->nunwritten * 10 >= p->nbad * 9;
+    if (!unwritten && !tell_constant(&what, &v) && !tell_factor(&what, &v))
         tell_moved(&what, &v);
     const char *out =
         arena_printf(a, "%s%s%s", where.buf, where.len && what.len ? "; " : "", what.buf);

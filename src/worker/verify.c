@@ -158,7 +158,7 @@ static int verify_call(struct verifier *v, const struct kept_call *k, struct err
     const struct job_case *c = &r->job->cases[k->c];
     struct result_call *call = &r->calls[k->c].items[k->k];
     const struct kept_call *before = unperturbed(r, k);
-    struct device_output got[JOB_MAX_BUFFERS] = {{0}};
+    struct device_output got[JOB_MAX_BUFFERS];
     if (find_outputs(v, k, got, err) < 0 || compute(v, k, got, err) < 0)
         return -1;
     call->compares = arena_alloc(&r->arena, c->nbuffers * sizeof *call->compares);
@@ -255,8 +255,8 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
 {
     struct job_run *r = v->r;
     const struct job_case *c = &r->job->cases[k->c];
-    struct device_written written[JOB_MAX_BUFFERS] = {0};
-    struct result_compare cmp[JOB_MAX_BUFFERS] = {{0}};
+    struct device_written *written = arena_alloc(&r->arena, c->nbuffers * sizeof *written);
+    struct result_compare *cmp = arena_alloc(&r->arena, c->nbuffers * sizeof *cmp);
     struct result_call found = {.compares = cmp};
     *share = 0;
     draw_original(c, i, &k->call, &written[i].pieces);

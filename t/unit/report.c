@@ -255,6 +255,32 @@ static void test_impossible_tree(void **state)
     run_summary_release(&m);
 }
 
+/* If a verdict in the store cannot be read, the message names its candidate. */
+static void test_unreadable_verdict(void **state)
+{
+    char path[700], json[STORE_SHA];
+    struct run_summary m;
+    OK(store_blob_put(s, "{", 1, json, &err));
+    struct verdict_rec v = {.index = 7, .source_sha = sha, .json_sha = json, .kind = "mismatch"};
+    OK(store_verdict_put(s, run, &v, &err));
+    struct node_rec n = {.index = 3,
+                         .parent = -1,
+                         .verdict = 7,
+                         .source_sha = sha,
+                         .role = "code",
+                         .stage = "first",
+                         .move = "",
+                         .fate = "kept",
+                         .kind = "mismatch"};
+    OK(store_node_put(s, run, &n, &err));
+    load(&m);
+    snprintf(path, sizeof path, "%s/out", tmp.path);
+    err_clear(&err);
+    assert_int_equal(report_write(&m, s, path, &err), -1);
+    must_have(err.msg, "the verdict of candidate 3: ");
+    run_summary_release(&m);
+}
+
 /* A recording can be made of any store; bytes that are not UTF-8 are replaced. */
 static void test_export(void **state)
 {
@@ -332,8 +358,9 @@ static void test_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_plots), TEST(test_given), TEST(test_markup),          TEST(test_deep_tree),
-        TEST(test_gains), TEST(test_gap),   TEST(test_impossible_tree), TEST(test_export),
+        TEST(test_plots),           TEST(test_given),  TEST(test_markup),
+        TEST(test_deep_tree),       TEST(test_gains),  TEST(test_gap),
+        TEST(test_impossible_tree), TEST(test_export), TEST(test_unreadable_verdict),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,6 +380,15 @@ struct worker_state {
     uint64_t look_ns;     /* when to read the CPU clock next */
     struct insn_count *counts; /* per decoded instruction, or NULL */
     uint64_t diverged;
+    struct crew *crew; /* the threads that this one starts when it finds enough work, or NULL */
+};
+
+/* The host threads of a wave. */
+struct crew {
+    void *(*run)(void *ws);
+    struct worker_state *ws;
+    pthread_t *threads;
+    uint32_t n, started;
 };
 
 /* Runs the launch and turns its counts into counters. If l->order is set, only the first l->nsample

@@ -22,6 +22,7 @@
 #define SHORT_TURN 20000u       /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u        /* rounds in which no warp can go on, before we report a deadlock */
 #define STUCK_POLLS 4096u       /* such rounds in which waits returned false: see polls_in_vain() */
+#define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
 #define LOOK_EVERY_NS 20000000u /* time between two reads of the CPU clock */
 #define PROBE_EVERY 400000u     /* warp instructions of a cluster between searches for a cycle */
@@ -643,6 +644,18 @@ static uint64_t turn_length(const struct launch *l, uint32_t held)
     return l->max_steps ? MIN(turn, MAX(l->max_steps / 4, 1000u)) : turn;
 }
 
+static void start_others(struct worker_state *ws)
+{
+    struct crew *k = ws->crew;
+    ws->crew = NULL;
+    for (; k->started < k->n; k->started++) {
+        struct worker_state *w = &k->ws[k->started];
+        w->counts = w->l->count ? count_alloc(w->l) : NULL;
+        if (pthread_create(&k->threads[k->started], NULL, k->run, w) != 0)
+            break;
+    }
+}
+
 static void *worker_main(void *arg)
 {
     struct worker_state *ws = arg;
@@ -675,6 +688,8 @@ static void *worker_main(void *arg)
         int rc = cluster_run(held[at], turn_length(l, n));
         if (rc < 0 || over_limit(ws, held[at]))
             break;
+        if (ws->crew && ws->steps >= ALONE)
+            start_others(ws);
         if (rc == 1) {
             held_changed(l, -1, held[at]);
             if (spare)
@@ -711,17 +726,17 @@ static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
     l->parallel = nthreads > 1 && l->sanitize;
     l->next_cluster = l->nran;
     l->wave_end = end;
-    uint32_t started = 1;
-    for (uint32_t i = 0; i < nthreads; i++) {
-        ws[i].l = l;
-        ws[i].index = i;
-        ws[i].counts = l->count ? count_alloc(l) : NULL;
-    }
-    for (uint32_t i = 1; i < nthreads; i++, started++)
-        if (pthread_create(&t[i], NULL, worker_main, &ws[i]) != 0)
-            break;
+    for (uint32_t i = 0; i < nthreads; i++)
+        ws[i] = (struct worker_state){.l = l, .index = i};
+    ws[0].counts = l->count ? count_alloc(l) : NULL;
+    /* To start a thread and to give it memory for a block takes longer than many small launches. So
+     * the first thread begins alone, unless all blocks of the launch must run at once. */
+    struct crew crew = {worker_main, ws, t, nthreads, 1};
+    ws[0].crew = &crew;
+    if (l->cooperative)
+        start_others(&ws[0]);
     worker_main(&ws[0]);
-    for (uint32_t i = 1; i < started; i++)
+    for (uint32_t i = 1; i < crew.started; i++)
         pthread_join(t[i], NULL);
     for (uint32_t i = 0; i < nthreads; i++)
         count_collect(l, &ws[i]);
