@@ -28,6 +28,14 @@ done
 ok "the loss on the emulator agrees with the CPU: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
 is "the sampler of the GPU gives the loss of the host's sampler" "$loss_emulator" "$loss_placed"
 ok "the sampler of the GPU gives the weights of the host's sampler to the bit" cmp emulator.ckpt placed.ckpt
+for how in "--ahead 0" "--ahead 1 --slots 1" "--ahead 8 --slots 2 -t 3"; do
+    # shellcheck disable=SC2086
+    runs 0 "sage trains with $how" "$gnn" train $small --device emulator --place host $how -c ahead.ckpt --json data
+    ok "$how gives the same weights to the bit" cmp placed.ckpt ahead.ckpt
+    rm -f ahead.ckpt
+done
+runs 2 "--ahead 9 is a usage error" "$gnn" train --device emulator --place host --ahead 9 data
+err_has "the message gives the largest --ahead" "--ahead is a number from 0 to 8"
 is "the emulator computes the products" "$where_emulator" "Hone's kernels on the emulator, WGMMA"
 for how in "-f 5" --full; do
     differ=$(diff "cpu$how.tsv" "emulator$how.tsv" | grep -c '^<')

@@ -59,6 +59,10 @@ struct gnn_batch {
     /* The features reduced over the neighbours of each target of hop L-1: n_nodes[L-1] rows of
      * GNN_F32, or NULL. With them, `feature` has only the rows of these targets. */
     const void *reduced;
+    /* All arrays of the batch lie in this piece of host memory (gnn/load/pack.h); NULL = they do
+     * not. */
+    const void *packed;
+    size_t packed_bytes;
 
     /* A batch is a function of the data, the options and the next three numbers. */
     uint64_t seed;

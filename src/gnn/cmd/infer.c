@@ -90,7 +90,7 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
         return -1;
     }
     struct gnn_network *n = network_new(&p, device, 0);
-    struct gpu_store *store = NULL;
+    struct feed feed = {0};
     enum gpu_place place;
     int rc = checkpoint_restore(c, n, err);
     if (rc == 0)
@@ -100,14 +100,14 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
     if (rc == 0)
         rc = gpu_place_parse(a->place, &place, err);
     if (rc == 0 && !a->full)
-        rc = gpu_store_place(&store, place, device, d, &load->sample, err);
+        rc = feed_open(&feed, place, (int)a->load.ahead, device, d, &load->sample, err);
     if (rc == 0)
         rc = a->full ? infer_full(n, d, load, ids, r, err)
-                     : infer_sampled(n, d, store, load, ids, r, err);
+                     : infer_sampled(n, d, &feed, load, ids, r, err);
     if (rc == 0 && a->predictions)
         rc = write_predictions(a->predictions, ids, r, err);
     network_free(n);
-    gpu_store_close(store);
+    feed_close(&feed);
     device->ops->close(device);
     program_release(&p);
     return rc;

@@ -53,7 +53,7 @@ struct model_args {
         THREADS_OPTION(a),                                                                         \
         OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
                      "threads that compute on the CPU (default: all processors" all ")"),          \
-        SLOTS_OPTION(a), DATA_OPTIONS(a)
+        SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);

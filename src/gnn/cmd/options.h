@@ -24,14 +24,14 @@
 struct load_args {
     const char *fanout, *mode, *split, *data;
     const char *make; /* the data to make (data/papers.h); NULL = there is a DIR */
-    uint64_t batch, threads, slots, seed;
+    uint64_t batch, threads, slots, seed, ahead;
     bool in_order, shuffle;
 };
 
 #define LOAD_ARGS_INIT                                                                           \
     {                                                                                            \
         .fanout = "15,10,5", .mode = "uniform", .split = "train", .data = "auto", .batch = 1024, \
-        .threads = 2, .slots = 4, .seed = 1, .in_order = true, .shuffle = true                   \
+        .threads = 2, .slots = 4, .seed = 1, .ahead = 2, .in_order = true, .shuffle = true       \
     }
 
 #define SAMPLE_OPTIONS(a)                                                                         \
@@ -54,6 +54,11 @@ struct load_args {
 #define SLOTS_OPTION(a)                        \
     OPT_POS_UINT(0, "slots", &(a)->slots, "N", \
                  "prepare at most N batches ahead; each takes memory (default 4)")
+
+#define AHEAD_OPTION(a)                                                                       \
+    OPT_UINT(0, "ahead", &(a)->ahead, "N",                                                    \
+             "--place host: copy up to N batches to the GPU while it computes, from pinned\n" \
+             "memory; 0: copy each batch when the one before is done (default 2, at most 8)")
 
 #define DATA_OPTIONS(a)                                                                         \
     OPT_STR(0, "data", &(a)->data, "HOW",                                                       \

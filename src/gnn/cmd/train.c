@@ -108,12 +108,13 @@ static json_t *line_json(const struct epoch_line *e)
 {
     const struct epoch_report *r = &e->r;
     json_t *j = json_pack(
-        "{s:I,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f}", "epoch", (json_int_t)r->epoch + 1,
+        "{s:I,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:f}", "epoch", (json_int_t)r->epoch + 1,
         "loss", r->loss.sum / (double)MAX(r->loss.rows, 1), "accuracy",
         share(r->loss.correct, r->loss.rows), "batches", (json_int_t)r->batches, "first_batch",
         (json_int_t)r->first_batch, "seed_nodes", (json_int_t)r->seeds, "input_nodes",
         (json_int_t)r->input_nodes, "edges", (json_int_t)r->edges, "wall_s", r->wall_s, "train_s",
-        r->train_s, "exposed_preparation_s", r->wait_s, "checkpoint_s", r->save_s);
+        r->train_s, "exposed_preparation_s", r->wait_s, "exposed_transfer_s", r->transfer_s,
+        "checkpoint_s", r->save_s);
     json_object_set_new(j, "hop_nodes", integers(r->hop_nodes, r->hops + 1));
     json_object_set_new(j, "hop_edges", integers(r->hop_edges, r->hops));
     if (e->evaluated)
@@ -139,11 +140,14 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* Returns the data on the GPU, or NULL if the sampler there does not know the fanouts of the
+/* Returns the feed of the training, or none if its sampler does not know the fanouts of the
  * evaluation. */
-static struct gpu_store *store_for(const struct evaluation *v, struct trainer *t)
+static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
-    return gpu_store_samples(&v->load.sample, NULL) == 0 ? trainer_store(t) : NULL;
+    struct feed f = *trainer_feed(t);
+    if (f.store && gpu_store_samples(&v->load.sample, NULL) < 0)
+        f.store = NULL;
+    return f;
 }
 
 /* Predicts the classes of the nodes to evaluate; each rank takes its share of them. */
@@ -152,8 +156,8 @@ static int evaluate(const struct evaluation *v, const struct job *j, struct trai
 {
     if (v->ids.n == 0)
         return 0;
-    if (infer_sampled(trainer_network(t), j->data, store_for(v, t), &v->load, v->ids, &e->eval,
-                      err) < 0)
+    struct feed feed = feed_for(v, t);
+    if (infer_sampled(trainer_network(t), j->data, &feed, &v->load, v->ids, &e->eval, err) < 0)
         return err_prefix(err, "evaluation");
     double sums[] = {(double)e->eval.labelled, (double)e->eval.correct};
     if (comm_reduce(j->o.comm, sums, ARRAY_LEN(sums), NULL, 0, err) < 0)
@@ -354,6 +358,7 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
                           .device = a->device,
                           .precision = a->precision,
                           .products = a->products,
+                          .ahead = (int)a->load.ahead,
                           .profile = a->profile,
                           .ctx = a}};
     if (model_args_parse(&a->model, &j.o.model, err) < 0 ||

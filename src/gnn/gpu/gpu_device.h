@@ -75,6 +75,12 @@ struct gpu_chunk {
     size_t bytes, used;
 };
 
+/* Device memory that grows; its contents are lost if it does. */
+struct gpu_room {
+    void *p;
+    size_t bytes;
+};
+
 /* Host memory that copies to or from the device use, and its counterpart there. */
 struct gpu_mail {
     void *host; /* pinned */
@@ -109,6 +115,7 @@ struct gpu_device {
     bool tf32;  /* products round their operands to TF32 */
     bool wgmma; /* products use WGMMA where they can */
     cu_device gpu;
+    cu_context context;
     struct gpu_lane compute, sample; /* sampling runs at the same time as computing */
     struct gpu_lane turn_hops;       /* and so does transposing */
     struct gpu_lane *lane; /* where operations go: `compute`, or another one for a few operations */
@@ -173,6 +180,10 @@ void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
 const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
 int gpu_sync(struct gnn_device *dev, struct err *err);
 int gpu_end_step(struct gnn_device *dev, struct err *err);
+/* Makes room for `bytes` bytes, and for an eighth more if it must grow. The caller makes sure that
+ * no work uses the old memory. Returns NULL after a failure. */
+void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes);
+void gpu_room_release(struct gpu_device *d, struct gpu_room *r);
 /* Makes room for `bytes` bytes; the contents are lost if it grows. Returns false after a failure.
  */
 bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes);

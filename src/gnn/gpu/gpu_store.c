@@ -16,15 +16,9 @@ enum {
     SLOTS = 3,              /* batches in the GPU's memory: computing, sampled, being sampled */
 };
 
-/* Device memory that grows and whose contents are lost if it does. */
-struct room {
-    void *p;
-    size_t bytes;
-};
-
 /* A batch in the GPU's memory. */
 struct slot {
-    struct room node, label, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct gpu_room node, label, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
     struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
@@ -35,7 +29,7 @@ struct gpu_store {
     struct gpu_device *d;
     const struct dataset *data;
     void *offset, *neighbour, *feature, *local; /* local: the local id of each node, -1 = none */
-    struct room pick, count;
+    struct gpu_room pick, count;
     bool reduces; /* batches have `reduced`: a mean, or a sum */
     bool mean;
     struct gpu_mail sizes; /* edges and new nodes of a hop */
@@ -80,15 +74,9 @@ static size_t store_bytes(const struct dataset *data)
            feature_bytes(data) + (size_t)g->nodes * sizeof(int32_t);
 }
 
-static void *room(struct gpu_store *s, struct room *r, int64_t elems, size_t size)
+static void *room(struct gpu_store *s, struct gpu_room *r, int64_t elems, size_t size)
 {
-    size_t bytes = (size_t)elems * size;
-    if (bytes > r->bytes || !r->p) {
-        gpu_release(&s->d->base, r->p);
-        r->bytes = bytes + bytes / 8;
-        r->p = gpu_alloc(&s->d->base, r->bytes);
-    }
-    return r->p;
+    return gpu_room(s->d, r, (size_t)elems * size);
 }
 
 static void copy_data(struct gpu_store *s)
@@ -192,9 +180,9 @@ int gpu_store_place(struct gpu_store **out, enum gpu_place where, struct gnn_dev
     return open_store(out, d, data, err);
 }
 
-static void room_release(struct gpu_store *s, struct room *r)
+static void room_release(struct gpu_store *s, struct gpu_room *r)
 {
-    gpu_release(&s->d->base, r->p);
+    gpu_room_release(s->d, r);
 }
 
 static void slot_release(struct gpu_store *s, struct slot *t)

@@ -26,7 +26,7 @@ struct trainer {
     struct train_position position;
     struct gnn_program program;
     struct gnn_device *device;
-    struct gpu_store *store; /* NULL: the threads of the loader sample on the host */
+    struct feed feed;
     struct gnn_network *network;
     struct loader *loader;
     struct gnn_adam adam;
@@ -126,11 +126,11 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
         gnn_device_products(t->device, o->products, err) < 0 ||
         (o->profile && gnn_device_profile(t->device, err) < 0))
         goto fail;
-    if (gpu_store_place(&t->store, o->place, t->device, d, &o->load.sample, err) < 0)
+    if (feed_open(&t->feed, o->place, o->ahead, t->device, d, &o->load.sample, err) < 0)
         goto fail;
-    if (t->store && program_reduces_input(&t->program, &reduction))
-        gpu_store_reduce(t->store, reduction);
-    t->o.load.seeds_only = t->store != NULL;
+    if (program_reduces_input(&t->program, &reduction))
+        feed_reduce(&t->feed, reduction);
+    feed_options(&t->feed, &t->o.load);
     t->network = network_new(&t->program, t->device, o->load.sample.seed);
     if (start_position(t, err) < 0 || loader_open(&t->loader, d, &t->o.load, err) < 0)
         goto fail;
@@ -145,9 +145,12 @@ void trainer_close(struct trainer *t)
 {
     if (!t)
         return;
+    if (t->device)
+        (void)t->device->ops->sync(t->device,
+                                   NULL); /* no copy reads the loader's memory any more */
     loader_close(t->loader);
     network_free(t->network);
-    gpu_store_close(t->store);
+    feed_close(&t->feed);
     program_release(&t->program);
     if (t->device)
         t->device->ops->close(t->device);
@@ -292,20 +295,20 @@ static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoc
     return -1;
 }
 
-/* Trains one batch of the loader, or of the store for the loader's seeds. */
+/* Brings a batch of the loader to the device and trains it. */
 static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoch_report *r,
                        struct err *err)
 {
-    struct gnn_batch sampled;
-    if (t->store) {
-        uint64_t start = now_ns();
-        if (gpu_store_batch(t->store, &t->o.load.sample, b, &sampled, err) < 0)
-            return -1;
-        trace_add(t->o.load.trace, "sample on the GPU", start, b->epoch, b->index);
-        b = &sampled;
-    }
-    count_batch(r, b);
-    return train_batch(t, b, err);
+    struct gnn_batch own;
+    const struct gnn_batch *use;
+    uint64_t start = now_ns();
+    if (feed_batch(&t->feed, &t->o.load.sample, b, &own, &use, err) < 0)
+        return -1;
+    if (use != b)
+        trace_add(t->o.load.trace, t->feed.store ? "sample on the GPU" : "copy to the GPU", start,
+                  b->epoch, b->index);
+    count_batch(r, use);
+    return train_batch(t, use, err);
 }
 
 /* Trains the batches that are left. Returns 0 at the end of the epoch. */
@@ -322,7 +325,7 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
         if (rc <= 0)
             return rc;
         rc = train_given(t, b, r, err);
-        loader_give_back(t->loader, b);
+        feed_give_back(&t->feed, t->loader, t->o.load.slots, b);
         r->train_s += (double)(now_ns() - ready) / 1e9;
         if (rc < 0)
             return rc;
@@ -354,8 +357,11 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err)
     if (loader_continue(t->loader, t->data->train, p->epoch, p->batch, err) < 0)
         return -1;
     r->batches = loader_batches(t->loader);
+    double exposed_s = feed_exposed_s(&t->feed);
     if (train_batches(t, r, err) < 0 || catch_up(t, err) < 0)
         return -1;
+    feed_end(&t->feed, t->loader);
+    r->transfer_s = feed_exposed_s(&t->feed) - exposed_s;
     if (sum_counts(t, r, err) < 0)
         return -1;
     r->loss = p->epoch_loss;
@@ -386,9 +392,9 @@ const char *trainer_products(const struct trainer *t)
     return t->device->ops->products(t->device);
 }
 
-struct gpu_store *trainer_store(struct trainer *t)
+const struct feed *trainer_feed(const struct trainer *t)
 {
-    return t->store;
+    return &t->feed;
 }
 
 int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out)
