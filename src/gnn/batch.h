@@ -50,6 +50,9 @@ struct gnn_batch {
     const int32_t *row[GNN_MAX_HOPS];  /* n_nodes[h] + 1 offsets into col[h] */
     const int32_t *col[GNN_MAX_HOPS];  /* n_edges[h] local ids, below n_nodes[h + 1] */
     const int32_t *node;               /* n_nodes[L] global ids */
+    /* How many neighbours each target has in the graph; n_nodes[L-1] numbers, or NULL if nobody
+     * asked for them. */
+    const int32_t *degree;
 
     const void *feature; /* n_nodes[L] rows of feature_dim values, or NULL if not sliced */
     enum gnn_type feature_type;

@@ -51,7 +51,7 @@ static void build(struct gnn_program *p, enum gnn_model_kind kind, int layers, i
 struct result {
     struct gnn_loss loss[2];
     float *gradient, *weight; /* the gradient of the first step, the weights after the last */
-    float *running;
+    float *running, *logit;   /* the logits of the predictions */
     int32_t best[64];
 };
 
@@ -78,8 +78,11 @@ static void train(const char *device, const struct gnn_program *p, const struct 
     }
     network_download(n, GNN_WEIGHTS, r->weight);
     network_download(n, GNN_RUNNING, r->running);
+    network_trained_with(n, (const int32_t[GNN_MAX_HOPS]){12, 3, 100});
     network_batch(n, &batch->b);
     network_forward(n, GNN_EVAL);
+    r->logit = xmalloc((size_t)(batch->b.n_nodes[0] * CLASSES) * sizeof *r->logit);
+    network_get(n, p->output, batch->b.n_nodes[0], r->logit);
     network_predict(n, r->best);
     if (network_sync(n, &err) < 0)
         fail_msg("%s: %s", device, err.msg);
@@ -92,6 +95,7 @@ static void result_release(struct result *r)
     free(r->gradient);
     free(r->weight);
     free(r->running);
+    free(r->logit);
 }
 
 /* |a - b| / |b|, as 2-norms. */
@@ -142,6 +146,8 @@ static void compare(enum gnn_model_kind kind, int layers, int aggregate, bool ha
      * of full size in the direction of the rounding. */
     bool norm = kind == GNN_GIN || kind == GNN_SAGE_RI;
     below("weights", name, distance(emulator.weight, cpu.weight, p.n_weights), norm ? 1e-2 : 1e-4);
+    below("logits", name, distance(emulator.logit, cpu.logit, batch.b.n_nodes[0] * CLASSES),
+          norm ? 1e-2 : 1e-4);
     below("statistics", name, distance(emulator.running, cpu.running, p.n_running), 1e-3);
     assert_memory_equal(emulator.best, cpu.best, (size_t)batch.b.n_nodes[0] * sizeof *cpu.best);
     result_release(&cpu);

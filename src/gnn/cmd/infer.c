@@ -90,6 +90,7 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
         return -1;
     }
     struct gnn_network *n = network_new(&p, device, 0);
+    train_setting_fanouts(&c->setting, n);
     struct feed feed = {0};
     enum gpu_place place;
     int rc = checkpoint_restore(c, n, err);

@@ -30,6 +30,7 @@
 #include "gnn_make_features.h"
 #include "gnn_make_graph.h"
 #include "gnn_mark_nodes.h"
+#include "gnn_node_degrees.h"
 #include "gnn_norm_apply.h"
 #include "gnn_norm_grad.h"
 #include "gnn_norm_stats.h"
@@ -42,6 +43,7 @@
 #include "gnn_product_tn.h"
 #include "gnn_product_tn_tf32.h"
 #include "gnn_sample_hop.h"
+#include "gnn_scale_rows.h"
 #include "gnn_segment_grad.h"
 #include "gnn_segment_half.h"
 #include "gnn_segment_max.h"
@@ -56,9 +58,9 @@
     X(adam_step) X(add_scaled) X(attend) X(attend_grad) X(column_sum) \
     X(edge_softmax) X(edge_softmax_grad) X(epilogue_grad) X(epilogue_rows) X(gather_half) \
     X(gather_rows) X(head_dot) X(head_dot_grad) X(head_mean) X(head_mean_grad) \
-    X(load_half) X(loss_rows) X(make_features) X(make_graph) X(mark_nodes) X(norm_apply) X(norm_grad) \
+    X(load_half) X(loss_rows) X(make_features) X(make_graph) X(mark_nodes) X(node_degrees) X(norm_apply) X(norm_grad) \
     X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_nt) X(product_nt_tf32) X(product_tf32) \
-    X(product_tn) X(product_tn_tf32) X(sample_hop) X(segment_grad) X(segment_half) X(segment_max) X(segment_max_grad) \
+    X(product_tn) X(product_tn_tf32) X(sample_hop) X(scale_rows) X(segment_grad) X(segment_half) X(segment_max) X(segment_max_grad) \
     X(segment_sum) X(source_sum) X(transpose_hop)
 /* clang-format on */
 

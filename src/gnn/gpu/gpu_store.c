@@ -18,7 +18,7 @@ enum {
 
 /* A batch in the GPU's memory. */
 struct slot {
-    struct gpu_room node, label, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
     struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
@@ -32,6 +32,7 @@ struct gpu_store {
     struct gpu_room pick, count;
     bool reduces; /* batches have `reduced`: a mean, or a sum */
     bool mean;
+    bool degrees;          /* batches have `degree` */
     struct gpu_mail sizes; /* edges and new nodes of a hop */
     size_t sizes_bytes;
     struct slot slot[SLOTS];
@@ -189,6 +190,7 @@ static void slot_release(struct gpu_store *s, struct slot *t)
 {
     room_release(s, &t->node);
     room_release(s, &t->label);
+    room_release(s, &t->degree);
     room_release(s, &t->x);
     room_release(s, &t->reduced);
     for (int h = 0; h < GNN_MAX_HOPS; h++) {
@@ -299,6 +301,25 @@ void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind)
     s->mean = kind == GNN_MEAN;
 }
 
+void gpu_store_degrees(struct gpu_store *s, bool wanted)
+{
+    s->degrees = wanted;
+}
+
+static void look_up_degrees(struct gpu_store *s, struct gnn_batch *b)
+{
+    int64_t n = b->n_nodes[b->hops - 1];
+    int32_t *degree = room(s, &s->now->degree, n, sizeof *degree);
+    gpu_run_node_degrees(s->d,
+                         (struct gnn_node_degrees_args){.offset = s->offset,
+                                                        .node = b->node,
+                                                        .degree = degree,
+                                                        .N = n,
+                                                        .V = s->data->graph.nodes,
+                                                        .E = MIN(s->data->graph.edges, INT32_MAX)});
+    b->degree = degree;
+}
+
 /* Reduces the features over the neighbours of the last hop. */
 static void reduce(struct gpu_store *s, struct gnn_batch *b)
 {
@@ -385,6 +406,8 @@ static void sample_batch(struct gpu_store *s, const struct sample_options *o,
         return;
     mark(s, out->n_nodes[o->hops], true);
     gather(s, out);
+    if (s->degrees)
+        look_up_degrees(s, out);
     gpu_note(d, cu_event_record(d->cu, s->now->ready, d->sample.stream, &err), &err);
     if (!d->failed)
         gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);

@@ -186,6 +186,7 @@ static void point_to_copies(const struct slot *s, const struct gnn_batch *b, str
     out->packed = NULL;
     out->node = copy_of(s, b, b->node);
     out->label = copy_of(s, b, b->label);
+    out->degree = copy_of(s, b, b->degree);
     out->feature = copy_of(s, b, b->feature);
     for (int h = 0; h < b->hops; h++) {
         out->row[h] = copy_of(s, b, b->row[h]);

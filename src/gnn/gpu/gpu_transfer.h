@@ -38,7 +38,8 @@ int gpu_transfer_ahead(const struct gpu_transfer *t);
 
 /* Gives pinned memory. It is valid until gpu_transfer_close(). */
 const struct batch_memory *gpu_transfer_memory(struct gpu_transfer *t);
-/* From now on, batches with features in half precision have `reduced` (gnn/batch.h). */
+/* From now on, batches with features in half precision have `reduced` (gnn/batch.h): a sum or a
+ * mean. With GNN_MAX they have none. */
 void gpu_transfer_reduce(struct gpu_transfer *t, enum gnn_segment kind);
 
 /* Queues the copy of a packed batch. The arrays of *out are valid for work that is queued before

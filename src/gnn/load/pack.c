@@ -17,6 +17,8 @@ static size_t bytes_of(const struct gnn_batch *b, size_t row_bytes)
 {
     int64_t inputs = b->n_nodes[b->hops];
     size_t all = padded((size_t)inputs * row_bytes) + ids_bytes(inputs) + ids_bytes(b->n_nodes[0]);
+    if (b->degree)
+        all += ids_bytes(b->n_nodes[b->hops - 1]);
     for (int h = 0; h < b->hops; h++)
         all += ids_bytes(b->n_nodes[h] + 1) + ids_bytes(b->n_edges[h]);
     return all;
@@ -66,6 +68,8 @@ int pack_batch(struct packed *to, const struct batch_memory *m, struct gnn_batch
         b->label = (int32_t *)at;
     at += ids_bytes(b->n_nodes[0]);
     b->node = put_ids(&at, b->node, inputs);
+    if (b->degree)
+        b->degree = put_ids(&at, b->degree, b->n_nodes[b->hops - 1]);
     for (int h = 0; h < b->hops; h++) {
         b->row[h] = put_ids(&at, b->row[h], b->n_nodes[h] + 1);
         b->col[h] = put_ids(&at, b->col[h], b->n_edges[h]);

@@ -50,7 +50,7 @@ int sample_options_check(const struct sample_options *o, struct err *err);
 
 /* The arrays of one batch: address space for the worst case, memory as it is touched. */
 struct batch_space {
-    struct pages node, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct pages node, degree, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
     int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* how many fit */
 };
 

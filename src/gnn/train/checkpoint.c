@@ -33,6 +33,14 @@ struct file_head {
 
 static const enum gnn_state saved_parts[] = {GNN_WEIGHTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING};
 
+void train_setting_fanouts(const struct train_setting *s, struct gnn_network *n)
+{
+    int32_t most[GNN_MAX_HOPS] = {0};
+    for (int h = 0; h < s->sample.hops && s->sample.mode != SAMPLE_REPEATED; h++)
+        most[h] = s->sample.fanout[h] == FANOUT_ALL ? INT32_MAX : s->sample.fanout[h];
+    network_trained_with(n, most);
+}
+
 uint64_t dataset_fingerprint(const struct manifest *m)
 {
     struct checksum c;

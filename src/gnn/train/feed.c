@@ -21,10 +21,15 @@ void feed_close(struct feed *f)
     *f = (struct feed){0};
 }
 
-void feed_reduce(struct feed *f, enum gnn_segment kind)
+void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mode mode)
 {
-    if (f->store)
+    enum gnn_segment kind;
+    if (!network_reduces_input(n, mode, &kind))
+        kind = GNN_MAX; /* the feed does not reduce */
+    if (f->store) {
+        gpu_store_degrees(f->store, network_reads_degrees(n, mode));
         gpu_store_reduce(f->store, kind);
+    }
     if (f->transfer)
         gpu_transfer_reduce(f->transfer, kind);
 }

@@ -23,6 +23,7 @@
 #include "gnn/gpu/gpu_store.h"
 #include "gnn/gpu/gpu_transfer.h"
 #include "gnn/load/loader.h"
+#include "gnn/model/network.h"
 
 /* At most one of them is not NULL. */
 struct feed {
@@ -35,9 +36,9 @@ struct feed {
 int feed_open(struct feed *f, enum gpu_place place, int ahead, struct gnn_device *d,
               const struct dataset *data, const struct sample_options *o, struct err *err);
 void feed_close(struct feed *f);
-/* From now on, the feed reduces the features over the last hop where it can: see gnn_batch.reduced.
- */
-void feed_reduce(struct feed *f, enum gnn_segment kind);
+/* From now on, batches have all that the network reads in this mode. The feed reduces the features
+ * over the last hop where it can: see gnn_batch.reduced. */
+void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mode mode);
 /* Returns how long the GPU waited for copies so far, in seconds. */
 double feed_exposed_s(const struct feed *f);
 

@@ -116,15 +116,13 @@ int infer_sampled(struct gnn_network *n, const struct dataset *d, struct feed *f
     uint64_t start = now_ns();
     struct sampled s = {n, r};
     struct feed none = {0};
-    enum gnn_segment reduction;
     feed = feed ? feed : &none;
     if (begin(n, d, ids, r, err) < 0)
         return -1;
     if (load->sample.hops != network_program(n)->layers)
         return err_set(err, ERR_USAGE, "%d fanouts for a model of %d layers", load->sample.hops,
                        network_program(n)->layers);
-    if (program_reduces_input(network_program(n), &reduction))
-        feed_reduce(feed, reduction);
+    feed_prepare(feed, n, GNN_EVAL);
     if (each_batch(n, d, feed, load, ids, infer_batch, &s, r, err) < 0)
         return -1;
     compare_labels(d, ids, r);

@@ -110,7 +110,6 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
     if (!(o->lr > 0) || !isfinite(o->lr))
         return err_set(err, ERR_USAGE, "the learning rate must be above 0, not %g", o->lr);
     struct trainer *t = xcalloc(1, sizeof *t);
-    enum gnn_segment reduction;
     t->o = *o;
     t->o.load.shuffle = true;
     t->o.load.rank = comm_rank(o->comm);
@@ -128,10 +127,9 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
         goto fail;
     if (feed_open(&t->feed, o->place, o->ahead, t->device, d, &o->load.sample, err) < 0)
         goto fail;
-    if (program_reduces_input(&t->program, &reduction))
-        feed_reduce(&t->feed, reduction);
     feed_options(&t->feed, &t->o.load);
     t->network = network_new(&t->program, t->device, o->load.sample.seed);
+    train_setting_fanouts(&t->setting, t->network);
     if (start_position(t, err) < 0 || loader_open(&t->loader, d, &t->o.load, err) < 0)
         goto fail;
     *out = t;
@@ -358,6 +356,7 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err)
         return -1;
     r->batches = loader_batches(t->loader);
     double exposed_s = feed_exposed_s(&t->feed);
+    feed_prepare(&t->feed, t->network, GNN_TRAIN);
     if (train_batches(t, r, err) < 0 || catch_up(t, err) < 0)
         return -1;
     feed_end(&t->feed, t->loader);
