@@ -14,6 +14,7 @@
 #include "gnn/cmd/train_report.h"
 #include "gnn/comm/launch.h"
 #include "gnn/gpu/devices.h"
+#include "gnn/gpu/nccl.h"
 #include "gnn/train/infer.h"
 #include "gnn/train/train.h"
 #include "sys/interrupt.h"
@@ -25,7 +26,8 @@ struct args {
     struct load_args load;
     struct model_args model;
     double lr;
-    uint64_t epochs, save_every, compute_threads, ranks; /* 0 compute_threads = see threads_of() */
+    uint64_t epochs, save_every, compute_threads, ranks,
+        gpus; /* 0 compute_threads = see threads_of() */
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place;
     const char *precision, *products;
     bool resume, json, profile;
@@ -39,6 +41,7 @@ struct job {
     const struct dataset *data;
     struct train_options o;
     int64_t begun_s; /* Unix time */
+    char device[16]; /* of this rank, if there are several on GPUs */
 };
 
 /* The nodes to evaluate after each epoch; none if there are no ids. */
@@ -199,6 +202,8 @@ static json_t *run_json(const struct job *j, const struct trainer *t, json_t *li
                             (json_int_t)trainer_program(t)->n_weights, "precision",
                             j->a->precision ? j->a->precision : "fp32", "products",
                             trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
+    if (j->o.comm)
+        json_object_set_new(run, "nccl", json_boolean(j->o.nccl));
     if (j->a->profile)
         json_object_set_new(run, "kernels", kernels_json(t));
     return run;
@@ -285,6 +290,22 @@ static int run_recorded(const struct job *j, const struct evaluation *v, struct 
     return -1;
 }
 
+/* Sets the device and the way to average of a rank on a GPU. `local` is its number on this machine.
+ * HONE_GNN_NCCL=none averages in host memory, HONE_GNN_NCCL=always takes NCCL on the emulator too.
+ */
+static void set_gpu_rank(struct job *j, int local)
+{
+    const char *nccl = getenv("HONE_GNN_NCCL");
+    bool cuda = str_eq(j->a->device, "cuda");
+    if (cuda) {
+        snprintf(j->device, sizeof j->device, "cuda:%d", local);
+        j->o.device = j->device;
+    }
+    j->o.nccl = nccl && str_eq(nccl, "none")     ? false
+                : nccl && str_eq(nccl, "always") ? true
+                                                 : cuda && nccl_is_here();
+}
+
 /* The work of one rank. */
 static int train_rank(void *ctx, struct comm *c, struct err *err)
 {
@@ -296,6 +317,8 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     j->o.load.rank = comm_rank(c);
     j->o.load.ranks = comm_ranks(c);
     j->o.progress = first ? show_progress : NULL;
+    if (c && j->a->device && !str_eq(j->a->device, "cpu"))
+        set_gpu_rank(j, comm_local_rank(c));
     j->begun_s = time(NULL);
     j->o.load.trace =
         j->a->trace || j->a->record ? trace_new(comm_rank(c), j->a->trace != NULL) : NULL;
@@ -333,9 +356,9 @@ static int train_here(struct job *j, struct err *err)
 {
     struct comm *c;
     int64_t reals;
-    int ranks = (int)j->a->ranks;
+    int ranks = (int)MAX(j->a->ranks, j->a->gpus);
     j->o.threads = threads_of(j->a, ranks);
-    if (ranks == 1)
+    if (ranks == 1 && j->a->gpus == 0)
         return train_rank(j, NULL, err);
     if (trainer_shared_reals(j->data, &j->o, &reals, err) < 0 ||
         comm_open_shared(&c, ranks, reals, err) < 0)
@@ -378,11 +401,20 @@ static int check_args(const struct args *a, struct err *err)
         return err_set(err, ERR_USAGE, "--save-every needs --checkpoint FILE");
     if (a->compute_threads > LOADER_MAX_THREADS)
         return err_set(err, ERR_USAGE, "at most %d threads", LOADER_MAX_THREADS);
-    if (a->ranks > COMM_MAX_RANKS)
+    if (a->ranks > COMM_MAX_RANKS || a->gpus > COMM_MAX_RANKS)
         return err_set(err, ERR_USAGE, "at most %d ranks", COMM_MAX_RANKS);
     if (a->ranks > 1 && comm_wanted())
         return err_set(err, ERR_USAGE,
                        "--ranks starts ranks by itself; under mpirun or srun leave it out");
+    bool gpu = a->device && !str_eq(a->device, "cpu");
+    if (a->ranks > 1 && gpu)
+        return err_set(err, ERR_USAGE,
+                       "--ranks starts processes on the CPU; use --gpus N for N GPUs");
+    if (a->gpus > 0 && (a->ranks > 1 || comm_wanted()))
+        return err_set(err, ERR_USAGE,
+                       "--gpus starts ranks by itself; leave out --ranks, mpirun and srun");
+    if (a->gpus > 0 && !(gpu && (str_eq(a->device, "cuda") || str_eq(a->device, "emulator"))))
+        return err_set(err, ERR_USAGE, "--gpus needs --device cuda");
     if (a->epochs > INT32_MAX)
         return err_set(err, ERR_USAGE, "at most %d epochs", INT32_MAX);
     return 0;
@@ -434,6 +466,10 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "ranks", &a.ranks, "N",
                      "start N processes that train together on the CPU, each with a share of "
                      "every\nbatch (default 1); not under mpirun or srun"),
+        OPT_POS_UINT(
+            0, "gpus", &a.gpus, "N",
+            "--device cuda: start N processes that train together, one for each of N GPUs;\n"
+            "NCCL averages their gradients if it is installed"),
         OPT_END(),
     };
     const struct options spec = {

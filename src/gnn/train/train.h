@@ -32,6 +32,7 @@ struct train_options {
     struct loader_options load;    /* its sample.seed also draws weights and dropout; the rank comes
                                       from comm */
     struct comm *comm;             /* NULL = one process */
+    bool nccl;                     /* with comm and a GPU: average with NCCL, not in host memory */
     int threads;                   /* that compute, on the CPU */
     const char *device;            /* see gnn/gpu/devices.h; NULL = "cpu" */
     const char *precision;         /* of products: NULL = "fp32"; see gnn/gpu/devices.h */
