@@ -40,7 +40,8 @@ struct load_args {
             "beginning at the batch's own nodes (default 15,10,5: three hops)"),                  \
         OPT_STR(0, "sampler", &(a)->mode, "NAME",                                                 \
                 "how to take them: uniform (without replacement, default), replace (with\n"       \
-                "replacement), or labor (LABOR-0: nodes of a batch share neighbours)"),           \
+                "replacement), labor (LABOR-0: nodes of a batch share neighbours), or plain\n"    \
+                "(the same as uniform, but slower: node by node, for comparison)"),               \
         OPT_POS_UINT('b', "batch", &(a)->batch, "N",                                              \
                      "nodes of the split in each batch, before their neighbours (default 1024)"), \
         OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)")
@@ -68,7 +69,8 @@ struct load_args {
                 "make the data in memory, in place of DIR: papers is a graph like\n"            \
                 "ogbn-papers100M; papers:scale=0.01 has 1% of its 111 million nodes. Further\n" \
                 "keys, after commas: local=0.967 (share of the edges within communities),\n"    \
-                "members=512 (nodes of a community), dim=128, classes=172, seed=1 (docs/gnn.md)")
+                "members=512 (nodes of a community), dim=128, classes=172, seed=1, train=N\n"   \
+                "(training nodes) (docs/gnn.md)")
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err);
 /* Opens the dataset in the way that --data asks for. If `dir` is NULL, makes the one of --make.

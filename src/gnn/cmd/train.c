@@ -393,6 +393,13 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
     return train_rank(&j, joined, err);
 }
 
+/* With --gpus, this process forks the ranks and must not use a GPU before. */
+static bool makes_on_device(const struct args *a)
+{
+    bool host = a->place && str_eq(a->place, "host");
+    return data_on_device(a->device) && !(host && a->gpus > 0);
+}
+
 static int check_args(const struct args *a, struct err *err)
 {
     if (a->resume && !a->checkpoint)
@@ -495,8 +502,12 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "%s", load_args_check(&a.load, argc));
     if (check_args(&a, &err) < 0 || load_args_parse(&a.load, &load, &err) < 0 ||
         (comm_wanted() && comm_join(&joined, &err) < 0) ||
-        load_args_open(&a.load, argv[0], data_on_device(a.device, a.place), &d, &err) < 0)
+        load_args_open(&a.load, argv[0], makes_on_device(&a), &d, &err) < 0)
         return cmd_fail(&err);
+    if (fetch_made_data(&d, a.device, a.place, &err) < 0) {
+        dataset_release(&d);
+        return cmd_fail(&err);
+    }
     progress_init(&a.progress, stderr);
     int rc = train(&a, &d, &load, joined, &err);
     progress_end(&a.progress);

@@ -301,6 +301,11 @@ void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind)
     s->mean = kind == GNN_MEAN;
 }
 
+struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s)
+{
+    return (struct gpu_store_arrays){s->offset, s->neighbour, s->feature};
+}
+
 void gpu_store_degrees(struct gpu_store *s, bool wanted)
 {
     s->degrees = wanted;

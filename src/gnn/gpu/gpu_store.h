@@ -38,6 +38,11 @@ int gpu_store_place(struct gpu_store **out, enum gpu_place place, struct gnn_dev
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
 
+/* The arrays of the store in the device's memory, shaped as in struct dataset. */
+struct gpu_store_arrays {
+    const void *offset, *neighbour, *feature;
+};
+struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s);
 /* Returns 0 if the sampler can run with these options, else -1, and *err says why. */
 int gpu_store_samples(const struct sample_options *o, struct err *err);
 /* From now on, batches with features in half precision have `reduced` (gnn/batch.h): the sum or the

@@ -73,13 +73,14 @@ int sample_fanouts_parse(struct sample_options *o, const char *text, struct err 
 
 int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err)
 {
-    static const char *const names[] = {"uniform", "replace", "labor"};
+    static const char *const names[] = {"uniform", "replace", "labor", "plain"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eq(text, names[i])) {
             *out = (enum sample_mode)i;
             return 0;
         }
-    return err_set(err, ERR_USAGE, "a sampler is uniform, replace or labor, not '%.40s'", text);
+    return err_set(err, ERR_USAGE, "a sampler is uniform, replace, labor or plain, not '%.40s'",
+                   text);
 }
 
 /* ---- space ----------------------------------------------------------------------------------- */
@@ -240,7 +241,7 @@ static int number_edges(struct sampler *s, struct hop *p, int64_t from, struct e
         return -1;
     int32_t *col = p->col, *node = p->node, next = (int32_t)p->nodes;
     uint64_t touched = 0; /* the pass `touch`; the empty asm keeps the reads */
-    for (int64_t e = from; e < p->edges; e++)
+    for (int64_t e = from; s->o.mode != SAMPLE_PLAIN && e < p->edges; e++)
         touched |= s->ids.entry[id_slot(&s->ids, col[e])];
     __asm__ volatile("" : : "r"(touched));
     for (int64_t e = from; e < p->edges; e++) {
@@ -304,9 +305,10 @@ static void look_up_rows(struct sampler *s, const struct hop *p, int64_t first, 
 static int run_hop(struct sampler *s, struct hop *p, int64_t known, struct err *err)
 {
     struct sample_block *b = s->block;
+    int64_t block = s->o.mode == SAMPLE_PLAIN ? 1 : BLOCK_TARGETS;
     p->row[0] = 0;
-    for (int64_t first = 0; first < known; first += BLOCK_TARGETS) {
-        int64_t n = MIN(known - first, (int64_t)BLOCK_TARGETS), held = 0;
+    for (int64_t first = 0; first < known; first += block) {
+        int64_t n = MIN(known - first, block), held = 0;
         if (s->cancel && atomic_load_explicit(s->cancel, memory_order_relaxed))
             return err_set(err, ERR_LIMIT, "cancelled");
         look_up_rows(s, p, first, n);

@@ -160,7 +160,7 @@ static bool head_valid(const struct file_head *h)
               within(h->features, 1, GNN_MAX_WIDTH) && within(h->hidden, 1, GNN_MAX_WIDTH) &&
               within(h->classes, 1, GNN_MAX_WIDTH) && within(h->heads, 0, 64) &&
               within(h->aggregate, -1, GNN_MAX) && h->hops == h->layers &&
-              within(h->mode, SAMPLE_DISTINCT, SAMPLE_LABOR) &&
+              within(h->mode, SAMPLE_DISTINCT, SAMPLE_PLAIN) &&
               within(h->batch_size, 1, INT32_MAX) && within(h->epoch, 0, UINT32_MAX) &&
               within(h->batch, 0, INT32_MAX) && within(h->steps, 0, INT64_MAX) &&
               within(h->n_weights, 0, INT64_C(1) << 32) &&
