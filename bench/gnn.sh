@@ -18,7 +18,7 @@ trap 'rm -f "$goals"' EXIT
 # goal NAME VALUE OP LIMIT: notes a goal; OP is >= or <=
 goal() { printf '%s\t%s\t%s\t%s\n' "$@" >>"$goals"; }
 number() { sed -n "s/^ *\"$2\": \([0-9.e+-]*\),*\$/\1/p" <<<"$1"; }
-over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b > 0 ? a / b : 0 }'; }
+over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", (b > 0 ? a / b : 0) }'; }
 
 "$gnn" bench --far --rounds "$rounds" "$data/2m"
 # A second run for the goals, without the 4 GiB of --far in its memory.
@@ -28,7 +28,7 @@ goal "sampled edges / random reads of 4 GiB" "$(over "$(number "$run" edges_per_
 goal "rows sliced / random rows copied" "$(over "$(number "$run" rows_per_cpu_s)" "$(number "$run" row_copies_per_cpu_s)")" ">=" 0.6
 two=$(number "$run" loader_edges_per_cpu_s_2)
 goal "work of two threads / work of one" "$(awk -v a="$two" -v b="$(number "$run" loader_edges_per_cpu_s_1)" \
-    'BEGIN { printf "%.3f", b > 0 ? 2 * a / b : 0 }')" ">=" 1.8
+    'BEGIN { printf "%.3f", (b > 0 ? 2 * a / b : 0) }')" ">=" 1.8
 # The loader has four slots; the measurement of one thread keeps a fifth batch.
 goal "memory at most / (data + 1.1 slots)" "$(awk -v p="$(number "$run" peak_bytes)" -v d="$(number "$run" data_bytes)" \
     -v s="$(number "$run" slot_bytes)" 'BEGIN { printf "%.3f", p / (d + 1.1 * 5 * s) }')" "<=" 1
@@ -67,7 +67,7 @@ if [ -n "${LARGE-}" ]; then
     for _ in 1 2 3; do
         for n in 2097152 67108864; do
             rate=$(number "$("$gnn" bench --rounds 1 --json "$data/degree8-$n")" edges_per_cpu_s)
-            best[$n]=$(awk -v a="$rate" -v b="${best[$n]}" 'BEGIN { printf "%.0f", a > b ? a : b }')
+            best[$n]=$(awk -v a="$rate" -v b="${best[$n]}" 'BEGIN { printf "%.0f", (a > b ? a : b) }')
         done
     done
     echo

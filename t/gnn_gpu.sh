@@ -46,10 +46,23 @@ runs 0 "a checkpoint of the emulator works on the CPU" "$gnn" infer -c emulator.
 for model in gat gin sage-ri; do
     # shellcheck disable=SC2086
     for device in cpu emulator; do
-        runs 0 "$model trains on the $device" "$gnn" train -m $model $small -e 1 --device $device --eval none --json data
+        runs 0 "$model trains on the $device" \
+            "$gnn" train -m $model $small -e 1 --device $device --eval none -c $model.$device.ckpt --json data
         declare "loss_$device=$(field '$_->{epochs}[0]{loss}')"
     done
     ok "$model: the loss on the emulator agrees with the CPU: $loss_cpu, $loss_emulator" near "$loss_cpu" "$loss_emulator"
+done
+
+# ---- inference counts neighbours as training did ----
+# Training took 4 and 3 neighbours. The GPU looks the degrees up; with --place host they come with the batch.
+for model in gat gin; do
+    for run in cpu emulator "emulator --place host"; do
+        # shellcheck disable=SC2086
+        runs 0 "$model predicts ($run)" "$gnn" infer --device $run -c $model.cpu.ckpt -f 2,2 --predictions "$model.$run.tsv" data
+    done
+    differ=$(diff "$model.cpu.tsv" "$model.emulator.tsv" | grep -c '^<')
+    ok "$model: the predictions on the emulator agree with the CPU: $differ of 60 differ" test "$differ" -le 1
+    ok "$model: both places give the same predictions" cmp "$model.emulator.tsv" "$model.emulator --place host.tsv"
 done
 
 # ---- graphs that --make generates ----

@@ -48,8 +48,8 @@ for e in run["epochs"]:
     nodes = " ".join(f"{v / n:.0f}" for v in e["hop_nodes"])
     edges = " ".join(f"{v / n:.0f}" for v in e["hop_edges"])
     print(f"  epoch {e['epoch']}: {e['wall_s']:.3f} s, {1e3 * e['wall_s'] / n:.3f} ms a batch ({n} batches), "
-          f"loss {e['loss']:.4f}, accuracy {100 * e['accuracy']:.2f}%, exposed preparation "
-          f"{e['exposed_preparation_s']:.3f} s, transfer {e['exposed_transfer_s']:.3f} s; "
+          f"loss {e['loss']:.4f}, accuracy {100 * e['accuracy']:.2f}%, waited for batches "
+          f"{e['exposed_preparation_s']:.3f} s, for copies {e['exposed_transfer_s']:.3f} s; "
           f"a batch: nodes {nodes}, edges {edges}")
 PY
 }
@@ -193,7 +193,7 @@ import json, os, sys
 rows = [("sequential", "sequential"), ("+ sampler", "sampler"), ("+ shared-memory preparation", "threads"),
         ("+ pipelining", "pipelined"), ("+ GPU placement and sampling", "fp32")]
 epoch_batches = 1179
-print("  | what | batches measured | ms a batch | preparation exposed, ms | transfer exposed, ms | epoch of 1,179 batches, s |")
+print("  | what | batches measured | ms a batch | host waited for a batch, ms | GPU waited for a copy, ms | epoch of 1,179 batches, s |")
 print("  | --- | ---: | ---: | ---: | ---: | ---: |")
 for name, file in rows:
     path = f"{sys.argv[1]}/{file}.json"
