@@ -35,6 +35,7 @@ one=$(digest -t 1 deb)
 is "two threads give the same batches" "$(digest -t 2 deb)" "$one"
 is "four threads with a mapped dataset and batches out of order give the same batches" \
     "$(digest -t 4 --slots 6 --no-in-order --data map deb)" "$one"
+is "the plain sampler gives the batches of the uniform one" "$(digest --sampler plain deb)" "$one"
 ok "another seed gives other batches" test "$(digest -s 2 deb)" != "$one"
 runs 0 "sample takes the whole neighbourhood" "$GNN" sample -f all,all blocks
 runs 0 "sample draws with replacement" "$GNN" sample --sampler replace blocks

@@ -496,8 +496,8 @@ __device__ void fold_all(Sums &sum, Sums &part)
         fold(sum(i), part(i));
 }
 
-__device__ __forceinline__ void consume(Smem &smem, const float *A, const float *B, float *out, const Extra &extra,
-                        const Tiles &tiles, int Z)
+__device__ __forceinline__ void consume(Smem &smem, const float *A, const float *B, float *out,
+                                        const Extra &extra, const Tiles &tiles, int Z)
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
     int M = tiles.M, N = tiles.N, K = tiles.K, left = 0; // stages
@@ -650,8 +650,9 @@ __device__ void write_tile(const TmaDescriptor &mapC, const float *from, int r0,
     tma_store_arrive();
 }
 
-__device__ __forceinline__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const float *A, const float *B,
-                              const Extra &extra, const Run &run, int chunks, int M, int N, int K)
+__device__ __forceinline__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const float *A,
+                                              const float *B, const Extra &extra, const Run &run, int chunks,
+                                              int M, int N, int K)
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
     Mma mma;

@@ -72,6 +72,12 @@ int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct 
     return cu_check(cu, cu->EventRecord(e, s), err, "recording an event");
 }
 
+int cu_event_happened(const struct cu_driver *cu, cu_event e, struct err *err)
+{
+    cu_result r = cu->EventQuery(e);
+    return r == CU_NOT_READY ? 0 : r == CU_SUCCESS ? 1 : cu_check(cu, r, err, "asking an event");
+}
+
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err)
 {
     return cu_check(cu, cu->EventSynchronize(e), err, "waiting for an event");

@@ -39,6 +39,8 @@ int cu_event_create(const struct cu_driver *cu, cu_event *out, struct err *err);
 void cu_event_destroy(const struct cu_driver *cu, cu_event e);
 /* The event happens when the stream has done all work that was put on it so far. */
 int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct err *err);
+/* Returns 1 if the event has happened or was never recorded, 0 if it has not happened yet. */
+int cu_event_happened(const struct cu_driver *cu, cu_event e, struct err *err);
 /* Waits until the event has happened. Returns at once for an event that was never recorded. */
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err);
 /* Gets the time between two events that have happened. */

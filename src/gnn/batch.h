@@ -50,6 +50,9 @@ struct gnn_batch {
     const int32_t *row[GNN_MAX_HOPS];  /* n_nodes[h] + 1 offsets into col[h] */
     const int32_t *col[GNN_MAX_HOPS];  /* n_edges[h] local ids, below n_nodes[h + 1] */
     const int32_t *node;               /* n_nodes[L] global ids */
+    /* How many neighbours each target has in the graph; n_nodes[L-1] numbers, or NULL if nobody
+     * asked for them. */
+    const int32_t *degree;
 
     const void *feature; /* n_nodes[L] rows of feature_dim values, or NULL if not sliced */
     enum gnn_type feature_type;
@@ -59,6 +62,10 @@ struct gnn_batch {
     /* The features reduced over the neighbours of each target of hop L-1: n_nodes[L-1] rows of
      * GNN_F32, or NULL. With them, `feature` has only the rows of these targets. */
     const void *reduced;
+    /* All arrays of the batch lie in this piece of host memory (gnn/load/pack.h); NULL = they do
+     * not. */
+    const void *packed;
+    size_t packed_bytes;
 
     /* A batch is a function of the data, the options and the next three numbers. */
     uint64_t seed;

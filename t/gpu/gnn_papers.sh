@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # hone-gnn on a GPU at the size of ogbn-papers100M. Each command generates the graph in the GPU's memory
 # (docs/gnn.md), because the graph is too large to copy. Prints the sizes of the batches beside every time.
-#   HONE=bin/hone OUT=results [SCALE=1] [EPOCHS=2] [HOST_SCALE=0.02] [HONE_PYTHON=python3] t/gpu/gnn_papers.sh
+#   HONE=bin/hone OUT=results [SCALE=1] [EPOCHS=2] [HOST_SCALE=1] [HONE_PYTHON=python3] [ONLY=pipeline] t/gpu/gnn_papers.sh
+# All parts take about 150 seconds on an H200 with 16 cores and 64 GiB of host memory. ONLY names the parts to run, of:
+# train infer kernels models nccl pipeline torch (default: all). `pipeline` needs `train`.
 # hone-gnn must be beside $HONE. Each step has a time limit. If a step fails or hangs, the others still run.
 # Exits 77 where there is no GPU, 1 if a step failed. DEVICE=emulator with a tiny SCALE tests
 # the script itself.
@@ -10,12 +12,15 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} DEVICE=${DEVICE:-cuda}
 gnn=$(dirname "$HONE")/hone-gnn python=${HONE_PYTHON:-python3}
 scale=${SCALE:-1} epochs=${EPOCHS:-2} hidden=${HIDDEN:-256} more=${MORE:-} fanout=${FANOUT:-15,10,5}
-infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-0.02} threads=${THREADS:-$(nproc)}
+infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-1} threads=${THREADS:-$(nproc)}
+only=${ONLY:-train infer kernels models nccl pipeline torch}
+read -r -a trains <<<"${TRAINS:-20480 20480 204800 409600}" # training nodes of the rows of the pipeline: their epochs are short
 [ "$DEVICE" != cuda ] || [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
 mkdir -p "$OUT"
 status=0
 made=papers:scale=$scale$more
 host_made=papers:scale=$host_scale$more
+wanted() { case " $only " in *" $1 "*) ;; *) return 1 ;; esac; }
 
 # step NAME SECONDS COMMAND...: the output goes to $OUT/NAME.json, messages to $OUT/NAME.err
 step() {
@@ -43,7 +48,8 @@ for e in run["epochs"]:
     nodes = " ".join(f"{v / n:.0f}" for v in e["hop_nodes"])
     edges = " ".join(f"{v / n:.0f}" for v in e["hop_edges"])
     print(f"  epoch {e['epoch']}: {e['wall_s']:.3f} s, {1e3 * e['wall_s'] / n:.3f} ms a batch ({n} batches), "
-          f"loss {e['loss']:.4f}, accuracy {100 * e['accuracy']:.2f}%, waited {e['exposed_preparation_s']:.3f} s; "
+          f"loss {e['loss']:.4f}, accuracy {100 * e['accuracy']:.2f}%, waited for batches "
+          f"{e['exposed_preparation_s']:.3f} s, for copies {e['exposed_transfer_s']:.3f} s; "
           f"a batch: nodes {nodes}, edges {edges}")
 PY
 }
@@ -109,41 +115,109 @@ train() { # train NAME SECONDS GRAPH OPTION...
         --make "$data" "$@" && show "$name"
 }
 
-echo "== train, graph and features in the GPU's memory"
-rm -f "$OUT/papers.ckpt"
-train fp32 100 "$made" -e "$epochs" -t 4 --slots 8 -c "$OUT/papers.ckpt"
-train tf32 60 "$made" -e "$epochs" -t 4 --slots 8 --precision tf32
-for precision in fp32 tf32; do
-    train $precision-mma 60 "$made" -e "$epochs" -t 4 --slots 8 --precision $precision --products mma
-done
-
-echo "== sampled inference, graph and features in the GPU's memory"
-for precision in fp32 tf32; do
-    [ -f "$OUT/papers.ckpt" ] || continue
-    step infer-$precision 50 "$gnn" infer --device "$DEVICE" --make "$made" -t 4 --slots 8 --json -c "$OUT/papers.ckpt" \
-        -f "$infer_fanout" --split test --precision $precision && show infer-$precision
-done
-
-echo "== kernels, one by one"
-for products in wgmma mma; do
+if wanted train; then
+    echo "== train, graph and features in the GPU's memory"
+    rm -f "$OUT/papers.ckpt"
+    train fp32 100 "$made" -e "$epochs" -t 4 --slots 8 -c "$OUT/papers.ckpt"
+    train tf32 60 "$made" -e "$epochs" -t 4 --slots 8 --precision tf32
     for precision in fp32 tf32; do
-        name=kernels-$precision-$products
-        train "$name" 60 "$made" -e 1 -t 4 --slots 8 --profile --precision $precision --products $products && show_kernels "$name"
+        train $precision-mma 60 "$made" -e "$epochs" -t 4 --slots 8 --precision $precision --products mma
     done
-done
+fi
 
-echo "== the parts of the pipeline, scale $host_scale (the whole graph does not fit into the host's memory)"
-echo "-- sequential: one thread samples and slices, one slot"
-train sequential 40 "$host_made" --place host -e 1 -t 1 --slots 1
-echo "-- + $threads threads prepare in shared memory, one slot for each"
-train threads 40 "$host_made" --place host -e 2 -t "$threads" --slots "$threads"
-echo "-- + twice as many slots"
-train slots 40 "$host_made" --place host -e 2 -t "$threads" --slots $((2 * threads))
-echo "-- + graph, features and sampler on the GPU"
-train placed 40 "$host_made" -e 2 -t 4 --slots 8
+if wanted infer; then
+    echo "== sampled inference, graph and features in the GPU's memory"
+    for precision in fp32 tf32; do
+        [ -f "$OUT/papers.ckpt" ] || continue
+        step infer-$precision 50 "$gnn" infer --device "$DEVICE" --make "$made" -t 4 --slots 8 --json -c "$OUT/papers.ckpt" \
+            -f "$infer_fanout" --split test --precision $precision && show infer-$precision
+    done
+fi
 
-if "$python" -c "import torch; assert torch.cuda.is_available()" 2>/dev/null && [ -f "$OUT/fp32.json" ]; then
-    echo "== the same model's step in PyTorch, on batches of the same size"
-    step torch 60 "$python" "$root/t/gpu/gnn_torch_step.py" "$OUT/fp32.json" && cat "$OUT/torch.json"
+if wanted kernels; then
+    echo "== kernels, one by one"
+    for products in wgmma mma; do
+        for precision in fp32 tf32; do
+            name=kernels-$precision-$products
+            train "$name" 60 "$made" -e 1 -t 4 --slots 8 --profile --precision $precision --products $products && show_kernels "$name"
+        done
+    done
+fi
+
+if wanted models; then
+    echo "== the other models, graph and features in the GPU's memory"
+    for model in gat gin sage-ri; do
+        for precision in fp32 tf32; do
+            echo "-- $model"
+            train $model-$precision 40 "$made" -m $model -e "$epochs" -t 4 --slots 8 --precision $precision
+        done
+    done
+fi
+
+if wanted nccl; then
+    echo "== NCCL with one rank"
+    # PyTorch's packages bring libnccl.so.2 in a folder of their own.
+    nccl=$("$python" -c 'import nvidia.nccl; print(list(nvidia.nccl.__path__)[0] + "/lib")' 2>/dev/null)
+    LD_LIBRARY_PATH=${nccl:+$nccl:}${LD_LIBRARY_PATH:-}
+    export LD_LIBRARY_PATH
+    if train nccl 60 "$made" -e "$epochs" -t 4 --slots 8 --gpus 1; then
+        python3 - "$OUT/nccl.json" "$OUT/fp32.json" <<'PY'
+import json, os, sys
+run = json.load(open(sys.argv[1]))
+print("  averaged by " + ("NCCL" if run["nccl"] else "host memory: there is no libnccl.so.2"))
+if os.path.exists(sys.argv[2]):
+    alone = json.load(open(sys.argv[2]))
+    print("  the losses of one process without NCCL: " + " ".join(f"{e['loss']:.4f}" for e in alone["epochs"]))
+PY
+    fi
+fi
+
+if wanted pipeline; then
+    echo "== the parts of the pipeline, scale $host_scale: the GPU makes the graph, and its copy lies in the host's memory"
+    row() { # row NAME TRAINING_NODES OPTION...
+        local name=$1 nodes=$2
+        shift 2
+        train "$name" 60 "$host_made,train=$nodes" --place host -e 2 "$@"
+    }
+    echo "-- sequential: one thread samples node by node and slices; then the copy; then the GPU computes"
+    row sequential "${trains[0]}" -t 1 --slots 1 --ahead 0 --sampler plain
+    echo "-- + the sampler with its passes"
+    row sampler "${trains[1]}" -t 1 --slots 1 --ahead 0
+    echo "-- + $threads threads prepare in shared memory"
+    row threads "${trains[2]}" -t "$threads" --slots $((2 * threads)) --ahead 0
+    echo "-- + pinned slots, copies overlap with computing"
+    row pipelined "${trains[3]}" -t "$threads" --slots $((2 * threads)) --ahead 2
+    echo "-- the table; all in fp32; the last epoch of each run. + GPU: graph, features and sampler on the GPU (the first run above)"
+    python3 - "$OUT" <<'PY'
+import json, os, sys
+rows = [("sequential", "sequential"), ("+ sampler", "sampler"), ("+ shared-memory preparation", "threads"),
+        ("+ pipelining", "pipelined"), ("+ GPU placement and sampling", "fp32")]
+epoch_batches = 1179
+print("  | what | batches measured | ms a batch | host waited for a batch, ms | GPU waited for a copy, ms | epoch of 1,179 batches, s |")
+print("  | --- | ---: | ---: | ---: | ---: | ---: |")
+for name, file in rows:
+    path = f"{sys.argv[1]}/{file}.json"
+    if not os.path.exists(path) or not os.path.getsize(path):
+        print(f"  | {name} | failed |")
+        continue
+    e = json.load(open(path))["epochs"][-1]
+    n = e["batches"]
+    ms = [1e3 * e[k] / n for k in ("wall_s", "exposed_preparation_s", "exposed_transfer_s")]
+    print(f"  | {name} | {n} | {ms[0]:.2f} | {ms[1]:.2f} | {ms[2]:.2f} | {ms[0] * epoch_batches / 1e3:.2f} |")
+PY
+fi
+
+if wanted torch; then
+    echo "== other programs for the same work"
+    for module in dgl torch_geometric cugraph_dgl; do
+        "$python" -c "import $module; print('  $module', $module.__version__, 'is installed')" 2>/dev/null && continue
+        timeout 10 "$python" -m pip download --no-deps --retries 0 --timeout 3 -q -d "$OUT/pip" "${module/_/-}" >/dev/null 2>&1 &&
+            echo "  $module is not installed, but pip can download it" ||
+            echo "  $module is not installed, and pip cannot download it here"
+    done
+    if "$python" -c "import torch; assert torch.cuda.is_available()" 2>/dev/null && [ -f "$OUT/fp32.json" ]; then
+        echo "== the same model's step in PyTorch, on batches of the same size"
+        step torch 60 "$python" "$root/t/gpu/gnn_torch_step.py" "$OUT/fp32.json" && cat "$OUT/torch.json"
+    fi
 fi
 exit $status

@@ -298,10 +298,11 @@ static void events_order_streams_and_tell_time(void **state)
     assert_int_equal(cu_stream_wait_event(cu, b, begin, &err), 0);
     assert_int_equal(cu_event_record(cu, end, b, &err), 0);
     assert_int_equal(cu_event_sync(cu, end, &err), 0);
+    assert_int_equal(cu_event_happened(cu, end, &err), 1);
     assert_int_equal(cu_event_elapsed_ms(cu, begin, end, &ms, &err), 0);
     assert_true(ms == 0.25f);
     assert_string_equal(calls(), "cuEventRecord\ncuStreamWaitEvent\ncuEventRecord\n"
-                                 "cuEventSynchronize\ncuEventElapsedTime\n");
+                                 "cuEventSynchronize\ncuEventQuery\ncuEventElapsedTime\n");
     cu_event_destroy(cu, begin);
     cu_event_destroy(cu, end);
     cu_stream_destroy(cu, a);

@@ -14,6 +14,9 @@
 #include "gnn/data/papers.h"
 #include "gnn/gpu/devices.h"
 #include "gnn/gpu/gpu_store.h"
+#include "gnn/gpu/gpu_transfer.h"
+#include "gnn/load/pack.h"
+#include "gnn/load/slice.h"
 #include "gnn/model/models.h"
 #include "gnn/model/network.h"
 #include "gnn_model_rig.h"
@@ -48,7 +51,7 @@ static void build(struct gnn_program *p, enum gnn_model_kind kind, int layers, i
 struct result {
     struct gnn_loss loss[2];
     float *gradient, *weight; /* the gradient of the first step, the weights after the last */
-    float *running;
+    float *running, *logit;   /* the logits of the predictions */
     int32_t best[64];
 };
 
@@ -75,8 +78,11 @@ static void train(const char *device, const struct gnn_program *p, const struct 
     }
     network_download(n, GNN_WEIGHTS, r->weight);
     network_download(n, GNN_RUNNING, r->running);
+    network_trained_with(n, (const int32_t[GNN_MAX_HOPS]){12, 3, 100});
     network_batch(n, &batch->b);
     network_forward(n, GNN_EVAL);
+    r->logit = xmalloc((size_t)(batch->b.n_nodes[0] * CLASSES) * sizeof *r->logit);
+    network_get(n, p->output, batch->b.n_nodes[0], r->logit);
     network_predict(n, r->best);
     if (network_sync(n, &err) < 0)
         fail_msg("%s: %s", device, err.msg);
@@ -89,6 +95,7 @@ static void result_release(struct result *r)
     free(r->gradient);
     free(r->weight);
     free(r->running);
+    free(r->logit);
 }
 
 /* |a - b| / |b|, as 2-norms. */
@@ -139,6 +146,8 @@ static void compare(enum gnn_model_kind kind, int layers, int aggregate, bool ha
      * of full size in the direction of the rounding. */
     bool norm = kind == GNN_GIN || kind == GNN_SAGE_RI;
     below("weights", name, distance(emulator.weight, cpu.weight, p.n_weights), norm ? 1e-2 : 1e-4);
+    below("logits", name, distance(emulator.logit, cpu.logit, batch.b.n_nodes[0] * CLASSES),
+          norm ? 1e-2 : 1e-4);
     below("statistics", name, distance(emulator.running, cpu.running, p.n_running), 1e-3);
     assert_memory_equal(emulator.best, cpu.best, (size_t)batch.b.n_nodes[0] * sizeof *cpu.best);
     result_release(&cpu);
@@ -347,6 +356,71 @@ static void compare_samplers(struct gnn_device *d, struct graph_rig *r, struct s
     batch_space_release(&space);
     sampler_release(&sampler);
     gpu_store_close(store);
+}
+
+/* Batches that a transfer copies equal those in host memory, come back in order, and at most
+ * `ahead` of them are under way. */
+static void compare_copies(struct gnn_device *d, struct graph_rig *r, int ahead)
+{
+    struct err err = ERR_INIT;
+    struct gpu_transfer *t;
+    struct sampler sampler;
+    struct batch_space space;
+    struct sample_options o = {.hops = 2, .fanout = {4, 3}, .seed = 11};
+    enum { SEEDS = 24, BATCHES = 9 };
+    const struct gnn_batch *back;
+    struct gnn_batch host[BATCHES], gpu;
+    struct packed piece[BATCHES] = {0};
+    int returned = 0;
+    if (gpu_transfer_open(&t, d, ahead, &err) < 0 ||
+        sampler_init(&sampler, &r->data.graph, &o, &err) < 0 ||
+        batch_space_init(&space, &r->data.graph, &o, SEEDS, &err) < 0)
+        fail_msg("%s", err.msg);
+    const struct batch_memory *memory = gpu_transfer_memory(t);
+    for (int i = 0; i < BATCHES; i++) {
+        int32_t seed[SEEDS];
+        struct gnn_batch *b = &host[i];
+        int64_t n = i % 2 ? 5 : SEEDS;
+        for (int64_t k = 0; k < n; k++)
+            seed[k] = (int32_t)((i * 100 + k * 7) % NODES);
+        if (sampler_run(&sampler, seed, n, 0, i, &space, b, &err) < 0 ||
+            pack_batch(&piece[i], memory, b, FEATURES * sizeof(uint16_t), false, &err) < 0)
+            fail_msg("%s", err.msg);
+        slice_rows((void *)b->feature, r->data.feature, FEATURES * sizeof(uint16_t), b->node,
+                   b->n_nodes[b->hops]);
+        b->feature_type = GNN_F16;
+        b->feature_dim = FEATURES;
+        assert_int_equal(gpu_transfer_batch(t, b, &gpu, &err), 0);
+        assert_true(gpu.on_device && gpu.feature_type == GNN_F32);
+        same_batch(d, r, b, &gpu);
+        while ((back = gpu_transfer_done(t, ahead)))
+            assert_ptr_equal(back, &host[returned++]);
+        assert_true(i + 1 - returned <= ahead);
+    }
+    while ((back = gpu_transfer_done(t, 0)))
+        assert_ptr_equal(back, &host[returned++]);
+    assert_int_equal(returned, BATCHES);
+    assert_true(gpu_transfer_exposed_s(t) >= 0);
+    for (int i = 0; i < BATCHES; i++)
+        packed_release(&piece[i], memory);
+    batch_space_release(&space);
+    sampler_release(&sampler);
+    gpu_transfer_close(t);
+}
+
+static void copied_batches_are_the_same(void **state)
+{
+    struct graph_rig r;
+    struct gpu_transfer *t;
+    struct err err = ERR_INIT;
+    struct gnn_device *d = open_device("emulator");
+    (void)state;
+    graph_init(&r);
+    for (int ahead = 1; ahead <= 3; ahead++)
+        compare_copies(d, &r, ahead);
+    assert_int_equal(gpu_transfer_open(&t, d, GPU_MAX_AHEAD + 1, &err), -1);
+    graph_release(&r);
+    d->ops->close(d);
 }
 
 static void the_gpu_samples_the_same_batches(void **state)
@@ -605,6 +679,7 @@ int main(void)
         cmocka_unit_test(a_hop_without_edges_is_right),
         cmocka_unit_test(a_kernel_that_faults_is_an_error),
         cmocka_unit_test(memory_that_nobody_wrote_is_noticed),
+        cmocka_unit_test(copied_batches_are_the_same),
         cmocka_unit_test(the_gpu_samples_the_same_batches),
         cmocka_unit_test(the_gpu_refuses_what_it_cannot_sample),
         cmocka_unit_test(products_with_wgmma_agree),

@@ -178,6 +178,88 @@ static int fail_at_five(void *ctx, int64_t index, struct err *err)
     return index == 5 ? err_set(err, ERR_SYSTEM, "the test says no") : 0;
 }
 
+/* ---- batches in one piece of memory ---- */
+
+struct pieces {
+    atomic_int grabbed, held;
+    int most; /* grab() fails after this many */
+};
+
+static void *grab(void *ctx, size_t bytes, struct err *err)
+{
+    struct pieces *p = ctx;
+    if (atomic_fetch_add(&p->grabbed, 1) >= p->most) {
+        err_set(err, ERR_ENV, "there are no more pieces");
+        return NULL;
+    }
+    atomic_fetch_add(&p->held, 1);
+    return aligned_alloc(PACK_ALIGN, bytes);
+}
+
+static void drop(void *ctx, void *p)
+{
+    struct pieces *s = ctx;
+    atomic_fetch_sub(&s->held, 1);
+    free(p);
+}
+
+static void in_piece(const struct gnn_batch *b, const void *array, size_t bytes)
+{
+    const char *p = array, *base = b->packed;
+    assert_true(p >= base && p + bytes <= base + b->packed_bytes);
+    assert_true((p - base) % PACK_ALIGN == 0);
+}
+
+static void packed_batches_are_the_same(void **state)
+{
+    const struct rig *r = *state;
+    struct pieces pieces = {.most = INT32_MAX};
+    const struct batch_memory memory = {grab, drop, &pieces};
+    int64_t n = 0;
+    struct loader_options o = options(2, 3);
+    uint64_t want = epoch_digest(r, &o, 3, &n);
+    o.memory = &memory;
+    assert_true(epoch_digest(r, &o, 3, &n) == want);
+    assert_true(atomic_load(&pieces.grabbed) >= 3);
+    assert_int_equal(atomic_load(&pieces.held), 0);
+
+    struct loader *l;
+    const struct gnn_batch *b;
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), 0);
+    assert_int_equal(loader_start(l, r->data.train, 3, NULL), 0);
+    assert_int_equal(loader_next(l, &b, NULL), 1);
+    in_piece(b, b->feature, (size_t)(b->n_nodes[2] * b->feature_dim) * 2);
+    in_piece(b, b->label, (size_t)b->n_nodes[0] * 4);
+    in_piece(b, b->node, (size_t)b->n_nodes[2] * 4);
+    for (int h = 0; h < 2; h++) {
+        in_piece(b, b->row[h], (size_t)(b->n_nodes[h] + 1) * 4);
+        in_piece(b, b->col[h], (size_t)b->n_edges[h] * 4);
+    }
+    loader_close(l);
+    assert_int_equal(atomic_load(&pieces.held), 0);
+}
+
+static void memory_that_ends_is_an_error(void **state)
+{
+    const struct rig *r = *state;
+    struct pieces pieces = {.most = 1};
+    const struct batch_memory memory = {grab, drop, &pieces};
+    struct loader_options o = options(1, 2);
+    struct loader *l;
+    const struct gnn_batch *b;
+    struct err err = ERR_INIT;
+    int rc;
+    o.memory = &memory;
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), 0);
+    assert_int_equal(loader_start(l, r->data.train, 0, NULL), 0);
+    while ((rc = loader_next(l, &b, &err)) > 0) /* keeps the only piece, so the next one fails */
+        ;
+    assert_int_equal(rc, -1);
+    assert_non_null(strstr(err.msg, "there are no more pieces"));
+    loader_close(l);
+    assert_int_equal(atomic_load(&pieces.held), 0);
+}
+
 static void a_failing_thread_is_an_error(void **state)
 {
     const struct rig *r = *state;
@@ -323,6 +405,8 @@ int main(void)
         cmocka_unit_test(batches_do_not_depend_on_threads),
         cmocka_unit_test(ranks_share_every_batch),
         cmocka_unit_test(batches_hold_their_rows),
+        cmocka_unit_test(packed_batches_are_the_same),
+        cmocka_unit_test(memory_that_ends_is_an_error),
         cmocka_unit_test(a_failing_thread_is_an_error),
         cmocka_unit_test(cancel_at_any_moment),
         cmocka_unit_test(close_in_any_state),

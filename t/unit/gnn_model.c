@@ -303,6 +303,63 @@ static void dropout_drops_its_share_and_keeps_the_mean(void **state)
     assert_true(fabs(dropped / N - 0.3) < 0.01);
 }
 
+/* Writes the logits of one seed whose first `sampled` of six neighbours are in the batch. All
+ * neighbours have the same features. */
+static void logits_of_seed(enum gnn_model_kind kind, int32_t sampled, int32_t most, float *logits)
+{
+    enum { FEATURES = 3, NEIGHBOURS = 6 };
+    static const int32_t col[] = {1, 2, 3, 4, 5, 6}, node[] = {0, 1, 2, 3, 4, 5, 6}, degree[] = {6};
+    const int32_t row[] = {0, sampled}, label[] = {0};
+    float x[(NEIGHBOURS + 1) * FEATURES] = {0.5f, -1, 2};
+    for (int i = FEATURES; i < (NEIGHBOURS + 1) * FEATURES; i++)
+        x[i] = (float)(i % FEATURES) - 0.25f;
+    struct gnn_batch b = {.hops = 1,
+                          .n_nodes = {1, sampled + 1},
+                          .n_edges = {sampled},
+                          .row = {row},
+                          .col = {col},
+                          .node = node,
+                          .degree = degree,
+                          .feature = x,
+                          .feature_dim = FEATURES,
+                          .label = label};
+    struct gnn_program p;
+    struct err err = ERR_INIT;
+    struct gnn_device *d = gnn_cpu_open(1, GNN_REAL_F64);
+    build(&p, kind, 1, 2, -1, FEATURES, 4, 2);
+    struct gnn_network *n = network_new(&p, d, 5);
+    network_trained_with(n, &most);
+    network_batch(n, &b);
+    network_forward(n, GNN_EVAL);
+    network_get(n, p.output, 1, logits);
+    assert_int_equal(network_sync(n, &err), 0);
+    network_free(n);
+    d->ops->close(d);
+    program_release(&p);
+}
+
+static void inference_counts_neighbours_as_training_did(void **state)
+{
+    static const enum gnn_model_kind kinds[] = {GNN_GIN, GNN_GAT};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        for (int32_t most = 0; most <= 8; most += 4) {
+            float few[2], all[2], plain[2];
+            logits_of_seed(kinds[i], 2, most, few);
+            logits_of_seed(kinds[i], 6, most, all);
+            logits_of_seed(kinds[i], 6, 0, plain);
+            double off =
+                fabs((double)few[0] - (double)all[0]) + fabs((double)few[1] - (double)all[1]);
+            double from_plain = fabs((double)all[0] - (double)plain[0]);
+            if (most == 0)
+                assert_true(off > 1e-3); /* two neighbours do not count as six */
+            else
+                assert_true(off < 1e-6);
+            /* With 8, all six count; with 4, they count as four. */
+            assert_true(most == 4 ? from_plain > 1e-3 : from_plain < 1e-6);
+        }
+}
+
 static void gather_and_reductions_match_plain_loops(void **state)
 {
     (void)state;
@@ -374,6 +431,7 @@ int main(void)
         cmocka_unit_test(layers_one_by_one_equal_a_whole_pass),
         cmocka_unit_test(products_in_plain_c_and_in_blas_agree),
         cmocka_unit_test(dropout_drops_its_share_and_keeps_the_mean),
+        cmocka_unit_test(inference_counts_neighbours_as_training_did),
         cmocka_unit_test(gather_and_reductions_match_plain_loops),
         cmocka_unit_test(every_half_is_loaded_exactly),
         cmocka_unit_test(bad_sizes_are_refused),

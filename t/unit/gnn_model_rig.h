@@ -15,7 +15,7 @@
 
 struct rig_batch {
     struct gnn_batch b;
-    int32_t *row[GNN_MAX_HOPS], *col[GNN_MAX_HOPS], *label, *node;
+    int32_t *row[GNN_MAX_HOPS], *col[GNN_MAX_HOPS], *label, *node, *degree;
     float *feature;
 };
 
@@ -60,6 +60,10 @@ static inline void rig_batch_init(struct rig_batch *r, int hops, int64_t seeds, 
     r->node = xmalloc((size_t)all * sizeof(int32_t));
     for (int64_t i = 0; i < all; i++)
         r->node[i] = (int32_t)i;
+    r->degree = xmalloc((size_t)b->n_nodes[hops - 1] * sizeof(int32_t));
+    for (int64_t i = 0; i < b->n_nodes[hops - 1]; i++)
+        r->degree[i] = (int32_t)(9 + i % 11); /* a target has up to 9 edges */
+    b->degree = r->degree;
     b->feature = r->feature;
     b->feature_type = GNN_F32;
     b->feature_dim = features;
@@ -76,6 +80,7 @@ static inline void rig_batch_release(struct rig_batch *r)
     free(r->feature);
     free(r->label);
     free(r->node);
+    free(r->degree);
 }
 
 #endif

@@ -246,6 +246,7 @@ static void batches_keep_their_contract(void **state)
         {.hops = 2, .fanout = {FANOUT_ALL, 3}, .seed = 3},
         {.hops = 2, .fanout = {4, FANOUT_ALL}, .mode = SAMPLE_REPEATED, .seed = 4},
         {.hops = 3, .fanout = {20, 20, 20}, .mode = SAMPLE_LABOR, .seed = 5},
+        {.hops = 2, .fanout = {7, 3}, .mode = SAMPLE_PLAIN, .seed = 5},
         {.hops = 8, .fanout = {1, 1, 1, 1, 1, 1, 1, 1}, .seed = 6},
     };
     struct rig r;

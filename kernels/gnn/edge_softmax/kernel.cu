@@ -1,11 +1,11 @@
 /* hone-plan
 { "launches": [ { "kernel": "edge_softmax", "grid": ["cdiv(N*H, 8)"], "block": [32, 8],
-                  "args": ["row", "col", "src", "dst", "weight", "N", "E", "H", "SLOPE"] } ] }
+                  "args": ["row", "col", "degree", "src", "dst", "weight", "N", "E", "H", "SLOPE", "MOST"] } ] }
 */
 // One warp for each target and head; the lanes stride over the edges.
-extern "C" __global__ void edge_softmax(const int *row, const int *col, const float *src, const float *dst,
-                                        float *weight, long long targets, long long edges, int heads,
-                                        int slope_ppm)
+extern "C" __global__ void edge_softmax(const int *row, const int *col, const int *degree, const float *src,
+                                        const float *dst, float *weight, long long targets, long long edges,
+                                        int heads, int slope_ppm, int most_edges)
 {
     long long n = (long long)blockIdx.x * 8 + threadIdx.y;
     if (n >= targets * heads)
@@ -14,7 +14,9 @@ extern "C" __global__ void edge_softmax(const int *row, const int *col, const fl
     int h = (int)(n % heads), first = row[i], end = row[i + 1], lane = threadIdx.x;
     float slope = (float)(slope_ppm / 1e6), to = dst[n], own = src[n] + to;
     own = own > 0 ? own : slope * own;
-    float most = own;
+    float most = own, times = 1.f;
+    if (most_edges > 0 && end > first)
+        times = (float)(degree[i] < most_edges ? degree[i] : most_edges) / (float)(end - first);
     for (int e = first + lane; e < end; e += 32) {
         float s = src[(long long)col[e] * heads + h] + to;
         if (col[e] != i)
@@ -26,14 +28,14 @@ extern "C" __global__ void edge_softmax(const int *row, const int *col, const fl
     for (int e = first + lane; e < end; e += 32) {
         float s = src[(long long)col[e] * heads + h] + to;
         if (col[e] != i)
-            sum += expf((s > 0 ? s : slope * s) - most);
+            sum += times * expf((s > 0 ? s : slope * s) - most);
     }
     for (int k = 16; k > 0; k /= 2)
         sum += __shfl_xor_sync(~0u, sum, k);
     sum += expf(own - most);
     for (int e = first + lane; e < end; e += 32) {
         float s = src[(long long)col[e] * heads + h] + to;
-        weight[(long long)e * heads + h] = col[e] == i ? 0.f : expf((s > 0 ? s : slope * s) - most) / sum;
+        weight[(long long)e * heads + h] = col[e] == i ? 0.f : times * expf((s > 0 ? s : slope * s) - most) / sum;
     }
     if (lane == 0)
         weight[(edges + i) * heads + h] = expf(own - most) / sum;

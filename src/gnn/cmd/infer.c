@@ -90,7 +90,8 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
         return -1;
     }
     struct gnn_network *n = network_new(&p, device, 0);
-    struct gpu_store *store = NULL;
+    train_setting_fanouts(&c->setting, n);
+    struct feed feed = {0};
     enum gpu_place place;
     int rc = checkpoint_restore(c, n, err);
     if (rc == 0)
@@ -100,14 +101,14 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
     if (rc == 0)
         rc = gpu_place_parse(a->place, &place, err);
     if (rc == 0 && !a->full)
-        rc = gpu_store_place(&store, place, device, d, &load->sample, err);
+        rc = feed_open(&feed, place, (int)a->load.ahead, device, d, &load->sample, err);
     if (rc == 0)
         rc = a->full ? infer_full(n, d, load, ids, r, err)
-                     : infer_sampled(n, d, store, load, ids, r, err);
+                     : infer_sampled(n, d, &feed, load, ids, r, err);
     if (rc == 0 && a->predictions)
         rc = write_predictions(a->predictions, ids, r, err);
     network_free(n);
-    gpu_store_close(store);
+    feed_close(&feed);
     device->ops->close(device);
     program_release(&p);
     return rc;
@@ -121,10 +122,12 @@ static int open_and_infer(const struct args *a, const char *dir, struct err *err
     struct infer_result r = {0};
     if (load_args_parse(&a->load, &load, err) < 0 || checkpoint_read(&c, a->checkpoint, err) < 0)
         return -1;
-    bool on_device = !a->full && data_on_device(a->device, a->place);
+    bool on_device = !a->full && data_on_device(a->device);
     int rc = load_args_open(&a->load, dir, on_device, &d, err);
     if (rc == 0) {
-        rc = infer(a, &d, &c, &load, &r, err);
+        rc = fetch_made_data(&d, a->device, a->place, err);
+        if (rc == 0)
+            rc = infer(a, &d, &c, &load, &r, err);
         dataset_release(&d);
     }
     if (rc == 0)
@@ -152,7 +155,8 @@ static int run(int argc, const char **argv)
                  "--place have no effect then, and --batch changes only the time"),
         OPT_STR(0, "sampler", &a.load.mode, "NAME",
                 "how to take them: uniform (without replacement, default), replace (with\n"
-                "replacement), or labor (LABOR-0: nodes of a batch share neighbours)"),
+                "replacement), labor (LABOR-0: nodes of a batch share neighbours), or plain (the\n"
+                "same as uniform, but slower)"),
         OPT_POS_UINT('b', "batch", &a.load.batch, "N",
                      "nodes of the split in each batch (default 1024)"),
         OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampling (default 1)"),

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "base/util.h"
+#include "gnn/gpu/gpu_made.h"
 
 static int aggregate_parse(const char *s, int *out, struct err *err)
 {
@@ -51,9 +52,16 @@ int fanouts_for(struct sample_options *o, const char *text, struct err *err)
     return 0;
 }
 
-bool data_on_device(const char *device, const char *place)
+bool data_on_device(const char *device)
 {
-    return device && !str_eq(device, "cpu") && !(place && str_eq(place, "host"));
+    return device && !str_eq(device, "cpu");
+}
+
+int fetch_made_data(struct dataset *d, const char *device, const char *place, struct err *err)
+{
+    if (!d->made || d->graph.offset || !place || !str_eq(place, "host"))
+        return 0;
+    return gpu_make_on_host(d, device, err);
 }
 
 uint64_t processors(void)

@@ -53,14 +53,16 @@ struct model_args {
         THREADS_OPTION(a),                                                                         \
         OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
                      "threads that compute on the CPU (default: all processors" all ")"),          \
-        SLOTS_OPTION(a), DATA_OPTIONS(a)
+        SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
 /* Sets the fanouts of o->hops hops. One number in the text serves all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-/* Whether graph and features of --make belong into the device's memory. */
-bool data_on_device(const char *device, const char *place);
+/* Whether the device makes graph and features of --make. */
+bool data_on_device(const char *device);
+/* If the device made them and --place is host, makes them there and copies them to host memory. */
+int fetch_made_data(struct dataset *d, const char *device, const char *place, struct err *err);
 uint64_t processors(void); /* the number of processors that this process may use */
 
 #endif

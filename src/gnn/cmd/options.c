@@ -3,6 +3,7 @@
 
 #include "base/util.h"
 #include "gnn/data/papers.h"
+#include "gnn/gpu/gpu_transfer.h"
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err)
 {
@@ -13,6 +14,8 @@ int load_args_parse(const struct load_args *a, struct loader_options *o, struct 
                                  .shuffle = a->shuffle,
                                  .as_ready = !a->in_order};
     o->sample.seed = a->seed;
+    if (a->ahead > GPU_MAX_AHEAD)
+        return err_set(err, ERR_USAGE, "--ahead is a number from 0 to %d", GPU_MAX_AHEAD);
     if (sample_fanouts_parse(&o->sample, a->fanout, err) < 0)
         return -1;
     return sample_mode_parse(a->mode, &o->sample.mode, err);

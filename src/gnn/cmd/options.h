@@ -25,14 +25,14 @@ struct load_args {
     const char *fanout, *mode, *split;
     const char *data; /* NULL = auto */
     const char *make; /* the data to make (data/papers.h); NULL = there is a DIR */
-    uint64_t batch, threads, slots, seed;
+    uint64_t batch, threads, slots, seed, ahead;
     bool in_order, shuffle;
 };
 
 #define LOAD_ARGS_INIT                                                                         \
     {                                                                                          \
         .fanout = "15,10,5", .mode = "uniform", .split = "train", .batch = 1024, .threads = 2, \
-        .slots = 4, .seed = 1, .in_order = true, .shuffle = true                               \
+        .slots = 4, .seed = 1, .ahead = 2, .in_order = true, .shuffle = true                   \
     }
 
 #define SAMPLE_OPTIONS(a)                                                                         \
@@ -41,7 +41,8 @@ struct load_args {
             "beginning at the batch's own nodes (default 15,10,5: three hops)"),                  \
         OPT_STR(0, "sampler", &(a)->mode, "NAME",                                                 \
                 "how to take them: uniform (without replacement, default), replace (with\n"       \
-                "replacement), or labor (LABOR-0: nodes of a batch share neighbours)"),           \
+                "replacement), labor (LABOR-0: nodes of a batch share neighbours), or plain\n"    \
+                "(the same as uniform, but slower: node by node, for comparison)"),               \
         OPT_POS_UINT('b', "batch", &(a)->batch, "N",                                              \
                      "nodes of the split in each batch, before their neighbours (default 1024)"), \
         OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)")
@@ -56,6 +57,11 @@ struct load_args {
     OPT_POS_UINT(0, "slots", &(a)->slots, "N", \
                  "prepare at most N batches ahead; each takes memory (default 4)")
 
+#define AHEAD_OPTION(a)                                                                       \
+    OPT_UINT(0, "ahead", &(a)->ahead, "N",                                                    \
+             "--place host: copy up to N batches to the GPU while it computes, from pinned\n" \
+             "memory; 0: copy each batch when the one before is done (default 2, at most 8)")
+
 #define DATA_OPTIONS(a)                                                                           \
     OPT_STR(0, "data", &(a)->data, "HOW",                                                         \
             "read: copy the files of DIR into memory; map: leave them on disk; auto (default):\n" \
@@ -64,7 +70,8 @@ struct load_args {
                 "make the data in memory, in place of DIR: papers is a graph like\n"              \
                 "ogbn-papers100M; papers:scale=0.01 has 1% of its 111 million nodes. Further\n"   \
                 "keys, after commas: local=0.967 (share of the edges within communities),\n"      \
-                "members=512 (nodes of a community), dim=128, classes=172, seed=1 (docs/gnn.md)")
+                "members=512 (nodes of a community), dim=128, classes=172, seed=1, train=N\n"     \
+                "(training nodes) (docs/gnn.md)")
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err);
 /* Opens the dataset in the way that --data asks for. If `dir` is NULL, makes the one of --make.

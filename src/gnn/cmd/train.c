@@ -14,6 +14,7 @@
 #include "gnn/cmd/train_report.h"
 #include "gnn/comm/launch.h"
 #include "gnn/gpu/devices.h"
+#include "gnn/gpu/nccl.h"
 #include "gnn/train/infer.h"
 #include "gnn/train/train.h"
 #include "sys/interrupt.h"
@@ -25,7 +26,8 @@ struct args {
     struct load_args load;
     struct model_args model;
     double lr;
-    uint64_t epochs, save_every, compute_threads, ranks; /* 0 compute_threads = see threads_of() */
+    uint64_t epochs, save_every, compute_threads, ranks,
+        gpus; /* 0 compute_threads = see threads_of() */
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place;
     const char *precision, *products;
     bool resume, json, profile;
@@ -39,6 +41,7 @@ struct job {
     const struct dataset *data;
     struct train_options o;
     int64_t begun_s; /* Unix time */
+    char device[16]; /* of this rank, if there are several on GPUs */
 };
 
 /* The nodes to evaluate after each epoch; none if there are no ids. */
@@ -108,12 +111,13 @@ static json_t *line_json(const struct epoch_line *e)
 {
     const struct epoch_report *r = &e->r;
     json_t *j = json_pack(
-        "{s:I,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f}", "epoch", (json_int_t)r->epoch + 1,
+        "{s:I,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:f}", "epoch", (json_int_t)r->epoch + 1,
         "loss", r->loss.sum / (double)MAX(r->loss.rows, 1), "accuracy",
         share(r->loss.correct, r->loss.rows), "batches", (json_int_t)r->batches, "first_batch",
         (json_int_t)r->first_batch, "seed_nodes", (json_int_t)r->seeds, "input_nodes",
         (json_int_t)r->input_nodes, "edges", (json_int_t)r->edges, "wall_s", r->wall_s, "train_s",
-        r->train_s, "exposed_preparation_s", r->wait_s, "checkpoint_s", r->save_s);
+        r->train_s, "exposed_preparation_s", r->wait_s, "exposed_transfer_s", r->transfer_s,
+        "checkpoint_s", r->save_s);
     json_object_set_new(j, "hop_nodes", integers(r->hop_nodes, r->hops + 1));
     json_object_set_new(j, "hop_edges", integers(r->hop_edges, r->hops));
     if (e->evaluated)
@@ -139,11 +143,14 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* Returns the data on the GPU, or NULL if the sampler there does not know the fanouts of the
+/* Returns the feed of the training, or none if its sampler does not know the fanouts of the
  * evaluation. */
-static struct gpu_store *store_for(const struct evaluation *v, struct trainer *t)
+static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
-    return gpu_store_samples(&v->load.sample, NULL) == 0 ? trainer_store(t) : NULL;
+    struct feed f = *trainer_feed(t);
+    if (f.store && gpu_store_samples(&v->load.sample, NULL) < 0)
+        f.store = NULL;
+    return f;
 }
 
 /* Predicts the classes of the nodes to evaluate; each rank takes its share of them. */
@@ -152,8 +159,8 @@ static int evaluate(const struct evaluation *v, const struct job *j, struct trai
 {
     if (v->ids.n == 0)
         return 0;
-    if (infer_sampled(trainer_network(t), j->data, store_for(v, t), &v->load, v->ids, &e->eval,
-                      err) < 0)
+    struct feed feed = feed_for(v, t);
+    if (infer_sampled(trainer_network(t), j->data, &feed, &v->load, v->ids, &e->eval, err) < 0)
         return err_prefix(err, "evaluation");
     double sums[] = {(double)e->eval.labelled, (double)e->eval.correct};
     if (comm_reduce(j->o.comm, sums, ARRAY_LEN(sums), NULL, 0, err) < 0)
@@ -195,6 +202,8 @@ static json_t *run_json(const struct job *j, const struct trainer *t, json_t *li
                             (json_int_t)trainer_program(t)->n_weights, "precision",
                             j->a->precision ? j->a->precision : "fp32", "products",
                             trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
+    if (j->o.comm)
+        json_object_set_new(run, "nccl", json_boolean(j->o.nccl));
     if (j->a->profile)
         json_object_set_new(run, "kernels", kernels_json(t));
     return run;
@@ -281,6 +290,22 @@ static int run_recorded(const struct job *j, const struct evaluation *v, struct 
     return -1;
 }
 
+/* Sets the device and the way to average of a rank on a GPU. `local` is its number on this machine.
+ * HONE_GNN_NCCL=none averages in host memory, HONE_GNN_NCCL=always takes NCCL on the emulator too.
+ */
+static void set_gpu_rank(struct job *j, int local)
+{
+    const char *nccl = getenv("HONE_GNN_NCCL");
+    bool cuda = str_eq(j->a->device, "cuda");
+    if (cuda) {
+        snprintf(j->device, sizeof j->device, "cuda:%d", local);
+        j->o.device = j->device;
+    }
+    j->o.nccl = nccl && str_eq(nccl, "none")     ? false
+                : nccl && str_eq(nccl, "always") ? true
+                                                 : cuda && nccl_is_here();
+}
+
 /* The work of one rank. */
 static int train_rank(void *ctx, struct comm *c, struct err *err)
 {
@@ -292,6 +317,8 @@ static int train_rank(void *ctx, struct comm *c, struct err *err)
     j->o.load.rank = comm_rank(c);
     j->o.load.ranks = comm_ranks(c);
     j->o.progress = first ? show_progress : NULL;
+    if (c && j->a->device && !str_eq(j->a->device, "cpu"))
+        set_gpu_rank(j, comm_local_rank(c));
     j->begun_s = time(NULL);
     j->o.load.trace =
         j->a->trace || j->a->record ? trace_new(comm_rank(c), j->a->trace != NULL) : NULL;
@@ -329,9 +356,9 @@ static int train_here(struct job *j, struct err *err)
 {
     struct comm *c;
     int64_t reals;
-    int ranks = (int)j->a->ranks;
+    int ranks = (int)MAX(j->a->ranks, j->a->gpus);
     j->o.threads = threads_of(j->a, ranks);
-    if (ranks == 1)
+    if (ranks == 1 && j->a->gpus == 0)
         return train_rank(j, NULL, err);
     if (trainer_shared_reals(j->data, &j->o, &reals, err) < 0 ||
         comm_open_shared(&c, ranks, reals, err) < 0)
@@ -354,6 +381,7 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
                           .device = a->device,
                           .precision = a->precision,
                           .products = a->products,
+                          .ahead = (int)a->load.ahead,
                           .profile = a->profile,
                           .ctx = a}};
     if (model_args_parse(&a->model, &j.o.model, err) < 0 ||
@@ -365,6 +393,13 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
     return train_rank(&j, joined, err);
 }
 
+/* With --gpus, this process forks the ranks and must not use a GPU before. */
+static bool makes_on_device(const struct args *a)
+{
+    bool host = a->place && str_eq(a->place, "host");
+    return data_on_device(a->device) && !(host && a->gpus > 0);
+}
+
 static int check_args(const struct args *a, struct err *err)
 {
     if (a->resume && !a->checkpoint)
@@ -373,11 +408,20 @@ static int check_args(const struct args *a, struct err *err)
         return err_set(err, ERR_USAGE, "--save-every needs --checkpoint FILE");
     if (a->compute_threads > LOADER_MAX_THREADS)
         return err_set(err, ERR_USAGE, "at most %d threads", LOADER_MAX_THREADS);
-    if (a->ranks > COMM_MAX_RANKS)
+    if (a->ranks > COMM_MAX_RANKS || a->gpus > COMM_MAX_RANKS)
         return err_set(err, ERR_USAGE, "at most %d ranks", COMM_MAX_RANKS);
     if (a->ranks > 1 && comm_wanted())
         return err_set(err, ERR_USAGE,
                        "--ranks starts ranks by itself; under mpirun or srun leave it out");
+    bool gpu = a->device && !str_eq(a->device, "cpu");
+    if (a->ranks > 1 && gpu)
+        return err_set(err, ERR_USAGE,
+                       "--ranks starts processes on the CPU; use --gpus N for N GPUs");
+    if (a->gpus > 0 && (a->ranks > 1 || comm_wanted()))
+        return err_set(err, ERR_USAGE,
+                       "--gpus starts ranks by itself; leave out --ranks, mpirun and srun");
+    if (a->gpus > 0 && !(gpu && (str_eq(a->device, "cuda") || str_eq(a->device, "emulator"))))
+        return err_set(err, ERR_USAGE, "--gpus needs --device cuda");
     if (a->epochs > INT32_MAX)
         return err_set(err, ERR_USAGE, "at most %d epochs", INT32_MAX);
     return 0;
@@ -429,6 +473,10 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "ranks", &a.ranks, "N",
                      "start N processes that train together on the CPU, each with a share of "
                      "every\nbatch (default 1); not under mpirun or srun"),
+        OPT_POS_UINT(
+            0, "gpus", &a.gpus, "N",
+            "--device cuda: start N processes that train together, one for each of N GPUs;\n"
+            "NCCL averages their gradients if it is installed"),
         OPT_END(),
     };
     const struct options spec = {
@@ -454,8 +502,12 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "%s", load_args_check(&a.load, argc));
     if (check_args(&a, &err) < 0 || load_args_parse(&a.load, &load, &err) < 0 ||
         (comm_wanted() && comm_join(&joined, &err) < 0) ||
-        load_args_open(&a.load, argv[0], data_on_device(a.device, a.place), &d, &err) < 0)
+        load_args_open(&a.load, argv[0], makes_on_device(&a), &d, &err) < 0)
         return cmd_fail(&err);
+    if (fetch_made_data(&d, a.device, a.place, &err) < 0) {
+        dataset_release(&d);
+        return cmd_fail(&err);
+    }
     progress_init(&a.progress, stderr);
     int rc = train(&a, &d, &load, joined, &err);
     progress_end(&a.progress);

@@ -17,6 +17,7 @@
 #define GNN_COMM_COMM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -51,10 +52,15 @@ int comm_join(struct comm **out, struct err *err);
 /* If c is NULL, there is one rank, number 0. */
 int comm_rank(const struct comm *c);
 int comm_ranks(const struct comm *c);
+/* The number of this rank among those of its machine. */
+int comm_local_rank(const struct comm *c);
 
 /* Replaces sums[0..count) by their sums over the ranks, and x[0..n) by the weighted mean over the
  * ranks. The weight of a rank is the sums[0] that it gave. If all weights are 0, x becomes 0. */
 int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, struct err *err);
+
+/* Gives every rank the bytes of rank 0. Collective, like comm_reduce. */
+int comm_broadcast(struct comm *c, void *p, size_t bytes, struct err *err);
 
 /* NULL is allowed. */
 void comm_close(struct comm *c);

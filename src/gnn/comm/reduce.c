@@ -17,6 +17,16 @@ int comm_ranks(const struct comm *c)
     return c ? c->ranks : 1;
 }
 
+int comm_local_rank(const struct comm *c)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                        "SLURM_LOCALID"};
+    for (size_t i = 0; comm_wanted() && i < ARRAY_LEN(names); i++)
+        if (comm_env_number(names[i]) >= 0)
+            return (int)comm_env_number(names[i]);
+    return comm_rank(c);
+}
+
 /* Sets this rank's chunk to the weighted mean of the ranks' parts. */
 static void average(struct comm *c, const float *const *part, const double *all, double total,
                     int64_t n)
@@ -64,6 +74,27 @@ int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, st
         rc = reduce_array(c, all, sums[0], x, n, err);
     free(all);
     return rc;
+}
+
+/* A double holds four bytes exactly. The other ranks add zeros. */
+int comm_broadcast(struct comm *c, void *p, size_t bytes, struct err *err)
+{
+    char *at = p;
+    for (size_t done = 0; done < bytes; done += COMM_MAX_SUMS * sizeof(uint32_t)) {
+        uint32_t word[COMM_MAX_SUMS] = {0};
+        double sums[COMM_MAX_SUMS];
+        size_t n = MIN(bytes - done, sizeof word);
+        if (comm_rank(c) == 0)
+            memcpy(word, at + done, n);
+        for (int i = 0; i < COMM_MAX_SUMS; i++)
+            sums[i] = word[i];
+        if (comm_reduce(c, sums, COMM_MAX_SUMS, NULL, 0, err) < 0)
+            return -1;
+        for (int i = 0; i < COMM_MAX_SUMS; i++)
+            word[i] = (uint32_t)sums[i];
+        memcpy(at + done, word, n);
+    }
+    return 0;
 }
 
 void comm_close(struct comm *c)

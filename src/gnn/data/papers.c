@@ -22,7 +22,7 @@ enum { MAX_MEMBERS = 1 << 20, MAX_THREADS = 64 };
 
 struct papers_options {
     double scale, local;
-    double members, dim, classes, seed; /* whole numbers */
+    double members, dim, classes, seed, train; /* whole numbers; train 0 = by the scale */
 };
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -53,8 +53,8 @@ static int set_key(const struct key *keys, size_t n, const char *text, size_t le
         return ok ? 0 : -1;
     }
     return err_set(err, ERR_USAGE,
-                   "--make papers has no '%.*s': scale, local, members, dim, classes, seed, each "
-                   "with =VALUE",
+                   "--make papers has no '%.*s': scale, local, members, dim, classes, seed, "
+                   "train, each with =VALUE",
                    (int)MIN(len, (size_t)40), text);
 }
 
@@ -65,7 +65,8 @@ static int options_parse(struct papers_options *o, const char *spec, struct err 
     const struct key keys[] = {
         {"scale", &o->scale, 1e-9, 1.3, false},         {"local", &o->local, 0, 1, false},
         {"members", &o->members, 2, MAX_MEMBERS, true}, {"dim", &o->dim, 1, GNN_MAX_DIM, true},
-        {"classes", &o->classes, 1, 65536, true},       {"seed", &o->seed, 0, UINT32_MAX, true}};
+        {"classes", &o->classes, 1, 65536, true},       {"seed", &o->seed, 0, UINT32_MAX, true},
+        {"train", &o->train, 1, GNN_MAX_NODES, true}};
     const char *at = spec + strcspn(spec, ":");
     if (at - spec != 6 || strncmp(spec, "papers", 6) != 0)
         return err_set(err, ERR_USAGE, "--make knows papers, not '%.*s'",
@@ -114,6 +115,7 @@ static struct papers *papers_new(const struct papers_options *o)
                                      .seed = (uint32_t)o->seed};
     p->classes = (uint32_t)o->classes;
     p->dim = (uint32_t)o->dim;
+    p->train = (uint32_t)o->train;
     return p;
 }
 
@@ -149,6 +151,8 @@ static int make_splits(struct dataset *d, struct err *err)
         return -1;
     for (int s = 0; s < 3; s++) {
         size[s] = MAX((int64_t)1, (int64_t)llround(split_nodes[s] * scale));
+        if (s == 0 && p->train)
+            size[s] = p->train;
         all += size[s];
         id[s] = reserve(d, (enum data_file)(DATA_TRAIN + s), size[s] * (int64_t)sizeof *id[s], err);
         if (!id[s])
@@ -203,20 +207,37 @@ static void *make_part(void *ctx)
     return NULL;
 }
 
+int papers_host_room(struct dataset *d, struct papers_room *r, struct err *err)
+{
+    int64_t nodes = d->manifest.nodes, edges = d->manifest.edges;
+    r->offset = reserve(d, DATA_OFFSETS, (nodes + 1) * (int64_t)sizeof *r->offset, err);
+    r->neighbour = reserve(d, DATA_NEIGHBOURS, edges * (int64_t)sizeof *r->neighbour, err);
+    r->feature = reserve(d, DATA_FEATURES, nodes * d->made->dim * (int64_t)sizeof *r->feature, err);
+    return r->offset && r->neighbour && r->feature ? 0 : -1;
+}
+
+void papers_host_made(struct dataset *d, const struct papers_room *r)
+{
+    d->graph.offset = r->offset;
+    d->graph.neighbour = r->neighbour;
+    d->feature = r->feature;
+}
+
 static int make_on_host(struct dataset *d, struct err *err)
 {
     const struct papers *p = d->made;
     int64_t nodes = d->manifest.nodes, edges = d->manifest.edges;
+    struct papers_room room;
     struct part all = {.p = p}, part[MAX_THREADS];
     pthread_t thread[MAX_THREADS];
     cpu_set_t set;
     int n = sched_getaffinity(0, sizeof set, &set) == 0 ? MIN(CPU_COUNT(&set), MAX_THREADS) : 1;
     int started = 0;
-    all.offset = reserve(d, DATA_OFFSETS, (nodes + 1) * (int64_t)sizeof *all.offset, err);
-    all.neighbour = reserve(d, DATA_NEIGHBOURS, edges * (int64_t)sizeof *all.neighbour, err);
-    all.feature = reserve(d, DATA_FEATURES, nodes * p->dim * (int64_t)sizeof *all.feature, err);
-    if (!all.offset || !all.neighbour || !all.feature)
+    if (papers_host_room(d, &room, err) < 0)
         return -1;
+    all.offset = room.offset;
+    all.neighbour = room.neighbour;
+    all.feature = room.feature;
     all.offset[nodes] = edges;
     for (int i = 0; i < n; i++) {
         part[i] = all;
@@ -231,9 +252,7 @@ static int make_on_host(struct dataset *d, struct err *err)
     }
     for (int i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
-    d->graph.offset = all.offset;
-    d->graph.neighbour = all.neighbour;
-    d->feature = all.feature;
+    papers_host_made(d, &room);
     return 0;
 }
 
@@ -255,6 +274,8 @@ static void set_manifest(struct manifest *m, const struct papers *p, const char 
     checksum_add(&c, &p->shape, sizeof p->shape);
     checksum_add(&c, &p->classes, sizeof p->classes);
     checksum_add(&c, &p->dim, sizeof p->dim);
+    if (p->train)
+        checksum_add(&c, &p->train, sizeof p->train);
     m->file[DATA_LABELS].sum = checksum_value(&c);
 }
 

@@ -28,6 +28,7 @@ enum papers_where { PAPERS_ON_HOST, PAPERS_ON_DEVICE };
 struct papers {
     struct papers_shape shape;
     uint32_t classes, dim;
+    uint32_t train;   /* training nodes; 0 = as many as the scale says */
     int32_t prefix[]; /* shape.members + 1 */
 };
 
@@ -37,8 +38,20 @@ struct papers {
  *     members   nodes of a community (default 512)
  *     dim       features of a node (default 128)
  *     classes   (default 172)
- *     seed      of the graph and the features (default 1) */
+ *     seed      of the graph and the features (default 1)
+ *     train     training nodes (default: 1,207,179 times the scale) */
 int papers_open(struct dataset *d, const char *spec, enum papers_where where, struct err *err);
+/* Host memory for a graph and features that a device made. */
+struct papers_room {
+    int64_t *offset;
+    int32_t *neighbour;
+    uint16_t *feature;
+};
+
+/* Reserves the memory, which *d then owns. */
+int papers_host_room(struct dataset *d, struct papers_room *r, struct err *err);
+/* Says that graph and features are there: *d is then as if it were opened with PAPERS_ON_HOST. */
+void papers_host_made(struct dataset *d, const struct papers_room *r);
 /* Writes the means of the classes in float16: p->classes rows of p->dim values. */
 void papers_means(const struct papers *p, uint16_t *mean);
 

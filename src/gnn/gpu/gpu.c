@@ -27,7 +27,6 @@ static int open_driver(struct gpu_device *d, struct err *err)
 
 static int open_context(struct gpu_device *d, int ordinal, struct err *err)
 {
-    cu_context context;
     int n, rc;
     if (cu_device_count(d->cu, &n, err) < 0)
         return -1;
@@ -36,7 +35,7 @@ static int open_context(struct gpu_device *d, int ordinal, struct err *err)
                        n == 1 ? "" : "s");
     rc = cu_device_get(d->cu, ordinal, &d->gpu, err);
     if (rc == 0)
-        rc = cu_context_open(d->cu, d->gpu, 0, &context, err);
+        rc = cu_context_open(d->cu, d->gpu, 0, &d->context, err);
     d->has_context = rc == 0;
     return rc == 0 && cu_stream_create(d->cu, &d->compute.stream, err) == 0 &&
                    cu_stream_create_urgent(d->cu, &d->sample.stream, err) == 0 &&

@@ -59,6 +59,7 @@ void gpu_edge_softmax(struct gnn_device *dev, const struct gnn_hop *h,
         return;
     gpu_run_edge_softmax(d, (struct gnn_edge_softmax_args){.row = h->row,
                                                            .col = h->col,
+                                                           .degree = at->most ? h->degree : h->row,
                                                            .src = src_score,
                                                            .dst = dst_score,
                                                            .weight = weight,
@@ -66,7 +67,8 @@ void gpu_edge_softmax(struct gnn_device *dev, const struct gnn_hop *h,
                                                            .E = h->n_edges,
                                                            .V = h->n_src,
                                                            .H = at->heads,
-                                                           .SLOPE = gpu_millionths(d, at->slope)});
+                                                           .SLOPE = gpu_millionths(d, at->slope),
+                                                           .MOST = at->most});
 }
 
 void gpu_edge_softmax_grad(struct gnn_device *dev, const struct gnn_hop *h,

@@ -30,6 +30,7 @@
 #include "gnn_make_features.h"
 #include "gnn_make_graph.h"
 #include "gnn_mark_nodes.h"
+#include "gnn_node_degrees.h"
 #include "gnn_norm_apply.h"
 #include "gnn_norm_grad.h"
 #include "gnn_norm_stats.h"
@@ -42,6 +43,7 @@
 #include "gnn_product_tn.h"
 #include "gnn_product_tn_tf32.h"
 #include "gnn_sample_hop.h"
+#include "gnn_scale_rows.h"
 #include "gnn_segment_grad.h"
 #include "gnn_segment_half.h"
 #include "gnn_segment_max.h"
@@ -56,9 +58,9 @@
     X(adam_step) X(add_scaled) X(attend) X(attend_grad) X(column_sum) \
     X(edge_softmax) X(edge_softmax_grad) X(epilogue_grad) X(epilogue_rows) X(gather_half) \
     X(gather_rows) X(head_dot) X(head_dot_grad) X(head_mean) X(head_mean_grad) \
-    X(load_half) X(loss_rows) X(make_features) X(make_graph) X(mark_nodes) X(norm_apply) X(norm_grad) \
+    X(load_half) X(loss_rows) X(make_features) X(make_graph) X(mark_nodes) X(node_degrees) X(norm_apply) X(norm_grad) \
     X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_nt) X(product_nt_tf32) X(product_tf32) \
-    X(product_tn) X(product_tn_tf32) X(sample_hop) X(segment_grad) X(segment_half) X(segment_max) X(segment_max_grad) \
+    X(product_tn) X(product_tn_tf32) X(sample_hop) X(scale_rows) X(segment_grad) X(segment_half) X(segment_max) X(segment_max_grad) \
     X(segment_sum) X(source_sum) X(transpose_hop)
 /* clang-format on */
 
@@ -73,6 +75,12 @@ enum gpu_kernel {
 struct gpu_chunk {
     cu_ptr at;
     size_t bytes, used;
+};
+
+/* Device memory that grows; its contents are lost if it does. */
+struct gpu_room {
+    void *p;
+    size_t bytes;
 };
 
 /* Host memory that copies to or from the device use, and its counterpart there. */
@@ -109,6 +117,7 @@ struct gpu_device {
     bool tf32;  /* products round their operands to TF32 */
     bool wgmma; /* products use WGMMA where they can */
     cu_device gpu;
+    cu_context context;
     struct gpu_lane compute, sample; /* sampling runs at the same time as computing */
     struct gpu_lane turn_hops;       /* and so does transposing */
     struct gpu_lane *lane; /* where operations go: `compute`, or another one for a few operations */
@@ -173,6 +182,10 @@ void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
 const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
 int gpu_sync(struct gnn_device *dev, struct err *err);
 int gpu_end_step(struct gnn_device *dev, struct err *err);
+/* Makes room for `bytes` bytes, and for an eighth more if it must grow. The caller makes sure that
+ * no work uses the old memory. Returns NULL after a failure. */
+void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes);
+void gpu_room_release(struct gpu_device *d, struct gpu_room *r);
 /* Makes room for `bytes` bytes; the contents are lost if it grows. Returns false after a failure.
  */
 bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes);

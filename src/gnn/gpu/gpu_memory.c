@@ -121,6 +121,22 @@ void *gpu_workspace(struct gpu_device *d, size_t bytes)
     return bytes ? pointer_to(l->workspace) : NULL;
 }
 
+void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes)
+{
+    if (bytes > r->bytes || !r->p) {
+        gpu_release(&d->base, r->p);
+        r->bytes = bytes + bytes / 8;
+        r->p = gpu_alloc(&d->base, r->bytes);
+    }
+    return r->p;
+}
+
+void gpu_room_release(struct gpu_device *d, struct gpu_room *r)
+{
+    gpu_release(&d->base, r->p);
+    *r = (struct gpu_room){0};
+}
+
 bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes)
 {
     struct err err = ERR_INIT;

@@ -299,6 +299,15 @@ static void scale(struct gnn_device *dev, int64_t n, double a, const void *from,
                    .x = from, .y = to, .N = n, .FACTOR = gpu_millionths(d, a), .ADD = add});
 }
 
+static void scale_rows(struct gnn_device *dev, int64_t rows, int64_t width, const int32_t *by,
+                       int32_t most, const void *from, void *to)
+{
+    if (rows > 0)
+        gpu_run_scale_rows(gpu_of(dev),
+                           (struct gnn_scale_rows_args){
+                               .by = by, .x = from, .y = to, .N = rows, .D = width, .MOST = most});
+}
+
 static void column_sum(struct gnn_device *dev, int64_t rows, int64_t width, const void *x,
                        void *sum)
 {
@@ -415,9 +424,9 @@ static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, co
     .step = gpu_end_step, .array = gpu_array, .products = gpu_products, .load = load,            \
     .gather = gather, .transpose = transpose, .segment = segment, .segment_grad = segment_grad,  \
     .product = product, .product_grad_x = product_grad_x, .product_grad_w = product_grad_w,      \
-    .apply = apply, .apply_grad = apply_grad, .scale = scale, .column_sum = column_sum,          \
-    .head_mean = gpu_head_mean, .head_mean_grad = gpu_head_mean_grad, .batch_norm = batch_norm,  \
-    .batch_norm_grad = batch_norm_grad, .head_dot = gpu_head_dot,                                \
+    .apply = apply, .apply_grad = apply_grad, .scale = scale, .scale_rows = scale_rows,          \
+    .column_sum = column_sum, .head_mean = gpu_head_mean, .head_mean_grad = gpu_head_mean_grad,  \
+    .batch_norm = batch_norm, .batch_norm_grad = batch_norm_grad, .head_dot = gpu_head_dot,      \
     .edge_softmax = gpu_edge_softmax, .attend = gpu_attend,                                      \
     .edge_softmax_grad = gpu_edge_softmax_grad, .attend_grad = gpu_attend_grad,                  \
     .head_dot_grad = gpu_head_dot_grad, .loss = loss, .predict = predict, .adam = adam

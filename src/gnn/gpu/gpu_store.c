@@ -16,15 +16,9 @@ enum {
     SLOTS = 3,              /* batches in the GPU's memory: computing, sampled, being sampled */
 };
 
-/* Device memory that grows and whose contents are lost if it does. */
-struct room {
-    void *p;
-    size_t bytes;
-};
-
 /* A batch in the GPU's memory. */
 struct slot {
-    struct room node, label, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
     struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
@@ -35,9 +29,10 @@ struct gpu_store {
     struct gpu_device *d;
     const struct dataset *data;
     void *offset, *neighbour, *feature, *local; /* local: the local id of each node, -1 = none */
-    struct room pick, count;
+    struct gpu_room pick, count;
     bool reduces; /* batches have `reduced`: a mean, or a sum */
     bool mean;
+    bool degrees;          /* batches have `degree` */
     struct gpu_mail sizes; /* edges and new nodes of a hop */
     size_t sizes_bytes;
     struct slot slot[SLOTS];
@@ -80,15 +75,9 @@ static size_t store_bytes(const struct dataset *data)
            feature_bytes(data) + (size_t)g->nodes * sizeof(int32_t);
 }
 
-static void *room(struct gpu_store *s, struct room *r, int64_t elems, size_t size)
+static void *room(struct gpu_store *s, struct gpu_room *r, int64_t elems, size_t size)
 {
-    size_t bytes = (size_t)elems * size;
-    if (bytes > r->bytes || !r->p) {
-        gpu_release(&s->d->base, r->p);
-        r->bytes = bytes + bytes / 8;
-        r->p = gpu_alloc(&s->d->base, r->bytes);
-    }
-    return r->p;
+    return gpu_room(s->d, r, (size_t)elems * size);
 }
 
 static void copy_data(struct gpu_store *s)
@@ -192,15 +181,16 @@ int gpu_store_place(struct gpu_store **out, enum gpu_place where, struct gnn_dev
     return open_store(out, d, data, err);
 }
 
-static void room_release(struct gpu_store *s, struct room *r)
+static void room_release(struct gpu_store *s, struct gpu_room *r)
 {
-    gpu_release(&s->d->base, r->p);
+    gpu_room_release(s->d, r);
 }
 
 static void slot_release(struct gpu_store *s, struct slot *t)
 {
     room_release(s, &t->node);
     room_release(s, &t->label);
+    room_release(s, &t->degree);
     room_release(s, &t->x);
     room_release(s, &t->reduced);
     for (int h = 0; h < GNN_MAX_HOPS; h++) {
@@ -311,6 +301,30 @@ void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind)
     s->mean = kind == GNN_MEAN;
 }
 
+struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s)
+{
+    return (struct gpu_store_arrays){s->offset, s->neighbour, s->feature};
+}
+
+void gpu_store_degrees(struct gpu_store *s, bool wanted)
+{
+    s->degrees = wanted;
+}
+
+static void look_up_degrees(struct gpu_store *s, struct gnn_batch *b)
+{
+    int64_t n = b->n_nodes[b->hops - 1];
+    int32_t *degree = room(s, &s->now->degree, n, sizeof *degree);
+    gpu_run_node_degrees(s->d,
+                         (struct gnn_node_degrees_args){.offset = s->offset,
+                                                        .node = b->node,
+                                                        .degree = degree,
+                                                        .N = n,
+                                                        .V = s->data->graph.nodes,
+                                                        .E = MIN(s->data->graph.edges, INT32_MAX)});
+    b->degree = degree;
+}
+
 /* Reduces the features over the neighbours of the last hop. */
 static void reduce(struct gpu_store *s, struct gnn_batch *b)
 {
@@ -397,6 +411,8 @@ static void sample_batch(struct gpu_store *s, const struct sample_options *o,
         return;
     mark(s, out->n_nodes[o->hops], true);
     gather(s, out);
+    if (s->degrees)
+        look_up_degrees(s, out);
     gpu_note(d, cu_event_record(d->cu, s->now->ready, d->sample.stream, &err), &err);
     if (!d->failed)
         gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);

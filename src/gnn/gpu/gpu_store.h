@@ -38,11 +38,19 @@ int gpu_store_place(struct gpu_store **out, enum gpu_place place, struct gnn_dev
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
 
+/* The arrays of the store in the device's memory, shaped as in struct dataset. */
+struct gpu_store_arrays {
+    const void *offset, *neighbour, *feature;
+};
+struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s);
 /* Returns 0 if the sampler can run with these options, else -1, and *err says why. */
 int gpu_store_samples(const struct sample_options *o, struct err *err);
 /* From now on, batches with features in half precision have `reduced` (gnn/batch.h): the sum or the
- * mean, straight from the features. It saves the rows that only the sum would read. */
+ * mean, straight from the features. It saves the rows that only the sum would read. With GNN_MAX
+ * they have none. */
 void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind);
+/* Says whether batches have `degree` from now on. */
+void gpu_store_degrees(struct gpu_store *s, bool wanted);
 /* Samples a batch for the seeds of *seeds (n_nodes[0], node, label, seed, epoch, index, first; host
  * memory) and gathers its features, if the dataset has any. The label may be NULL. The arrays of
  * *out are valid for work that is queued before the next call. */

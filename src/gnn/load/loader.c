@@ -34,6 +34,7 @@ struct slot {
     enum slot_state state;
     struct batch_space space;
     struct pages feature;
+    struct packed packed; /* has all arrays if the options have `memory`, in place of `feature` */
     int32_t *label, *seed;
 };
 
@@ -82,20 +83,42 @@ static int64_t seeds_of(const struct loader *l, int64_t index, int32_t *seed, in
     return n;
 }
 
+static size_t feature_row_bytes(const struct loader *l)
+{
+    const struct manifest *m = &l->data->manifest;
+    return l->data->feature ? (size_t)m->feature_dim * gnn_type_bytes(m->feature_type) : 0;
+}
+
+/* Puts the batch into one piece of memory and says where its features and labels go. */
+static int place(struct loader *l, struct slot *s, struct err *err)
+{
+    struct gnn_batch *b = &s->batch;
+    if (l->o.memory && !l->o.seeds_only)
+        return pack_batch(&s->packed, l->o.memory, b, l->o.no_slice ? 0 : feature_row_bytes(l),
+                          l->data->label && !l->o.no_slice, err);
+    b->feature = s->feature.base;
+    b->label = s->label;
+    return 0;
+}
+
 static void slice(struct loader *l, struct slot *s)
 {
     struct gnn_batch *b = &s->batch;
     const struct manifest *m = &l->data->manifest;
+    void *feature = (void *)b->feature, *label = (void *)b->label;
+    b->feature = NULL;
+    b->label = NULL;
+    if (l->o.no_slice)
+        return;
     if (l->data->feature && !l->o.seeds_only) {
-        size_t row = (size_t)m->feature_dim * gnn_type_bytes(m->feature_type);
-        slice_rows(s->feature.base, l->data->feature, row, b->node, b->n_nodes[b->hops]);
-        b->feature = s->feature.base;
+        slice_rows(feature, l->data->feature, feature_row_bytes(l), b->node, b->n_nodes[b->hops]);
+        b->feature = feature;
         b->feature_type = m->feature_type;
         b->feature_dim = m->feature_dim;
     }
     if (l->data->label) {
-        slice_rows(s->label, l->data->label, sizeof *s->label, b->node, b->n_nodes[0]);
-        b->label = s->label;
+        slice_rows(label, l->data->label, sizeof *s->label, b->node, b->n_nodes[0]);
+        b->label = label;
     }
 }
 
@@ -119,7 +142,9 @@ static int prepare(struct loader *l, struct sampler *sampler, struct slot *s, in
     uint64_t sampled = thread_cpu_ns();
     trace_add(l->o.trace, "sample", began, l->epoch, index);
     began = now_ns();
-    if (rc == 0 && !l->o.no_slice)
+    if (rc == 0)
+        rc = place(l, s, err);
+    if (rc == 0)
         slice(l, s);
     trace_add(l->o.trace, "slice", began, l->epoch, index);
     t->sample_ns = sampled - start;
@@ -211,14 +236,13 @@ static int check_options(const struct loader_options *o, struct err *err)
 
 static int slot_init(struct slot *s, const struct loader *l, struct err *err)
 {
-    const struct manifest *m = &l->data->manifest;
-    size_t row = (size_t)m->feature_dim * gnn_type_bytes(m->feature_type);
+    bool own = !l->o.no_slice && !l->o.memory;
     int64_t seeds = (l->o.batch_size + l->o.ranks - 1) / l->o.ranks;
     if (batch_space_init(&s->space, &l->data->graph, &l->o.sample, seeds, err) < 0)
         return -1;
     s->seed = xcalloc((size_t)s->space.seeds + 1, sizeof *s->seed);
     s->label = xcalloc((size_t)s->space.seeds + 1, sizeof *s->label);
-    return pages_reserve(&s->feature, l->o.no_slice ? 0 : (size_t)s->space.nodes * row, err);
+    return pages_reserve(&s->feature, own ? (size_t)s->space.nodes * feature_row_bytes(l) : 0, err);
 }
 
 static int start_threads(struct loader *l, struct err *err)
@@ -276,6 +300,7 @@ void loader_close(struct loader *l)
     for (int i = 0; l->slots && i < l->o.slots; i++) {
         batch_space_release(&l->slots[i].space);
         pages_release(&l->slots[i].feature);
+        packed_release(&l->slots[i].packed, l->o.memory);
         free(l->slots[i].seed);
         free(l->slots[i].label);
     }

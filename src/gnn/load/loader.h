@@ -32,6 +32,7 @@
 
 #include "gnn/batch.h"
 #include "gnn/data/dataset.h"
+#include "gnn/load/pack.h"
 #include "gnn/sample/sampler.h"
 #include "gnn/trace.h"
 
@@ -46,6 +47,8 @@ struct loader_options {
     bool as_ready;   /* deliver batches as they are ready, in any order */
     bool no_slice;   /* leave features and labels out */
     bool seeds_only; /* batches of 0 hops: only the seeds and their labels */
+    /* If set, each batch with hops lies in one piece of this memory: gnn_batch.packed. Borrowed. */
+    const struct batch_memory *memory;
     /* If set, each thread calls it before it prepares a batch; -1 fails the epoch. */
     int (*before)(void *ctx, int64_t index, struct err *err);
     void *ctx;

@@ -1,4 +1,5 @@
 /* forward.c - runs a program forwards, as a whole or layer by layer. See network.h. */
+#include "base/util.h"
 #include "gnn/model/network_state.h"
 
 struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s)
@@ -43,12 +44,28 @@ static void forward_norm(struct gnn_network *n, const struct gnn_step *s, int64_
                        weight_at(n, GNN_WEIGHTS, s->weight[0]), running, saved, ep, out);
 }
 
+/* Returns the hop that a step reads. */
+static const struct gnn_hop *hop_of(const struct gnn_network *n, const struct gnn_step *s)
+{
+    const struct gnn_hop *h = &n->hop[n->p->value.items[s->out].level];
+    if (step_most(n, s, n->mode) && !h->degree)
+        BUG("a batch without degrees for a model that needs them");
+    return h;
+}
+
+/* Whether the batch has the result of the step, up to a scale. */
+static bool reads_reduced(const struct gnn_network *n, const struct gnn_step *s)
+{
+    return s->kind == GNN_STEP_SEGMENT && s->in[0] == n->p->input && n->reduced;
+}
+
 static void forward_attend(struct gnn_network *n, const struct gnn_step *s,
                            const struct gnn_epilogue *ep, void *out)
 {
     const struct gnn_ops *o = n->ops;
-    const struct gnn_attention *at = &s->attention;
-    const struct gnn_hop *h = &n->hop[n->p->value.items[s->out].level];
+    struct gnn_attention attention = s->attention, *at = &attention;
+    const struct gnn_hop *h = hop_of(n, s);
+    attention.most = step_most(n, s, n->mode);
     const void *z = n->value[s->in[0]].x;
     void *src = aux_room(n, s, AUX_SRC, h->n_src * at->heads, o->real_bytes);
     void *dst = aux_room(n, s, AUX_DST, h->n_dst * at->heads, o->real_bytes);
@@ -61,14 +78,23 @@ static void forward_attend(struct gnn_network *n, const struct gnn_step *s,
         o->apply(n->d, h->n_dst, at->heads * at->dim, out, ep, out);
 }
 
+/* In inference, a sum over sampled neighbours is their mean times the number of neighbours that
+ * training would have taken. */
 static void forward_segment(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
                             int64_t width, void *out)
 {
-    int32_t *arg = NULL;
+    const struct gnn_hop *h = hop_of(n, s);
+    int32_t *arg = NULL, most = step_most(n, s, n->mode);
+    const void *mean = out;
     if (s->segment == GNN_MAX)
         arg = aux_room(n, s, AUX_ARG, rows * width, sizeof *arg);
-    n->ops->segment(n->d, s->segment, &n->hop[n->p->value.items[s->out].level], width,
-                    n->value[s->in[0]].x, out, arg);
+    if (reads_reduced(n, s))
+        mean = n->reduced;
+    else
+        n->ops->segment(n->d, most ? GNN_MEAN : s->segment, h, width, n->value[s->in[0]].x, out,
+                        arg);
+    if (most)
+        n->ops->scale_rows(n->d, rows, width, h->degree, most, mean, out);
 }
 
 static void forward_step(struct gnn_network *n, const struct gnn_step *s)
@@ -82,7 +108,7 @@ static void forward_step(struct gnn_network *n, const struct gnn_step *s)
         vb->x = n->value[s->in[0]].x;
         return;
     }
-    if (s->kind == GNN_STEP_SEGMENT && s->in[0] == n->p->input && n->reduced) {
+    if (reads_reduced(n, s) && !step_most(n, s, n->mode)) {
         vb->x = (void *)n->reduced;
         return;
     }

@@ -35,6 +35,15 @@ struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *
 void network_free(struct gnn_network *n);
 const struct gnn_program *network_program(const struct gnn_network *n);
 
+/* Says how many neighbours training takes in each hop at most: most[h], 0 = not known. A model with
+ * sums or attention learns with that many, so inference with n sampled neighbours of a node counts
+ * each of them min(degree, most[h]) / n times. Batches for inference then need `degree`. */
+void network_trained_with(struct gnn_network *n, const int32_t *most);
+/* Whether batches need `degree` in this mode. */
+bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);
+/* Whether batches may have `reduced` in this mode, and with which reduction. */
+bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum gnn_segment *kind);
+
 /* Sets levels, hops and labels from a batch and loads its features. The batch must stay as it is
  * until the next network_sync. */
 void network_batch(struct gnn_network *n, const struct gnn_batch *b);

@@ -157,7 +157,45 @@ static const void *batch_array(struct gnn_network *n, const struct gnn_batch *b,
     return b->on_device ? array : n->ops->array(n->d, array, (size_t)elems * sizeof(int32_t));
 }
 
-static void set_hop(struct gnn_network *n, int to, const struct gnn_batch *b, int h)
+void network_trained_with(struct gnn_network *n, const int32_t *most)
+{
+    memcpy(n->most, most, (size_t)n->p->layers * sizeof *most);
+}
+
+int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode)
+{
+    bool counts =
+        (s->kind == GNN_STEP_SEGMENT && s->segment == GNN_SUM) || s->kind == GNN_STEP_ATTEND;
+    return counts && mode == GNN_EVAL ? n->most[n->p->value.items[s->out].level] : 0;
+}
+
+bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode)
+{
+    vec_each (const struct gnn_step, s, &n->p->step)
+        if (step_most(n, s, mode))
+            return true;
+    return false;
+}
+
+bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum gnn_segment *kind)
+{
+    if (!program_reduces_input(n->p, kind))
+        return false;
+    if (*kind == GNN_SUM && mode == GNN_EVAL && n->most[n->p->layers - 1])
+        *kind = GNN_MEAN; /* forward_segment() scales it */
+    return true;
+}
+
+/* The targets of all hops are the first of one list, so all hops have the same array. */
+static const int32_t *batch_degree(struct gnn_network *n, const struct gnn_batch *b)
+{
+    if (!b->degree || !network_reads_degrees(n, GNN_EVAL))
+        return NULL;
+    return batch_array(n, b, b->degree, b->n_nodes[b->hops - 1]);
+}
+
+static void set_hop(struct gnn_network *n, int to, const struct gnn_batch *b, int h,
+                    const int32_t *degree)
 {
     n->hop[to] = (struct gnn_hop){
         .n_dst = b->n_nodes[h],
@@ -165,6 +203,7 @@ static void set_hop(struct gnn_network *n, int to, const struct gnn_batch *b, in
         .n_edges = b->n_edges[h],
         .row = batch_array(n, b, b->row[h], b->n_nodes[h] + 1),
         .col = batch_array(n, b, b->col[h], b->n_edges[h]),
+        .degree = degree,
     };
     n->rows[to] = b->n_nodes[h];
     n->rows[to + 1] = b->n_nodes[h + 1];
@@ -175,8 +214,9 @@ void network_batch(struct gnn_network *n, const struct gnn_batch *b)
     if (b->hops != n->p->layers || (b->feature && b->feature_dim != n->p->features))
         BUG("a batch of %d hops and %lld features for a model of %d and %lld", b->hops,
             (long long)b->feature_dim, n->p->layers, (long long)n->p->features);
+    const int32_t *degree = batch_degree(n, b);
     for (int h = 0; h < b->hops; h++)
-        set_hop(n, h, b, h);
+        set_hop(n, h, b, h, degree);
     n->label = b->label ? batch_array(n, b, b->label, b->n_nodes[0]) : NULL;
     n->node = batch_array(n, b, b->node, b->n_nodes[b->hops]);
     n->reduced = b->reduced;
@@ -189,7 +229,7 @@ void network_batch(struct gnn_network *n, const struct gnn_batch *b)
 void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batch *b)
 {
     n->reduced = NULL;
-    set_hop(n, n->p->layers - 1 - layer, b, 0);
+    set_hop(n, n->p->layers - 1 - layer, b, 0, batch_degree(n, b));
 }
 
 void network_set(struct gnn_network *n, int value, int64_t rows, enum gnn_type type,

@@ -49,8 +49,9 @@ struct gnn_network {
     int64_t rows[GNN_MAX_LAYERS + 1]; /* of each level */
     struct gnn_hop hop[GNN_MAX_LAYERS];
     struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
-    const int32_t *label, *node; /* of the batch; NULL if network_batch did not set them */
-    const void *reduced;         /* of the batch, or NULL */
+    int32_t most[GNN_MAX_LAYERS]; /* neighbours that training takes in each hop; 0 = not known */
+    const int32_t *label, *node;  /* of the batch; NULL if network_batch did not set them */
+    const void *reduced;          /* of the batch, or NULL */
     struct value_buffers *value;
     struct step_buffers *step;
 };
@@ -65,6 +66,9 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
     return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
 }
 
+/* Returns how many neighbours of a target the result of step s stands for at most; 0 = those of the
+ * batch. */
+int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode);
 /* Fills term[] with the terms of a product: values, weights, gradients of weights. */
 void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);
 struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s);

@@ -109,7 +109,7 @@ int program_attend(struct gnn_program *p, int in, int64_t heads, double slope, i
     struct gnn_step *s = step_new(p, GNN_STEP_ATTEND, in, v.level - 1, v.width, true);
     s->weight[0] = a_src;
     s->weight[1] = a_dst;
-    s->attention = (struct gnn_attention){heads, v.width / heads, slope};
+    s->attention = (struct gnn_attention){heads, v.width / heads, slope, 0};
     s->after = after;
     return s->out;
 }

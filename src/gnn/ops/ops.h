@@ -40,6 +40,7 @@ struct gnn_hop {
     int64_t n_dst, n_src, n_edges;
     const int32_t *row, *col;
     const int32_t *t_row, *t_edge, *t_dst;
+    const int32_t *degree; /* neighbours of each target in the graph, sampled or not; or NULL */
 };
 
 enum { GNN_STEPS_AHEAD = 4 };
@@ -84,6 +85,8 @@ struct gnn_loss {
 struct gnn_attention {
     int64_t heads, dim;
     double slope; /* of the LeakyReLU on the scores */
+    /* 0, or: the n edges of a target stand for min(degree, most) edges. Reads gnn_hop.degree. */
+    int32_t most;
 };
 
 struct gnn_device;
@@ -153,6 +156,9 @@ struct gnn_ops {
                        const struct gnn_epilogue *ep, void *dout);
     /* to = a * from, or to += a * from. */
     void (*scale)(struct gnn_device *d, int64_t n, double a, const void *from, void *to, bool add);
+    /* to[r] = min(by[r], most) * from[r]. */
+    void (*scale_rows)(struct gnn_device *d, int64_t rows, int64_t width, const int32_t *by,
+                       int32_t most, const void *from, void *to);
     /* sum = the sum of the rows of x: the gradient of a bias. */
     void (*column_sum)(struct gnn_device *d, int64_t rows, int64_t width, const void *x, void *sum);
     /* out[r] = the mean over heads of x[r]; its gradient is in head_mean_grad. */
@@ -181,7 +187,8 @@ struct gnn_ops {
     /* For each target a softmax over the LeakyReLU of src_score + dst_score of its edges. Each
      * target has an added edge to itself. `weight` has one row of `heads` values for each edge of
      * the hop, then one row for the added edge of each target. If the hop itself has an edge from a
-     * target to itself, that edge gets weight 0, so that it does not count twice. */
+     * target to itself, that edge gets weight 0, so that it does not count twice. With at->most,
+     * the exponential of each of the n other edges counts min(degree, most) / n times. */
     void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
                          const struct gnn_attention *at, const void *src_score,
                          const void *dst_score, void *weight);

@@ -73,13 +73,14 @@ int sample_fanouts_parse(struct sample_options *o, const char *text, struct err 
 
 int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err)
 {
-    static const char *const names[] = {"uniform", "replace", "labor"};
+    static const char *const names[] = {"uniform", "replace", "labor", "plain"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eq(text, names[i])) {
             *out = (enum sample_mode)i;
             return 0;
         }
-    return err_set(err, ERR_USAGE, "a sampler is uniform, replace or labor, not '%.40s'", text);
+    return err_set(err, ERR_USAGE, "a sampler is uniform, replace, labor or plain, not '%.40s'",
+                   text);
 }
 
 /* ---- space ----------------------------------------------------------------------------------- */
@@ -94,8 +95,9 @@ int batch_space_init(struct batch_space *b, const struct gnn_graph *g,
                      const struct sample_options *o, int64_t seeds, struct err *err)
 {
     *b = (struct batch_space){.seeds = MIN(seeds, g->nodes)};
-    int64_t nodes = b->seeds;
+    int64_t nodes = b->seeds, targets = 0;
     for (int h = 0; h < o->hops; h++) {
+        targets = nodes;
         int64_t most = o->mode == SAMPLE_REPEATED ? MAX_EDGES : MIN(g->edges, MAX_EDGES);
         b->edges[h] = o->fanout[h] == FANOUT_ALL ? most : mul_cap(nodes, o->fanout[h], most);
         if (pages_reserve(&b->row[h], (size_t)(nodes + 1) * sizeof(int32_t), err) < 0 ||
@@ -104,7 +106,8 @@ int batch_space_init(struct batch_space *b, const struct gnn_graph *g,
         nodes = MIN(nodes + b->edges[h], g->nodes);
     }
     b->nodes = nodes;
-    if (pages_reserve(&b->node, (size_t)(nodes + 1) * sizeof(int32_t), err) == 0)
+    if (pages_reserve(&b->node, (size_t)(nodes + 1) * sizeof(int32_t), err) == 0 &&
+        pages_reserve(&b->degree, (size_t)targets * sizeof(int32_t), err) == 0)
         return 0;
 fail:
     batch_space_release(b);
@@ -114,6 +117,7 @@ fail:
 void batch_space_release(struct batch_space *b)
 {
     pages_release(&b->node);
+    pages_release(&b->degree);
     for (int h = 0; h < GNN_MAX_HOPS; h++) {
         pages_release(&b->row[h]);
         pages_release(&b->col[h]);
@@ -216,6 +220,7 @@ static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node
 /* The state of a hop. `nodes` and `edges` grow. */
 struct hop {
     int32_t *node, *row, *col;
+    int32_t *degree; /* of each target */
     int64_t nodes, edges, max_edges;
     struct pick_key key;
     int32_t fanout;
@@ -236,7 +241,7 @@ static int number_edges(struct sampler *s, struct hop *p, int64_t from, struct e
         return -1;
     int32_t *col = p->col, *node = p->node, next = (int32_t)p->nodes;
     uint64_t touched = 0; /* the pass `touch`; the empty asm keeps the reads */
-    for (int64_t e = from; e < p->edges; e++)
+    for (int64_t e = from; s->o.mode != SAMPLE_PLAIN && e < p->edges; e++)
         touched |= s->ids.entry[id_slot(&s->ids, col[e])];
     __asm__ volatile("" : : "r"(touched));
     for (int64_t e = from; e < p->edges; e++) {
@@ -292,6 +297,7 @@ static void look_up_rows(struct sampler *s, const struct hop *p, int64_t first, 
         const int64_t *o = &offset[p->node[first + i]];
         b->start[i] = o[0];
         b->degree[i] = (uint32_t)(o[1] - o[0]);
+        p->degree[first + i] = (int32_t)b->degree[i];
     }
 }
 
@@ -299,9 +305,10 @@ static void look_up_rows(struct sampler *s, const struct hop *p, int64_t first, 
 static int run_hop(struct sampler *s, struct hop *p, int64_t known, struct err *err)
 {
     struct sample_block *b = s->block;
+    int64_t block = s->o.mode == SAMPLE_PLAIN ? 1 : BLOCK_TARGETS;
     p->row[0] = 0;
-    for (int64_t first = 0; first < known; first += BLOCK_TARGETS) {
-        int64_t n = MIN(known - first, (int64_t)BLOCK_TARGETS), held = 0;
+    for (int64_t first = 0; first < known; first += block) {
+        int64_t n = MIN(known - first, block), held = 0;
         if (s->cancel && atomic_load_explicit(s->cancel, memory_order_relaxed))
             return err_set(err, ERR_LIMIT, "cancelled");
         look_up_rows(s, p, first, n);
@@ -354,9 +361,13 @@ int sampler_run(struct sampler *s, const int32_t *seeds, int64_t n, int64_t epoc
     if (epoch < 0 || epoch > UINT32_MAX || index < 0 || index > UINT32_MAX)
         return err_set(err, ERR_LIMIT, "epoch %" PRId64 ", batch %" PRId64 ": out of range", epoch,
                        index);
-    struct hop p = {.node = space->node.base, .nodes = n};
-    *out = (struct gnn_batch){
-        .hops = s->o.hops, .node = p.node, .seed = s->o.seed, .epoch = epoch, .index = index};
+    struct hop p = {.node = space->node.base, .degree = space->degree.base, .nodes = n};
+    *out = (struct gnn_batch){.hops = s->o.hops,
+                              .node = p.node,
+                              .degree = p.degree,
+                              .seed = s->o.seed,
+                              .epoch = epoch,
+                              .index = index};
     if (start_batch(s, seeds, n, p.node, err) < 0)
         return -1;
     out->n_nodes[0] = n;

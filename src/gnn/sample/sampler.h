@@ -33,7 +33,8 @@ enum { FANOUT_ALL = -1 };
 enum sample_mode {
     SAMPLE_DISTINCT, /* uniform without replacement; all neighbours if there are no more than k */
     SAMPLE_REPEATED, /* k independent draws for every node that has neighbours */
-    SAMPLE_LABOR     /* LABOR-0: the k neighbours with the smallest variates (pick_variate) */
+    SAMPLE_LABOR,    /* LABOR-0: the k neighbours with the smallest variates (pick_variate) */
+    SAMPLE_PLAIN     /* the batches of SAMPLE_DISTINCT, node by node and slower, for comparison */
 };
 
 struct sample_options {
@@ -50,7 +51,7 @@ int sample_options_check(const struct sample_options *o, struct err *err);
 
 /* The arrays of one batch: address space for the worst case, memory as it is touched. */
 struct batch_space {
-    struct pages node, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct pages node, degree, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
     int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* how many fit */
 };
 

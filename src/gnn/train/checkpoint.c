@@ -33,6 +33,14 @@ struct file_head {
 
 static const enum gnn_state saved_parts[] = {GNN_WEIGHTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUNNING};
 
+void train_setting_fanouts(const struct train_setting *s, struct gnn_network *n)
+{
+    int32_t most[GNN_MAX_HOPS] = {0};
+    for (int h = 0; h < s->sample.hops && s->sample.mode != SAMPLE_REPEATED; h++)
+        most[h] = s->sample.fanout[h] == FANOUT_ALL ? INT32_MAX : s->sample.fanout[h];
+    network_trained_with(n, most);
+}
+
 uint64_t dataset_fingerprint(const struct manifest *m)
 {
     struct checksum c;
@@ -152,7 +160,7 @@ static bool head_valid(const struct file_head *h)
               within(h->features, 1, GNN_MAX_WIDTH) && within(h->hidden, 1, GNN_MAX_WIDTH) &&
               within(h->classes, 1, GNN_MAX_WIDTH) && within(h->heads, 0, 64) &&
               within(h->aggregate, -1, GNN_MAX) && h->hops == h->layers &&
-              within(h->mode, SAMPLE_DISTINCT, SAMPLE_LABOR) &&
+              within(h->mode, SAMPLE_DISTINCT, SAMPLE_PLAIN) &&
               within(h->batch_size, 1, INT32_MAX) && within(h->epoch, 0, UINT32_MAX) &&
               within(h->batch, 0, INT32_MAX) && within(h->steps, 0, INT64_MAX) &&
               within(h->n_weights, 0, INT64_C(1) << 32) &&

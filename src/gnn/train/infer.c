@@ -19,17 +19,17 @@ static void count_batch(struct infer_result *r, const struct gnn_batch *b)
 }
 
 /* Calls fn for each batch over the ids. */
-static int each_batch(struct gnn_network *n, const struct dataset *d, struct gpu_store *store,
+static int each_batch(struct gnn_network *n, const struct dataset *d, const struct feed *feed,
                       const struct loader_options *load, struct id_list ids, batch_fn fn, void *ctx,
                       struct infer_result *r, struct err *err)
 {
     struct loader *l;
     struct loader_options o = *load;
-    const struct gnn_batch *b;
-    struct gnn_batch sampled;
+    const struct gnn_batch *b, *use;
+    struct gnn_batch own;
     int rc = -1;
     o.shuffle = o.as_ready = false;
-    o.seeds_only = store != NULL;
+    feed_options(feed, &o);
     if (loader_open(&l, d, &o, err) < 0)
         return -1;
     if (loader_start(l, ids, 0, err) < 0)
@@ -41,20 +41,20 @@ static int each_batch(struct gnn_network *n, const struct dataset *d, struct gpu
         r->wait_s += (double)(ready - start) / 1e9;
         if (rc <= 0)
             break;
-        rc = store ? gpu_store_batch(store, &o.sample, b, &sampled, err) : 0;
-        const struct gnn_batch *use = store ? &sampled : b;
+        rc = feed_batch(feed, &o.sample, b, &own, &use, err);
         if (rc == 0 && use->n_nodes[0] > 0)
             fn(ctx, use);
         if (rc == 0)
             rc = network_step(n, err);
         count_batch(r, use);
-        loader_give_back(l, b);
+        feed_give_back(feed, l, o.slots, b);
         r->compute_s += (double)(now_ns() - ready) / 1e9;
         if (rc < 0)
             break;
     }
     /* After an error too: results that are still under way go to memory that the caller frees. */
     int ended = network_sync(n, rc == 0 ? err : NULL);
+    feed_end(feed, l);
     rc = rc < 0 ? rc : ended;
 out:
     loader_close(l);
@@ -109,21 +109,21 @@ static void infer_batch(void *ctx, const struct gnn_batch *b)
     network_predict(s->network, s->r->class + b->first);
 }
 
-int infer_sampled(struct gnn_network *n, const struct dataset *d, struct gpu_store *store,
+int infer_sampled(struct gnn_network *n, const struct dataset *d, struct feed *feed,
                   const struct loader_options *load, struct id_list ids, struct infer_result *r,
                   struct err *err)
 {
     uint64_t start = now_ns();
     struct sampled s = {n, r};
-    enum gnn_segment reduction;
+    struct feed none = {0};
+    feed = feed ? feed : &none;
     if (begin(n, d, ids, r, err) < 0)
         return -1;
     if (load->sample.hops != network_program(n)->layers)
         return err_set(err, ERR_USAGE, "%d fanouts for a model of %d layers", load->sample.hops,
                        network_program(n)->layers);
-    if (store && program_reduces_input(network_program(n), &reduction))
-        gpu_store_reduce(store, reduction);
-    if (each_batch(n, d, store, load, ids, infer_batch, &s, r, err) < 0)
+    feed_prepare(feed, n, GNN_EVAL);
+    if (each_batch(n, d, feed, load, ids, infer_batch, &s, r, err) < 0)
         return -1;
     compare_labels(d, ids, r);
     r->wall_s = (double)(now_ns() - start) / 1e9;
@@ -217,7 +217,7 @@ static int run_layers(struct full *f, const struct loader_options *load, struct 
         o.no_slice = f->layer > 0;
         if (f->layer < last && reserve_carry(f, f->layer + 1, err) < 0)
             return -1;
-        if (each_batch(f->network, f->data, NULL, &o, f->layer < last ? all : ids,
+        if (each_batch(f->network, f->data, &(struct feed){0}, &o, f->layer < last ? all : ids,
                        f->layer < last ? inner_batch : last_batch, f, f->r, err) < 0)
             return err_prefix(err, "layer %d", f->layer);
         if (f->layer > 0 && !program_head_reads(f->p, f->p->carry[f->layer]))

@@ -13,9 +13,9 @@
 #ifndef GNN_TRAIN_INFER_H
 #define GNN_TRAIN_INFER_H
 
-#include "gnn/gpu/gpu_store.h"
 #include "gnn/load/loader.h"
 #include "gnn/model/network.h"
+#include "gnn/train/feed.h"
 
 struct infer_result {
     int64_t n;      /* nodes asked for */
@@ -25,9 +25,10 @@ struct infer_result {
     double wall_s, compute_s, wait_s;
 };
 
-/* `load` gives fanouts, seed, batch size, threads, slots and the rank. With `store`, the GPU
- * samples; NULL = threads of the loader do. The caller releases *r, also after an error. */
-int infer_sampled(struct gnn_network *n, const struct dataset *d, struct gpu_store *store,
+/* `load` gives fanouts, seed, batch size, threads, slots and the rank. `feed` brings
+ * the batches to the device; NULL = the device reads the loader's memory. The caller releases *r,
+ * also after an error. */
+int infer_sampled(struct gnn_network *n, const struct dataset *d, struct feed *feed,
                   const struct loader_options *load, struct id_list ids, struct infer_result *r,
                   struct err *err);
 /* `load` gives batch size, threads and slots. */

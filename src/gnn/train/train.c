@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "gnn/gpu/devices.h"
+#include "gnn/gpu/nccl.h"
 #include "gnn/pages.h"
 #include "sys/file.h"
 #include "sys/interrupt.h"
@@ -26,10 +27,13 @@ struct trainer {
     struct train_position position;
     struct gnn_program program;
     struct gnn_device *device;
-    struct gpu_store *store; /* NULL: the threads of the loader sample on the host */
+    struct feed feed;
     struct gnn_network *network;
     struct loader *loader;
     struct gnn_adam adam;
+    struct nccl *nccl; /* averages gradients over GPUs; NULL = comm does */
+    float *host;       /* gradients or statistics on their way between a GPU and comm */
+    int64_t labelled;  /* seeds of this batch that have a label, in this rank */
     struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring; batch n is at n % its length */
     int64_t begun, counted;                      /* batches */
 };
@@ -60,6 +64,11 @@ static void set_setting(struct trainer *t)
     memcpy(s->data_name, m->name, sizeof s->data_name);
 }
 
+static bool on_cpu(const struct trainer *t)
+{
+    return str_eq(t->device->ops->name, "cpu");
+}
+
 /* Continues from the checkpoint, or makes sure that training does not overwrite one. */
 static int start_position(struct trainer *t, struct err *err)
 {
@@ -76,6 +85,8 @@ static int start_position(struct trainer *t, struct err *err)
     if (rc == 0)
         rc = checkpoint_restore(&c, t->network, err);
     t->position = c.position;
+    if (comm_rank(t->o.comm) > 0 && !on_cpu(t)) /* rank 0 counts the losses before */
+        t->position.epoch_loss = (struct gnn_loss){0};
     checkpoint_release(&c);
     return rc;
 }
@@ -94,12 +105,22 @@ int trainer_shared_reals(const struct dataset *d, const struct train_options *o,
     return 0;
 }
 
-/* The ranks add up gradients in host memory. */
-static int check_device(const struct train_options *o, struct err *err)
+/* Prepares the average over the ranks of GPUs. */
+static int open_ranks(struct trainer *t, struct err *err)
 {
-    if (o->comm && o->device && !str_eq(o->device, "cpu"))
-        return err_set(err, ERR_USAGE, "several ranks train on --device cpu only");
-    return 0;
+    char id[NCCL_ID_BYTES] = {0};
+    struct comm *c = t->o.comm;
+    if (!c || on_cpu(t))
+        return 0;
+    if (!t->o.nccl) {
+        t->host = xmalloc((size_t)MAX(t->program.n_weights, t->program.n_running) * sizeof(float));
+        return 0;
+    }
+    if (comm_rank(c) == 0 && nccl_new_id(id, err) < 0)
+        return -1;
+    if (comm_broadcast(c, id, sizeof id, err) < 0)
+        return -1;
+    return nccl_join(&t->nccl, t->device, id, comm_rank(c), comm_ranks(c), err);
 }
 
 int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
@@ -110,7 +131,6 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
     if (!(o->lr > 0) || !isfinite(o->lr))
         return err_set(err, ERR_USAGE, "the learning rate must be above 0, not %g", o->lr);
     struct trainer *t = xcalloc(1, sizeof *t);
-    enum gnn_segment reduction;
     t->o = *o;
     t->o.load.shuffle = true;
     t->o.load.rank = comm_rank(o->comm);
@@ -121,18 +141,18 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
     if (model_build(&t->setting.model, &t->program, err) < 0 ||
         network_check_memory(&t->program, memory_available(), err) < 0)
         goto fail;
-    if (check_device(o, err) < 0 || gnn_device_open(&t->device, o->device, o->threads, err) < 0 ||
+    if (gnn_device_open(&t->device, o->device, o->threads, err) < 0 ||
         gnn_device_precision(t->device, o->precision, err) < 0 ||
         gnn_device_products(t->device, o->products, err) < 0 ||
         (o->profile && gnn_device_profile(t->device, err) < 0))
         goto fail;
-    if (gpu_store_place(&t->store, o->place, t->device, d, &o->load.sample, err) < 0)
+    if (feed_open(&t->feed, o->place, o->ahead, t->device, d, &o->load.sample, err) < 0)
         goto fail;
-    if (t->store && program_reduces_input(&t->program, &reduction))
-        gpu_store_reduce(t->store, reduction);
-    t->o.load.seeds_only = t->store != NULL;
+    feed_options(&t->feed, &t->o.load);
     t->network = network_new(&t->program, t->device, o->load.sample.seed);
-    if (start_position(t, err) < 0 || loader_open(&t->loader, d, &t->o.load, err) < 0)
+    train_setting_fanouts(&t->setting, t->network);
+    if (open_ranks(t, err) < 0 || start_position(t, err) < 0 ||
+        loader_open(&t->loader, d, &t->o.load, err) < 0)
         goto fail;
     *out = t;
     return 0;
@@ -145,18 +165,67 @@ void trainer_close(struct trainer *t)
 {
     if (!t)
         return;
+    if (t->device)
+        (void)t->device->ops->sync(t->device,
+                                   NULL); /* no copy reads the loader's memory any more */
     loader_close(t->loader);
     network_free(t->network);
-    gpu_store_close(t->store);
+    feed_close(&t->feed);
     program_release(&t->program);
+    nccl_leave(t->nccl);
     if (t->device)
         t->device->ops->close(t->device);
+    free(t->host);
     free(t);
 }
 
 /* ---- several ranks --------------------------------------------------------------------------- */
 
 enum { SUM_ROWS, SUM_LOSS, SUM_CORRECT, SUMS };
+
+/* Sets *share to this rank's share of the labelled seeds of the batch; below 0: there are none. */
+static int share_of_batch(struct trainer *t, double *share, struct err *err)
+{
+    double rows = (double)t->labelled;
+    if (comm_reduce(t->o.comm, &rows, 1, NULL, 0, err) < 0)
+        return -1;
+    *share = rows > 0 ? (double)t->labelled / rows : -1;
+    return 0;
+}
+
+/* Replaces a part of the state by its mean over the ranks, through host memory. */
+static int reduce_on_host(struct trainer *t, enum gnn_state part, struct err *err)
+{
+    double weight = (double)t->labelled;
+    int64_t n = network_state_reals(t->network, part);
+    network_download(t->network, part, t->host);
+    if (comm_reduce(t->o.comm, &weight, 1, t->host, n, err) < 0)
+        return -1;
+    network_upload(t->network, part, t->host);
+    return 0;
+}
+
+/* Replaces the gradients on GPUs by those of the whole batch, and the running statistics of batch
+ * norm by their mean. The losses stay those of this rank: they are not known yet. */
+static int reduce_on_gpus(struct trainer *t, struct err *err)
+{
+    static const enum gnn_state parts[] = {GNN_GRADIENTS, GNN_RUNNING};
+    struct gnn_network *n = t->network;
+    double share = 0;
+    if (t->nccl && share_of_batch(t, &share, err) < 0)
+        return -1;
+    if (t->labelled == 0) /* there may be no gradient at all */
+        t->device->ops->zero(t->device, network_state(n, GNN_GRADIENTS),
+                             (size_t)t->program.n_weights * sizeof(float));
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        int64_t reals = network_state_reals(n, parts[i]);
+        if (t->nccl && share >= 0)
+            nccl_mean(t->nccl, share, network_state(n, parts[i]), reals);
+        else if (!t->nccl && reals > 0 && reduce_on_host(t, parts[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
 
 /* Replaces the gradients by those of the whole batch, and *loss by the loss over all ranks.
  * Replaces the running statistics of batch norm by their mean over the ranks, weighted by rows. */
@@ -197,7 +266,7 @@ static int backward(struct trainer *t, const struct gnn_batch *b, struct gnn_los
     network_forward(n, GNN_TRAIN);
     network_loss(n, loss);
     network_backward(n);
-    return t->o.comm ? network_sync(n, err) : 0;
+    return t->o.comm && on_cpu(t) ? network_sync(n, err) : 0;
 }
 
 /* Adds the losses that are known to the sum of the epoch, in the order of the batches. */
@@ -236,7 +305,7 @@ static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err 
         return -1;
     trace_add(t->o.load.trace, "forward, backward", start, b->epoch, b->index);
     start = now_ns();
-    if (t->o.comm && reduce(t, &p->loss, err) < 0)
+    if (t->o.comm && (on_cpu(t) ? reduce(t, &p->loss, err) : reduce_on_gpus(t, err)) < 0)
         return -1;
     if (t->o.comm)
         trace_add(t->o.load.trace, "sum over ranks", start, b->epoch, b->index);
@@ -248,14 +317,31 @@ static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err 
     return count_losses(t, err);
 }
 
-static int save(struct trainer *t, struct epoch_report *r, struct err *err)
+/* Sets *loss to the loss of the epoch so far, over all ranks. Ranks on GPUs count their own losses,
+ * so they must all call it. */
+static int whole_loss(struct trainer *t, struct gnn_loss *loss, struct err *err)
+{
+    int rc = catch_up(t, err);
+    *loss = t->position.epoch_loss;
+    if (!t->o.comm || on_cpu(t))
+        return rc;
+    double sums[SUMS] = {(double)loss->rows, loss->sum, (double)loss->correct};
+    if (comm_reduce(t->o.comm, sums, SUMS, NULL, 0, rc == 0 ? err : NULL) < 0)
+        return -1;
+    *loss = (struct gnn_loss){sums[SUM_LOSS], (int64_t)sums[SUM_ROWS], (int64_t)sums[SUM_CORRECT]};
+    return rc;
+}
+
+/* `loss` is that of the epoch so far, as whole_loss() gives it. */
+static int save_position(struct trainer *t, struct gnn_loss loss, struct epoch_report *r,
+                         struct err *err)
 {
     if (!t->o.checkpoint || comm_rank(t->o.comm) > 0)
         return 0;
     uint64_t start = now_ns();
-    if (catch_up(t, err) < 0)
-        return -1;
-    int rc = checkpoint_save(t->o.checkpoint, &t->setting, &t->position, t->network, err);
+    struct train_position p = t->position;
+    p.epoch_loss = loss;
+    int rc = checkpoint_save(t->o.checkpoint, &t->setting, &p, t->network, err);
     r->save_s += (double)(now_ns() - start) / 1e9;
     trace_add(t->o.load.trace, "save", start, t->position.epoch, t->position.batch);
     return rc;
@@ -274,6 +360,14 @@ static void count_batch(struct epoch_report *r, const struct gnn_batch *b)
     }
 }
 
+static int save(struct trainer *t, struct epoch_report *r, struct err *err)
+{
+    struct gnn_loss loss;
+    if (!t->o.checkpoint)
+        return 0;
+    return whole_loss(t, &loss, err) < 0 ? -1 : save_position(t, loss, r, err);
+}
+
 /* Returns 1 with the next batch, 0 at the end of the epoch. If one rank has no next batch (after
  * Ctrl-C, or because a thread of its loader failed), all ranks stop before the same batch, and
  * leave after rank 0 has saved. So Ctrl-C loses no trained batch. */
@@ -286,26 +380,37 @@ static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoc
         return rc;
     if (given)
         loader_give_back(t->loader, *b);
-    if (interrupted() || !failed)
-        (void)save(t, r, NULL);
+    struct gnn_loss loss;
+    int rc_loss = whole_loss(t, &loss, NULL); /* all ranks call it */
+    if (rc_loss == 0 && (interrupted() || !failed))
+        (void)save_position(t, loss, r, NULL);
     (void)meet(t, false, NULL);
     return -1;
 }
 
-/* Trains one batch of the loader, or of the store for the loader's seeds. */
+static int64_t labelled_seeds(const struct gnn_batch *b)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < b->n_nodes[0]; i++)
+        n += b->label[i] >= 0;
+    return n;
+}
+
+/* Brings a batch of the loader to the device and trains it. */
 static int train_given(struct trainer *t, const struct gnn_batch *b, struct epoch_report *r,
                        struct err *err)
 {
-    struct gnn_batch sampled;
-    if (t->store) {
-        uint64_t start = now_ns();
-        if (gpu_store_batch(t->store, &t->o.load.sample, b, &sampled, err) < 0)
-            return -1;
-        trace_add(t->o.load.trace, "sample on the GPU", start, b->epoch, b->index);
-        b = &sampled;
-    }
-    count_batch(r, b);
-    return train_batch(t, b, err);
+    struct gnn_batch own;
+    const struct gnn_batch *use;
+    uint64_t start = now_ns();
+    if (feed_batch(&t->feed, &t->o.load.sample, b, &own, &use, err) < 0)
+        return -1;
+    if (use != b)
+        trace_add(t->o.load.trace, t->feed.store ? "sample on the GPU" : "copy to the GPU", start,
+                  b->epoch, b->index);
+    count_batch(r, use);
+    t->labelled = labelled_seeds(b);
+    return train_batch(t, use, err);
 }
 
 /* Trains the batches that are left. Returns 0 at the end of the epoch. */
@@ -322,7 +427,7 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
         if (rc <= 0)
             return rc;
         rc = train_given(t, b, r, err);
-        loader_give_back(t->loader, b);
+        feed_give_back(&t->feed, t->loader, t->o.load.slots, b);
         r->train_s += (double)(now_ns() - ready) / 1e9;
         if (rc < 0)
             return rc;
@@ -354,11 +459,14 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err)
     if (loader_continue(t->loader, t->data->train, p->epoch, p->batch, err) < 0)
         return -1;
     r->batches = loader_batches(t->loader);
-    if (train_batches(t, r, err) < 0 || catch_up(t, err) < 0)
+    double exposed_s = feed_exposed_s(&t->feed);
+    feed_prepare(&t->feed, t->network, GNN_TRAIN);
+    if (train_batches(t, r, err) < 0 || whole_loss(t, &r->loss, err) < 0)
         return -1;
+    feed_end(&t->feed, t->loader);
+    r->transfer_s = feed_exposed_s(&t->feed) - exposed_s;
     if (sum_counts(t, r, err) < 0)
         return -1;
-    r->loss = p->epoch_loss;
     *p = (struct train_position){.epoch = p->epoch + 1};
     if (save(t, r, err) < 0)
         return -1;
@@ -386,9 +494,9 @@ const char *trainer_products(const struct trainer *t)
     return t->device->ops->products(t->device);
 }
 
-struct gpu_store *trainer_store(struct trainer *t)
+const struct feed *trainer_feed(const struct trainer *t)
 {
-    return t->store;
+    return &t->feed;
 }
 
 int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out)

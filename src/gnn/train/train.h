@@ -23,21 +23,23 @@
 #define GNN_TRAIN_TRAIN_H
 
 #include "gnn/comm/comm.h"
-#include "gnn/gpu/gpu_store.h"
 #include "gnn/load/loader.h"
 #include "gnn/train/checkpoint.h"
+#include "gnn/train/feed.h"
 
 struct train_options {
     struct gnn_model_config model; /* features, classes and layers come from the data and sample */
     struct loader_options load;    /* its sample.seed also draws weights and dropout; the rank comes
                                       from comm */
     struct comm *comm;             /* NULL = one process */
+    bool nccl;                     /* with comm and a GPU: average with NCCL, not in host memory */
     int threads;                   /* that compute, on the CPU */
     const char *device;            /* see gnn/gpu/devices.h; NULL = "cpu" */
     const char *precision;         /* of products: NULL = "fp32"; see gnn/gpu/devices.h */
     const char *products;          /* their instructions on a GPU: NULL = "mma" */
     bool profile;                  /* measure the times of a GPU's kernels */
     enum gpu_place place;          /* where the data lies; see gnn/gpu/gpu_store.h */
+    int ahead; /* batches that are copied to a GPU while it computes; 0 = it waits for each copy */
     double lr;
     const char *checkpoint;     /* file; NULL = none */
     int64_t checkpoint_batches; /* also save whenever this many batches are done; 0 = only after
@@ -57,9 +59,10 @@ struct epoch_report {
     int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS]; /* as in struct gnn_batch, summed;
                                                                      of this rank */
     double wall_s;
-    double train_s; /* computing */
-    double wait_s;  /* waiting for a batch: the preparation that computing does not hide */
-    double save_s;  /* writing checkpoints */
+    double train_s;    /* computing */
+    double wait_s;     /* waiting for a batch: the preparation that computing does not hide */
+    double transfer_s; /* a GPU waiting for copies: the transfer that computing does not hide */
+    double save_s;     /* writing checkpoints */
 };
 
 struct trainer;
@@ -76,8 +79,8 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err);
 int64_t trainer_epochs_done(const struct trainer *t);
 struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
-const char *trainer_products(const struct trainer *t); /* what computes products */
-struct gpu_store *trainer_store(struct trainer *t);    /* the data on the GPU; NULL: on the host */
+const char *trainer_products(const struct trainer *t);    /* what computes products */
+const struct feed *trainer_feed(const struct trainer *t); /* how batches come to the device */
 
 /* The times of the device's kernels, as gnn_device_kernel_times() gives them. */
 int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out);

@@ -1,0 +1,19 @@
+/*
+ * batch_memory.h - gives memory for batches. A GPU gives pinned memory, from which it copies
+ * without the help of a processor.
+ */
+#ifndef GNN_BATCH_MEMORY_H
+#define GNN_BATCH_MEMORY_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* Several threads call grab() at the same time. */
+struct batch_memory {
+    void *(*grab)(void *ctx, size_t bytes, struct err *err); /* NULL: failed */
+    void (*drop)(void *ctx, void *p);
+    void *ctx;
+};
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * gpu_transfer.h - copies batches that threads prepared in host memory to a GPU, while the GPU
+ * computes with the batches before.
+ *
+ *     struct gpu_transfer *t;
+ *     if (gpu_transfer_open(&t, device, ahead, err) < 0) ...
+ *     options.memory = gpu_transfer_memory(t);          the loader prepares batches in pinned
+ * memory if (gpu_transfer_batch(t, batch, &sent, err) < 0) ... network_batch(network, &sent); its
+ * arrays are memory of the device
+ *     ...
+ *     while ((b = gpu_transfer_done(t, at_most)))       the copy is done
+ *         loader_give_back(loader, b);
+ *     gpu_transfer_close(t);                            after the loader is closed
+ *
+ * A batch lies in one piece of pinned memory (gnn/load/pack.h), so one copy brings all of it. The
+ * copies have a stream of their own. The GPU has ahead + 1 slots for batches: one that it computes
+ * with, and `ahead` ones that arrive in the meantime.
+ *
+ *     copy stream     | copy 0 | copy 1 | copy 2 |        | copy 3 |
+ *     compute stream           | batch 0         | batch 1         | batch 2
+ */
+#ifndef GNN_GPU_GPU_TRANSFER_H
+#define GNN_GPU_GPU_TRANSFER_H
+
+#include "gnn/batch_memory.h"
+#include "gnn/ops/ops.h"
+
+enum { GPU_MAX_AHEAD = 8 };
+
+struct gpu_transfer;
+
+/* `ahead` is 1 to GPU_MAX_AHEAD; `d` is a GPU or the emulator. */
+int gpu_transfer_open(struct gpu_transfer **out, struct gnn_device *d, int ahead, struct err *err);
+/* NULL is allowed. Waits for the device. */
+void gpu_transfer_close(struct gpu_transfer *t);
+
+int gpu_transfer_ahead(const struct gpu_transfer *t);
+
+/* Gives pinned memory. It is valid until gpu_transfer_close(). */
+const struct batch_memory *gpu_transfer_memory(struct gpu_transfer *t);
+/* From now on, batches with features in half precision have `reduced` (gnn/batch.h): a sum or a
+ * mean. With GNN_MAX they have none. */
+void gpu_transfer_reduce(struct gpu_transfer *t, enum gnn_segment kind);
+
+/* Queues the copy of a packed batch. The arrays of *out are valid for work that is queued before
+ * the next call. *b must stay as it is until gpu_transfer_done() returns it. */
+int gpu_transfer_batch(struct gpu_transfer *t, const struct gnn_batch *b, struct gnn_batch *out,
+                       struct err *err);
+/* Returns the oldest batch whose copy is done, once; NULL if there is none. If more than `at_most`
+ * copies are under way, waits for the oldest. */
+const struct gnn_batch *gpu_transfer_done(struct gpu_transfer *t, int at_most);
+
+/* Returns the time that the GPU waited for copies so far, in seconds: it had the kernels of a
+ * batch, but not its data. Counts batches whose work is done. */
+double gpu_transfer_exposed_s(struct gpu_transfer *t);
+
+#endif

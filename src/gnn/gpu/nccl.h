@@ -1,0 +1,41 @@
+/*
+ * nccl.h - averages arrays over the GPUs of several ranks, with NCCL. libnccl is loaded at run
+ * time.
+ *
+ *     char id[NCCL_ID_BYTES];
+ *     if (rank == 0 && nccl_new_id(id, err) < 0) ...
+ *     comm_broadcast(comm, id, sizeof id, err);
+ *     struct nccl *n;
+ *     if (nccl_join(&n, device, id, rank, ranks, err) < 0) ...       all ranks at the same time
+ *     nccl_mean(n, share, gradient, count);
+ *     nccl_leave(n);
+ *
+ * The sums are those of NCCL: every rank gets the same bits, but another number of GPUs may give
+ * other bits.
+ */
+#ifndef GNN_GPU_NCCL_H
+#define GNN_GPU_NCCL_H
+
+#include <stdbool.h>
+
+#include "gnn/ops/ops.h"
+
+enum { NCCL_ID_BYTES = 128 };
+
+struct nccl;
+
+/* Whether libnccl is installed. */
+bool nccl_is_here(void);
+/* Writes a name for a new group of ranks. */
+int nccl_new_id(void *id, struct err *err);
+/* `d` is a GPU or the emulator. */
+int nccl_join(struct nccl **out, struct gnn_device *d, const void *id, int rank, int ranks,
+              struct err *err);
+/* NULL is allowed. */
+void nccl_leave(struct nccl *n);
+/* Replaces x[0..count) on the device by the sum over the ranks of share * x. The shares of all
+ * ranks add up to 1. Queues the work behind that of the device; a failure shows at the next sync().
+ */
+void nccl_mean(struct nccl *n, double share, void *x, int64_t count);
+
+#endif

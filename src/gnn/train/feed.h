@@ -1,0 +1,57 @@
+/*
+ * feed.h - brings the batches of a loader to the device.
+ *
+ *     struct feed f;
+ *     if (feed_open(&f, GPU_PLACE_AUTO, 2, device, &data, &options.sample, err) < 0) ...
+ *     feed_options(&f, &options);                           before loader_open
+ *     while ((rc = loader_next(loader, &b, err)) > 0) {
+ *         if (feed_batch(&f, &options.sample, b, &own, &use, err) < 0) ...
+ *         network_batch(network, use);
+ *         ...
+ *         feed_give_back(&f, loader, options.slots, b);
+ *     }
+ *     feed_end(&f, loader);
+ *     feed_close(&f);                                       after loader_close
+ *
+ * With `store`, the GPU samples for the loader's seeds. With `transfer`, the loader prepares
+ * batches in pinned memory and a stream copies them ahead. With neither, the device reads the batch
+ * in the loader's memory, or copies it when it needs it.
+ */
+#ifndef GNN_TRAIN_FEED_H
+#define GNN_TRAIN_FEED_H
+
+#include "gnn/gpu/gpu_store.h"
+#include "gnn/gpu/gpu_transfer.h"
+#include "gnn/load/loader.h"
+#include "gnn/model/network.h"
+
+/* At most one of them is not NULL. */
+struct feed {
+    struct gpu_store *store;
+    struct gpu_transfer *transfer;
+};
+
+/* Opens a store as gpu_store_place() decides. If it opens none, `ahead` is not 0 and `d` is a GPU,
+ * opens a transfer that copies `ahead` batches ahead. */
+int feed_open(struct feed *f, enum gpu_place place, int ahead, struct gnn_device *d,
+              const struct dataset *data, const struct sample_options *o, struct err *err);
+void feed_close(struct feed *f);
+/* From now on, batches have all that the network reads in this mode. The feed reduces the features
+ * over the last hop where it can: see gnn_batch.reduced. */
+void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mode mode);
+/* Returns how long the GPU waited for copies so far, in seconds. */
+double feed_exposed_s(const struct feed *f);
+
+/* Sets the options that say what the loader prepares and where. */
+void feed_options(const struct feed *f, struct loader_options *o);
+/* Sets *use to the batch for the network: *b itself, or *own, whose arrays are memory of the
+ * device. */
+int feed_batch(const struct feed *f, const struct sample_options *o, const struct gnn_batch *b,
+               struct gnn_batch *own, const struct gnn_batch **use, struct err *err);
+/* Call it after all work on the batch was queued. Gives back the batches whose slots are free to be
+ * used again; keeps at least one of the loader's `slots` free. */
+void feed_give_back(const struct feed *f, struct loader *l, int slots, const struct gnn_batch *b);
+/* Waits for all copies and gives back all batches. */
+void feed_end(const struct feed *f, struct loader *l);
+
+#endif
