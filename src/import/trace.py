@@ -2196,7 +2196,8 @@ class Translation:
     # -- by index
 
     def hold_below(self, index: Any, size: Any) -> None:
-        """Fixes the size if the index is an input whose bound does not follow the size."""
+        """The index must stay below the size. If the index is an input whose bound is another size,
+        adds a condition. If its bound is a number, fixes the size."""
         at = index
         while isinstance(at, torch.fx.Node) and at.op == "call_function" and at.args:
             name = str(at.target).split(".")[1] if "." in str(at.target) else ""
@@ -2206,6 +2207,8 @@ class Translation:
         if not isinstance(at, torch.fx.Node) or at.op != "placeholder":
             return
         high = self.captured.ranges.get(str(self.of[at]), (None, None))[1]
+        if isinstance(high, torch.SymInt):
+            self.at_least(size, high)
         if isinstance(size, torch.SymInt) and not isinstance(high, torch.SymInt):
             free = {n for n in self.names_in(size) if self.sizes.is_free(self.captured.axes[n])}
             if free:
