@@ -15,6 +15,13 @@ judge() { # judge TASK: checks that the built-in author writes a right kernel fr
 
 # The kernel for cumsum adds its terms in chains of 1024.
 in_tier quick && judge cumsum
+if in_tier quick; then
+    has_template() { grep -c "^namespace c0" "$T/out"; }
+    runs 0 "the built-in author writes a product by a template" "$HONE" playbook kernel generate matmul_f32
+    is "the product's template is in a namespace" "$(has_template)" 1
+    runs 0 "with --plain it writes a product by itself" "$HONE" playbook kernel generate --plain matmul_f32
+    is "the plain kernel has no template" "$(has_template)" 0
+fi
 in_tier rest || done_testing
 
 # A norm over groups of channels, imported from a trace.

@@ -138,8 +138,9 @@ static int take_setting(const struct playbook *pb, const char *arg, struct pb_po
     return err_set(err, ERR_INPUT, "'%s': playbook %s has no such setting", arg, pb->name);
 }
 
+/* If `plain`, the kernel takes no part from another playbook. */
 static int make_kernel(const struct playbook_shelf *s, const struct task *t, const char *name,
-                       int nset, const char **set, struct strbuf *out, struct err *err)
+                       bool plain, int nset, const char **set, struct strbuf *out, struct err *err)
 {
     const struct playbook *pb = NULL;
     vec_each (struct playbook, b, &s->books)
@@ -147,6 +148,10 @@ static int make_kernel(const struct playbook_shelf *s, const struct task *t, con
             pb = b;
     if (!pb)
         return err_set(err, ERR_INPUT, "there is no playbook '%s': see `hone playbook list`", name);
+    struct playbook alone = *pb;
+    alone.shelf = NULL;
+    if (plain)
+        pb = &alone;
     struct pb_binding b;
     struct strbuf why = STRBUF_INIT(400);
     json_t *facts = say_task_json(t);
@@ -174,7 +179,12 @@ static int run_kernel(int argc, const char **argv)
     struct err err = ERR_INIT;
     struct playbook_shelf *s;
     const char *dir = NULL;
-    const struct option opts[] = {DIR_OPTION(&dir), OPT_END()};
+    bool plain = false;
+    const struct option opts[] = {
+        DIR_OPTION(&dir),
+        OPT_FLAG(0, "plain", &plain, "generate: use no template for a part of the task"),
+        OPT_END(),
+    };
     const struct options spec = {
         .usage = "hone playbook kernel [options] PLAYBOOK TASK [SETTING=VALUE...]",
         .about = "Prints a playbook's kernel for a task.",
@@ -191,7 +201,7 @@ static int run_kernel(int argc, const char **argv)
         return cmd_fail(&err);
     }
     struct strbuf out = STRBUF_INIT(1u << 20);
-    int rc = make_kernel(s, t, argv[0], argc - 2, argv + 2, &out, &err);
+    int rc = make_kernel(s, t, argv[0], plain, argc - 2, argv + 2, &out, &err);
     if (rc == 0)
         fwrite(out.buf, 1, out.len, stdout);
     strbuf_release(&out);

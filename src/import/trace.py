@@ -36,9 +36,11 @@ import torch.fx
 from torch._decomp import core_aten_decompositions, get_decompositions
 from torch._dispatch.python import enable_python_dispatcher
 from torch._dynamo.source import ConstantSource
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.proxy_tensor import PythonKeyTracer, make_fx
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+from torch.utils._thunk import Thunk
 
 Operand = Any  # "x", "%3", a number, {"number": ...}, {"size": ...}, None
 DTYPES = {
@@ -273,10 +275,20 @@ class IntOrSize(type):
         return isinstance(x, (int, torch.SymInt))
 
 
+def copied(t: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
+    """copy.deepcopy() of a tensor without data. PyTorch's own fails if a size is a symbol."""
+    new = torch.empty_like(t)
+    if isinstance(t, torch.nn.Parameter):
+        new = torch.nn.Parameter(new, t.requires_grad)
+    memo[id(t)] = new
+    return new
+
+
 @contextlib.contextmanager
 def without_init() -> Iterator[None]:
     """Makes the functions of nn.init do nothing: they would fix sizes, and take time. Also lets
-    recurrent layers take symbols as sizes."""
+    recurrent layers take symbols as sizes, and copy.deepcopy() copy layers."""
+    FakeTensor.__deepcopy__ = copied  # type: ignore[method-assign,assignment]
     torch.nn.modules.rnn.int = IntOrSize("int", (), {})  # type: ignore[attr-defined]
     saved = {n: f for n, f in vars(torch.nn.init).items() if n.endswith("_") and callable(f)}
     fans = "_calculate_fan_in_and_fan_out"
@@ -295,6 +307,7 @@ def without_init() -> Iterator[None]:
             c.reset_parameters = reset  # type: ignore[method-assign]
         for name, function in saved.items():
             setattr(torch.nn.init, name, function)
+        del FakeTensor.__deepcopy__
         del torch.nn.modules.rnn.int  # type: ignore[attr-defined]
 
 
@@ -685,6 +698,35 @@ def forward(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
+def made_before() -> None:
+    """The target of nodes that stand for a size which was computed before the recording."""
+
+
+@contextlib.contextmanager
+def sizes_made_before() -> Iterator[None]:
+    """A scope in which forward may use sizes that the constructor computed, such as dim // heads.
+
+    PyTorch records only sizes that are arguments, or that forward itself computes. For any other
+    size we add a node without arguments. Translation reads the size from the node's "val".
+    """
+    plain = proxy_tensor.get_proxy_slot
+
+    def slot(obj: Any, tracer: Any, default: Any = proxy_tensor.no_default, *rest: Any) -> Any:
+        size = isinstance(obj, (torch.SymInt, torch.SymFloat)) and obj.node.constant is None
+        # With False, PyTorch only asks whether there is a node.
+        if size and default is not False and plain(obj, tracer, None) is None:
+            proxy = tracer.create_proxy("call_function", made_before, (), {})
+            proxy.node.meta["val"] = obj
+            proxy_tensor.set_proxy_slot(obj, tracer, Thunk(lambda: proxy))
+        return plain(obj, tracer, default, *rest)
+
+    proxy_tensor.get_proxy_slot = slot  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        proxy_tensor.get_proxy_slot = plain
+
+
 def capture(
     source: Source, target: Target, free: dict[str, int], real: bool
 ) -> tuple[Captured, list[str]]:
@@ -774,7 +816,7 @@ def capture(
 
     with enable_python_dispatcher(), mode, torch.nn.attention.sdpa_kernel(
         torch.nn.attention.SDPBackend.MATH
-    ), torch.no_grad(), replaced_layers(model):
+    ), torch.no_grad(), replaced_layers(model), sizes_made_before():
         plain = plain_state(model)
         fx = record()
         assigned = [n for n, v in plain_state(model).items() if n not in plain or plain[n] is not v]
@@ -2154,7 +2196,8 @@ class Translation:
     # -- by index
 
     def hold_below(self, index: Any, size: Any) -> None:
-        """Fixes the size if the index is an input whose bound does not follow the size."""
+        """The index must stay below the size. If the index is an input whose bound is another size,
+        adds a condition. If its bound is a number, fixes the size."""
         at = index
         while isinstance(at, torch.fx.Node) and at.op == "call_function" and at.args:
             name = str(at.target).split(".")[1] if "." in str(at.target) else ""
@@ -2164,6 +2207,8 @@ class Translation:
         if not isinstance(at, torch.fx.Node) or at.op != "placeholder":
             return
         high = self.captured.ranges.get(str(self.of[at]), (None, None))[1]
+        if isinstance(high, torch.SymInt):
+            self.at_least(size, high)
         if isinstance(size, torch.SymInt) and not isinstance(high, torch.SymInt):
             free = {n for n in self.names_in(size) if self.sizes.is_free(self.captured.axes[n])}
             if free:

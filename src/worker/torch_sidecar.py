@@ -42,8 +42,11 @@ class View:
 
 
 @contextlib.contextmanager
-def keeping_double():
-    """A scope in which new tensors are float64, and casts to narrower floats give float64."""
+def keeping_double(own):
+    """A scope in which new tensors are float64, and casts to narrower floats give float64.
+
+    Numbers that depend on the dtype stay those of `own`, in which the program computes otherwise.
+    """
     from torch.utils._python_dispatch import TorchDispatchMode
     narrow = (torch.float16, torch.bfloat16, torch.float32)
 
@@ -54,13 +57,17 @@ def keeping_double():
                 kwargs["dtype"] = torch.float64
             return func(*args, **kwargs)
 
-    plain = torch.get_default_dtype()
+    plain, finfo, rms_norm = torch.get_default_dtype(), torch.finfo, torch.rms_norm
+    eps = finfo(own).eps
     torch.set_default_dtype(torch.float64)
+    torch.finfo = lambda t=own: finfo(own if t == torch.float64 else t)
+    torch.rms_norm = lambda x, shape, weight=None, e=None: rms_norm(x, shape, weight, eps if e is None else e)
     try:
         with KeepingDouble():
             yield
     finally:
         torch.set_default_dtype(plain)
+        torch.finfo, torch.rms_norm = finfo, rms_norm
 
 
 class Sidecar:
@@ -220,7 +227,8 @@ class Sidecar:
             value = raw.view(getattr(torch, buf["dtype"])).reshape(buf["shape"])
             wide = rq["wide"] and value.is_floating_point()
             tensors[buf["name"]] = value.double() if wide else value
-        with keeping_double() if rq["wide"] else contextlib.nullcontext():
+        own = torch.float64 if any(buf["dtype"] == "float64" for _, buf in pairs) else torch.float32
+        with keeping_double(own) if rq["wide"] else contextlib.nullcontext():
             out = self.call_fn(tensors)
         for (where, buf), value in self.outputs(pairs, out):
             flat = value.to(torch.float64).contiguous().reshape(-1)

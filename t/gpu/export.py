@@ -92,7 +92,7 @@ def turn_of(task, verdict, workload):
 
 
 def fill(tensor, init, turn):
-    """Draws values with the distribution of an input's "init"."""
+    """Draws values with the distribution of an input's "init". Returns it as a text."""
     pick = lambda v: v[turn % len(v)] if isinstance(v, list) else v
     if init["dist"] != "normal":
         raise SystemExit(f"export.py cannot draw {init['dist']}")
@@ -101,6 +101,7 @@ def fill(tensor, init, turn):
     for special in init.get("special", []):
         drawn[torch.rand(tensor.shape, device=device) * special["every"] < 1] = values[special["value"]]
     tensor.copy_(drawn)
+    return f"N({pick(init['mean'])}, {pick(init['std'])})"
 
 
 f32 = lambda *s: torch.randn(*s, device=device)
@@ -144,8 +145,8 @@ for name, (make, eager) in CASES.items():
     for t in (t for t in verdict["times"] if t["who"] == "candidate"):
         shape = dict((k, int(v)) for k, v in (part.split("=") for part in t["shape"].split() if "=" in part))
         args = make(shape)
-        for tensor, init in zip(args, task["init"].values()):
-            fill(tensor, init, turn_of(task, verdict, t["workload"]))
+        turn = turn_of(task, verdict, t["workload"])
+        data = " ".join(fill(tensor, init, turn) for tensor, init in zip(args, task["init"].values()))
         stream_us = cold_time(lambda: op(*args))
         graph, _, _ = captured(lambda: op(*args), False)
         graph_us = cold_time(graph.replay)
@@ -159,17 +160,17 @@ for name, (make, eager) in CASES.items():
                 print(f"# no events inside graphs: {type(e).__name__}: {str(e)[:100]}")
         verdict_us = t["median_ns"] / 1e3
         best = inside_us if inside_us is not None else graph_us
-        rows.append((name, t["shape"], verdict_us, stream_us, graph_us, inside_us, best))
+        rows.append((name, t["shape"], verdict_us, stream_us, graph_us, inside_us, best, data))
         del args, graph
 
 print(f"\n# {torch.cuda.get_device_name(0)}, PyTorch {torch.__version__}; microseconds, cold L2, median of 30")
-print(f"{'kernel':12} {'shape':24} {'verdict':>9} {'stream':>9} {'graph':>9} {'inside':>9} {'off':>8}")
-for name, shape, verdict_us, stream_us, graph_us, inside_us, best in rows:
+print(f"{'kernel':12} {'shape':24} {'verdict':>9} {'stream':>9} {'graph':>9} {'inside':>9} {'off':>8}  data")
+for name, shape, verdict_us, stream_us, graph_us, inside_us, best, data in rows:
     within = abs(best - verdict_us) <= 0.03 * verdict_us + 0.5
     failures += not within
     inside = f"{inside_us:9.2f}" if inside_us is not None else "        -"
     print(f"{name:12} {shape:24} {verdict_us:9.2f} {stream_us:9.2f} {graph_us:9.2f} {inside} "
-          f"{(best / verdict_us - 1) * 100:+7.1f}% {'' if within else '<-- beyond 3% + 0.5 us'}")
+          f"{(best / verdict_us - 1) * 100:+7.1f}%  {data} {'' if within else '<-- beyond 3% + 0.5 us'}")
 print("# stream: events around the call; graph: events around the replay; inside: events in the captured graph")
 
 # ---- the host's time for one eager call on a small tensor

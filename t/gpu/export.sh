@@ -2,12 +2,18 @@
 # Exports three kernels and uses them as a program would: in a fresh process, eager, in torch.compile and
 # in a captured CUDA graph. Compares the results with PyTorch, and the time in the graph with the time in the
 # verdict. Compares the host's time for an eager call with that of a compiled extension. Builds and runs the C
-# example, and runs ModelNew in both forms and a FlashInfer-Bench solution.
+# example, and runs ModelNew in both forms and a FlashInfer-Bench solution. That takes less than a minute.
 #   HONE=bin/hone OUT=results t/gpu/export.sh
+# Two folders, which the machine with the GPU may lack the network to get, add minutes (export_upstream.py):
+#   KERNELBENCH=DIR       a checkout of KernelBench: its own evaluation judges ten exported ModelNew
+#   FLASHINFER_BENCH=DIR  the package, which runs three exported Solutions. To make DIR for Python 3.12 on x86_64:
+#     pip install --no-deps --target DIR flashinfer-bench==0.1.2
+#     pip install --target DIR --platform manylinux2014_x86_64 --python-version 312 --only-binary=:all: \
+#         pydantic safetensors docstring-parser
 # Exits 77 where there is no GPU, 1 if a check fails.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
-HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} python=${HONE_PYTHON:-python3}
+HONE=$(realpath "${HONE:-$root/bin/hone}") OUT=${OUT:-$(mktemp -d)} python=${HONE_PYTHON:-python3}
 [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
 mkdir -p "$OUT/export" && cd "$OUT/export" || exit 1
 export HONE root
@@ -35,4 +41,8 @@ wait $extension || cat extension.txt
 timeout 150 "$python" "$root/t/gpu/export.py"
 status=$?
 echo "# $(($(date +%s) - t0)) s in all"
+upstream() { timeout 400 "$python" "$root/t/gpu/export_upstream.py" "$@" 2>"$1.err" || { tail -5 "$1.err"; status=1; }; }
+if [ -n "${FLASHINFER_BENCH-}" ]; then upstream flashinfer-bench "$FLASHINFER_BENCH"; fi
+if [ -n "${KERNELBENCH-}" ]; then upstream kernelbench "$KERNELBENCH"; fi
+echo "# $(($(date +%s) - t0)) s with all parts"
 exit $status

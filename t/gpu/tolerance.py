@@ -6,17 +6,22 @@
 The built-in author writes the right kernels: the generated one, the same with other settings (other orders of
 sums), a template that fits, and the generated one with compensated products. The wrong kernels are the generated
 one with a mechanical fault: products or inputs rounded to TF32 or float16, a term left out of a sum, an epsilon ten
-times as large, an element that is not written. Every kernel is judged with several seeds. Exits with 1 if a right
-kernel fails, or if a wrong kernel passes that must fail.
+times as large, an element that is not written. Every kernel is judged with several seeds.
+
+With --results FILE, a later run goes on where an earlier one stopped. Without tasks, the program only prints the table
+of that file. Exits with 1 if a right kernel fails, or if a wrong kernel passes that must fail; with 3 if --stop left
+evaluations for a later run.
 
 A wrong kernel may pass only in a task that computes in less than float32, and only if its error is at most 8 times
 that of the right kernel in the declared precision.
 """
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -47,7 +52,7 @@ template <class T> __device__ T fault_input(T x) { return x; }
 __device__ __forceinline__ float fault_input(float x) { return fault_f16(x); }
 """
 PRODUCT = re.compile(r"const float (v\d+) = (v\d+) \* (v\d+);")
-LOOP = re.compile(r"^( *)for \(I (i\d+) = (.+?); i\d+ < (.+?); (.+)\) \{$")
+LOOP = re.compile(r"""^( *)(?:_Pragma\("unroll \d+"\) )?for \(I (i\d+) = (.+?); i\d+ < (.+?); (.+)\) \{$""")
 EPSILON = re.compile(r"(?<![\w.])(\d(?:\.\d+)?e-(?:0[3-9]|1\d))(f?)(?!\w)")
 
 
@@ -146,7 +151,8 @@ class Task:
         self.path, self.args = path, args
         self.name = os.path.basename(path.rstrip("/"))
         with open(os.path.join(path, "task.json")) as f:
-            self.json = json.load(f)
+            self.text = f.read()
+        self.json = json.loads(self.text)
         flags = self.json.get("flags", [])
         self.tf32 = "allow_tf32" in flags
         self.tf32_convs = self.tf32 or "allow_tf32_convs" in flags
@@ -155,15 +161,14 @@ class Task:
         self.has_other = bool(ops & {"matmul", "attention", "lstm", "gru", "rnn"})
         dtypes = {t["dtype"] for io in ("inputs", "outputs") for t in self.json[io].values()}
         self.narrow = sorted(dtypes & {"float16", "bfloat16"})
-        self.rows = []
 
     def precision(self):
         if self.narrow:
             return self.narrow[0]
         return "tf32" if self.tf32 or (self.tf32_convs and self.has_conv) else "float32"
 
-    def playbook(self, *what):
-        done = subprocess.run([self.args.hone, "playbook", "kernel", what[0], self.path, *what[1:]],
+    def playbook(self, name, *what):
+        done = subprocess.run([self.args.hone, "playbook", "kernel", name, self.path, *what],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         return done.stdout if done.returncode == 0 else None
 
@@ -176,11 +181,14 @@ class Task:
 
     def kernels(self, books):
         """Yields (name, is it right, text); the text is None if the task has no such kernel."""
-        simple = self.playbook("generate")
+        simple = self.playbook("generate", "--plain")
         yield "simple", True, simple
-        yield "reordered", True, self.playbook("generate", "lanes=256", "threads=256")
-        yield "reordered2", True, self.playbook("generate", "lanes=1", "items=4", "threads=64")
+        yield "reordered", True, self.playbook("generate", "--plain", "lanes=256", "threads=256")
+        yield "reordered2", True, self.playbook("generate", "--plain", "lanes=1", "items=4", "threads=64")
         name, text = self.template(books)
+        if not text:  # the author may have a template for a part of the task
+            text = self.playbook("generate")
+            name, text = ("parts", text) if text and "namespace c0" in text else (None, None)
         yield f"template {name}" if name else "template", True, text
         if not simple:
             return
@@ -216,7 +224,7 @@ def HELPED(text):
 
 class Judge:
     def __init__(self, args, temp):
-        self.args, self.temp = args, temp
+        self.args, self.temp, self.start = args, temp, time.monotonic()
         self.env = dict(os.environ, CC=temp + "/bin/cc")
         os.mkdir(temp + "/bin")
         os.mkdir(temp + "/oracles")
@@ -233,7 +241,9 @@ else
 fi
 """)
         os.chmod(temp + "/bin/cc", 0o755)
-        self.names = {}
+
+    def late(self):
+        return self.args.stop and time.monotonic() - self.start > self.args.stop
 
     def workloads(self, task):
         """The task's own smoke workloads, and the last ones, whose data show a wrong precision or epsilon."""
@@ -262,37 +272,83 @@ fi
                 "ratio": max(ratios, default=0.0)}
 
 
-def judge_task(task, judge, books, pool):
-    """Judges all kernels of a task; returns a function that waits for the results."""
+class Kept:
+    """The results of all evaluations, also of earlier runs. A file gets each result as soon as there is one."""
+
+    def __init__(self, path):
+        self.path, self.all, self.lock, self.new = path, {}, threading.Lock(), 0
+        if path and os.path.exists(path):
+            with open(path) as f:
+                for line in f:
+                    try:
+                        r = json.loads(line)
+                    except ValueError:
+                        continue  # a run was killed while it wrote this line
+                    self.all[r["task"], r["kernel"], r["seed"]] = r
+
+    def has(self, task, kernel, seed, key):
+        r = self.all.get((task, kernel, seed))
+        return r is not None and r["key"] == key
+
+    def put(self, r):
+        with self.lock:
+            self.all[r["task"], r["kernel"], r["seed"]] = r
+            self.new += 1
+            if self.path and r["kind"] != "unjudged":  # a later run tries an unjudged kernel again
+                with open(self.path, "a") as f:
+                    f.write(json.dumps(r) + "\n")
+
+
+def judge_task(task, judge, books, pool, kept):
+    """Queues the evaluations of a task that no earlier run has made. Returns them."""
+    kernels, queued = [], []
+
+    def queue(path, about, seed):
+        return pool.submit(judge_seed, judge, task, path, {**about, "seed": seed}, few, kept)
+
     try:
         few = judge.workloads(task)
     except (subprocess.CalledProcessError, ValueError) as e:
-        return lambda: [[task.name, task.precision(), "-", "-", "0", "0", "-", "-", f"no task: {e}"]]
-    waiting = []
+        print(f"{task.path}: no task: {e}", file=sys.stderr)
+        return queued
     for name, right, text in task.kernels(books):
         if not text or (judge.args.kernel and name not in judge.args.kernel + ["simple", "declared tf32"]):
             continue
         path = f"{judge.temp}/{task.name}.{name.replace(' ', '_')}.cu"
         with open(path, "w") as f:
             f.write(text)
-        waiting.append((name, right, [pool.submit(judge_seed, judge, task, path, seed, few, right)
-                                      for seed in range(1, judge.args.seeds + 1)]))
-    return lambda: [row for row in rows_of(task, waiting)]
+        key = hashlib.sha256((task.text + text).encode()).hexdigest()[:16]
+        about = {"task": task.name, "precision": task.precision(), "kernel": name, "right": right, "key": key}
+        todo = [seed for seed in range(1, judge.args.seeds + 1) if not kept.has(task.name, name, seed, key)]
+        if todo:
+            kernels.append((path, about, todo, queue(path, about, todo[0])))
+    # The first evaluation compiles the kernel. The others find the machine code in the cache.
+    for path, about, todo, first in kernels:
+        first.result()
+        queued += [first] + [queue(path, about, seed) for seed in todo[1:]]
+    return queued
 
 
-def judge_seed(judge, task, path, seed, few, right):
+def judge_seed(judge, task, path, about, few, kept):
+    if judge.late():
+        return False
+    seed, right = about["seed"], about["right"]
     found = judge.run(task, path, seed, ["--workload", few])
     if found["kind"] == "pass" and (not right or seed == 1) and not judge.args.quick:
         found = judge.run(task, path, seed, ["--skip-time"])
-    return found
+    kept.put({**about, **found})
+    return True
 
 
-def rows_of(task, waiting):
-    done = [(name, right, [w.result() for w in all_]) for name, right, all_ in waiting]
-    declared = [f["ratio"] for name, right, found in done if name == "declared tf32" for f in found]
-    simple = [f["ratio"] for name, right, found in done if name == "simple" for f in found]
-    honest = max(declared or simple or [0.0])
-    for name, right, found in done:
+def rows_of(results):
+    """The rows of one task."""
+    by_kernel = {}
+    for r in results:
+        by_kernel.setdefault(r["kernel"], []).append(r)
+    ratios_of = lambda name: [r["ratio"] for r in by_kernel.get(name, [])]
+    honest = max(ratios_of("declared tf32") or ratios_of("simple") or [0.0])
+    for name, found in by_kernel.items():
+        right, precision = found[0]["right"], found[0]["precision"]
         passed = sum(f["kind"] == "pass" for f in found)
         wrong = sum(f["kind"] in ("mismatch", "cheat") for f in found)
         ratios = [f["ratio"] for f in found if f["kind"] == "pass" or not right]
@@ -308,12 +364,24 @@ def rows_of(task, waiting):
             state = "fails"
         elif not passed:
             state = "BROKEN"  # it does not compile, or stops
-        elif task.precision() != "float32" and size <= FACTOR:
+        elif precision != "float32" and size <= FACTOR:
             state = "small"
         else:
             state = "MISSED"
-        yield [task.name, task.precision(), name, state, str(passed), str(len(found)), f"{worst:.3g}",
+        yield [found[0]["task"], precision, name, state, str(passed), str(len(found)), f"{worst:.3g}",
                f"{size:.3g}", note.replace("\t", " ").replace("\n", " ")[:160]]
+
+
+def table(kept):
+    by_task = {}
+    for r in kept.all.values():
+        by_task.setdefault(r["task"], []).append(r)
+    rows = [row for results in by_task.values() for row in rows_of(results)]
+    print("\t".join(["task", "precision", "kernel", "state", "passed", "seeds", "error", "times_honest", "note"]))
+    for row in rows:
+        print("\t".join(row))
+    sys.stdout.flush()
+    return rows
 
 
 def summary(rows):
@@ -324,49 +392,57 @@ def summary(rows):
     for n in names:
         own = [r for r in rows if r[2] == n or (n == "template" and r[2].startswith("template"))]
         print(f"{n:16}" + "".join(f"{sum(r[3] == s for r in own):10}" for s in states), file=sys.stderr)
-    print(f"{len({r[0] for r in rows})} tasks", file=sys.stderr)
+    bad = sum(r[3].isupper() for r in rows)
+    print(f"{len({r[0] for r in rows})} tasks, {len(rows)} kernels, {sum(int(r[5]) for r in rows)} evaluations, "
+          f"{bad} wrong states", file=sys.stderr)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("tasks", nargs="+", metavar="TASK_DIR")
+    p.add_argument("tasks", nargs="*", metavar="TASK_DIR")
     p.add_argument("--hone", default=os.environ.get("HONE", ROOT + "/build/release/hone"))
     p.add_argument("--device", default="emu")
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--seeds", type=int, default=10)
     p.add_argument("--limit", type=float, default=120, help="seconds of one evaluation")
-    p.add_argument("--stop", type=float, default=0, help="seconds after which no further task begins")
+    p.add_argument("--stop", type=float, default=0, help="seconds after which no further evaluation begins")
+    p.add_argument("--results", help="keep the results in this file, and do not repeat those that it has")
     p.add_argument("--quick", action="store_true", help="only the task's own smoke shapes and the few-terms data")
     p.add_argument("--kernel", action="append", help="only this kind of kernel, beside the simple one")
     p.add_argument("--keep", help="keep the kernels in this folder")
     args = p.parse_args()
-    args.hone = os.path.abspath(args.hone)
+    args.hone, kept, left = os.path.abspath(args.hone), Kept(args.results), 0
+    if args.tasks:
+        with tempfile.TemporaryDirectory() as temp:
+            if args.keep:
+                temp = os.path.abspath(args.keep)
+                os.makedirs(temp)
+            left = judge_all(args, Judge(args, temp), kept)
+    rows = table(kept)
+    summary(rows)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{kept.new} evaluations in this run, {used.ru_utime + used.ru_stime:.0f} CPU seconds; {left} are left",
+          file=sys.stderr)
+    if any(r[3].isupper() for r in rows):
+        return 1
+    return 3 if left else 0
+
+
+def judge_all(args, judge, kept):
+    """Judges all tasks, the first ones first. Returns the number of evaluations that did not begin in time."""
     listed = json.loads(subprocess.run([args.hone, "playbook", "list", "--json"], stdout=subprocess.PIPE,
                                        check=True).stdout)
     books = [b["name"] for b in listed if b["name"] != "generate"]
-    start, rows, lock = time.monotonic(), [], threading.Lock()
-    print("\t".join(["task", "precision", "kernel", "state", "passed", "seeds", "error", "times_honest", "note"]))
 
-    def one(path, judge, pool):
-        if args.stop and time.monotonic() - start > args.stop:
-            return
-        for_task = judge_task(Task(os.path.abspath(path), args), judge, books, pool)()
-        with lock:
-            rows.extend(for_task)
-            for r in for_task:
-                print("\t".join(r), flush=True)
+    def one(path, pool):
+        if judge.late():
+            return 1
+        queued = judge_task(Task(os.path.abspath(path), args), judge, books, pool, kept)
+        return sum(not q.result() for q in queued)
 
-    with tempfile.TemporaryDirectory() as temp:
-        if args.keep:
-            temp = os.path.abspath(args.keep)
-            os.makedirs(temp)
-        judge = Judge(args, temp)
-        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool, \
-                concurrent.futures.ThreadPoolExecutor(max(args.jobs // 4, 1) + 1) as tasks:
-            for done in [tasks.submit(one, path, judge, pool) for path in args.tasks]:
-                done.result()
-    summary(rows)
-    return any(r[3].isupper() for r in rows)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool, \
+            concurrent.futures.ThreadPoolExecutor(max(args.jobs // 4, 1) + 1) as tasks:
+        return sum(done.result() for done in [tasks.submit(one, path, pool) for path in args.tasks])
 
 
 if __name__ == "__main__":
