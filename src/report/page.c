@@ -213,6 +213,7 @@ static void roles(const struct run_summary *m, struct strbuf *out)
             continue;
         uint64_t n = 0, in = 0, cached = 0, o = 0, ns = 0;
         double usd = 0;
+        bool unknown = false;
         vec_each (struct call_rec, c, &m->calls) {
             if (!str_eq(c->role, role))
                 continue;
@@ -221,11 +222,16 @@ static void roles(const struct run_summary *m, struct strbuf *out)
             cached += c->cached_tokens;
             o += c->out_tokens;
             ns += c->latency_ns;
+            unknown |= run_summary_price_is_unknown(c);
             usd += c->usd > 0 ? c->usd : 0;
         }
-        strbuf_addf(out, "| %s | %llu | %llu | %llu | %llu | %.3f | %.1f |\n", role,
-                    (unsigned long long)n, (unsigned long long)in, (unsigned long long)cached,
-                    (unsigned long long)o, usd, (double)ns / 1e9);
+        strbuf_addf(out, "| %s | %llu | %llu | %llu | %llu | ", role, (unsigned long long)n,
+                    (unsigned long long)in, (unsigned long long)cached, (unsigned long long)o);
+        if (unknown && usd <= 0)
+            strbuf_adds(out, "unknown");
+        else
+            strbuf_addf(out, "%.3f%s", usd, unknown ? "+?" : "");
+        strbuf_addf(out, " | %.1f |\n", (double)ns / 1e9);
     }
 }
 

@@ -151,6 +151,36 @@ static void test_markup(void **state)
     run_summary_release(&m);
 }
 
+/* The price of a call of a mailbox is unknown. The table of calls says so, as the summary does. */
+static void test_price(void **state)
+{
+    struct run_summary m;
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct call_rec c = {.role = "code",
+                         .ended = true,
+                         .ok = true,
+                         .author = "mailbox:here",
+                         .model = "",
+                         .prompt_sha = sha,
+                         .stable_sha = sha,
+                         .turn_sha = sha,
+                         .reply_sha = sha,
+                         .finish = "",
+                         .handle = "",
+                         .error = "",
+                         .notes = ""};
+    OK(store_call_begin(s, run, &c, &err));
+    OK(store_call_end(s, run, &c, &err));
+    load(&m);
+    char *page = report(&m, "report.md");
+    must_have(page, "| code | 1 | 0 | 0 | 0 | unknown | 0.0 |");
+    run_summary_print(&m, &sb);
+    must_have(sb.buf, " 1 call, 0 tokens in (0 cached), 0 out, cost unknown\n");
+    strbuf_release(&sb);
+    free(page);
+    run_summary_release(&m);
+}
+
 static void test_deep_tree(void **state)
 {
     struct run_summary m;
@@ -332,8 +362,9 @@ static void test_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_plots), TEST(test_given), TEST(test_markup),          TEST(test_deep_tree),
-        TEST(test_gains), TEST(test_gap),   TEST(test_impossible_tree), TEST(test_export),
+        TEST(test_plots), TEST(test_given),           TEST(test_markup),
+        TEST(test_price), TEST(test_deep_tree),       TEST(test_gains),
+        TEST(test_gap),   TEST(test_impossible_tree), TEST(test_export),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
