@@ -39,6 +39,8 @@ bool cmd_is_python(const char *operand);
 /* The file's name without ":NAME"; the caller frees it. *name is "" if there is none. */
 char *cmd_split_python(const char *operand, const char **name);
 int cmd_read_precision(const char *word, enum import_precision *out, struct err *err);
+/* Says on stderr that an import has begun: it may take minutes. */
+void cmd_say_importing(const char *operand);
 void cmd_print_import(FILE *f, const struct import_report *r);
 void cmd_print_import_json(FILE *f, const struct import_report *r);
 
