@@ -41,7 +41,7 @@ static int set_up(void **state)
         return -1;
     snprintf(path, sizeof path, "%s/hone.db", tmp.path);
     if (store_open(&s, path, &err) < 0 ||
-        store_run_create(s, "a<b>|c", "refine", "{}", "exec:`x` <y>", &run, &err) < 0)
+        store_run_create(s, "a<b>|c", "refine", "{\"eps\": 0.35}", "exec:`x` <y>", &run, &err) < 0)
         return -1;
     return store_blob_put(s, "kernel", 6, sha, &err);
 }
@@ -145,6 +145,7 @@ static void test_markup(void **state)
     load(&m);
     char *page = report(&m, "report.md");
     must_have(page, "refine on a&lt;b> c, begun");
+    must_have(page, "{\"eps\":0.35}");
     must_have(page, "Layout&lt;Shape&lt;_8>>    x  | pass");
     must_have(page, "- refused: two # lines &lt;i>\n");
     free(page);
