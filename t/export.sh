@@ -140,6 +140,20 @@ runs 0 "hone export --as flashinfer-bench exits with 0" export_it --as flashinfe
 python3 -c 'import glob, json; print(json.load(open(glob.glob("bench/solutions/*.json")[0]))["sources"][0]["content"])' >run.py
 ok "all exported Python files compile" python3 -m py_compile rowmix_op.py model_new.py model_cubin.py run.py
 
+# ---- shared memory that grows with an axis
+sed 's/"smem": "4\*128"/"smem": "4*C"/' "$cases/rowmix.cu" >wide.cu
+export_wide() { "$HONE" export rowmix wide.cu --unverified "$@"; }
+runs 0 "hone export --as c accepts shared memory that grows with an axis" export_wide --as c --out wide
+ok "the header says how far the axis goes" \
+    grep -q "Axis C: 1 to 2147483647, as far as shared memory allows; " wide/rowmix.h
+ok "the header states the limit" \
+    grep -q "Limit: the kernel sums needs 4\*C bytes of shared memory; the GPU allows 232448" wide/rowmix.h
+ok "the header says nothing of the kind about shared memory of a fixed size" \
+    bash -c '! grep -q "shared memory" lib/rowmix.h'
+runs 0 "hone export --as torch accepts shared memory that grows with an axis" export_wide --as torch --out wide_op.py
+ok "the check of the sizes, which fake tensors take too, refuses too large an axis" \
+    grep -A1 -x "    if 4 \* C > 232448:" wide_op.py
+
 # ---- the gradient as a kernel
 backward() { # backward TASK KERNEL: exports softmax with this backward kernel
     "$HONE" export softmax "$ROOT/kernels/softmax.cu" --unverified --backward "$1=$2" --as torch --out softmax_grad_op.py

@@ -52,7 +52,7 @@ for strategy in refine search; do
         optimize vector_add --from broken.cu -s $strategy --skip-baselines
     err_has "$strategy: the message names the file and the line" \
         'your file broken.cu does not compile (line 12: identifier "oops" is undefined)'
-    out_has "$strategy: the run tries no other kernel" "1 candidate: 0 pass, 1 fail (0 refused); 0 of 1 failures repaired"
+    out_has "$strategy: the run tries no other kernel" "1 candidate: 0 pass, 1 fail (0 rejected or without code); 0 of 1 failures repaired"
 done
 runs 1 "a file with a wrong plan stops the run" optimize vector_add --from plan.cu --skip-baselines
 err_has "the message names the wrong plan and its line" \

@@ -33,8 +33,9 @@ done)
 cut -d' ' -f1 <<<"$recorded" | xargs -P 2 -I{} bash -c 'replay {}'
 while read -r name sizes; do
     [ -n "$name" ] || continue
-    is "$name: a recorded trace becomes a task" "$(head -2 "logs/$name")" \
-        "replayed/$name: $sizes free size$([ "$sizes" = 1 ] || echo s)
+    is "$name: a recorded trace becomes a task" "$(head -3 "logs/$name")" \
+        "hone: importing $name.py ...
+replayed/$name: $sizes free size$([ "$sizes" = 1 ] || echo s)
   not compared with PyTorch: the trace is a recorded one"
     is "$name: Hone tried random rounding errors" \
         "$(grep -cE '^  with random rounding, the largest error is [01]\.[0-9][0-9] of the tolerance$' "logs/$name")" 1

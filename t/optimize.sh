@@ -168,6 +168,20 @@ ok "a budget of money is refused if the price of the model is unknown" \
     bash -c "! OPENAI_API_KEY=sk-test-000000 '$HONE' optimize softmax --author openai:no-such-model --budget-usd 1 2>msg && grep -q 'no price is known' msg"
 ok "the message names the variable of the missing key" \
     bash -c "! env -u OPENAI_API_KEY HOME=/nonexistent '$HONE' optimize softmax --author openai:gpt-5 2>msg && grep -q OPENAI_API_KEY msg"
+ok "a missing key is reported before a file is imported" \
+    bash -c "! env -u OPENAI_API_KEY HOME=/nonexistent '$HONE' optimize f.py --author openai:gpt-5 2>msg && grep -q OPENAI_API_KEY msg && ! grep -q importing msg"
+
+# A run that waits for its author saves its wall time: a killed process does not lose it for --budget-time.
+"$HONE" optimize softmax --author mailbox:slow_box --device emu --store waits.db -q >/dev/null 2>&1 &
+waiter=$!
+saved() { python3 -c 'import sqlite3; print(sqlite3.connect("waits.db").execute("select max(wall_ns) from run").fetchone()[0] or 0)' 2>/dev/null; }
+for ((i = 0; i < 600; i++)); do
+    [ "$(saved || echo 0)" -gt 1000000000 ] 2>/dev/null && break
+    sleep 0.2
+done
+kill -9 $waiter
+wait $waiter 2>/dev/null
+ok "a run that waits for its author saves its wall time" test "$(saved)" -gt 1000000000
 runs 1 "hone show fails for an unknown run" "$HONE" show nothing
 head -4 "$rec/refine.jsonl" >cut.jsonl
 "$HONE" optimize --author replay:cut.jsonl >"$T/out" 2>"$T/err"

@@ -44,13 +44,11 @@ print(c["a"]["kind"], c["b"]["kind"], c["ratio"], c["one_job"])' <"$T/out")" "pa
 runs 1 "hone compare fails for a candidate that does not exist" "$HONE" compare "$refine:99" "$search"
 runs 2 "hone compare with one operand is a usage error" "$HONE" compare "$refine"
 runs 2 "hone compare with two files without a task is a usage error" "$HONE" compare a.cu b.cu
-err_has "the message says that the task comes first" "two files need their TASK first: hone compare TASK a.cu b.cu"
-runs 2 "hone compare with a candidate and a file is a usage error" "$HONE" compare last:best a.cu
-err_has "the message says how to write the candidate to a file" \
-    "write it first: hone show last best --source > b.cu; then: hone compare TASK b.cu FILE"
-runs 2 "hone compare with a task, a file and a candidate is a usage error" "$HONE" compare softmax a.cu last:3
-err_has "the message gives the commands with this task" \
-    "hone show last 3 --source > b.cu; then: hone compare softmax b.cu FILE"
+err_has "the message says that the task comes first" "files need their TASK first: hone compare TASK a.cu b.cu"
+runs 2 "hone compare with a candidate and a file, but no task, is a usage error" "$HONE" compare last:best a.cu
+err_has "the message says that the task comes first, also for a candidate" "hone compare TASK last:best a.cu"
+runs 1 "hone compare fails for a candidate that does not exist beside a file" "$HONE" compare softmax a.cu last:99
+err_has "the message names the candidate that does not exist" "99"
 runs 2 "--device with two candidates is a usage error" "$HONE" compare "$refine" "$search" --device emu
 
 # ---- the report
@@ -150,7 +148,9 @@ err_has "the message says that a process works on the run" "a process is working
 kill $holder
 wait $holder 2>/dev/null
 runs 0 "hone runs --rm removes a run without a process" "$HONE" runs --rm "$search" --yes
-out_has "hone runs --rm names the removed run" "removed $search"
+is "hone runs --rm names the removed run, and the folder that stays" "$(cat "$T/out")" \
+    "removed $search from the store; its folder hone-out/$search stays"
+ok "the folder of the removed run stays" test -f "hone-out/$search/report.md"
 ok "hone runs --rm removes the blobs of the run" test "$(blobs)" -lt "$before"
 runs 0 "hone runs --check finds no damage after the removal" "$HONE" runs --check
 out_has "the other run is still there" "$refine"
@@ -171,6 +171,10 @@ if in_tier rest; then
     runs 1 "hone compare fails if the first file is wrong" compare_files wrong.cu other.cu
     out_has "the second file has its own verdict" "fault                               pass"
     runs 3 "hone compare fails for a file that does not exist" compare_files other.cu none.cu
+    # The recording's task is another one; its plan names a kernel that vector_add's inputs do not fit.
+    runs 1 "hone compare evaluates a candidate of a run beside a file" compare_files other.cu "$refine:best"
+    out_has "hone compare names the candidate, not a temporary file" "B is $refine:"
+    out_lacks "no path of a temporary file appears" "/b.cu"
     # The time of this kernel depends on the data. Both contenders get the same data and the same sample of blocks.
     cp -r "$ROOT/t/cases/lengths" . && cp lengths/naive.cu other_lengths.cu
     runs 0 "hone compare evaluates two files whose time depends on the data" \

@@ -20,6 +20,10 @@ b: float32[C]
 eps: float32
 y: float32[R, C] = layer_norm(x, w, b, eps)"
 out_has "the last line of the graph gives class, flops and bytes" "class norm, flops 8*C*R, bytes 8*C*R+8*C"
+cp -r "$ROOT/tasks/rmsnorm" viewed && sed -i \
+    's/"torch": ".*"/"torch": "(x.float() * torch.rsqrt(x.float().square().mean(-1).unsqueeze(-1) + eps) * w).to(x.dtype)"/' viewed/task.json
+runs 0 "hone task show --graph accepts a mean whose axis a view restores" "$HONE" task show --graph ./viewed
+out_has "a mean that a view makes broadcast is a norm too" "class norm, "
 runs 0 "hone task show --graph accepts a task with views" "$HONE" task show --graph silu_and_mul
 out_has "the graph with views has sizes in terms of the axes" "%3 = slice(x, dim=-1, start=D, length=D): float16[B, D]"
 runs 0 "hone task show --graph accepts a triangle of a product" "$HONE" task show --graph "$ROOT/t/cases/playbooks/upper_product"

@@ -739,7 +739,7 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     });
 }
 
-__device__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
+__device__ __forceinline__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
                         const Work &k)
 {
     int group = threadIdx.x / 128 - kLoadGroups;

@@ -121,7 +121,7 @@ struct agent {
     struct shown_files shown; /* the files that prompts showed last */
     struct rng rng;
     struct spent spent;
-    uint64_t started_ns;
+    uint64_t started_ns, saved_ns; /* saved_ns: when the store last got the wall time */
     VEC(struct {
         char role[24];
         uint64_t next; /* the index of the role's next call */

@@ -45,7 +45,7 @@ int agent_open(struct agent **out, const struct agent_setup *in, struct err *err
     a->cfg = in->config;
     a->task = in->task;
     a->rng = rng_seeded(in->config->seed, RNG_STREAM_AGENT);
-    a->started_ns = now_ns();
+    a->started_ns = a->saved_ns = now_ns();
     strbuf_init(&a->stop, 1024);
     strbuf_init(&a->unconfirmed, 1024);
     a->memory = *a->cfg->memory ? json_loads(a->cfg->memory, 0, NULL) : NULL;
@@ -83,6 +83,21 @@ void agent_close(struct agent *a)
 static uint64_t wall_ns(const struct agent *a)
 {
     return a->in.prior_wall_ns + (now_ns() - a->started_ns);
+}
+
+static int save_progress(struct agent *a, struct err *err)
+{
+    a->saved_ns = now_ns();
+    return store_run_progress(a->in.store, a->in.run, wall_ns(a),
+                              a->best ? (int64_t)a->best->index : -1, err);
+}
+
+/* Call it while the run waits. Saves the wall time every two seconds, so that a killed process
+ * loses no more of it for --budget-time. */
+static int save_time(struct agent *a, struct err *err)
+{
+    static const uint64_t every_ns = 2000000000;
+    return now_ns() - a->saved_ns < every_ns ? 0 : save_progress(a, err);
 }
 
 int agent_stop(struct agent *a, const char *fmt, ...)
@@ -332,6 +347,8 @@ static int wait_for_calls(struct agent *a, struct ask *asks, struct author_call 
             return rc;
         if (interrupted())
             return agent_stop(a, "interrupted");
+        if (save_time(a, err) < 0)
+            return -1;
         if (a->cfg->budget.wall_ns && wall_ns(a) >= a->cfg->budget.wall_ns)
             return may_go_on(a);
         author_wait(waiting, 100000000);
@@ -443,9 +460,7 @@ static int settle(struct agent *a, struct node *n, struct err *err)
         a->best = n;
         n->fate = "best";
     }
-    if (store_node(a, n, err) < 0 ||
-        store_run_progress(a->in.store, a->in.run, wall_ns(a),
-                           a->best ? (int64_t)a->best->index : -1, err) < 0)
+    if (store_node(a, n, err) < 0 || save_progress(a, err) < 0)
         return -1;
     a->spent.wall_ns = wall_ns(a);
     if (a->in.watch.judged)
@@ -628,7 +643,7 @@ static int judge_all(struct agent *a, struct node **nodes, size_t n, bool model,
             rc = agent_stop(a, "interrupted");
         else
             rc = got;
-        if (rc == 0)
+        if (rc == 0 && (rc = save_time(a, err)) == 0)
             tell_judging(a, list, n);
     }
     free(list);
@@ -903,8 +918,7 @@ int agent_run(struct agent *a, struct err *err)
     struct strbuf reason = STRBUF_INIT(4096);
     strbuf_addf(&reason, "%s%s%s", a->stop.buf, a->stop.len && a->unconfirmed.len ? "; " : "",
                 a->unconfirmed.buf);
-    if (store_run_progress(a->in.store, a->in.run, wall_ns(a),
-                           a->best ? (int64_t)a->best->index : -1, err) < 0 ||
+    if (save_progress(a, err) < 0 ||
         store_run_end(a->in.store, a->in.run, state, reason.buf, err) < 0)
         rc = -1;
     strbuf_release(&reason);

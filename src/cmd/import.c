@@ -63,6 +63,7 @@ static int run_torch(int argc, const char **argv)
         cmd_read_precision(class, &precision, &err) < 0)
         return cmd_fail(&err);
     importer_open(&im, precision);
+    cmd_say_importing(argv[0]);
     int rc = import_module(&im, &rq, out, &r, &err);
     if (rc == 0 && json)
         cmd_print_import_json(stdout, &r);
@@ -136,6 +137,7 @@ static bool import_line(struct importer *im, const char *file, const char *out)
     struct trace_request rq = {.file = file, .name = "Model"};
     struct err err = ERR_INIT;
     struct import_report r = {0};
+    cmd_say_importing(file);
     int rc = import_module(im, &rq, out, &r, &err);
     bool good = print_table_line(&r, file, rc, &err);
     import_report_release(&r);
@@ -229,6 +231,7 @@ static int import_set(struct importer *im, const char *root, const struct defini
         if (interrupted())
             break;
         err_clear(err);
+        cmd_say_importing(*file);
         rc = import_definition(im, &q, w->out, &r, err);
         good += print_table_line(&r, *file, rc, err);
         import_report_release(&r);
@@ -297,6 +300,8 @@ static int run_flashinfer(int argc, const char **argv)
         return cmd_fail(&err);
     importer_open(&im, precision);
     int code;
+    if (!is_set)
+        cmd_say_importing(argv[0]);
     if (is_set) {
         code = import_set(&im, argv[0], &w, &err);
     } else if (import_definition(&im, &q, w.out, &r, &err) < 0) {

@@ -44,6 +44,11 @@ int cmd_read_precision(const char *word, enum import_precision *out, struct err 
     return err_set(err, ERR_USAGE, "--precision %s: give torch, fp32 or tf32", word);
 }
 
+void cmd_say_importing(const char *operand)
+{
+    fprintf(stderr, "hone: importing %s ...\n", operand);
+}
+
 /* Notes on the task for the user, whether it is imported now or was before. */
 static void print_notes(FILE *f, const struct import_report *r)
 {
@@ -110,7 +115,7 @@ char *cmd_import_for_run(const char *operand, const struct import_wishes *w, con
     rq.file = file;
     importer_open(&im, precision);
     if (!quiet)
-        fprintf(stderr, "hone: importing %s ...\n", operand);
+        cmd_say_importing(operand);
     if (import_or_reuse(&im, &rq, root, &r, &reused, err) == 0)
         dir = xstrdup(r.dir);
     if (dir && !quiet && reused) {

@@ -41,6 +41,8 @@ char *cmd_split_python(const char *operand, const char **name);
 /* Refuses --input beside --trace, because the trace has the inputs already. */
 int cmd_check_trace(const struct str_vec *inputs, const char *recorded, struct err *err);
 int cmd_read_precision(const char *word, enum import_precision *out, struct err *err);
+/* Says on stderr that an import has begun: it may take minutes. */
+void cmd_say_importing(const char *operand);
 void cmd_print_import(FILE *f, const struct import_report *r);
 void cmd_print_import_json(FILE *f, const struct import_report *r);
 

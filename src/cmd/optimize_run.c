@@ -73,6 +73,7 @@ struct live {
     const struct run_config *cfg;
     bool quiet;
     char waits_for[400]; /* what the line says that the call waits for */
+    uint64_t judging_ns; /* when the candidates of this step went to the judge; 0 = none is there */
 };
 
 static void on_asking(void *ctx, const struct agent *a, const char *role)
@@ -116,9 +117,12 @@ static void on_refused(void *ctx, const struct agent *a, const char *role, uint6
 static void on_judging(void *ctx, const struct agent *a, size_t n, const char *what)
 {
     struct live *l = ctx;
+    if (!l->judging_ns)
+        l->judging_ns = now_ns();
     if (!l->quiet)
-        progress_show(&l->p, "step %u: judging %zu candidate%s%s%s ...", a->step, n,
-                      n > 1 ? "s" : "", *what ? ": " : "", what);
+        progress_show(&l->p, "step %u: judging %zu candidate%s, %.0f s%s%s ...", a->step, n,
+                      n > 1 ? "s" : "", (double)(now_ns() - l->judging_ns) / 1e9, *what ? ": " : "",
+                      what);
 }
 
 static void add_ratio(const struct verdict *v, struct strbuf *sb)
@@ -177,6 +181,7 @@ static void say_judged(struct live *l, const struct agent *a, const struct node 
 
 static void on_judged(void *ctx, const struct agent *a, const struct node *n)
 {
+    ((struct live *)ctx)->judging_ns = 0;
     say_judged(ctx, a, n, n->stage, &n->verdict);
 }
 

@@ -10,6 +10,7 @@
 #include "cmd/commands.h"
 #include "cmd/optimize_run.h"
 #include "report/run_summary.h"
+#include "sys/file.h"
 #include "sys/json.h"
 
 /* Finds the first kernel of the run that passed and has a time: the file of --from, if it passed.
@@ -120,6 +121,27 @@ static bool confirmed(const struct run_rec *r)
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+/* Returns the folder that the run's report was written to, from its configuration. The caller frees
+ * it. */
+static char *report_folder(const struct run_rec *r)
+{
+    json_t *config = json_loads(r->config, 0, NULL);
+    const char *out = json_string_value(json_object_get(config, "out"));
+    char *dir = out && *out ? xstrdup(out) : xasprintf("hone-out/%s", r->name);
+    json_decref(config);
+    return dir;
+}
+
+static void print_removed(const struct run_rec *r)
+{
+    char *dir = report_folder(r);
+    if (file_is_dir(dir))
+        printf("removed %s from the store; its folder %s stays\n", r->name, dir);
+    else
+        printf("removed %s from the store\n", r->name);
+    free(dir);
+}
+
 static int remove_run(struct store *s, const char *which, bool yes, struct err *err)
 {
     struct arena mem = ARENA_INIT;
@@ -137,7 +159,7 @@ static int remove_run(struct store *s, const char *which, bool yes, struct err *
     else if (rc == 0 && !yes && !confirmed(&r))
         rc = err_set(err, ERR_INPUT, "run %s stays", r.name);
     else if (rc == 0 && (rc = store_run_remove(s, r.id, err)) == 0)
-        printf("removed %s\n", r.name);
+        print_removed(&r);
     arena_release(&mem);
     return rc;
 }
@@ -181,7 +203,8 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "task", &task, "TASK", "only the runs of this task: its whole name or path"),
         OPT_STR(0, "rm", &rm, "RUN",
                 "remove this run and its candidates from the store; asks first. Its lessons stay\n"
-                "(`hone memory forget`). A run of a campaign cannot be removed"),
+                "(`hone memory forget`), and so does its folder with report.md and best.cu. A run\n"
+                "of a campaign cannot be removed"),
         OPT_FLAG(0, "yes", &yes, "--rm: do not ask"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(0, "check", &check, "check first that the file of --store is not damaged"),

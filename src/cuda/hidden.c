@@ -1,5 +1,5 @@
 /*
- * hidden.c - allocates memory without an address, and maps and unmaps it.
+ * hidden.c - allocates device memory that can be hidden (unmapped) and shown again (mapped).
  */
 #include "cuda/hidden.h"
 

@@ -97,7 +97,7 @@ static void add_workload(struct strbuf *sb, const struct verdict_workload *w)
 char *detail_findings(struct verdict *v, const char *source, const uint32_t *order)
 {
     struct strbuf sb = STRBUF_INIT(16 << 10);
-    size_t failing = 0;
+    size_t failing = 0, held_out = 0;
     for (size_t i = 0; i < v->findings.n && i < MAX_FINDINGS; i++)
         add_finding(&sb, &v->findings.items[i], source);
     if (v->findings.n > MAX_FINDINGS)
@@ -108,10 +108,14 @@ char *detail_findings(struct verdict *v, const char *source, const uint32_t *ord
             continue;
         if (failing++ < VERDICT_TOLD_WORKLOADS)
             add_workload(&sb, w);
+        else
+            held_out += verdict_hidden(w->role);
     }
     if (failing > VERDICT_TOLD_WORKLOADS)
         strbuf_addf(&sb, "\n... and %zu more workloads are wrong",
                     failing - VERDICT_TOLD_WORKLOADS);
+    if (held_out) /* `separation` (check/case_order.h) does not count these */
+        strbuf_addf(&sb, ", %zu of them held out", held_out);
     char *text = arena_strdup(&v->arena, sb.buf);
     strbuf_release(&sb);
     return text;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "export/smem_limit.h"
 #include "sys/json.h"
 
 #define WIDTH 112
@@ -86,6 +87,33 @@ static void about_verdict(struct export_model *m, const char *prefix, struct str
     strbuf_release(&times);
 }
 
+/* Says which launches need more shared memory than a GPU has at large sizes. */
+static void about_smem(struct export_model *m, const char *prefix, struct strbuf *out)
+{
+    struct formula_scope scope = export_scope(m, LANG_C);
+    vec_each (const struct plan_launch, l, &m->in.plan->launches)
+        if (smem_over_limit(m, l, &scope))
+            paragraph(out, prefix,
+                      arena_printf(&m->arena,
+                                   "Limit: the kernel %s needs %s bytes of shared memory%s%s; the "
+                                   "GPU allows %d.",
+                                   plain(m, l->kernel), plain(m, expr_text(l->smem)),
+                                   l->when ? " where " : "",
+                                   l->when ? plain(m, expr_text(l->when)) : "", PLAN_MAX_SMEM));
+}
+
+/* Returns whether the limit of shared memory also bounds axis i. */
+static bool smem_bounds(struct export_model *m, size_t i)
+{
+    struct formula_scope scope = export_scope(m, LANG_C);
+    vec_each (const struct plan_launch, l, &m->in.plan->launches) {
+        const struct formula *f = smem_over_limit(m, l, &scope);
+        if (f && formula_uses(f, i))
+            return true;
+    }
+    return false;
+}
+
 static void about_axes(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     const struct task *t = m->in.task;
@@ -97,10 +125,12 @@ static void about_axes(struct export_model *m, const char *prefix, struct strbuf
                       ? arena_printf(a, "Axis %s: always %lld.", x->name, (long long)x->value)
                       : arena_printf(
                             a,
-                            "Axis %s: %lld to %lld; the workloads of the task span %lld to %lld.",
+                            "Axis %s: %lld to %lld%s; the workloads of the task span %lld to %lld.",
                             x->name, (long long)m->lo[i], (long long)m->hi[i],
+                            smem_bounds(m, i) ? ", as far as shared memory allows" : "",
                             (long long)m->tested_lo[i], (long long)m->tested_hi[i]));
     }
+    about_smem(m, prefix, out);
     for (size_t i = 0; i < t->constraint_exprs.n; i++)
         paragraph(
             out, prefix,

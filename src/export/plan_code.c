@@ -115,6 +115,10 @@ void plan_code_write(struct export_model *m, const struct plan_printer *p, struc
         const struct expr *e = t->constraint_exprs.items[i];
         p->constraint(&c, formula_of(e, &c.scope, &m->arena), expr_text(e));
     }
+    for (size_t i = 0; p->limits && i < m->in.plan->launches.n; i++) {
+        const struct plan_launch *l = &m->in.plan->launches.items[i];
+        p->limits(&c, l, l->when ? formula_of(l->when, &c.scope, &m->arena) : NULL);
+    }
     for (size_t i = 0; p->launch && i < m->in.plan->launches.n; i++) {
         const struct plan_launch *l = &m->in.plan->launches.items[i];
         p->begin_launch(&c, l, l->when ? formula_of(l->when, &c.scope, &m->arena) : NULL);

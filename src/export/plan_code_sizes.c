@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "export/plan_code.h"
+#include "export/smem_limit.h"
 
 static const char *py_name(struct plan_code *c, const char *name)
 {
@@ -88,15 +89,46 @@ static void tensor(struct plan_code *c, size_t i)
     }
 }
 
-static void constraint(struct plan_code *c, const struct formula *f, const char *text)
+/* Returns the names that a formula uses as arguments of a call: ", R=R, C=C". */
+static const char *named_values(struct plan_code *c, const struct formula *f)
 {
     struct strbuf values = STRBUF_INIT(4096);
     for (size_t i = 0; i < c->scope.n; i++)
         if (formula_uses(f, i))
             strbuf_addf(&values, ", %s=%s", c->scope.names[i], c->scope.names[i]);
-    code_line(c, "if not (%s):", code_formula(c, f, FORMULA_CONDITION));
-    code_line(c, "    _refuse(\"%s\"%s)", code_text(c, text), values.buf);
+    const char *text = arena_strdup(&c->m->arena, values.buf);
     strbuf_release(&values);
+    return text;
+}
+
+static void constraint(struct plan_code *c, const struct formula *f, const char *text)
+{
+    code_line(c, "if not (%s):", code_formula(c, f, FORMULA_CONDITION));
+    code_line(c, "    _refuse(\"%s\"%s)", code_text(c, text), named_values(c, f));
+}
+
+/* Returns whether the formula can be printed for fake tensors: they have no address, and their
+ * sizes may be symbols, of which Python cannot take bit_length(). */
+static bool serves_fake_tensors(const struct formula *f)
+{
+    if (!f)
+        return true;
+    if (f->kind == FORMULA_ALIGN || (f->kind == FORMULA_APPLY && str_eq(f->op, "pow2ceil")))
+        return false;
+    return serves_fake_tensors(f->a) && serves_fake_tensors(f->b) && serves_fake_tensors(f->c);
+}
+
+/* The condition of the launch comes second: most calls need too little for it to matter, and
+ * torch.compile then makes no guard of it. */
+static void limits(struct plan_code *c, const struct plan_launch *l, const struct formula *when)
+{
+    const struct formula *smem = smem_over_limit(c->m, l, &c->scope);
+    if (!smem || !serves_fake_tensors(smem) || !serves_fake_tensors(when))
+        return;
+    const char *bytes = code_formula(c, smem, FORMULA_VALUE);
+    code_line(c, "if %s > %d%s%s%s:", bytes, PLAN_MAX_SMEM, when ? " and (" : "",
+              when ? code_formula(c, when, FORMULA_CONDITION) : "", when ? ")" : "");
+    code_line(c, "    _refuse_smem(%s%s)", bytes, named_values(c, smem));
 }
 
 const struct plan_printer plan_printer_sizes = {
@@ -105,4 +137,5 @@ const struct plan_printer plan_printer_sizes = {
     .axes = axes,
     .tensor = tensor,
     .constraint = constraint,
+    .limits = limits,
 };

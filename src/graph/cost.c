@@ -15,13 +15,21 @@ struct census {
     bool permutes;
 };
 
+/* Returns whether v broadcasts its argument a. A view other than expand only moves elements: the
+ * shapes [R] and [R, 1] of a reshape say nothing about broadcasting. */
+static bool broadcasts(const struct value *a, const struct value *v)
+{
+    bool may = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
+    return may && value_repeats(a, v);
+}
+
 /* Marks v if it is computed from a reduction's result by elementwise operations and views only. */
 static void mark_reduced(const struct value *v, bool *reduced)
 {
     enum op_kind k = op_row(v->op)->kind;
     reduced[v->id] = k == OPK_REDUCTION;
     for (uint32_t i = 0; i < v->nargs && (k == OPK_ELEMENTWISE || k == OPK_VIEW); i++)
-        if (v->args[i] && !value_repeats(v->args[i], v))
+        if (v->args[i] && !broadcasts(v->args[i], v))
             reduced[v->id] |= reduced[v->args[i]->id];
 }
 
@@ -31,8 +39,8 @@ static void count_value(const struct value *v, const bool *reduced, struct censu
     c->by_kind[k]++;
     c->computes |= k == OPK_ELEMENTWISE && v->op != OP_CAST;
     c->permutes |= v->op == OP_PERMUTE;
-    for (uint32_t i = 0; i < v->nargs && k == OPK_ELEMENTWISE; i++)
-        c->spreads |= reduced[v->args[i]->id] && value_repeats(v->args[i], v);
+    for (uint32_t i = 0; i < v->nargs; i++)
+        c->spreads |= v->args[i] && reduced[v->args[i]->id] && broadcasts(v->args[i], v);
 }
 
 static enum task_class class_of_kind(enum op_kind k)

@@ -171,12 +171,11 @@ double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, dou
     return fmax(arithmetic_ns(g, flops, operand), gbps > 0 ? bytes / gbps : 0);
 }
 
-double gpu_roofline_ns(const struct job_gpu *g, double flops, double min_bytes, double tensor_bytes,
-                       enum dtype operand, const char **limit)
+double gpu_roofline_ns(const struct job_gpu *g, double flops, double bytes, enum dtype operand,
+                       const char **limit)
 {
-    bool fits = tensor_bytes <= g->l2_bytes && g->l2_gbps > g->dram_gbps;
-    double gbps = fits ? g->l2_gbps : g->dram_gbps, math = arithmetic_ns(g, flops, operand);
-    double memory = gbps > 0 ? min_bytes / gbps : 0;
-    *limit = math > memory ? "arithmetic" : fits ? "L2" : "DRAM";
+    double math = arithmetic_ns(g, flops, operand);
+    double memory = g->dram_gbps > 0 ? bytes / g->dram_gbps : 0;
+    *limit = math > memory ? "arithmetic" : "DRAM";
     return fmax(math, memory);
 }

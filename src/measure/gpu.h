@@ -29,11 +29,11 @@ const char *gpu_name_of(const char *device_name, struct arena *a);
  * they may reach DRAM after the kernel's end. If `written` is 0, the floor counts all bytes. */
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);
-/* Returns the least time that a kernel needs at the GPU's rates, for the roofline. The bandwidth is
- * that of the L2 if `tensor_bytes`, all inputs and outputs together, fit into it, else that of
- * DRAM: `min_bytes` may be less than the tensors take, and then decides nothing. *limit gets the
- * rate that decides: "DRAM", "L2" or "arithmetic". */
-double gpu_roofline_ns(const struct job_gpu *g, double flops, double min_bytes, double tensor_bytes,
-                       enum dtype operand, const char **limit);
+/* Returns the least time that a kernel needs at the GPU's rates, for the roofline. All bytes count
+ * at the rate of DRAM, also if they fit into the L2: each timed call begins with a flushed L2, so
+ * the first read of a byte comes from DRAM. *limit gets the rate that decides: "DRAM" or
+ * "arithmetic". */
+double gpu_roofline_ns(const struct job_gpu *g, double flops, double bytes, enum dtype operand,
+                       const char **limit);
 
 #endif

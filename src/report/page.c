@@ -213,6 +213,7 @@ static void roles(const struct run_summary *m, struct strbuf *out)
             continue;
         uint64_t n = 0, in = 0, cached = 0, o = 0, ns = 0;
         double usd = 0;
+        bool unknown = false;
         vec_each (struct call_rec, c, &m->calls) {
             if (!str_eq(c->role, role))
                 continue;
@@ -221,11 +222,16 @@ static void roles(const struct run_summary *m, struct strbuf *out)
             cached += c->cached_tokens;
             o += c->out_tokens;
             ns += c->latency_ns;
+            unknown |= run_summary_price_is_unknown(c);
             usd += c->usd > 0 ? c->usd : 0;
         }
-        strbuf_addf(out, "| %s | %llu | %llu | %llu | %llu | %.3f | %.1f |\n", role,
-                    (unsigned long long)n, (unsigned long long)in, (unsigned long long)cached,
-                    (unsigned long long)o, usd, (double)ns / 1e9);
+        strbuf_addf(out, "| %s | %llu | %llu | %llu | %llu | ", role, (unsigned long long)n,
+                    (unsigned long long)in, (unsigned long long)cached, (unsigned long long)o);
+        if (unknown && usd <= 0)
+            strbuf_adds(out, "unknown");
+        else
+            strbuf_addf(out, "%.3f%s", usd, unknown ? "+?" : "");
+        strbuf_addf(out, " | %.1f |\n", (double)ns / 1e9);
     }
 }
 
@@ -347,6 +353,20 @@ static void near_paths(json_t *object, struct arena *mem)
     }
 }
 
+/* Returns the JSON as text that the caller frees, with 15 digits for each number if they read back
+ * exactly: 0.35, not 0.34999999999999998. */
+static char *short_numbers(const json_t *j)
+{
+    char *text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    json_t *again = text ? json_loads(text, 0, NULL) : NULL;
+    if (!json_equal(again, j)) {
+        free(text);
+        text = json_dumps(j, JSON_COMPACT);
+    }
+    json_decref(again);
+    return text;
+}
+
 /* Returns the run with paths as seen from the working directory, because a report that is shared
  * must not show the directories of this machine. The run's task becomes the operand of a command.
  */
@@ -360,7 +380,7 @@ static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
     out.written_by = near_authors(r->written_by, mem);
     if (json_is_object(config)) {
         near_paths(config, mem);
-        char *text = json_dumps(config, JSON_COMPACT);
+        char *text = short_numbers(config);
         out.config = arena_strdup(mem, text ? text : "");
         free(text);
     }

@@ -185,6 +185,11 @@ bool author_price_is_unknown(const char *author)
     return strstr(author, "mailbox:") || strstr(author, "exec:");
 }
 
+bool run_summary_price_is_unknown(const struct call_rec *c)
+{
+    return c->ended && (c->usd < 0 || author_price_is_unknown(c->author));
+}
+
 static void count_calls(struct run_summary *m)
 {
     vec_each (struct call_rec, c, &m->calls) {
@@ -194,7 +199,7 @@ static void count_calls(struct run_summary *m)
         m->requests += c->requests;
         m->estimated |= c->estimated;
         m->drift += c->drift;
-        if (c->ended && (c->usd < 0 || author_price_is_unknown(c->author)))
+        if (run_summary_price_is_unknown(c))
             m->usd_unknown = true;
         else if (c->usd > 0)
             m->usd += c->usd;
@@ -366,8 +371,8 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
     strbuf_addf(out, "  written by %s, %.0f s\n", m->run.written_by, (double)m->run.wall_ns / 1e9);
     strbuf_addf(
         out,
-        "  %u candidate%s: %u pass, %u fail (%u refused); %u of %u failures repaired; %u no "
-        "faster\n",
+        "  %u candidate%s: %u pass, %u fail (%u rejected or without code); %u of %u failures "
+        "repaired; %u no faster\n",
         m->judged, m->judged == 1 ? "" : "s", m->passes, m->failures, m->refused,
         m->failures_repaired, m->failures_entered, m->regressions);
     if (m->given)
@@ -408,9 +413,10 @@ void run_summary_print(const struct run_summary *m, struct strbuf *out)
         strbuf_addf(out, "  %-12s tried %u, gained %u, failed %u\n", g->kind, g->tried, g->gained,
                     g->failed);
     }
-    strbuf_addf(out, "  %zu calls, %llu tokens in (%llu cached), %llu out%s, ", m->calls.n,
-                (unsigned long long)m->in_tokens, (unsigned long long)m->cached_tokens,
-                (unsigned long long)m->out_tokens, m->estimated ? " (some estimated)" : "");
+    strbuf_addf(out, "  %zu call%s, %llu tokens in (%llu cached), %llu out%s, ", m->calls.n,
+                m->calls.n == 1 ? "" : "s", (unsigned long long)m->in_tokens,
+                (unsigned long long)m->cached_tokens, (unsigned long long)m->out_tokens,
+                m->estimated ? " (some estimated)" : "");
     if (m->usd_unknown && m->usd <= 0)
         strbuf_adds(out, "cost unknown\n");
     else if (m->usd_unknown)

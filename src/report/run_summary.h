@@ -80,6 +80,8 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
  * is none, -1 on an error. */
 int run_summary_verdict(const struct run_summary *m, struct store *s, const struct node_rec *n,
                         bool confirmation, struct verdict *out, struct err *err);
+/* True if the call has ended and nobody knows its price: mailbox: and exec: name none. */
+bool run_summary_price_is_unknown(const struct call_rec *c);
 void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 

@@ -81,8 +81,8 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
                      const char *source, int64_t *id, struct err *err);
 /* Replaces the run's configuration, for example to allow more steps or another budget. */
 int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err);
-/* Finds a run by its name, the unique beginning of a name, the unique end of one after a '-', its
- * number, or "last". If several fit, the error names them. */
+/* Finds a run by its name, its number, "last", the beginning of its name, or the part of its name
+ * after a '-'. A part of a name must fit only one run. If several fit, the error names them. */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
 /* Finds a run by its whole name. Leaves the counts and sums in *out 0, because computing them takes
@@ -299,8 +299,8 @@ struct lesson_rec {
 };
 VEC_DECL(lesson_rec_vec, struct lesson_rec);
 
-/* Adds a lesson. The same lesson of the same run replaces the one that is there. An imported lesson
- * that is there already stays as it is. */
+/* Adds a lesson. If the run has the same lesson already, updates its gain and its time. Importing a
+ * lesson that was imported before changes nothing. */
 int store_lesson_put(struct store *s, const struct lesson_rec *l, struct err *err);
 /* Lists the lessons of one class (NULL = all), at most `limit`: the user's own before imported
  * ones, and the newest first. */

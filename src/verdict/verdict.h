@@ -78,7 +78,7 @@ struct verdict_time {
     double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
     /* Percent of the measured or data-sheet ceiling; 0 = unknown. */
     double roofline_pct;
-    const char *limit; /* that ceiling: "DRAM", "L2" or "arithmetic"; "" = an older verdict */
+    const char *limit; /* that ceiling: "DRAM" or "arithmetic"; an older verdict: "L2", "" */
 };
 
 /* A baseline of the evaluation, judged by the same rules as a candidate. A baseline that is "wrong"

@@ -274,6 +274,24 @@ static void names_the_place(void **state)
     }
 }
 
+/* A finding about shared memory counts the bytes from the start of the variable that it names. */
+static void names_the_byte_of_the_variable(void **state)
+{
+    static const char text[] =
+        PTX_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<4>;\n.reg .b64 %rd<2>;\n"
+                 ".shared .align 4 .b8 first[256];\n.shared .align 4 .b8 keep[64];\n"
+                 "ld.param.u64 %rd0, [out];\nmov.u32 %r0, 1;\nst.shared.u32 [first], %r0;\n"
+                 "ld.shared.u32 %r1, [keep+8];\nst.global.u32 [%rd0], %r1;\nret;\n}\n";
+    struct emu_run r;
+    (void)state;
+    emu_run_open(&r, true);
+    uint64_t out = emu_run_buffer(&r, "out", JOB_INOUT, &(uint32_t){0}, 4);
+    assert_int_equal(emu_run_kernel(&r, text, "k", 1, 1, &out, 1), RESULT_OK);
+    assert_int_equal(r.found.n, 1);
+    assert_non_null(strstr(r.found.items[0].text, "byte 8 of shared memory keep, which no thread"));
+    emu_run_close(&r);
+}
+
 /* A finding in an inlined function names the function and where it was called; so does the other
  * side of a race. */
 static void names_the_caller(void **state)
@@ -319,6 +337,7 @@ int main(void)
         cmocka_unit_test(host_threads_change_nothing),
         cmocka_unit_test(right_values),
         cmocka_unit_test(names_the_place),
+        cmocka_unit_test(names_the_byte_of_the_variable),
         cmocka_unit_test(names_the_caller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static int set_up(void **state)
         return -1;
     snprintf(path, sizeof path, "%s/hone.db", tmp.path);
     if (store_open(&s, path, &err) < 0 ||
-        store_run_create(s, "a<b>|c", "refine", "{}", "exec:`x` <y>", &run, &err) < 0)
+        store_run_create(s, "a<b>|c", "refine", "{\"eps\": 0.35}", "exec:`x` <y>", &run, &err) < 0)
         return -1;
     return store_blob_put(s, "kernel", 6, sha, &err);
 }
@@ -145,8 +145,39 @@ static void test_markup(void **state)
     load(&m);
     char *page = report(&m, "report.md");
     must_have(page, "refine on a&lt;b> c, begun");
+    must_have(page, "{\"eps\":0.35}");
     must_have(page, "Layout&lt;Shape&lt;_8>>    x  | pass");
     must_have(page, "- refused: two # lines &lt;i>\n");
+    free(page);
+    run_summary_release(&m);
+}
+
+/* The price of a call of a mailbox is unknown. The table of calls says so, as the summary does. */
+static void test_price(void **state)
+{
+    struct run_summary m;
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct call_rec c = {.role = "code",
+                         .ended = true,
+                         .ok = true,
+                         .author = "mailbox:here",
+                         .model = "",
+                         .prompt_sha = sha,
+                         .stable_sha = sha,
+                         .turn_sha = sha,
+                         .reply_sha = sha,
+                         .finish = "",
+                         .handle = "",
+                         .error = "",
+                         .notes = ""};
+    OK(store_call_begin(s, run, &c, &err));
+    OK(store_call_end(s, run, &c, &err));
+    load(&m);
+    char *page = report(&m, "report.md");
+    must_have(page, "| code | 1 | 0 | 0 | 0 | unknown | 0.0 |");
+    run_summary_print(&m, &sb);
+    must_have(sb.buf, " 1 call, 0 tokens in (0 cached), 0 out, cost unknown\n");
+    strbuf_release(&sb);
     free(page);
     run_summary_release(&m);
 }
@@ -358,9 +389,11 @@ static void test_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_plots),           TEST(test_given),  TEST(test_markup),
-        TEST(test_deep_tree),       TEST(test_gains),  TEST(test_gap),
-        TEST(test_impossible_tree), TEST(test_export), TEST(test_unreadable_verdict),
+        TEST(test_plots),     TEST(test_given),
+        TEST(test_markup),    TEST(test_price),
+        TEST(test_deep_tree), TEST(test_gains),
+        TEST(test_gap),       TEST(test_impossible_tree),
+        TEST(test_export),    TEST(test_unreadable_verdict),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
+#include "eval/detail.h"
 #include "prompt/say.h"
 #include "report/verdict_text.h"
 #include "verdict/counters.h"
@@ -324,6 +325,25 @@ static void no_text_steers_a_terminal(void **state)
     verdict_release(&v);
 }
 
+/* A sentence about failing shapes leaves out held-out ones (check/case_order.h). So the list of
+ * workloads says how many of them it counts. */
+static void held_out_workloads_are_counted_apart(void **state)
+{
+    (void)state;
+    enum { N = VERDICT_TOLD_WORKLOADS + 3 };
+    static const uint32_t order[N] = {0, 1, 2, 3, 4, 5, 6};
+    struct verdict v = {.kind = V_MISMATCH};
+    for (uint32_t i = 0; i < N; i++)
+        *vec_push(&v.workloads) = (struct verdict_workload){
+            .name = "w", .shape = "C=1", .note = "wrong", .role = i == N - 1 ? "heldout" : "check"};
+    const char *text = detail_findings(&v, "", order);
+    assert_non_null(strstr(text, "... and 3 more workloads are wrong, 1 of them held out"));
+    v.workloads.n--;
+    text = detail_findings(&v, "", order);
+    assert_null(strstr(text, "held out"));
+    verdict_release(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +355,7 @@ int main(void)
         cmocka_unit_test(kinds_order_before_times),
         cmocka_unit_test(few_counters_are_told),
         cmocka_unit_test(one_fault_is_told_once),
+        cmocka_unit_test(held_out_workloads_are_counted_apart),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

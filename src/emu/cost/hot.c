@@ -13,12 +13,12 @@
 #define PROBES 16
 #define PIECE_SHIFT 9
 
-/* A place is a word or a piece. If there are too many places for the table, atomics seldom meet at
- * those that have no slot, so for these we count only the total (hot_table.all). */
+/* A place is a word or a piece. The table may have no slot left for some places. Atomics seldom
+ * meet there, so we count them only in hot_table.all, which counts every atomic. */
 struct place {
     uint64_t at, n;   /* the place; how many atomics changed it */
-    double own;       /* Consecutive atomics of one block form a run: the sum of the squared lengths
-                       * of all runs. */
+    double own;       /* the sum of the squared lengths of all runs; a run is a series of
+                       * consecutive atomics of one block at this place */
     uint32_t block;   /* the block whose atomic came last */
     uint32_t of_last; /* the length of its run so far */
 };
@@ -26,8 +26,8 @@ struct hot_table {
     struct place slots[SLOTS]; /* a hash table with open addressing */
     uint64_t all;              /* how many atomics there were */
 };
-/* The L2 changes at once all words of a 32-byte sector that belong to one access. So for a piece we
- * count the sectors of each access, for a word the lanes. */
+/* If one access changes several words of a 32-byte sector, the L2 changes them together. So for a
+ * piece we count the sectors of each access, for a word the lanes. */
 struct hot_words {
     struct hot_table words, pieces;
 };

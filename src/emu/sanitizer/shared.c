@@ -31,8 +31,14 @@ static const char *plain_name(const char *name)
     return last;
 }
 
-/* Returns the name of the shared variable at this offset, or "" if it is unknown. */
-static const char *variable_at(const struct warp *w, uint32_t off)
+/* Where a byte of shared memory is: byte `byte` of the variable `name`. If no variable is known
+ * there, `name` is "", and `byte` counts from the start of the block's shared memory. */
+struct place {
+    const char *space, *name; /* `space` is " " or "", for messages */
+    uint32_t byte;
+};
+
+static struct place place_of(const struct warp *w, uint32_t off)
 {
     const struct ptx_func *f = w->launch->entry->src;
     const struct ptx_module *m = &w->launch->code->ptx;
@@ -42,19 +48,19 @@ static const char *variable_at(const struct warp *w, uint32_t off)
         for (size_t i = 0; i < n; i++)
             if (v[i]->space == SP_SHARED && v[i]->placed && off >= v[i]->addr &&
                 (off < v[i]->addr + v[i]->bytes || (!v[i]->bytes && off >= w->launch->smem_static)))
-                return plain_name(v[i]->name);
+                return (struct place){" ", plain_name(v[i]->name), off - (uint32_t)v[i]->addr};
     }
-    return "";
+    return (struct place){"", "", off - SMEM_BASE};
 }
 
 static void report_race(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t off,
                         bool write, bool after_read, uint32_t who)
 {
     char other[320], where[160], what[32];
-    const char *var = variable_at(w, off);
+    struct place at = place_of(w, off);
     san_describe_access(w, who, other, sizeof other);
-    snprintf(where, sizeof where, "race in shared memory%s%.100s", var[0] ? " " : "", var);
-    snprintf(what, sizeof what, "byte %u", off - SMEM_BASE);
+    snprintf(where, sizeof where, "race in shared memory%s%.100s", at.space, at.name);
+    snprintf(what, sizeof what, "byte %u", at.byte);
     race_found(w, pc, lane,
                &(struct race){.key = suspect_shared(w->block, off >> w->block->san->shift),
                               .write = write,
@@ -108,16 +114,19 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
         if (!f->write && !(access & MEM_WRITE))
             continue;
         san_describe_access(w, f->who, other, sizeof other);
+        struct place at = place_of(w, MAX(off, f->off));
         if (f->write)
             emu_finding(w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
-                        "byte %u of shared memory is %s while %s started at %s is still writing "
-                        "it: a wait is missing",
-                        off - SMEM_BASE, access & MEM_WRITE ? "written" : "read", f->what, other);
+                        "byte %u of shared memory%s%.100s is %s while %s started at %s is still "
+                        "writing it: a wait is missing",
+                        at.byte, at.space, at.name, access & MEM_WRITE ? "written" : "read",
+                        f->what, other);
         else
-            emu_finding(w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
-                        "byte %u of shared memory is overwritten while %s started at %s may still "
-                        "read it: a wait is missing",
-                        off - SMEM_BASE, f->what, other);
+            emu_finding(
+                w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
+                "byte %u of shared memory%s%.100s is overwritten while %s started at %s may "
+                "still read it: a wait is missing",
+                at.byte, at.space, at.name, f->what, other);
         return;
     }
 }
@@ -217,12 +226,13 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
         struct early_read *e = &s->early[i];
         if (e->cell != c)
             continue;
+        struct place at = place_of(w, c << s->shift);
         if (e->phase == b->cluster->bar.phase)
             emu_finding(w, pc, (int)lane, FIND_RACE, "shared", (int64_t)(c << s->shift) - SMEM_BASE,
                         e->who,
-                        "race in shared memory: this write of byte %u is not ordered after the "
-                        "read by %s",
-                        (c << s->shift) - SMEM_BASE, e->who);
+                        "race in shared memory%s%.100s: this write of byte %u is not ordered after "
+                        "the read by %s",
+                        at.space, at.name, at.byte, e->who);
         *e = s->early[--s->nearly];
         s->rmax[c] = 0;
         return;
@@ -282,7 +292,7 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
     for (uint32_t c = off >> s->shift; c <= (off + n - 1) >> s->shift; c++) {
         uint32_t at = MAX(c << s->shift, off);
         if (s->wclock[c] < s->base) {
-            const char *var = variable_at(w, at);
+            struct place where = place_of(w, at);
             if (at < SMEM_BASE) /* block_start() clears the bytes below SMEM_BASE */
                 continue;
             if (pending(s, at, 1, access)) /* check_inflight() reports this read */
@@ -295,7 +305,7 @@ static void check_read(struct warp *w, const struct insn *pc, uint32_t lane, str
             snprintf(text, sizeof text,
                      "read of byte %u of shared memory%s%.100s, which no thread of the block has "
                      "written",
-                     at - SMEM_BASE, var[0] ? " " : "", var);
+                     where.byte, where.space, where.name);
             if ((access & MEM_WRITE) || !undef_read(w, pc, lane, n, blank_bytes(s, off, n),
                                                     "shared", (int64_t)at - SMEM_BASE, text))
                 emu_finding(w, pc, (int)lane, FIND_UNINIT, "shared", (int64_t)at - SMEM_BASE, NULL,
@@ -497,12 +507,12 @@ static void report_same_insn(struct warp *w, const struct insn *pc, uint32_t lan
                              uint32_t who)
 {
     char other[320];
-    const char *var = variable_at(w, off);
+    struct place at = place_of(w, off);
     san_describe_access(w, who, other, sizeof other);
     emu_finding(w, pc, (int)lane, FIND_RACE, "shared", (int64_t)off - SMEM_BASE, other,
                 "race in shared memory%s%s: this write of byte %u is not ordered after the write "
                 "by %s",
-                var[0] ? " " : "", var, off - SMEM_BASE, other);
+                at.space, at.name, at.byte, other);
 }
 
 /* Reports two lanes of one store that write different values to the same address. PTX does not
@@ -643,12 +653,13 @@ void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uin
         if (s->wclock[c] < s->base || who == WHO_ASYNC || s->wclock[c] <= s->fenced[who_warp(who)])
             continue;
         char other[320];
+        struct place at = place_of(w, c << s->shift);
         san_describe_access(w, who, other, sizeof other);
         emu_finding(w, pc, __builtin_ctz(w->active), FIND_ASYNC, "shared",
                     ((int64_t)c << s->shift) - SMEM_BASE, other,
-                    "%s reads byte %u of shared memory through the async proxy, but no "
+                    "%s reads byte %u of shared memory%s%.100s through the async proxy, but no "
                     "fence.proxy.async follows the write at %s",
-                    what, (c << s->shift) - SMEM_BASE, other);
+                    what, at.byte, at.space, at.name, other);
         return;
     }
 }

@@ -12,9 +12,9 @@ import torch
 
 warnings.filterwarnings("ignore", message="Warning only once")
 sys.path.insert(0, sys.argv[1])
-softmax, layernorm, rmsnorm, silu, matmul, rowmix = (
+softmax, layernorm, rmsnorm, silu, matmul, rowmix, wide = (
     importlib.import_module(n + "_op")
-    for n in ("softmax", "layernorm", "fused_add_rmsnorm", "silu_and_mul", "matmul_f16", "rowmix"))
+    for n in ("softmax", "layernorm", "fused_add_rmsnorm", "silu_and_mul", "matmul_f16", "rowmix", "wide"))
 count = 0
 
 
@@ -56,6 +56,10 @@ raises("tensors whose sizes do not agree are refused", lambda: layernorm.layerno
 raises("a size that no axis can give is refused", lambda: silu.silu_and_mul(meta(2, 5, dtype=torch.half)), "2*D = 4")
 raises("a call that breaks a constraint of the task is refused", lambda: rowmix.rowmix(meta(3, 14), meta(7)), "R is 3, C is 7",
        "R % 2 == 0 || C != 7")
+raises("a fake tensor that needs more shared memory than a GPU has is refused",
+       lambda: wide.rowmix(meta(2, 400000), meta(200000)), "C is 200000",
+       "these sizes need 800000 bytes of shared memory; the GPU allows 232448")
+ok("a fake tensor that needs less is accepted", wide.rowmix(meta(2, 100000), meta(50000))[0].shape == (2, 50000))
 y = softmax.softmax(meta(7, 9))
 ok("the fake kernel gives shape and dtype", y.shape == (7, 9) and y.dtype == torch.float32 and y.is_meta)
 out, total = rowmix.rowmix(meta(4, 16), meta(8))
