@@ -136,7 +136,8 @@ int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, str
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
 /* If the call failed but the author can be asked again, set ended = false. A resumed run then asks
- * again, maybe another author; so the author is recorded with the reply. */
+ * again, maybe another author. c->author replaces the author of store_call_begin(); NULL keeps it.
+ */
 int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 /* Returns 1 if there is such a call (ended or not), 0 if not, -1 on an error. */
 int store_call_get(struct store *s, int64_t run, const char *role, uint64_t index,

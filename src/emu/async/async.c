@@ -2,6 +2,7 @@
  * async.c - starts, moves and completes operations in flight. See async.h.
  */
 #include "emu/async/async.h"
+#include "emu/async/tma_swizzle.h"
 
 #include <stdlib.h>
 #include <string.h>

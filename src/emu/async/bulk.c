@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "emu/async/async.h"
+#include "emu/async/tma_swizzle.h"
 #include "emu/core/machine.h"
 
 struct place {

@@ -11,7 +11,8 @@
  * bytes apart.
  *
  *     tensormap_walk(&t, coords, NULL, run_fn, ctx);
- *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     -- 16 bytes at a time
+ *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     -- tma_swizzle.h; 16 bytes at
+ * a time
  */
 #ifndef EMU_ASYNC_TENSORMAP_H
 #define EMU_ASYNC_TENSORMAP_H
@@ -101,13 +102,6 @@ typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
  * returned. */
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
-
-/* Takes the address that a byte has in the unswizzled box and returns its swizzled address. 32B
- * xors bit 4 with bit 7, 64B xors bits 4-5 with bits 7-8, 128B xors bits 4-6 with bits 7-9. */
-static inline uint32_t tensormap_swizzle(const struct tensormap *t, uint32_t addr)
-{
-    return addr ^ (addr >> 7 & ((1u << t->swizzle) - 1)) << 4;
-}
 
 /* Fills n bytes of a box that are outside the tensor: with zeros, or with OOB_NAN (numeric.h) in
  * every 16 bits. */

@@ -1,0 +1,16 @@
+/*
+ * tma_swizzle.h - the swizzle of TMA: where a byte of a box lies in shared memory.
+ */
+#ifndef EMU_ASYNC_TMA_SWIZZLE_H
+#define EMU_ASYNC_TMA_SWIZZLE_H
+
+#include "emu/async/tensormap.h"
+
+/* Takes the address that a byte has in the unswizzled box and returns its swizzled address. 32B
+ * xors bit 4 with bit 7, 64B xors bits 4-5 with bits 7-8, 128B xors bits 4-6 with bits 7-9. */
+static inline uint32_t tensormap_swizzle(const struct tensormap *t, uint32_t addr)
+{
+    return addr ^ (addr >> 7 & ((1u << t->swizzle) - 1)) << 4;
+}
+
+#endif
