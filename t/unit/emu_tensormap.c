@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "emu/async/tensormap.h"
+#include "emu/async/tma_swizzle.h"
 
 static uint64_t rng = 88172645463325252u;
 
