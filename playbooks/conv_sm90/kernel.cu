@@ -4,7 +4,7 @@
       "grid": ["max(1, cdiv(@{packed}, 1024))"], "block": [256],
       "args": ["@{w}", "packed", "shape", @{sizes}] },
     { "kernel": "pack_input", "when": "@{small} && @{pack} == 1",
-      "grid": ["max(1, @{N}*cdiv(@{image}, 256))"], "block": [256], "args": ["@{x}", "input", @{sizes}] },
+      "grid": ["max(1, @{N}*cdiv(@{image}, 2048))"], "block": [256], "args": ["@{x}", "input", @{sizes}] },
     { "kernel": "conv", "when": "@{small}",
       "grid": ["max(1, @{down}*cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}*@{run}))", "@{groups}*@{phases:d}*@{phases:h}"],
       "block": ["@{pack} == 1 ? 128 + 128*@{consumers} : 256*@{consumers}"], "smem": "@{smem}",
@@ -291,6 +291,8 @@ struct Lines {
     }
 };
 
+constexpr int kPixels = 2048; // of a block of pack_input
+
 extern "C" __global__ void __launch_bounds__(256)
     pack_input(const float *__restrict__ x, float4 *__restrict__ input, int batch, int channels, int outputs,
                int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
@@ -301,24 +303,33 @@ extern "C" __global__ void __launch_bounds__(256)
     if (blockIdx.x == 0)
         for (int i = threadIdx.x; i < kRoom; i += 256)
             input[i] = input[kRoom + batch * lines.image + i] = {};
-    int blocks = int((lines.image + 255) / 256), n = blockIdx.x / blocks;
-    int at = (blockIdx.x - n * blocks) * 256 + threadIdx.x; // below 2^31, as the plan makes sure
-    if (at >= lines.image || n >= batch)
-        return;
-    int line = at / (kKindsW * lines.columns), c = at - line * kKindsW * lines.columns;
-    int kind = c / lines.columns, per = s.group_channels(), row = line % height, plane = line / height % depth;
-    c -= kind * lines.columns;
-    int quad = line / height / depth, group = quad / lines.quads, channel = (quad - group * lines.quads) * 4;
-    int column = kTransposed ? c + kBase - kReachW : c * kStrideW + kind * kGapW - kPadW;
+    int length = kKindsW * lines.columns, per = s.group_channels();
+    int blocks = int((lines.image + kPixels - 1) / kPixels), n = blockIdx.x / blocks;
+    int at = (blockIdx.x - n * blocks) * kPixels + threadIdx.x; // below 2^31, as the plan makes sure
+    int line = at / length, c = at - line * length, row = line % height, plane = line / height % depth;
+    int quad = line / height / depth; // of all groups
     int64_t apart = int64_t(depth) * height * width; // from channel to channel
-    const float *from = x + (int64_t(n) * channels + group * per + channel) * apart +
-                        (int64_t(plane) * height + row) * width + column;
-    bool inside = uint32_t(column) < uint32_t(width);
-    uint32_t v[4];
-    CUTE_UNROLL
-    for (int j = 0; j < 4; j++)
-        v[j] = inside && channel + j < per ? to_tf32(__ldcs(from + j * apart)) : 0;
-    reinterpret_cast<uint4 *>(input)[kRoom + n * lines.image + at] = {v[0], v[1], v[2], v[3]};
+    for (int i = 0; i < kPixels / 256 && at < lines.image && n < batch; i++, at += 256, c += 256) {
+        for (; c >= length; c -= length)
+            if (++row == height) {
+                row = 0;
+                if (++plane == depth) {
+                    plane = 0;
+                    quad++;
+                }
+            }
+        int kind = kKindsW == 1 ? 0 : c / lines.columns, in = c - kind * lines.columns;
+        int group = groups == 1 ? 0 : quad / lines.quads, channel = (quad - group * lines.quads) * 4;
+        int column = kTransposed ? in + kBase - kReachW : in * kStrideW + kind * kGapW - kPadW;
+        const float *from = x + (int64_t(n) * channels + group * per + channel) * apart +
+                            (int64_t(plane) * height + row) * width + column;
+        bool inside = uint32_t(column) < uint32_t(width);
+        uint32_t v[4];
+        CUTE_UNROLL
+        for (int j = 0; j < 4; j++)
+            v[j] = inside && channel + j < per ? to_tf32(__ldcs(from + j * apart)) : 0;
+        reinterpret_cast<uint4 *>(input)[kRoom + n * lines.image + at] = {v[0], v[1], v[2], v[3]};
+    }
 }
 
 // ---- the product ----------------------------------------------------------------------------------
@@ -739,7 +750,7 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     });
 }
 
-__device__ __forceinline__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
+__device__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
                         const Work &k)
 {
     int group = threadIdx.x / 128 - kLoadGroups;

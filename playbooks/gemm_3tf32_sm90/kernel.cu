@@ -471,7 +471,6 @@ __device__ __forceinline__ void add_products(Mma &mma, Sums &part, const float *
                 cute::gemm(mma, hi(_, _, i), sLo(_, _, k0 / 8 + i, stage), part);
             }
             warpgroup_commit_batch();
-            warpgroup_arrive(); // the compiler may copy sums between two groups of products
         }
         CUTE_UNROLL
         for (int i = 0; i < kDepth / 8; i++)
@@ -496,8 +495,8 @@ __device__ void fold_all(Sums &sum, Sums &part)
         fold(sum(i), part(i));
 }
 
-__device__ __forceinline__ void consume(Smem &smem, const float *A, const float *B, float *out,
-                                        const Extra &extra, const Tiles &tiles, int Z)
+__device__ void consume(Smem &smem, const float *A, const float *B, float *out, const Extra &extra,
+                        const Tiles &tiles, int Z)
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
     int M = tiles.M, N = tiles.N, K = tiles.K, left = 0; // stages
@@ -511,7 +510,7 @@ __device__ __forceinline__ void consume(Smem &smem, const float *A, const float 
     Cursor<kStages> at;
     tiles.for_each([&](int2, int, int2 share) { left += (share.y - share.x) / kBK; });
     Turns turns(left > 0);
-    tiles.for_each([&](int2 tile, int z, int2 share) __attribute__((always_inline)) {
+    tiles.for_each([&](int2 tile, int z, int2 share) {
         clear(part);
         clear(sum);
         for (int k = share.x, step = 1; k < share.y; k += kBK, step++, at.next()) {
@@ -650,9 +649,8 @@ __device__ void write_tile(const TmaDescriptor &mapC, const float *from, int r0,
     tma_store_arrive();
 }
 
-__device__ __forceinline__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const float *A,
-                                              const float *B, const Extra &extra, const Run &run, int chunks,
-                                              int M, int N, int K)
+__device__ void consume_short(SmemShort &smem, const TmaDescriptor &mapC, const float *A, const float *B,
+                              const Extra &extra, const Run &run, int chunks, int M, int N, int K)
 {
     int thread = threadIdx.x % 128, group = threadIdx.x / 128 - 1;
     Mma mma;
