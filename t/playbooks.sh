@@ -82,6 +82,7 @@ rest elementwise pack_nibbles vec=8
 rest broadcast dequantize
 rest reduce_row peak
 rest dwconv_any tap_bias cols=2
+rest dwconv_any two_filters rows=1
 rest rowwise row_scale
 rest rowwise row_scale vec=1 per=8
 rest rowwise row_scale hold=8 wide=256 long=32

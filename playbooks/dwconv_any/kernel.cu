@@ -1,10 +1,11 @@
 /* hone-plan
 { "launches": [
     { "kernel": "dwconv",
-      "grid": ["max(1, cdiv(@{N}*@{C}*cdiv(@{OH}, @{rows})*cdiv(@{OW}, @{cols}), @{threads}))"], "block": [@{threads}],
-      "args": ["@{x}", "@{w}", "@{y}", @{extra}"@{N}*@{C}", "@{C}", "@{H}", "@{W}", "@{OH}", "@{OW}"] } ] }
+      "grid": ["max(1, cdiv(@{N}*@{O}*cdiv(@{OH}, @{rows})*cdiv(@{OW}, @{cols}), @{threads}))"], "block": [@{threads}],
+      "args": ["@{x}", "@{w}", "@{y}", @{extra}"@{N}*@{O}", "@{C}", "@{O}", "@{H}", "@{W}", "@{OH}", "@{OW}"] } ] }
 */
-// Depthwise convolution: every plane with a window of its own channel.
+// Depthwise convolution: every plane of the output is a plane of the input with a window of its own.
+// Each channel of the input may have several planes of the output.
 //
 // A thread makes kRows rows of kCols columns of one plane. It walks down the input rows they need:
 // it loads the piece of each under its columns once, and adds it into every output row whose window
@@ -28,7 +29,7 @@ constexpr int kGapH = @{dilation:h}, kGapW = @{dilation:w};
 
 extern "C" __global__ void __launch_bounds__(kThreads)
     dwconv(const T *__restrict__ x, const W *__restrict__ w, Out *__restrict__ y, @{params}int64_t planes,
-           int channels, int height, int width, int out_height, int out_width)
+           int channels, int outputs, int height, int width, int out_height, int out_width)
 {
     constexpr int kInRows = (kRows - 1) * kDown + (kHigh - 1) * kGapH + 1;
     constexpr int kInCols = (kCols - 1) * kAcross + (kWide - 1) * kGapW + 1;
@@ -38,11 +39,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     bool narrow = planes * threads < (int64_t(1) << 31); // 64-bit divisions are slow
     int64_t plane = narrow ? int64_t(unsigned(at) / unsigned(threads)) : at / threads;
     int in_plane = int(at - plane * threads);
-    int channel = narrow ? int(unsigned(plane) % unsigned(channels)) : int(plane % channels);
+    int channel = narrow ? int(unsigned(plane) % unsigned(outputs)) : int(plane % outputs);
     int col = in_plane % across * kCols, row = in_plane / across * kRows;
     if (plane >= planes)
         return;
-    Tensor pX = make_tensor(make_gmem_ptr(x + plane * height * width), make_shape(height, width),
+    int64_t from = outputs == channels ? plane
+                                       : (plane - channel) / outputs * channels + channel / (outputs / channels);
+    Tensor pX = make_tensor(make_gmem_ptr(x + from * height * width), make_shape(height, width),
                             make_stride(width, _1{}));
     Tensor pY = make_tensor(make_gmem_ptr(y + plane * out_height * out_width),
                             make_shape(out_height, out_width), make_stride(out_width, _1{}));

@@ -593,6 +593,8 @@ static void test_odd_tasks(void **state)
         {"dwconv_any", "", "F.conv1d(x, w, groups=C) * b[:, None]",
          "x float32 B,C,L; w float32 C,1,K3; b float32 C; y float32 B,C,L-2 out; K3 axis 3", NULL},
         {"dwconv_any", "", "F.conv1d(x, w, groups=C)",
+         "x float32 B,C,L; w float32 2*C,1,3; y float32 B,2*C,L-2 out", NULL},
+        {"dwconv_any", "", "F.conv1d(x, w, groups=C)",
          "x float32 B,C,L; w float32 C,1,3; y float32 B,C,M out", "declared with size 'M'"},
         {"dwconv_any", "", "F.conv1d(x, w, b, groups=C) * b",
          "x float32 B,C,C+2; w float32 C,1,3; b float32 C; y float32 B,C,C out", "the task's bias"},

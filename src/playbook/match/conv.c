@@ -2,8 +2,7 @@
  * conv.c - matches one convolution with an epilogue.
  *
  * The ops are "depthwise", "conv" and "conv_transpose". The tensors of "depthwise" are the input
- * [N, C, H, W], the weight [C, KH, KW] and the output [N, C, OH, OW]. For a conv1d, H, KH and OH
- * are
+ * [N, C, H, W], the weight [O, KH, KW] and the output [N, O, OH, OW]. In a conv1d, H, KH and OH are
  * 1. The tensors of the other two ops are the input [N, C, D, H, W], the weight with a window
  * [KD, KH, KW] as its last axes, and the output [N, O, OD, OH, OW]. A spatial axis that the
  * convolution lacks has size 1.
@@ -85,11 +84,14 @@ static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
     return true;
 }
 
+/* Does each output channel read one of several input channels? There may be several output channels
+ * for each input channel. */
 static bool is_depthwise(const struct conv *c)
 {
     const struct value *w = c->v->args[1];
     return !c->transposed && c->dims <= 2 && c->window[1] * c->window[2] <= MAX_WINDOW &&
-           dim_is(w->shape[1], 1) && dim_same(w->shape[0], c->v->args[0]->shape[1]);
+           dim_is(w->shape[1], 1) &&
+           (!dim_is(c->v->args[0]->shape[1], 1) || dim_is(w->shape[0], 1));
 }
 
 static json_t *with_shape(const json_t *t, json_t *shape)
@@ -116,12 +118,11 @@ static const json_t *tensor_of(const struct match *x, size_t i)
 /* Sets x->seen to the task in the shapes of "depthwise". */
 static void see_planes(struct match *x, const struct conv *c)
 {
-    const json_t *in = tensor_of(x, (size_t)c->x);
-    const char *channels = json_string_value(json_array_get(json_object_get(in, "shape"), 1));
-    json_t *window = json_pack("[s, o, o]", channels, json_sprintf("%lld", (long long)c->window[1]),
+    const json_t *in = tensor_of(x, (size_t)c->x), *w = tensor_of(x, (size_t)c->w);
+    json_t *window = json_pack("[O, o, o]", json_array_get(json_object_get(w, "shape"), 0),
+                               json_sprintf("%lld", (long long)c->window[1]),
                                json_sprintf("%lld", (long long)c->window[2]));
-    x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors", with_axes(in, 2),
-                        with_shape(tensor_of(x, (size_t)c->w), window),
+    x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors", with_axes(in, 2), with_shape(w, window),
                         with_axes(tensor_of(x, x->m->inputs), 2), "scalars");
 }
 
