@@ -35,7 +35,7 @@ int evaluator_open(struct evaluator **out, const struct eval_options *o, struct 
 void evaluator_close(struct evaluator *e);
 struct eval_target {
     char arch[16]; /* o->arch, else that of the local GPU, else that of the data sheet */
-    char gpu[32];  /* the name of a built-in data sheet; "" if o->gpu names one */
+    char gpu[32];  /* the built-in data sheet that Hone chose; "" if o->gpu is set */
 };
 /* Finds the architecture for which an evaluator with these options would compile, and the data
  * sheet by which it would compute floors and modelled times. */

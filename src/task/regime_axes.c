@@ -134,7 +134,8 @@ double axes_flops(const struct regime_axes *b, const struct shape *s)
     return product;
 }
 
-/* Decides whether the task is heavy, at a shape of one tile along every axis. */
+/* Decides whether the task is heavy, from a shape in which every free axis has the size of a tile.
+ */
 static bool is_heavy(struct regime_axes *b)
 {
     int64_t x[TASK_MAX_AXES + TASK_MAX_SCALARS] = {0};
@@ -173,8 +174,8 @@ static void read_axes(struct regime_axes *b)
             b->axis[i].least = axes_allow(b, i, v) ? v : 0;
 }
 
-/* Finds the axes along which a kernel uses vectors. An axis that also counts rows is such an axis
- * only in a heavy task, or if there is no other one. */
+/* Finds the axes along which a kernel uses vectors. These are inner axes. An inner axis that also
+ * counts rows of some tensor is taken only in a heavy task, or if every inner axis counts rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;
@@ -188,7 +189,7 @@ static void find_vector_axes(struct regime_axes *b)
     }
 }
 
-/* If another axis follows from this one and is an inner axis, this one is an inner axis too. */
+/* Marks each axis as inner from which an inner axis follows. */
 static void spread_inner(struct regime_axes *b)
 {
     for (size_t k = 0; k < axes_count(b); k++)
@@ -249,8 +250,8 @@ static bool has_bytes(const struct task *t)
 
 /* Chooses the values of an axis. An axis that only counts rows gets fewer values, because many
  * kernels give each row a block, which makes rows expensive to emulate. Such an axis gets the sizes
- * around 32 and 64, and 129, 256 and 257: 256 is a multiple of larger tiles, 129 and 257 are just
- * above one, and 63 is below all of them. */
+ * around 32 and 64, and 129, 256 and 257. 256 is a multiple of all usual tiles from 64 on. 129 and
+ * 257 are just above a multiple of them, and 63 is smaller than all of them. */
 static void choose_values(struct regime_axes *b, size_t axis)
 {
     static const int64_t steps[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};

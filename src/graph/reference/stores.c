@@ -16,13 +16,14 @@ enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 /* A value is not stored, but computed again wherever it is read, if one element costs at most CHEAP
  * or if all its reads together cost at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
-/* A kernel splits rows of at least this many elements, even if there are several rows. */
+/* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
  * the unit computes the element once. planner.site has a number for each value: SITE_NONE if no
  * read was counted yet, SITE_SEVERAL if it is read at several sites, else the number of its only
- * site. */
+ * site. With n for a sink or a value, 16 n and 16 n + 1 are the element that a unit of the sink
+ * computes, and 16 n + 2 + k is operand k of the value. */
 enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 
 struct planner {
@@ -144,7 +145,8 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Is the value read only at a sink's own place? Then a unit computes the element once. */
+/* Is the value read at one site only, for the element that the unit of a sink computes? Then a unit
+ * computes the element once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
@@ -197,7 +199,7 @@ static bool is_transpose(const struct value *v)
 
 /* Returns the value to store so that a template for `anchor` can read its operand a. This is a
  * itself, or a value below a: convolutions pad their input themselves, and products read transposed
- * and reshaped matrices. The repetitions of an expanded operand are not worth a copy each. */
+ * and reshaped matrices. If a is expanded, this is the value before the expansion. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)
@@ -255,8 +257,9 @@ static bool wants_parts(struct planner *p, const struct value *v)
 }
 
 /* Marks the values below an operand of a product that are read through views only. Each of their
- * elements is in many terms. If the terms share errors, it is cheaper to compute the element with
- * each source off once than in each term. */
+ * elements is in many terms. If the terms share errors (struct shared_error), each element is also
+ * needed with each source of these errors off by 4 sigma. It is cheaper to store these values than
+ * to compute them in each term. */
 static void mark_offs(struct planner *p, const struct value *v)
 {
     struct store *s = &p->s->store[v->id];
@@ -310,8 +313,8 @@ const struct value *stores_centre(struct emit *e, const struct value *v)
     return same ? mean : NULL;
 }
 
-/* If v adds up squares around a mean in parts, lets one launch compute the parts of the squares and
- * of the sum for the mean. */
+/* If v is a sum of squares (x - mean)^2 in parts, lets one launch compute both the parts of v and
+ * the parts of the sum that gives the mean. */
 static void join_parts(struct planner *p, const struct value *v)
 {
     const struct value *centre = p->reads[v->id] ? stores_centre(p->e, v) : NULL;
@@ -385,8 +388,8 @@ static const struct value *anchor_of(const struct planner *p, const struct value
     return found;
 }
 
-/* A launch has one anchor. So if v computes with several, it reads the work on the others from
- * memory. */
+/* A launch has one anchor. So if v computes with several, we store the values that were computed
+ * from the others, and v reads them from memory. */
 static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
 {
     for (uint32_t k = 0; k < v->nargs; k++) {
@@ -400,8 +403,8 @@ static void store_others(struct planner *p, const struct value *v, const struct 
 }
 
 /* Marks the ends of elementwise work on anchors. The end is the value that every use of the anchor
- * goes through: the anchor itself, or a value that is computed element by element from it. `open`
- * counts the uses that do not yet go through a value with the same anchor. */
+ * goes through: the anchor itself, or a value that is computed element by element from it. open[a]
+ * counts the uses of anchor a, and of values computed from it, that we have not followed yet. */
 static void mark_ends(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -511,7 +514,8 @@ void stores_plan(struct stores *s, struct emit *e)
     }
     vec_each (const struct graph_output, o, &g->outputs) {
         const struct value *v = without_views(o->value);
-        /* A SIGMA reference has variances in scratch, not sigma; a kernel converts outputs. */
+        /* Only a MAGNITUDE reference writes lines straight to an output. A SIGMA reference computes
+         * variances first, and a kernel converts its outputs. */
         bool direct = e->mode.kind == REFERENCE_MAGNITUDE && !e->mode.kernel;
         if (direct && op_makes_lines(v->op) && p.reads[v->id] == 1)
             s->direct[v->id] = o;
