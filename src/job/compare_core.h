@@ -237,8 +237,8 @@ COMPARE_FN int compare_poison_is_proof(uint32_t dtype)
 }
 
 /* Whether we leave the element out of the comparison. We do if the oracle does not compute it, or
- * if its unit is not in the sample. But an element outside the sample that still holds poison counts
- * as unwritten, if poison is a proof for its dtype. */
+ * if its unit is not in the sample. But an element outside the sample that still holds poison
+ * counts as unwritten, if poison is a proof for its dtype. */
 COMPARE_FN int compare_left_out(const struct compare_rule *r, uint64_t bits, uint64_t poison_bits,
                                 double mag)
 {
