@@ -71,6 +71,24 @@ if in_tier rest; then
         "$HONE" bench softmax vector_add --device emu --smoke --steps 3 --budget-steps 2 \
         --store b.db --json
     is "the tasks share the budget of candidates" "$(field '[r["candidates"] for r in t["rows"]]')" "[1, 1]"
+    # With a larger budget, the tasks that had used up their shares go on. Without, they are left alone.
+    runs 0 "a campaign with one candidate for each task ends well" \
+        "$HONE" bench vector_add sigmoid --device emu --steps 8 --budget-steps 2 --store g.db --json
+    is "each task had one candidate" "$(field '[r["candidates"] for r in t["rows"]]')" "[1, 1]"
+    for more in "" "--budget-steps 2" "--budget-steps 1" "--budget-tokens 5"; do
+        # shellcheck disable=SC2086
+        runs 0 "the campaign is resumed without a larger budget ($more)" \
+            "$HONE" bench --resume last --store g.db --json $more
+        is "its tasks are left alone ($more)" "$(field '[r["candidates"] for r in t["rows"]], t["complete"]')" "([1, 1], True)"
+    done
+    for more in 5 9; do
+        runs 0 "the campaign is resumed with a budget of $more candidates" "$HONE" bench --resume last --store g.db --json \
+            --budget-steps $more
+        is "the tasks share the larger budget of $more" \
+            "$(field 'sorted(r["candidates"] for r in t["rows"]), {r["state"] for r in t["rows"]}, t["complete"]')" \
+            "([$((more == 5 ? 2 : 4)), $((more == 5 ? 3 : 5))], {'pass'}, True)"
+    done
+    is "each task still has one run" "$("$HONE" runs --store g.db --json | grep -c '"run"')" 2
     runs 1 "a campaign that runs out of time exits with 1" \
         "$HONE" bench softmax rmsnorm layernorm cumsum --device emu --steps 20 --budget-time 2s \
         --store t.db --json
