@@ -71,6 +71,29 @@ if in_tier rest; then
         "$HONE" bench softmax vector_add --device emu --smoke --steps 3 --budget-steps 2 \
         --store b.db --json
     is "the tasks share the budget of candidates" "$(field '[r["candidates"] for r in t["rows"]]')" "[1, 1]"
+    # With a larger budget, the tasks that had used up their shares go on. Without, they are left alone.
+    runs 0 "a campaign with one candidate for each task ends well" \
+        "$HONE" bench vector_add sigmoid --device emu --steps 8 --budget-steps 2 --store g.db --json
+    is "each task had one candidate" "$(field '[r["candidates"] for r in t["rows"]]')" "[1, 1]"
+    for more in "" "--budget-steps 2" "--budget-steps 1" "--budget-steps 2" "--budget-tokens 5"; do
+        # shellcheck disable=SC2086
+        runs 0 "the campaign is resumed without a larger budget ($more)" \
+            "$HONE" bench --resume last --store g.db --json $more
+        is "its tasks are left alone ($more)" "$(field '[r["candidates"] for r in t["rows"]], t["complete"]')" "([1, 1], True)"
+    done
+    runs 0 "the campaign is resumed with a larger budget" "$HONE" bench --resume last --store g.db --json --budget-steps 5
+    is "the tasks share the larger budget" \
+        "$(field 'sorted(r["candidates"] for r in t["rows"]), {r["state"] for r in t["rows"]}, t["complete"]')" \
+        "([2, 3], {'pass'}, True)"
+    runs 1 "a larger budget that finds no time exits with 1" \
+        "$HONE" bench --resume last --store g.db --json --budget-steps 9 --budget-time 1us
+    is "the tasks wait for the larger budget" "$(field '{r["state"] for r in t["rows"]}, t["complete"]')" \
+        "({'stopped'}, False)"
+    runs 0 "the campaign is resumed once more" "$HONE" bench --resume last --store g.db --json
+    is "the tasks then share the larger budget" \
+        "$(field 'sorted(r["candidates"] for r in t["rows"]), {r["state"] for r in t["rows"]}, t["complete"]')" \
+        "([4, 5], {'pass'}, True)"
+    is "each task still has one run" "$("$HONE" runs --store g.db --json | grep -c '"run"')" 2
     runs 1 "a campaign that runs out of time exits with 1" \
         "$HONE" bench softmax rmsnorm layernorm cumsum --device emu --steps 20 --budget-time 2s \
         --store t.db --json

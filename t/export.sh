@@ -56,6 +56,12 @@ is "the cubin has no debug sections and no paths" "$(grep -ac -e nv_debug -e deb
 runs 0 "--unverified exports a kernel with a failed verdict" \
     "$HONE" export rowmix "$cases/rowmix.cu" --verdict wrong.json --unverified --as c --out x
 ok "the exported files say UNVERIFIED" grep -q "UNVERIFIED" x/rowmix.c x/rowmix.h
+runs 0 "hone export --arch evaluates a kernel without a verdict for that architecture" \
+    "$HONE" export vector_add "$ROOT/kernels/vector_add.cu" --device emu --arch sm_80 --as cubin --out add80.cubin
+err_has "hone export says that it evaluates" "so Hone evaluates it now"
+is "the exported kernel is verified for that architecture" \
+    "$(python3 -c 'import json; j = json.load(open("add80.cubin.json")); print(j["verified"], j["arch"])')" \
+    "True sm_80"
 runs 1 "an export of a run that does not exist fails" "$HONE" export last --as c --out x
 
 # ---- integer inputs: the header gives the range of their values, and the example stays within it

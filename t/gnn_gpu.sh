@@ -80,6 +80,22 @@ ok "on a generated graph, TF32 gives almost the loss of the CPU" \
     awk -v a="$loss_cpu" -v b="$loss_emulator___precision_tf32" \
     'BEGIN { exit !(a != b && (a - b) ^ 2 < (1e-2 * a) ^ 2) }'
 ok "on a generated graph, mma.sync gives the loss of the CPU" near "$loss_cpu" "$loss_emulator___products_mma"
+# The GPU samples neither with labor nor with fanout `all`. Then --place auto leaves a generated graph to the host.
+for how in "-f 3,2 --sampler labor" "-f all,2"; do
+    for place in "auto" "host"; do
+        # shellcheck disable=SC2086
+        runs 0 "sage trains on a generated graph with $how, place $place" \
+            "$gnn" train --device emulator $made --hidden 32 $how -b 4 -e 1 --eval none --json --place $place
+        declare "loss_$place=$(field '$_->{epochs}[0]{loss}')"
+    done
+    is "auto and host give the same loss ($how)" "$loss_auto" "$loss_host"
+    # shellcheck disable=SC2086
+    runs 2 "--place gpu with $how is a usage error" \
+        "$gnn" train --device emulator $made --hidden 32 $how -b 4 -e 1 --eval none --place gpu
+done
+# shellcheck disable=SC2086
+runs 0 "train --gpus with a sampler that the GPU does not know makes the graph on the CPU" \
+    "$gnn" train --device emulator --gpus 1 $made --hidden 32 -f 3,2 --sampler labor -b 4 -e 1 --eval none
 # shellcheck disable=SC2086
 runs 0 "train --profile exits with 0" "$gnn" train --device emulator $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --profile
 out_has "train --profile prints the calls of each kernel" "make_graph                  1 calls"

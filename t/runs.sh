@@ -19,6 +19,11 @@ err_empty "hone show --source prints nothing on stderr"
 runs 0 "hone show --verdict exits with 0" "$HONE" show "$refine" best --verdict
 out_has "hone show --verdict prints the verdict as text" "pass  60.00 us (measured)"
 out_has "hone show --verdict names the candidate" "$refine, candidate"
+runs 0 "hone show --all into a file exits with 0" "$HONE" show "$refine" best --all
+out_has "hone show --all into a file prints the verdict" "pass  60.00 us (measured)"
+out_lacks "hone show --all into a file does not print the source" "hone-plan"
+runs 0 "hone show --all --json exits with 0" "$HONE" show "$refine" best --all --json
+out_has "hone show --all --json still prints the source" '"source":'
 runs 0 "hone show --verdict --json exits with 0" "$HONE" show "$refine" best --verdict --json
 out_has "hone show --verdict --json prints the verdict" '"kind"'
 out_lacks "hone show --verdict --json does not print the source" '"source":'

@@ -16,10 +16,22 @@ ok "the plot is well-formed XML" python3 -c 'import xml.dom.minidom; xml.dom.min
 printf 'sample\tsoftmax\t1' >>d/study.tsv # as if the study was killed while it wrote a row
 runs 0 "hone study --table accepts a row that was cut off" "$HONE" study softmax --table -o d --seeds 2 --budget 2
 out_lacks "a row that was cut off does not count" "| sample |"
-runs 0 "hone study --table accepts another budget" "$HONE" study softmax --table -o d --seeds 2 --budget 3
-out_lacks "rows of another budget do not count" "| refine |"
-out_has "the text says how many runs of the study there are" "it has 0 of"
+runs 0 "hone study --table accepts more seeds than there are" "$HONE" study softmax --table -o d --seeds 9 --budget 2
+out_has "the text says that the study is not complete" "The study is not complete"
 out_has "the text says which seeds count" "only if every task has a run with it"
+cp d/study.svg before.svg
+runs 1 "without a run of this budget, hone study --table exits with 1" \
+    "$HONE" study softmax --table -o d --seeds 2 --budget 3
+err_has "the message says which options to repeat" \
+    "d/study.tsv has no run with these TASKs, --budget 3 and --author noisy: repeat those of the study"
+ok "the plot stays as it was" cmp before.svg d/study.svg
+is "no table is printed" "$(cat "$T/out")" ""
+runs 1 "without a run of this task, hone study --table exits with 1" "$HONE" study rmsnorm --table -o d --budget 2
+runs 1 "in an empty folder, hone study --table exits with 1" "$HONE" study softmax --table -o none
+runs 1 "without a run of these arms, hone study --table exits with 1" \
+    "$HONE" study softmax --table -o d --seeds 2 --budget 2 --arms team
+ok "the plot still stays as it was" cmp before.svg d/study.svg
+ok "hone study --table makes no folder" test ! -e none
 runs 2 "a budget that is too large is a usage error" "$HONE" study softmax --budget 100
 runs 1 "an unknown task is an error" "$HONE" study no_such_task
 runs 2 "an unknown arm is a usage error" "$HONE" study softmax --arms 'refine;no such arm' -o e

@@ -56,9 +56,16 @@ done
 refused "--against times a kernel, and --smoke times nothing" "$HONE" eval vector_add "$k" --smoke --against "$k"
 refused "--against times a kernel, and --skip-time times nothing" \
     "$HONE" eval vector_add "$k" --skip-time --against "$k"
+for o in smoke skip-time; do
+    for w in time time:0 smoke:0,time:1; do
+        refused "--workload $w asks for timed workloads, and --$o runs none" \
+            "$HONE" eval vector_add "$k" --$o --workload $w
+    done
+done
 refused "--export writes the whole run: it excludes ROLE/INDEX and --json" "$HONE" log last --export x --json
 refused "--export writes the whole run: it excludes ROLE/INDEX and --json" "$HONE" log last code/0 --export x
 refused "--all needs a CANDIDATE" "$HONE" show last --all
+refused "--all is for a verdict, and --source prints none" "$HONE" show last 0 --all --source
 refused "--gpu needs a TASK" "$HONE" memory show --gpu h100
 refused "a study simulates its author: give noisy[:RATES]" "$HONE" study softmax --author playbook
 refused "author 'noisy:colour=1'" "$HONE" study softmax --author noisy:colour=1

@@ -139,6 +139,11 @@ bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *w
     return over;
 }
 
+bool budget_ended(const char *reason)
+{
+    return reason && strstr(reason, "is used up");
+}
+
 void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out)
 {
     const char *sep = "";

@@ -48,6 +48,8 @@ struct spent {
 
 /* True if a limit is used up; `why` (may be NULL) then says which one. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
+/* True if `reason`, for which a run stopped, is a limit that is used up. */
+bool budget_ended(const char *reason);
 /* Appends how much of each limit is spent: "12k/200k tokens, $0.31/$2.00". A run shows it in its
  * line of progress. */
 void budget_describe(const struct budget *b, const struct spent *s, struct strbuf *out);

@@ -72,6 +72,7 @@ struct campaign_run {
     uint64_t until_ns;        /* stop at this time of now_ns(); 0 = never */
     bool import_only;         /* make the tasks, start no run */
     bool retry;               /* try tasks again that failed */
+    bool more_budget;         /* go on with tasks that ended because a budget was used up */
     const char *const *extra; /* further options for the children; NULL-terminated, or NULL */
     struct campaign_watch watch;
     struct strbuf stop; /* out: why it stopped before the end; the caller releases it */

@@ -22,6 +22,11 @@
 
 #define NO_PASS "no kernel passes"
 
+/* The state of an entry in memory that was done because a budget was used up, and goes on because
+ * the campaign's budget has grown. In the store it is "stopped", so that it also goes on if this
+ * process is killed. */
+#define REOPENED "reopened"
+
 /* A running task. */
 struct job {
     struct child_process child;
@@ -30,6 +35,7 @@ struct job {
     struct str_vec argv;
     struct budget share; /* what the run may spend in all; 0 = no limit */
     bool used, ended;
+    bool reopened; /* see REOPENED */
 };
 
 /* One call of campaign_run(). */
@@ -57,21 +63,35 @@ static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
 }
 
 /* Corrects an entry whose run has ended, because a campaign may be killed before it records that.
- */
+ * Reopens an entry whose run ended because a budget was used up, if the budget has grown. */
 static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
 {
     struct run_rec run;
     char number[32];
-    if (e->run < 0 || is_over(e, d->r))
+    bool may_reopen = d->r->more_budget && !d->r->import_only && str_eq(e->state, "done");
+    if (e->run < 0 || (is_over(e, d->r) && !may_reopen))
         return 0;
     snprintf(number, sizeof number, "%lld", (long long)e->run);
     if (store_run_find(d->r->store, number, &run, &d->mem, err) < 0)
         return -1;
+    if (may_reopen) {
+        if (!str_eq(run.state, "stopped") || !budget_ended(run.reason))
+            return 0;
+        e->state = REOPENED;
+        return store_entry_state(d->r->store, d->r->campaign, e->index, "stopped",
+                                 "the budget has grown", err);
+    }
     if (!str_eq(run.state, "done"))
         return 0;
     e->state = "done";
     return store_entry_state(d->r->store, d->r->campaign, e->index, "done",
                              run.best < 0 ? NO_PASS : "", err);
+}
+
+/* The turn of an entry: 0 if its run has begun, 1 if not, 2 if it is reopened. */
+static int turn_of(const struct entry_rec *e)
+{
+    return str_eq(e->state, REOPENED) ? 2 : e->run < 0;
 }
 
 /* Lists the entries to work on. Tasks that have begun come first, so that a campaign that is
@@ -82,11 +102,23 @@ static int list_entries(struct drive *d, struct err *err)
     int rc = store_entry_list(d->r->store, d->r->campaign, &all, &d->mem, err);
     for (size_t i = 0; i < all.n && rc == 0; i++)
         rc = settle_entry(d, &all.items[i], err);
-    for (int begun = 1; rc == 0 && begun >= 0; begun--)
+    for (int turn = 0; rc == 0 && turn <= 2; turn++)
         vec_each (struct entry_rec, e, &all)
-            if (!is_over(e, d->r) && (e->run >= 0) == begun)
+            if (!is_over(e, d->r) && turn_of(e) == turn)
                 *vec_push(&d->entries) = *e;
     vec_release(&all);
+    return rc;
+}
+
+/* Closes the reopened entries that were not started, because no budget is left for them. */
+static int close_reopened(struct drive *d, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = d->next; i < d->entries.n && rc == 0; i++) {
+        const struct entry_rec *e = &d->entries.items[i];
+        if (str_eq(e->state, REOPENED))
+            rc = store_entry_state(d->r->store, d->r->campaign, e->index, "done", e->reason, err);
+    }
     return rc;
 }
 
@@ -263,12 +295,16 @@ static int start_next(struct drive *d, struct err *err)
     int rc = store_entry_get(d->r->store, d->r->campaign, d->entries.items[d->next].index, &rec,
                              &j->mem, err);
     j->entry = rec;
+    j->reopened = str_eq(d->entries.items[d->next].state, REOPENED);
     if (rc == 1)
         rc = set_share(d, j, err);
     else if (rc == 0)
         rc = err_set(err, ERR_SYSTEM, "the campaign's entry has gone");
-    if (rc == 1)
+    if (rc == 1) {
         strbuf_adds(&d->r->stop, "the budget is used up");
+        if (close_reopened(d, err) < 0)
+            rc = -1;
+    }
     if (rc) {
         release_job(j);
         return rc;
@@ -380,7 +416,9 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
     } else if (rc == 0 && (d->stopping || (exited && c->code == INTERRUPT_EXIT))) {
         rc = set_state(d, j, "stopped", d->r->stop.buf, err);
     } else if (rc == 0 && must_begin_again(d, j)) {
-        rc = begin_again(d, j, err);
+        /* A reopened entry has a result, which a new run would replace. */
+        rc = j->reopened ? set_state(d, j, "done", "this version cannot resume its run", err)
+                         : begin_again(d, j, err);
     } else if (rc == 0) {
         if (!exited)
             child_describe(c, &words);

@@ -35,6 +35,7 @@ struct bench {
     const char *markdown, *csv;
     uint64_t budget_time;
     bool json, quiet, import_only, retry, other_gpu, no_baselines, smoke;
+    bool more_budget; /* --resume: a budget is larger than before */
     char hone[96];
 };
 
@@ -230,6 +231,13 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
 
 /* ---- resuming -------------------------------------------------------------------------------- */
 
+/* Is a budget larger than it was? A budget that was not limited cannot grow. */
+static bool has_grown(const struct budget *was, const struct budget *now)
+{
+    return (was->tokens && now->tokens > was->tokens) || (was->usd > 0 && now->usd > was->usd) ||
+           (was->steps && now->steps > was->steps);
+}
+
 /* Loads a campaign to resume. Options of this command replace those of the campaign; the campaign's
  * other options stay. */
 static int resume(struct bench *b, struct store *s, struct campaign_rec *out, struct arena *a,
@@ -249,6 +257,7 @@ static int resume(struct bench *b, struct store *s, struct campaign_rec *out, st
         was.on = now->on;
     was.proposals = now->proposals ? now->proposals : was.proposals;
     was.jobs = now->jobs ? now->jobs : was.jobs;
+    b->more_budget = has_grown(&was.budget, &now->budget);
     was.budget.tokens = now->budget.tokens ? now->budget.tokens : was.budget.tokens;
     was.budget.usd = now->budget.usd > 0 ? now->budget.usd : was.budget.usd;
     was.budget.steps = now->budget.steps ? now->budget.steps : was.budget.steps;
@@ -359,6 +368,7 @@ static int carry_out(struct bench *b, struct store *s, const struct campaign_rec
         .until_ns = b->budget_time ? l.begun_ns + b->budget_time : 0,
         .import_only = b->import_only,
         .retry = b->retry,
+        .more_budget = b->more_budget,
         .extra = extra,
         .watch = {.started = on_started, .ended = on_ended, .tick = on_tick, .ctx = &l},
         .stop = STRBUF_INIT(4096),
@@ -498,8 +508,9 @@ static int run(int argc, const char **argv)
             "kernel"),
         OPT_STR(0, "resume", &b.resume, "CAMPAIGN",
                 "go on with a campaign: its name, or `last`. New budgets, --jobs, --device, --on\n"
-                "are for its unfinished tasks, --proposals for those that have not begun. The\n"
-                "rest stays as it was, but repeat --out"),
+                "are for its unfinished tasks (with a larger budget also those that had used up\n"
+                "theirs), --proposals for those that have not begun. The rest stays as it was,\n"
+                "but repeat --out"),
         OPT_FLAG(
             0, "retry", &b.retry,
             "--resume: try again the tasks in the state `failed` (no import or no run), but not\n"

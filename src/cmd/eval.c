@@ -2,7 +2,9 @@
  * eval.c - `hone eval TASK kernel.cu`: evaluates one candidate and prints its verdict.
  */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/eval_command.h"
@@ -17,6 +19,15 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
     verdict_text(&sb, v, *all);
     fputs(sb.buf, stdout);
     strbuf_release(&sb);
+}
+
+/* Does the list of --workload name a timed workload: `time`, or time:N? */
+static bool names_timed(const char *list)
+{
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (str_starts(p, "time"))
+            return true;
+    return false;
 }
 
 static int run(int argc, const char **argv)
@@ -43,9 +54,12 @@ static int run(int argc, const char **argv)
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_POS_TIME(
             0, "call-limit", &j.config.call_ns, "TIME",
-            "a longer call counts as a hang (default 5s, on the emulator 40s of CPU time)"),
+            "a longer call counts as a hang (default 5s; on the emulator, also where it checks\n"
+            "a kernel before a GPU, 40s of CPU time). A given TIME holds for both"),
         OPT_FLAG(0, "smoke", &smoke, "check the small smoke workloads only, without times"),
-        OPT_FLAG(0, "skip-time", &no_time, "check all workloads, but do not time"),
+        OPT_FLAG(
+            0, "skip-time", &no_time,
+            "check the smoke, check and held-out workloads; the timed ones (time:N) do not run"),
         OPT_FLAG(0, "skip-baselines", &no_baselines,
                  "do not time the task's baselines: its simple kernel, PyTorch"),
         OPT_FLAG(0, "skip-sanitizer", &no_sanitize,
@@ -76,6 +90,9 @@ static int run(int argc, const char **argv)
     if (against.n && (smoke || no_time))
         return cmd_usage(&spec, "--against times a kernel, and --%s times nothing",
                          smoke ? "smoke" : "skip-time");
+    if ((smoke || no_time) && names_timed(j.config.workload))
+        return cmd_usage(&spec, "--workload %s asks for timed workloads, and --%s runs none",
+                         j.config.workload, smoke ? "smoke" : "skip-time");
     *vec_push(&against) = NULL;
     *vec_push(&off) = NULL;
     j.task = argv[0];

@@ -58,7 +58,9 @@ static int evaluate_now(struct evidence *e, const struct request *r, struct err 
             "hone: the store has no verdict for %s, so Hone evaluates it now (`hone eval` stores "
             "none; --verdict takes the output of `hone eval --json`)\n",
             e->from);
-    if (evaluator_open(&ev, &r->eval, err) < 0)
+    struct eval_options options = r->eval;
+    options.arch = r->arch;
+    if (evaluator_open(&ev, &options, err) < 0)
         return -1;
     int rc = eval_command_evaluate(ev, e->task, &e->source, &cfg, &v, err);
     evaluator_close(ev);
@@ -285,8 +287,8 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "unverified", &r.unverified,
                  "export without a passing verdict; the file says so. Hone then evaluates nothing"),
         OPT_STR(0, "arch", &r.arch, "ARCH",
-                "compile for this (default: the verdict's, else sm_90a); another one than the\n"
-                "verdict's needs --unverified"),
+                "compile for this (default: the verdict's, else sm_90a), and evaluate a kernel\n"
+                "without a verdict for it; another one than the verdict's needs --unverified"),
         OPT_STR(0, "device", &r.eval.device, "DEV",
                 "evaluate a kernel without a verdict on emu, cuda or cuda:N (default: a GPU\n"
                 "if there is one)"),

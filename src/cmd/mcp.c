@@ -56,7 +56,8 @@ static int run(int argc, const char **argv)
                      "the most that all runs of this server may cost together; required for\n"
                      "openai: and anthropic:, and limits no other author"),
         OPT_FLAG(0, "allow-python", &c.allow_python,
-                 "let import_task and checks run Python files of the directory"),
+                 "let import_task and checks run Python files of the directory, and let Hone time\n"
+                 "PyTorch beside kernels on a GPU"),
         OPT_FLAG(0, "allow-unconfined", &c.allow_unconfined,
                  "run tasks of the directory although this kernel cannot confine them"),
         OPT_POS_TIME(

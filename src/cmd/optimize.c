@@ -253,10 +253,12 @@ static int run(int argc, const char **argv)
                 "team: another author for reading profiles"),
         OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO",
                 "--from: another author for porting host code"),
-        OPT_STR(0, "from", &w.from, "FILE",
-                "refine, search, team: start from this kernel file. The built-in author tunes its\n"
-                "settings: constexpr int kRows = 4; // hone: 1 2 4 8\n"
-                "A model repairs a file that fails, and ports host code without a launch plan"),
+        OPT_STR(
+            0, "from", &w.from, "FILE",
+            "refine, search, team: start from this kernel file. The built-in author tunes its\n"
+            "settings (constexpr int kRows = 4; // hone: 1 2 4 8), then tries its templates in\n"
+            "place of the file. A model repairs a file that fails, and ports host code without\n"
+            "a launch plan"),
         OPT_STR(0, "dialect", &w.dialect, "NAME",
                 "what to ask a model for: cute (CUDA C++ with CuTe, default) or cuda (without).\n"
                 "A right kernel in the other one is kept, and the report says so"),

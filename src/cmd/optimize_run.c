@@ -363,7 +363,7 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
     if (!s->json && (interrupted() || str_eq(m.run.state, "failed")))
         fprintf(stderr, "hone: everything is recorded: `hone resume %s` continues the run\n",
                 s->run_name);
-    else if (!s->json && m.run.reason && strstr(m.run.reason, "is used up"))
+    else if (!s->json && budget_ended(m.run.reason))
         fprintf(stderr, "hone: `hone resume %s` continues the run; give it a larger budget\n",
                 s->run_name);
     if (!s->json && s->was_done && m.nodes.n == s->nodes_before)

@@ -133,7 +133,9 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "confirmation", &again,
                  "CANDIDATE `best`: print the verdict of its second evaluation, at the end of a\n"
                  "run on a GPU"),
-        OPT_FLAG(0, "all", &all, "CANDIDATE: " CMD_ALL_HELP),
+        OPT_FLAG(0, "all", &all,
+                 "CANDIDATE: " CMD_ALL_HELP ";\n"
+                 "prints the verdict also if stdout is a file"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
         OPT_FLAG(
             0, "json", &json,
@@ -161,10 +163,12 @@ static int run(int argc, const char **argv)
                                    : "all");
     if (source + verdict + again > 1)
         return cmd_usage(&spec, "--source, --verdict and --confirmation exclude each other");
-    enum shown what = source    ? SHOW_SOURCE
-                      : again   ? SHOW_CONFIRMATION
-                      : verdict ? SHOW_VERDICT
-                                : SHOW_AUTO;
+    if (source && all)
+        return cmd_usage(&spec, "--all is for a verdict, and --source prints none");
+    enum shown what = source                      ? SHOW_SOURCE
+                      : again                     ? SHOW_CONFIRMATION
+                      : verdict || (all && !json) ? SHOW_VERDICT
+                                                  : SHOW_AUTO;
     int rc;
     if (cmd_open_store(&s, path, true, &err) < 0 || run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);

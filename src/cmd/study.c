@@ -97,6 +97,33 @@ static int print_results(const struct study *s, struct err *err)
     return rc == 0 ? write_plot(s, err) : rc;
 }
 
+static bool uses_row(const struct study *s, const struct study_row *r)
+{
+    for (const struct study_arm *a = study_arms; a->name; a++)
+        if (str_eq(a->name, r->arm))
+            return r->seed <= study_seeds(s, a);
+    return false;
+}
+
+/* Returns -1 if DIR has no run that the tables of this study could use. */
+static int check_runs(const struct study *s, struct err *err)
+{
+    struct study_row_vec rows = VEC_INIT;
+    struct arena mem = ARENA_INIT;
+    int rc = study_read_rows(s, &rows, &mem, err);
+    size_t n = 0;
+    vec_each (struct study_row, r, &rows)
+        n += uses_row(s, r);
+    if (rc == 0 && !n)
+        rc = err_set(err, ERR_INPUT,
+                     "%s/study.tsv has no run with these TASKs%s, --budget %u and --author %s: "
+                     "repeat those of the study",
+                     s->dir, s->only ? " and --arms" : "", s->budget, s->author);
+    vec_release(&rows);
+    arena_release(&mem);
+    return rc;
+}
+
 static int run(int argc, const char **argv)
 {
     struct err err = ERR_INIT;
@@ -116,8 +143,10 @@ static int run(int argc, const char **argv)
                 "(docs/authors.md); no other author"),
         OPT_POS_UINT_MOST('j', "jobs", &jobs, STUDY_MAX_JOBS, "N",
                           "processes (default: the cores of this machine)"),
-        OPT_FLAG(0, "table", &table,
-                 "run nothing: print the tables and write the plot of the runs that are there"),
+        OPT_FLAG(
+            0, "table", &table,
+            "run nothing: print the tables and write the plot of the runs in DIR that have the\n"
+            "same TASKs, --budget and --author as this command: repeat them"),
         OPT_STR('o', "out", &s.dir, "DIR", "the folder for results (default hone-out/study)"),
         OPT_END(),
     };
@@ -142,8 +171,8 @@ static int run(int argc, const char **argv)
         rc = check_author(s.author, &err);
     if (rc == 0)
         rc = add_operands(&s, argc, argv, &err);
-    if (rc == 0 && !table)
-        rc = study_run(&s, &err);
+    if (rc == 0)
+        rc = table ? check_runs(&s, &err) : study_run(&s, &err);
     if (rc == 0)
         rc = print_results(&s, &err);
     study_release(&s);

@@ -125,7 +125,7 @@ static int open_and_infer(const struct args *a, const char *dir, struct err *err
     bool on_device = !a->full && data_on_device(a->device);
     int rc = load_args_open(&a->load, dir, on_device, &d, err);
     if (rc == 0) {
-        rc = fetch_made_data(&d, a->device, a->place, err);
+        rc = fetch_made_data(&d, a->device, a->place, &load.sample, err);
         if (rc == 0)
             rc = infer(a, &d, &c, &load, &r, err);
         dataset_release(&d);

@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "gnn/gpu/gpu_made.h"
+#include "gnn/gpu/gpu_store.h"
 
 static int aggregate_parse(const char *s, int *out, struct err *err)
 {
@@ -57,9 +58,17 @@ bool data_on_device(const char *device)
     return device && !str_eq(device, "cpu");
 }
 
-int fetch_made_data(struct dataset *d, const char *device, const char *place, struct err *err)
+bool made_data_on_host(const char *place, const struct sample_options *o)
 {
-    if (!d->made || d->graph.offset || !place || !str_eq(place, "host"))
+    if (!place || str_eq(place, "auto"))
+        return gpu_store_samples(o, NULL) < 0;
+    return str_eq(place, "host");
+}
+
+int fetch_made_data(struct dataset *d, const char *device, const char *place,
+                    const struct sample_options *o, struct err *err)
+{
+    if (!d->made || d->graph.offset || !made_data_on_host(place, o))
         return 0;
     return gpu_make_on_host(d, device, err);
 }

@@ -34,25 +34,27 @@ struct model_args {
             "probability that training drops a value, 0 to below 1 (default 0.5; sage-ri 0.1)")
 
 /* `all` is text that follows "all processors" in the help of --compute-threads. */
-#define MACHINE_OPTIONS(a, compute, all, device, place, precision, products)                       \
-    OPT_GROUP("Machine"),                                                                          \
-        OPT_STR(                                                                                   \
-            0, "device", (device), "DEV",                                                          \
-            "what computes: cpu (default), cuda, cuda:N (GPU N; an H100 or H200), or emulator\n"   \
-            "(for tests)"),                                                                        \
-        OPT_STR(0, "place", (place), "WHERE",                                                      \
-                "where graph and features lie: host (CPU memory), gpu (which then samples\n"       \
-                "too), or auto (default: gpu if --device is a GPU, they take at most 3/4 of its\n" \
-                "memory, and neither the sampler is labor nor a fanout all)"),                     \
-        OPT_STR(0, "precision", (precision), "P",                                                  \
-                "precision of matrix products: fp32 (default), or tf32 on a GPU"),                 \
-        OPT_STR(                                                                                   \
-            0, "products", (products), "HOW",                                                      \
-            "instructions of a GPU's products, in both precisions: wgmma where sizes allow it\n"   \
-            "(default), or mma"),                                                                  \
-        THREADS_OPTION(a),                                                                         \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
-                     "threads that compute on the CPU (default: all processors" all ")"),          \
+#define MACHINE_OPTIONS(a, compute, all, device, place, precision, products)                     \
+    OPT_GROUP("Machine"),                                                                        \
+        OPT_STR(                                                                                 \
+            0, "device", (device), "DEV",                                                        \
+            "what computes: cpu (default), cuda, cuda:N (GPU N; an H100 or H200), or emulator\n" \
+            "(for tests)"),                                                                      \
+        OPT_STR(                                                                                 \
+            0, "place", (place), "WHERE",                                                        \
+            "where graph and features lie: host (CPU memory), gpu (which then samples\n"         \
+            "too), or auto (default: gpu if --device is a GPU, they take at most 3/4 of its\n"   \
+            "memory (with --make: fit into it), and neither the sampler is labor nor a fanout\n" \
+            "all)"),                                                                             \
+        OPT_STR(0, "precision", (precision), "P",                                                \
+                "precision of matrix products: fp32 (default), or tf32 on a GPU"),               \
+        OPT_STR(                                                                                 \
+            0, "products", (products), "HOW",                                                    \
+            "instructions of a GPU's products, in both precisions: wgmma where sizes allow it\n" \
+            "(default), or mma"),                                                                \
+        THREADS_OPTION(a),                                                                       \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                       \
+                     "threads that compute on the CPU (default: all processors" all ")"),        \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */
@@ -61,8 +63,13 @@ int model_args_parse(const struct model_args *a, struct gnn_model_config *c, str
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
 /* Whether the device makes graph and features of --make. */
 bool data_on_device(const char *device);
-/* If the device made them and --place is host, makes them there and copies them to host memory. */
-int fetch_made_data(struct dataset *d, const char *device, const char *place, struct err *err);
+/* Whether graph and features of --make belong in host memory: --place is host, or it is auto and
+ * the GPU cannot sample so. */
+bool made_data_on_host(const char *place, const struct sample_options *o);
+/* If the device makes them and made_data_on_host(), makes them there and copies them to host
+ * memory. */
+int fetch_made_data(struct dataset *d, const char *device, const char *place,
+                    const struct sample_options *o, struct err *err);
 uint64_t processors(void); /* the number of processors that this process may use */
 
 #endif

@@ -394,10 +394,9 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
 }
 
 /* With --gpus, this process forks the ranks and must not use a GPU before. */
-static bool makes_on_device(const struct args *a)
+static bool makes_on_device(const struct args *a, const struct sample_options *o)
 {
-    bool host = a->place && str_eq(a->place, "host");
-    return data_on_device(a->device) && !(host && a->gpus > 0);
+    return data_on_device(a->device) && !(a->gpus > 0 && made_data_on_host(a->place, o));
 }
 
 static int check_args(const struct args *a, struct err *err)
@@ -502,9 +501,9 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "%s", load_args_check(&a.load, argc));
     if (check_args(&a, &err) < 0 || load_args_parse(&a.load, &load, &err) < 0 ||
         (comm_wanted() && comm_join(&joined, &err) < 0) ||
-        load_args_open(&a.load, argv[0], makes_on_device(&a), &d, &err) < 0)
+        load_args_open(&a.load, argv[0], makes_on_device(&a, &load.sample), &d, &err) < 0)
         return cmd_fail(&err);
-    if (fetch_made_data(&d, a.device, a.place, &err) < 0) {
+    if (fetch_made_data(&d, a.device, a.place, &load.sample, &err) < 0) {
         dataset_release(&d);
         return cmd_fail(&err);
     }
