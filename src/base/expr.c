@@ -534,6 +534,7 @@ static struct expr *finish(struct parser *p)
     e->ntensors = p->ntensors;
     e->is_real = p->real[0];
     e->ninsns = p->n;
+    e->stack = (size_t)p->max_stack;
     memcpy(e->insns, p->insns, p->n * sizeof e->insns[0]);
     return e;
 }

@@ -64,6 +64,7 @@ struct expr {
     size_t ntensors;
     const size_t *tensor_cols;
     bool is_real;
+    size_t stack; /* the words of the stack that the code uses */
     size_t ninsns;
     struct insn insns[];
 };

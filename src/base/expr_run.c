@@ -246,7 +246,8 @@ static int step(const struct expr *e, const struct expr_env *env, const struct i
 
 static int run(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err)
 {
-    int64_t stack[EXPR_MAX_STACK] = {0}, *sp = stack;
+    int64_t stack[EXPR_MAX_STACK], *sp = stack;
+    memset(stack, 0, MAX(e->stack, (size_t)1) * sizeof *stack);
     for (size_t pc = 0; pc < e->ninsns;) {
         const struct insn *in = &e->insns[pc++];
         if (step(e, env, in, &sp, &pc, err) < 0) {
