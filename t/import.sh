@@ -124,6 +124,7 @@ import_row() {
     file=$CASES/${name%%:*}.py
     [[ $name != *:* ]] || member=:${name#*:}
     "$HONE" import torch --out tasks "$@" "$file$member" >"logs/$n" 2>&1 || echo "status $?" >>"logs/$n"
+    sed -i '/^hone: importing /d' "logs/$n" # says only that the import began
     for k in ok bad; do
         [ ! -e "$CASES/$name.$k.cu" ] || "$HONE" eval --device emu --skip-baselines --skip-time --seed 1 \
             "tasks/$name" "$CASES/$name.$k.cu" >"logs/$n.$k" 2>"logs/$n.$k.err"

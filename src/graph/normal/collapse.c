@@ -408,7 +408,7 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     bool ok = p->n && axes->n == p->n && (w->op == OP_CONV || w->op == OP_CONV_TRANSPOSE) &&
               used_once(c, w);
     for (uint32_t i = 0; ok && i < p->n; i++)
-        ok = axes->ints[i] == (int64_t)(w->rank + i);
+        ok = axes->ints[i] == (int64_t)w->rank + i;
     return ok;
 }
 
@@ -528,7 +528,7 @@ static const struct dim *combined(struct collapse *c, const struct value *v)
 static const struct value *single_element(struct collapse *c, const struct value *v)
 {
     bool combines = v->op == OP_SUM || v->op == OP_MEAN || v->op == OP_AMAX || v->op == OP_AMIN;
-    if (!combines || v->dtype != v->args[0]->dtype || !dim_is(combined(c, v), 1))
+    if (!combines || !v->args[0] || v->dtype != v->args[0]->dtype || !dim_is(combined(c, v), 1))
         return NULL;
     return graph_reshape(c->g, v->args[0], v->rank, v->shape, &c->err);
 }
