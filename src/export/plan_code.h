@@ -29,7 +29,7 @@ struct plan_printer {
     void (*axes)(struct plan_code *c);
     void (*tensor)(struct plan_code *c, size_t tensor);
     void (*constraint)(struct plan_code *c, const struct formula *f, const char *text);
-    /* What the sizes must keep to so that the GPU can run this launch. */
+    /* The condition on the sizes under which the GPU can run this launch. */
     void (*limits)(struct plan_code *c, const struct plan_launch *l, const struct formula *when);
     void (*begin_launch)(struct plan_code *c, const struct plan_launch *l,
                          const struct formula *when);
