@@ -109,8 +109,7 @@ static int compare_candidates(const struct request *rq, const char **which)
     return status;
 }
 
-/* ---- files, judged now
- * ------------------------------------------------------------------------------ */
+/* ---- files, judged now ---------------------------------------------------------------------- */
 
 static int evaluate(struct evaluator *e, const struct task *t, const char *file, const char *name,
                     const struct eval_config *cfg, struct verdict *v, struct err *err)
@@ -245,10 +244,9 @@ static int run(int argc, const char **argv)
         .about =
             "Shows two kernels side by side: their verdicts, and their times shape by shape. Two\n"
             "candidates of runs (default: the best one) have been judged before, each in its own\n"
-            "job, so they get no ratio. With a TASK, two files or candidates are judged now, in "
-            "one\n"
-            "job. A number alone is the number of a run: write last:2 for candidate 2 of the last\n"
-            "run.\n"
+            "job, so they get no ratio. With a TASK, two files or candidates are judged now, in\n"
+            "one job. A number alone is the number of a run: write last:2 for candidate 2 of the\n"
+            "last run.\n"
             "Exit status: 0 both pass, 1 one does not, 3 they could not be judged.",
         .example = "hone compare last:0 last:best\nhone compare softmax mine.cu last:best",
         .opts = opts,

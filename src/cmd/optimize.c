@@ -169,17 +169,13 @@ static int choose_target(const struct wishes *w, struct run_config *c, struct ar
 
 /* Checks that each author can be used, before an import that takes minutes: it has a key, its
  * program exists. */
-static int check_authors(const struct optimize_run *s, const struct wishes *w, struct err *err)
+static int check_authors(const struct wishes *w, const struct budget *b, struct err *err)
 {
-    for (int i = 0; i < AUTHOR_ROLES; i++) {
-        struct author *a;
-        if (!w->author[i])
-            continue;
-        if (author_open(&a, w->author[i], &s->author, err) < 0)
-            return -1;
-        author_close(a);
-    }
-    return 0;
+    int rc = 0;
+    for (int i = 0; i < AUTHOR_ROLES && rc == 0; i++)
+        if (w->author[i])
+            rc = cmd_check_author(w->author[i], b, err);
+    return rc;
 }
 
 static int prepare(struct optimize_run *s, const struct wishes *w, const char *operand,
@@ -188,7 +184,7 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
     struct run_config *c = s->config;
     const char *author = w->author[AUTHOR_CODE], *task = NULL;
     if (choose(w, c, err) < 0 || check_use(w, err) < 0 ||
-        (operand && cmd_is_python(operand) && check_authors(s, w, err) < 0) ||
+        (operand && cmd_is_python(operand) && check_authors(w, &c->budget, err) < 0) ||
         (operand && !(task = task_of_operand(s, w, operand, mem, err))))
         return -1;
     if (str_starts(author, "replay:"))

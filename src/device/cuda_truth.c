@@ -12,7 +12,7 @@
 #include "job/ref_ctx.h"
 #include "job/unit_sample.h"
 
-enum { CUBIN_MAX = 256 << 20, BLOCK = 128, BLOCKS_PER_SM = 32 };
+enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 
 struct cuda_truth {
     cu_module mod;
@@ -160,17 +160,6 @@ static int regenerate(struct cuda *d, const struct job_case *c, const struct job
     return 0;
 }
 
-/* Returns the threads of a block. A few long units get a warp each: they wait for memory most of
- * the time, and lanes of one warp would drive each other's data out of the cache. */
-static unsigned block_size(const struct cuda *d, uint64_t units)
-{
-    uint64_t share = units / ((uint64_t)d->info.sms * BLOCKS_PER_SM);
-    unsigned n = 1;
-    while (n < BLOCK && 2 * n <= share)
-        n *= 2;
-    return n;
-}
-
 static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, uint64_t sample_seed,
                      struct err *err)
 {
@@ -183,11 +172,10 @@ static int run_phase(struct cuda *d, const struct job_case *c, uint32_t phase, u
         0)
         return -1;
     int64_t run = (int64_t)sample.run, count = run * sample.n;
-    unsigned block = block_size(d, (uint64_t)count);
-    uint64_t blocks = ((uint64_t)count + block - 1) / block;
+    uint64_t blocks = ((uint64_t)count + BLOCK - 1) / BLOCK;
     unsigned grid = (unsigned)MIN(MAX(blocks, UINT64_C(1)), (uint64_t)d->info.sms * 64);
     void *args[] = {&d->truth->ctx, &d->truth->starts, &run, &count};
-    CUDA_TRY(d, cu_launch_1d(d->cu, f, grid, block, 0, d->stream, args, NULL), err,
+    CUDA_TRY(d, cu_launch_1d(d->cu, f, grid, BLOCK, 0, d->stream, args, NULL), err,
              "launching the oracle");
     return 0;
 }

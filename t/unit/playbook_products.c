@@ -209,6 +209,14 @@ static void count_launches(const char *source, const char *part, int *with, int 
     json_decref(plan);
 }
 
+/* Writes the kernel of an expression, and counts the launches of templates and the others. */
+static void launches_of(struct fixture *f, const char *torch, const char *tensors,
+                        struct strbuf *out, int *templates, int *others)
+{
+    generated(f, rig_facts("", torch, tensors), out);
+    count_launches(out->buf, "::", templates, others);
+}
+
 /* A product of float32 matrices beside other work is a launch of a template. The elementwise work
  * on it is done there. Products with the same code share it. A tensor map of a workspace names its
  * dtype. Products with a vector are generated. */
@@ -247,8 +255,7 @@ static void test_products_in_a_graph(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct strbuf out = STRBUF_INIT(8 << 20);
         int products, others;
-        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
-        count_launches(out.buf, "::", &products, &others);
+        launches_of(f, cases[i].torch, cases[i].tensors, &out, &products, &others);
         if (products != cases[i].products || (cases[i].others >= 0 && others != cases[i].others) ||
             !strstr(out.buf, cases[i].want))
             fail_msg("'%s': %d launches of templates, %d others, or no '%s'", cases[i].torch,
@@ -288,8 +295,7 @@ static void test_reductions_in_one_launch(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct strbuf out = STRBUF_INIT(8 << 20);
         int templates, others;
-        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
-        count_launches(out.buf, "::", &templates, &others);
+        launches_of(f, cases[i].torch, cases[i].tensors, &out, &templates, &others);
         if (others != cases[i].launches || !strstr(out.buf, cases[i].want))
             fail_msg("'%s': %d launches, or no '%s'", cases[i].torch, others, cases[i].want);
         strbuf_release(&out);
@@ -315,8 +321,7 @@ static void test_work_after_products(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct strbuf out = STRBUF_INIT(8 << 20);
         int templates, others;
-        generated(f, rig_facts("", cases[i].torch, cases[i].tensors), &out);
-        count_launches(out.buf, "::", &templates, &others);
+        launches_of(f, cases[i].torch, cases[i].tensors, &out, &templates, &others);
         if ((others == 0) != cases[i].fits || !strstr(out.buf, "rows_vec") == cases[i].fits)
             fail_msg("'%s': %d launches are generated", cases[i].torch, others);
         strbuf_release(&out);
