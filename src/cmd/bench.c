@@ -346,7 +346,7 @@ static int carry_out(struct bench *b, struct store *s, const struct campaign_rec
     struct live l = {.b = b, .store = s, .begun_ns = now_ns(), .names = STRBUF_INIT(64 << 10)};
     const char *extra[8], *path = cmd_store_path(b->store);
     size_t n = 0;
-    char *out = b->out_dir ? xstrdup(b->out_dir) : xasprintf("hone-out/%s", c->name);
+    char *out = cmd_out_folder(b->out_dir, c->name);
     if (*b->config.device) {
         extra[n++] = "--device";
         extra[n++] = b->config.device;

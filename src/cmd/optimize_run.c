@@ -43,6 +43,11 @@ char *cmd_existing_store(const char *given, struct err *err)
     return NULL;
 }
 
+char *cmd_out_folder(const char *given, const char *name)
+{
+    return given && *given ? xstrdup(given) : xasprintf("hone-out/%s", name);
+}
+
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err)
 {
     char *path = must_exist ? cmd_existing_store(given, err) : xstrdup(cmd_store_path(given));
@@ -324,9 +329,7 @@ static int print_end(struct optimize_run *s, struct run_resources *p, int rc, st
 {
     struct run_summary m;
     struct strbuf text = STRBUF_INIT(1u << 20), differ = STRBUF_INIT(64 << 10);
-    char *dir = s->out_dir        ? xstrdup(s->out_dir)
-                : *s->config->out ? xstrdup(s->config->out)
-                                  : xasprintf("hone-out/%s", s->run_name);
+    char *dir = cmd_out_folder(s->out_dir ? s->out_dir : s->config->out, s->run_name);
     int code = HONE_OK, other = 0;
     if (run_summary_load(&m, s->store, s->run_name, err) < 0) {
         free(dir);

@@ -24,6 +24,9 @@ const char *cmd_store_path(const char *given);
 char *cmd_existing_store(const char *given, struct err *err);
 /* Opens the store; set `must_exist` for commands that only read. */
 int cmd_open_store(struct store **out, const char *given, bool must_exist, struct err *err);
+/* Returns the folder for the results of a run or campaign: `given`, or hone-out/NAME if that is
+ * NULL or "". The caller frees it. */
+char *cmd_out_folder(const char *given, const char *name);
 
 struct optimize_run {
     struct store *store;    /* NULL for a new run, which opens the store after its other checks */

@@ -123,7 +123,7 @@ static int run(int argc, const char **argv)
     } else if (run_summary_load(&m, s, argv[0], &err) < 0) {
         rc = cmd_fail(&err);
     } else {
-        char *dir = out ? xstrdup(out) : xasprintf("hone-out/%s", m.run.name);
+        char *dir = cmd_out_folder(out, m.run.name);
         struct html_options page = {.run = m.run.name, .without_prompts = without_prompts};
         if (html ? write_html(s, &page, html, &err) < 0 : report_write(&m, s, dir, &err) < 0)
             rc = cmd_fail(&err);

@@ -127,7 +127,7 @@ static char *report_folder(const struct run_rec *r)
 {
     json_t *config = json_loads(r->config, 0, NULL);
     const char *out = json_string_value(json_object_get(config, "out"));
-    char *dir = out && *out ? xstrdup(out) : xasprintf("hone-out/%s", r->name);
+    char *dir = cmd_out_folder(out, r->name);
     json_decref(config);
     return dir;
 }
