@@ -466,8 +466,8 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
     return 0;
 }
 
-/* Times one launch of an empty kernel behind the gate. Returns its time, or < 0 if there is
- * none. */
+/* Times one launch of an empty kernel behind the gate. Returns the time in ns, or < 0 if the launch
+ * failed or could not be timed. */
 static double empty_sample(struct cuda *d, struct err *err)
 {
     struct launch_stat stat;
