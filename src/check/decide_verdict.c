@@ -92,10 +92,10 @@ enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 /* If result_call.most_written is below this limit, we conclude that the kernel leaves a part of an
  * output unwritten. most_written is a generous estimate of the share of an output that all blocks
- * together write. Even if all blocks together write everything, the estimate may be below 1: one in
- * 256 written bytes equals its poison by chance, and then looks unwritten. If all blocks ran, the
- * limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then, because its only
- * uncertainty is which pieces (of 1024 bytes) we happened to look at. */
+ * together write. Even if all blocks together write everything, the estimate may be below 1: an
+ * element of one byte equals its poison by chance once in 256 times, and then looks unwritten. If
+ * all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then,
+ * because its only uncertainty is which pieces (of 1024 bytes) we happened to look at. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
