@@ -195,9 +195,9 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
-/* Reports an access to the shared memory of block b if b may not exist then. Another block's shared
- * memory exists only from the block's start to its end. Only a barrier of the cluster guarantees
- * that the block has started, and that it has not ended. */
+/* Reports an access to the shared memory of another block, b, if b may not have started yet or may
+ * have ended already. At such a time b's shared memory does not exist. Only a barrier of the
+ * cluster guarantees that b has started and has not ended. */
 static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
                             const struct block *b, const char *what)
 {
@@ -440,7 +440,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         } else {
             uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
             if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
-                return false; /* addr[] stays unchanged; it may point to another block's memory */
+                return false; /* mem_at() decides: the addresses may be in another block's memory */
             win = lo & WIN_MASK;
             for (uint32_t i = 0; i < WARP; i++)
                 addr[i] &= ~WIN_MASK;
@@ -449,7 +449,8 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         }
     }
     bool ok = place_lanes(w, pc, sp, addr, lo, hi, n, access, out);
-    for (uint32_t i = 0; win && !ok && i < WARP; i++) /* mem_at() needs the generic addresses */
+    /* restore the generic addresses for mem_at() */
+    for (uint32_t i = 0; win && !ok && i < WARP; i++)
         addr[i] |= win;
     return ok;
 }

@@ -2,7 +2,8 @@
  * settle.c - runs a launch so that its outcome does not depend on the order of host threads.
  *
  * The canonical run of a launch uses one host thread. It takes the clusters in order, and the seed
- * alone decides how warps take turns. Its results, findings and faults are those of the launch.
+ * alone decides how warps take turns. The results, findings and faults of the canonical run are
+ * those of the launch.
  *
  * Several host threads are faster, and they give the same outcome if no block touches memory that
  * another block writes in the same launch. So with the sanitizer:
@@ -22,7 +23,8 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* If a snapshot would have more bytes than this, we make none: step 1 above. */
+/* If a snapshot would have more bytes than this, we make none, and do only the canonical run (1
+ * above). */
 #define SNAPSHOT_MOST (UINT64_C(512) << 20)
 
 /* ---- what a launch may change --------------------------------------------------------------- */
@@ -137,8 +139,8 @@ static void snapshot_release(struct snapshot *s)
 
 /* ---- whether the order of blocks matters ---------------------------------------------------- */
 
-/* Returns whether p is an atomic without a result, and such atomics leave the same value in memory
- * in any order. */
+/* Returns whether p is an atomic without a result that commutes: several such atomics leave the
+ * same value in memory, whatever their order. */
 static bool commutes(const struct ptx_insn *p)
 {
     enum ptx_type t = ptx_last_type(p);

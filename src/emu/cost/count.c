@@ -237,7 +237,8 @@ void count_waits(struct warp *w, const struct insn *pc)
     if (s->starts) {
         p->waited[0] = p->waited[1] = 0;
         p->stored = false;
-        /* loads of earlier passes count as one level: all of them were issued before */
+        /* loads of earlier passes count as level 1, because all of them were issued before this
+         * pass */
         for (int k = 0; k < 2; k++)
             p->level[k] = MIN(p->level[k], 1);
     }

@@ -31,20 +31,21 @@
 #define L1_SHARE 0.79   /* the same for the L1, which is the SM's memory without shared memory */
 #define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
 #define L1_LEAST 16384
-#define EVICTION 2.06       /* how steeply hits fall when the data exceeds the cache */
-#define L1_LINE 1.41        /* clocks for a 128-byte line of an access */
-#define PART_STORE 0.83     /* L2 time, in sectors, for each 32 bytes missing in stored sectors */
-#define STORE_LINE 2.48     /* SM clocks for each 4 sectors missing in stored lines */
+#define EVICTION 2.06 /* exponent: how steeply hits fall when the data exceeds the cache */
+#define L1_LINE 1.41  /* clocks for a 128-byte line of an access */
+/* L2 time, in sectors, for each 32 bytes that stores leave out of their sectors */
+#define PART_STORE 0.83
+#define STORE_LINE 2.48     /* SM clocks for each 4 sectors that stores leave out of their lines */
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 60.0
 #define L2_HIT_NS 130.0
 #define DRAM_BUSY 1.118 /* latency of a busy DRAM, as a multiple of that of an idle one */
-#define PENDING 0.16    /* share of blocks that wait for data which another block requested */
+#define PENDING 0.16    /* share of blocks that wait for data that another block has requested */
 #define BARRIER_NS 40.0
 #define BLOCK_NS 69.8       /* to start a block on an SM */
 #define BLOCK_LIFE_NS 139.0 /* from a free place on the SM to the block's first warp */
 #define WARP_START_NS 3.33  /* to start each warp of the block */
-#define TAIL 0.21           /* share of the idle time in the last wave of blocks that counts */
+#define TAIL 0.21           /* share of the last wave's idle time that the model counts */
 #define CHAIN 1.03    /* clocks of a dependent chain, as a multiple of schedule.c's estimate */
 #define TOGETHER 0.70 /* share of a block's own work that does not overlap with its waits */
 /* SM clocks for one instruction of a warp, by the unit that limits it */
@@ -82,7 +83,8 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
     regs = MIN(regs, file / (l->nwarps * 32));
     regs = (regs + 7) / 8 * 8;
     uint32_t by_threads = threads / (l->nwarps * 32), by_regs = file / (regs * l->nwarps * 32);
-    uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u); /* smem_bytes includes the reserved KB */
+    /* smem_bytes includes the 1024 reserved bytes */
+    uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u);
     uint32_t n = MIN(MIN(by_threads, by_regs), MIN(by_smem, max_blocks));
     out->regs = regs;
     out->blocks = MAX(n, 1u);
