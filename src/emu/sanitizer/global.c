@@ -8,10 +8,10 @@
  * ordered.
  *
  * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
- * checks a cell and notes the access in it. A conflict of two blocks is a write by one and any
- * access by the other, unless both are atomics. Whichever of the two comes second sees the first.
- * So whether such a run has conflicts does not depend on the order of host threads. (settle.c runs
- * no code with volatile or other strong loads and stores in this way.)
+ * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
+ * at least one of them is a write, except if both are atomics. Whichever access comes second finds
+ * the note of the first. So whether such a run has conflicts does not depend on the order of host
+ * threads. (settle.c runs no code with volatile or other strong loads and stores in this way.)
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -174,9 +174,9 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
-/* Does the same as unsettled() for readers. If several warps of this block have read a cell
- * (CELL_WARPS), we know only the phase of the newest read: how many barriers of the whole block
- * came before it. */
+/* Does the same as unsettled() for the reads that the cells note. If several warps of this block
+ * have read a cell (CELL_WARPS), we know only the phase of the newest read: how many barriers of
+ * the whole block came before it. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -274,8 +274,8 @@ static bool is_read_only(const struct insn *pc)
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
 }
 
-/* Returns whether the lanes access n bytes each (a power of two), and together every byte from `lo`
- * on for as many bytes as all of them access. */
+/* Each active lane accesses n bytes (a power of two). Returns whether these accesses lie side by
+ * side: together they cover the bytes from `lo` on, without gaps and without overlaps. */
 static bool side_by_side(const struct warp *w, const uint64_t *addr, uint64_t lo, uint32_t n)
 {
     uint32_t shift = (uint32_t)__builtin_ctz(n), seen = 0;

@@ -165,8 +165,8 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
 /* Returns whether all accesses that a block made with stamps up to this clock are ordered before
  * the present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Returns whether this warp's block depends on any object of block_order.c. Usually another block
- * has written such an object. */
+/* Returns whether this warp's block depends on any object of block_order.c. If so, other blocks may
+ * have ordered the accesses of this block. */
 bool block_depends(struct warp *w);
 
 /* global.c */
