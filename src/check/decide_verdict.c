@@ -386,8 +386,8 @@ static const char *percent(struct verdict *v, double pct)
     return arena_printf(&v->arena, "%.2g", pct);
 }
 
-/* If only a part of a call's results was compared with the truth, records how large that part was,
- * and the probability of finding an error in 1% of the blocks or rows. */
+/* If only a part of the call's results was compared with the truth: records in w how large that
+ * part was, and with which probability it shows an error in 1% of the blocks or rows. */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {

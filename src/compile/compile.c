@@ -256,8 +256,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "%s", *x);
 }
 
-/* Collects the headers that a source can include by their file names: the shims, unless nvcc
- * compiles, and for Hone's own code (`trusted`) the headers among the embedded assets. */
+/* Collects the headers that a source can include by their file names. If NVRTC compiles, these are
+ * the shims. Hone's own code (rq->trusted) also gets the headers among the embedded assets. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {

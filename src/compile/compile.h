@@ -66,8 +66,8 @@ void compile_key(struct compiler *c, const struct compile_request *rq, char key[
 /* Waits until the compile has ended. */
 int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
                 struct err *err);
-/* Checks the name of an architecture: sm_ and the number of a GPU that Hone knows, sm_75 to sm_121,
- * or a number from 122 to 200 for GPUs to come. From sm_90 on the suffix a or f is allowed. The
+/* Checks the name of an architecture: sm_ and a number. The number must be that of a GPU that Hone
+ * knows (75 to 121), or 122 to 200 for future GPUs. From sm_90 on the suffix a or f is allowed. The
  * compiler itself may still refuse the architecture. */
 int compile_check_arch(const char *arch, struct err *err);
 /* For several compiles at once: compile_start returns a ticket with an fd that becomes readable

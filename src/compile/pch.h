@@ -6,8 +6,8 @@
  *         ... write tmp ..., pch_seal(tmp, path);
  *     close(lock);
  *
- * The names of family headers (family.h) begin with PCH_FAMILY. They are many times as large as the
- * others.
+ * The names of family headers (family.h) begin with PCH_FAMILY. Family headers are many times as
+ * large as other headers.
  */
 #ifndef COMPILE_PCH_H
 #define COMPILE_PCH_H

@@ -366,9 +366,10 @@ static double scale_of_sample(const struct launch *run, const struct stored *s)
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* Returns an upper bound on scale_of_sample(): the estimate plus four standard errors, plus four
- * blocks in case the sample misses a kind of block (such as a persistent block with one tile more
- * than the others). The bound is infinite if too few blocks of the sample stored anything. */
+/* Returns an upper bound on scale_of_sample(): the estimate, plus four standard errors, plus four
+ * blocks. The four blocks allow for a kind of block that the sample misses, such as a persistent
+ * block with one tile more than the others. The bound is infinite if too few blocks of the sample
+ * stored anything. */
 static double bound_of_sample(const struct launch *run, const struct stored *s)
 {
     enum { ENOUGH = 16 };

@@ -523,8 +523,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* Counts a memset or a copy. If it comes after a launch of which only a part of the blocks ran, the
- * bytes that it wrote cannot be verified. */
+/* Counts a memset or a copy. If the memset or copy comes after a launch of which only a part of the
+ * blocks ran, the bytes that it wrote cannot be verified. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;

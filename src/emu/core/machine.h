@@ -22,8 +22,8 @@
 #define SAMPLE_CLUSTERS 48u /* clusters in the sample of a launch for the cost model */
 #define SAMPLE_LEAST 8u     /* at least this many of them run, however long they take */
 /* A sample of blocks that do not depend on each other may cost at most the least of these three
- * limits of host work, in the units of count_cost(). If it would cost more, it gets fewer clusters,
- * but at least SAMPLE_LEAST:
+ * limits of host work, in the units of count_cost(). If the sample would cost more, it gets fewer
+ * clusters, but at least SAMPLE_LEAST:
  *   - SAMPLE_COST;
  *   - if the call has a time limit: SAMPLE_COST_PER_NS for each nanosecond of it, because even a
  *     slow or busy host does that much work in a nanosecond;
@@ -175,7 +175,7 @@ enum result_status code_load(struct code **out, struct emu *e, const char *ptx, 
                              struct err *err);
 void code_free(struct code *c);
 /* Sets *ok to whether the module's variables still hold their initial values. If not, *which names
- * one that changed. */
+ * a variable that changed. */
 int code_globals_intact(struct code *c, bool *ok, const char **which, struct err *err);
 /* Decodes a function and all functions that it may call. */
 enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err);
@@ -400,8 +400,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
 /* settle.c: runs the launch so that its outcome does not depend on the order of host threads. Uses
  * at most `nthreads` of them. */
 enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err);
-/* After launch_run: runs clusters order[nran..end) too, without counting. If they run past the
- * limit, sets over_limit and returns RESULT_OK. */
+/* After launch_run: runs clusters order[nran..end) too, without counting. If these clusters run
+ * past the limit, sets over_limit and returns RESULT_OK. */
 enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t end,
                                    struct err *err);
 
@@ -452,8 +452,9 @@ struct emu {
     double model_ns, model_lo_ns, model_hi_ns;
 };
 
-/* findings.c: these two are for findings that we record later than we see them. emu_finding_seen()
- * counts a repeat and returns true if there is a finding of this kind at this instruction. */
+/* findings.c: these are for findings that we record later than we see them. emu_finding_seen()
+ * returns true if this instruction already has a finding of this kind, and counts the repeat.
+ * emu_make_finding() fills *out; emu_add_finding() records it. */
 bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
 void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                       const char *object, int64_t index, const char *other, const char *text,
@@ -538,7 +539,7 @@ struct matrix_access {
  * of a lane's register and adds their origins (the loads and shuffles that made them) to *origins.
  * undef_mark() replaces the undefined bits of a lane's register. Both ignore operands that are not
  * registers. undef_store_segment() takes the undefined bytes of the segment that warp.matrix names.
- * It notes them, or reports them if this memory must not hold undefined bytes. */
+ * It notes these bytes, or reports them if this memory must not hold undefined bytes. */
 uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
                     uint32_t *origins);
 void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
@@ -624,9 +625,9 @@ void count_start(struct warp *w);
 /* reuse.c: gives a new block an empty set of sectors. reuse_free() frees the set. */
 void reuse_start(struct block *b);
 void reuse_free(struct block *b);
-/* Notes that the warp uses a sector. Returns whether the sector is new to the block. If it is not
- * new and the L1 may serve it, counts how many sectors the block used since it last used this
- * one. */
+/* Notes that the warp uses a sector. Returns whether the sector is new to the block. If the sector
+ * is not new and the L1 may serve it, counts how many sectors the block used since it last used
+ * this sector. */
 bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1);
 /* Notes a load of `sectors` sectors; `fresh` of them are new to the block. */
 void reuse_loaded(struct warp *w, const struct insn *pc, uint64_t addr, uint32_t sectors,

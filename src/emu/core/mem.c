@@ -2,11 +2,12 @@
  * mem.c - translates addresses to host memory and checks bounds, alignment and the sanitizer's
  * rules. Every access of a kernel goes through here.
  *
- * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If they are all in one
- * object (such as one buffer of global memory, or the block's shared memory), it finds a base such
- * that lane i's bytes are at base + addr[i] + i * stride. mem_at() is the careful way: it looks at
- * one lane at a time, and reports findings and faults. mem_lanes() leaves the reports to mem_at(),
- * with one exception: two lanes of a store that write different values to one shared address.
+ * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If these addresses are
+ * all in one object (such as one buffer of global memory, or the block's shared memory), it finds a
+ * base such that lane i's bytes are at base + addr[i] + i * stride. mem_at() is the careful way: it
+ * looks at one lane at a time, and reports findings and faults. mem_lanes() leaves the reports to
+ * mem_at(), with one exception: two lanes of a store that write different values to one shared
+ * address.
  */
 #include "emu/core/mem.h"
 
@@ -364,8 +365,8 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Returns whether all of [lo, hi + n) lies in one object of this space. If so, *out says where it
- * is in host memory. */
+/* Returns whether all of [lo, hi + n) lies in one object of this space. If so, *out says where the
+ * object is in host memory. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)

@@ -10,10 +10,10 @@
  *
  * 1. If results can depend on the order of blocks even without a race (see order_matters()), or if
  *    a snapshot of the memory would be too large, the launch has only its canonical run.
- * 2. Otherwise several host threads run it. The sanitizer notes who reads and who writes each cell,
- *    under a lock (sanitizer/global.c). It sees every conflict between two blocks, whichever block
- *    comes first. The first conflict, finding or fault ends this run. We restore the memory from a
- *    snapshot and do the canonical run.
+ * 2. Otherwise several host threads run the launch. The sanitizer notes who reads and who writes
+ *    each cell, under a lock (sanitizer/global.c). It sees every conflict between two blocks,
+ *    whichever block comes first. The first conflict, finding or fault ends this run. We restore
+ *    the memory from a snapshot and do the canonical run.
  * 3. If the canonical run finds races, we restore the memory and repeat the run. The second time
  *    the sanitizer knows which cells are part of a race, and follows them (sanitizer/suspects.c).
  *
@@ -171,8 +171,8 @@ static bool insn_depends_on_order(const struct code_func *f, const struct insn *
     }
 }
 
-/* Returns whether a block's results may depend on when other blocks run, even if it has no race
- * with them: through atomics and strong accesses, the heap, or the order of printed lines. */
+/* Returns whether a block's results may depend on when other blocks run, even without a race. The
+ * reason may be atomics, strong accesses, the heap, or the order of printed lines. */
 static bool order_matters(const struct launch *l)
 {
     const struct code *c = l->code;

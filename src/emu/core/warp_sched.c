@@ -362,9 +362,9 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
-/* True if waits have returned false many times and nothing changed that could end them: shared
- * memory stayed the same, and no warp made a strong access, which could have seen another block's
- * write. */
+/* Returns true if waits have returned false many times and nothing changed that could end them.
+ * That means: shared memory stayed the same, and no warp made a strong access. (A strong access
+ * could have seen a write of another block.) */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))

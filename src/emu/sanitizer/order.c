@@ -12,9 +12,9 @@
 
 #include "base/util.h"
 
-/* When a block has more hb_obj entries than this, strong accesses to global memory add no further
- * ones, and we no longer look for races between its warps in global memory (block_san.g_many).
- * Barriers and shared memory may still add entries. */
+/* A block may have this many hb_obj entries. When it has more, we no longer look for races between
+ * its warps in global memory (block_san.g_many), and strong accesses to global memory add no
+ * further entries. Barriers and shared memory may still add entries. */
 #define MAX_OBJS 16384u
 
 /* ---- clocks --------------------------------------------------------------------------------- */

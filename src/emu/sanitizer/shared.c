@@ -154,7 +154,8 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
 /* Returns whether warp r's read of a cell, at clock t, ended before w's present access. A plain
  * read has ended if w's clock for r says so. The read of a wgmma has ended if w's VC_WGMMA clock
  * for r says so: then some warp has waited for the wgmma. `who` is the last reader of the cell. If
- * it is not r, we do not know which kind r's read was, and either clock is enough. */
+ * the last reader is not r, we do not know whether r's read was plain, so either clock is
+ * enough. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
