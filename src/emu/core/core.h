@@ -315,7 +315,7 @@ struct block {
     size_t memory_bytes;
     char *spec;                 /* special registers of the block */
     uint32_t nrunning;          /* warps that have not ended */
-    uint32_t g_clock;           /* for the sanitizer: 1 + device-wide fences so far */
+    uint32_t g_clock;           /* 1 + fences of cluster or device scope so far (block_order.c) */
     uint32_t regs_free;         /* registers that warps gave back by setmaxnreg.dec */
     struct sector_set *sectors; /* set if we count: the sectors that this block has used */
     bool started;

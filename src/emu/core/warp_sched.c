@@ -17,11 +17,11 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-#define SLICE 4000u       /* warp instructions */
+#define SLICE 4000u       /* warp instructions that a warp runs in one slice, about */
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
-/* the same for rounds in which only waits that return false go on: see polls_in_vain() */
+/* the same, if waits return false between these rounds: see polls_in_vain() */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */

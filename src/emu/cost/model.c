@@ -144,12 +144,14 @@ struct traffic {
 };
 
 /* Returns how many sectors the spilled registers of the whole launch move. Sets *block_bytes to the
- * memory that they take for each block. ptxas reports how many bytes a thread moves if it runs
- * through the code once. The model assumes that code in loops spills as much as other code. */
+ * bytes of local memory that the spilled registers of one block take. ptxas reports how many bytes
+ * a thread moves if it runs through the code once. The model assumes that code in loops spills as
+ * much as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
-    double passes = w->all_warps / MAX(w->instructions, 1.0); /* summed over warps */
-    *block_bytes = l->spills / 2.0 * l->nwarps * WARP;        /* half are stores, half are loads */
+    /* runs through the code, of all warps */
+    double passes = w->all_warps / MAX(w->instructions, 1.0);
+    *block_bytes = l->spills / 2.0 * l->nwarps * WARP; /* half are stores, half are loads */
     return l->spills * passes;
 }
 
@@ -175,8 +177,8 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    /* Blocks that run at the same time find common data in the L2. So does the next wave, if all of
-     * the data fits. */
+    /* Blocks that run at the same time find common data in the L2. So do the blocks of the next
+     * wave, if all of the data fits into the L2. */
     double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
@@ -268,7 +270,8 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     double sms = or_else(g->sms, 132), ghz = or_else(g->clock_ghz, 1.8);
     double dram = or_else(g->dram_gbps, 3350), l2 = or_else(g->l2_gbps, 1.75 * dram);
     double blocks = (double)l->nblocks, warps = blocks * l->nwarps;
-    /* how evenly blocks fall on SMs */
+    /* waves: how often the blocks fill all places on the SMs. spread: how much longer the busiest
+     * SM works than it would if all SMs had equal work. */
     double waves = blocks / (sms * o->blocks), tail = 1 + TAIL * (ceil(waves) / waves - 1);
     double spread = waves <= 1 ? ceil(blocks / sms) * sms / blocks : tail;
     struct traffic t = traffic_of(l, w, o);
