@@ -473,7 +473,8 @@ static void cancel(struct slot *s)
 
 /* ---- the loop --------------------------------------------------------------------------------*/
 
-/* Takes one request. Returns false if the client has closed the socket, or sent anything else. */
+/* Takes one request from the control socket. Returns false if the client has closed the socket, or
+ * has sent something that is not a request. */
 static bool receive(int control)
 {
     struct compile_job_spec spec;

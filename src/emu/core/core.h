@@ -442,9 +442,9 @@ bool emu_sanitizing(const struct warp *w);
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
 /* Says that an asynchronous operation reads (write = false) or writes these bytes of shared memory
- * until san_async_end(). If another access conflicts with the operation before that, the sanitizer
- * reports FIND_ASYNC and calls the operation `what`. Returns an id for san_async_end(), or 0 if
- * there is nothing to watch. */
+ * until san_async_end(). If another access conflicts with the operation before san_async_end(), the
+ * sanitizer reports FIND_ASYNC. The report names the operation with the text `what`. Returns an id
+ * for san_async_end(), or 0 if there is nothing to watch. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
@@ -453,8 +453,8 @@ void san_async_end(struct block *b, uint32_t id);
 void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key);
 /* Says that the active lanes execute fence.proxy.async. */
 void san_proxy_fence(struct warp *w);
-/* Call it before the async proxy reads these bytes. It reports FIND_ASYNC if the block wrote them
- * with generic writes and has executed no fence since. */
+/* Call it before the async proxy reads these bytes. It reports FIND_ASYNC if the block wrote these
+ * bytes with ordinary stores and has executed no fence.proxy.async since. */
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
 

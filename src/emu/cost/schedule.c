@@ -107,8 +107,8 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     return latency[in->kind];
 }
 
-/* Marks in soft[] the basic blocks that ptxas joins with the one before, and the branches that
- * become predicates. */
+/* Sets bits of soft[], which has one byte for each instruction. 1: a basic block starts here, and
+ * ptxas joins it with the block before. 2: this is a branch that becomes predicates. */
 static void find_soft(const struct code_func *cf, uint8_t *soft)
 {
     uint16_t *sources = xcalloc(cf->n + 1, sizeof *sources);

@@ -252,7 +252,7 @@ static uint32_t marked_origins(const struct warp *w, const struct undef *u)
 
 /* Finds or adds the record of a load or shuffle that makes undefined values, and sets *read to its
  * index in undef.read. If the table is full, replaces a record that no mark names. Returns NULL if
- * there is none. */
+ * marks name all records. */
 static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint32_t *read)
 {
     struct undef *u = w->san->undef;
