@@ -47,15 +47,16 @@ const uint32_t *case_order(const struct check_input *in, struct arena *a)
 /* ---- what separates failing from passing shapes -----------------------------------------------
  */
 
-/* The values of one axis at the listed shapes that fail and at those that pass. */
+/* Describes the values of one axis at the listed shapes. In each array, [0] is for the shapes that
+ * fail and [1] for those that pass. */
 struct axis_values {
     int64_t least[2], largest[2];
-    size_t n[2];             /* [0] of the shapes that fail, [1] of those that pass */
-    uint64_t divides[2];     /* powers of two (as bits) that divide every value */
-    uint64_t divides_any[2]; /* ... that divide some value */
+    size_t n[2];             /* number of shapes */
+    uint64_t divides[2];     /* bit k is set if 2^k divides every value */
+    uint64_t divides_any[2]; /* bit k is set if 2^k divides at least one value */
 };
 
-/* Fewer shapes than this on either side say little. */
+/* With fewer failing or fewer passing shapes than this, we say nothing: it may be chance. */
 enum { MIN_SHAPES = 2 };
 
 static void add_value(struct axis_values *x, int64_t value, bool ok)

@@ -11,7 +11,7 @@
 struct check_case {
     enum workload_role role;
     const char *shape; /* "M=256 N=512" */
-    bool misaligned;   /* the workload moves addresses: an offset or a small alignment */
+    bool misaligned;   /* the workload sets an address offset or a small alignment */
 };
 
 struct check_input {

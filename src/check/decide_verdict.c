@@ -92,10 +92,10 @@ enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 /* If result_call.most_written is below this limit, we conclude that the kernel leaves a part of an
  * output unwritten. most_written is a generous estimate of the share of an output that all blocks
- * together write. Even if they write everything, the estimate may be below 1, because a written
- * element of one byte equals its poison by chance, once in 256 times. If all blocks ran, the
- * estimate is more exact, because then only the draw of the pieces (1024 bytes each) that we looked
- * at makes it uncertain. Then the limit is RESULT_WRITTEN_BY_ALL instead. */
+ * together write. Even if all blocks together write everything, the estimate may be below 1: an
+ * element of one byte equals its poison by chance once in 256 times, and then looks unwritten. If
+ * all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then,
+ * because its only uncertainty is which pieces (of 1024 bytes) we happened to look at. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -111,8 +111,8 @@ static const char *what_is_wrong(const struct call_ctx *x, const struct result_c
     return enough && !(cmp->rms_ratio <= allowed) ? "budget" : NULL;
 }
 
-/* True if the next call, with the same data in a fresh module, was wrong too. Then the data
- * alone causes the error, not an earlier call or a clock. */
+/* True if the next call, with the same data in a fresh module, was wrong too. Then neither an
+ * earlier call nor a clock causes the error; the call's data alone does. */
 static bool wrong_when_fresh(const struct call_ctx *x)
 {
     if (x->k + 1 >= x->rc->ncalls)
@@ -163,8 +163,8 @@ static bool has_cause(const struct call_ctx *x)
     return false;
 }
 
-/* Appends the wrong output to the summary, which names the sanitizer's finding. The finding comes
- * first, because it is the cause that the author must repair. */
+/* The summary already names the sanitizer's finding. Appends the text about the wrong output to it.
+ * The finding comes first, because it is the cause that the author must repair. */
 static void add_consequence(struct verdict *v, const struct call_ctx *x, const char *story)
 {
     static const char lead[] = "; so the result is wrong on ";
@@ -173,8 +173,9 @@ static void add_consequence(struct verdict *v, const struct call_ctx *x, const c
             arena_printf(&v->arena, "%s%s%s: %s", v->summary, lead, where(v, x->in, x->c), story);
 }
 
-/* Chooses the detector for a wrong output by what was special about the call. An output over the
- * error budget keeps the detector `budget`, because a low precision shows in every call. */
+/* Chooses the detector for a wrong output by the kind of call: timed, with one changed input
+ * element, or after earlier calls. An output over the error budget keeps the detector `budget`,
+ * because a low precision shows in every kind of call. */
 static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detector,
                         const struct result_compare *cmp, const char *story)
 {
@@ -185,7 +186,7 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
     }
     bool first = !x->first_ok || str_eq(detector, "budget") || wrong_when_fresh(x);
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
-    if (perturbed && !cmp->stale) /* the output changed, but to a wrong value */
+    if (perturbed && !cmp->stale) /* the output did follow the changed input, but is wrong */
         first = true;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
@@ -303,8 +304,8 @@ static bool check_compare(struct verdict *v, struct call_ctx *x, const struct re
     return false;
 }
 
-/* Returns false if a call compared fewer elements than an output has, though the truth of the whole
- * output was computed. Then the task's reference leaves some elements undefined. */
+/* Returns false if the truth of a whole output was computed, but a call compared fewer elements
+ * than the output has. Then the task's reference leaves some elements undefined. */
 static bool all_is_defined(const struct check_input *in)
 {
     for (uint32_t c = 0; c < in->result->ncases && c < in->job->ncases; c++) {
@@ -385,8 +386,8 @@ static const char *percent(struct verdict *v, double pct)
     return arena_printf(&v->arena, "%.2g", pct);
 }
 
-/* If only a part of a call's results was compared with the truth, records how large that part was,
- * and the probability of finding an error in 1% of the blocks or rows. */
+/* If only a part of the call's results was compared with the truth: records in w how large that
+ * part was, and with which probability it shows an error in 1% of the blocks or rows. */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {
@@ -520,8 +521,8 @@ static void check_status(struct verdict *v, const struct check_input *in)
                 story);
 }
 
-/* Call it if Hone or the machine ended the job run early. If Hone had seen a mistake of the
- * candidate before that, the mistake decides the verdict. Otherwise the candidate is unjudged. */
+/* For a job run that Hone or the machine ended early. If Hone saw a mistake of the candidate before
+ * that end, the mistake decides the verdict. Otherwise the candidate is unjudged. */
 static void check_early_end(struct verdict *v, const struct check_input *in)
 {
     const char *why = in->result->message;

@@ -30,8 +30,8 @@ bool check_baseline(struct verdict *v, const struct check_input *in);
  * listed workload showed. `in->task` may be NULL. */
 void check_findings(struct verdict *v, const struct check_input *in);
 
-/* Lowers the verdict to `kind` and sets its stage, detector and summary, unless its kind is as low
- * already. So the first message of a kind stays. */
+/* If the verdict's kind is higher than `kind`, lowers it to `kind` and sets the verdict's stage,
+ * detector and summary. Otherwise changes nothing, so the first message of a kind stays. */
 void check_blame(struct verdict *v, const struct check_input *in, enum verdict_kind kind,
                  const char *stage, const char *detector, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));

@@ -73,8 +73,8 @@ static void entry_path(const struct cache *c, const char *key, struct strbuf *ou
     strbuf_addf(out, "%s/obj/%.2s/%s", c->dir, key, key + 2);
 }
 
-/* Whether the checksum is right. An entry is the magic, the bytes, and the SHA-256 of both as 64
- * hex digits. */
+/* Returns whether the checksum is right. An entry is the magic, the bytes, and the SHA-256 of magic
+ * and bytes as 64 hex digits. */
 static bool entry_sound(const char *buf, size_t len)
 {
     char sum[HASH_HEX];

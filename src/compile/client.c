@@ -50,7 +50,7 @@ void client_program(char *out, size_t cap)
 
 static void run_service(const struct client *c, int fd, const char *program)
 {
-    setpgid(0, 0); /* so that an interrupt from the terminal reaches only Hone */
+    setpgid(0, 0); /* so that an interrupt from the terminal reaches only the client */
     if (fd != COMPILE_SERVICE_FD)
         dup2(fd, COMPILE_SERVICE_FD);
     else

@@ -50,6 +50,6 @@ int client_wait(struct client_job *job, struct compile_job_reply *reply, struct 
 /* Reads the result of a job that ended as COMPILE_JOB_DONE. Its strings live in the arena. */
 int client_result(struct client_job *job, struct compile_job_result *out, struct arena *a,
                   struct err *err);
-void client_job_release(struct client_job *job); /* cancels it if it still runs */
+void client_job_release(struct client_job *job); /* frees the job; cancels it if it still runs */
 
 #endif

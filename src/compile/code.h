@@ -21,7 +21,7 @@ struct code_origin {
 void code_from_result(const struct compile_job_result *r, const struct code_origin *o,
                       struct compiled *out);
 
-/* Makes `out` a failure with the reason `failure` and one diagnostic. */
+/* Makes `out` a failed compile, with the reason `failure` and one diagnostic, `message`. */
 void code_fail(struct compiled *out, const char *file, const char *failure, const char *message);
 
 #endif

@@ -256,8 +256,8 @@ static void find_options(const struct compiler *c, const struct compile_request 
         add_option(o, "%s", *x);
 }
 
-/* Collects the headers that a source can include by their file names: the shims, unless nvcc
- * compiles, and for Hone's own code (`trusted`) the headers among the embedded assets. */
+/* Collects the headers that a source can include by their file names. If NVRTC compiles, these are
+ * the shims. Hone's own code (rq->trusted) also gets the headers among the embedded assets. */
 static void find_headers(const struct compiler *c, const struct compile_request *rq,
                          struct compile_job_request *job, struct arena *a)
 {
@@ -298,8 +298,9 @@ static void find_roots(const struct compiler *c, struct compile_job_request *job
     job->dir = *c->tc.cuda_include ? c->tc.cuda_include : "/proc/self/fdinfo";
 }
 
-/* The path of the precompiled header of this prelude with these options, whether or not it
- * exists yet. `kind` is "" or PCH_FAMILY. */
+/* Writes to `out` the path of the precompiled header for this prelude and these options. The header
+ * need not exist yet. `kind` is "" or PCH_FAMILY. Leaves `out` as it is if no header can be kept on
+ * disk. */
 static void find_pch(struct compiler *c, const struct option_list *o, const char *kind,
                      const char *prelude, char out[PCH_PATH_MAX])
 {
@@ -309,7 +310,7 @@ static void find_pch(struct compiler *c, const struct option_list *o, const char
         return;
     struct hash *h = hash_new();
     hash_str(h, c->identity);
-    hash_stat(h, program, ""); /* because another program has another address layout */
+    hash_stat(h, program, ""); /* because a header works only in the program that built it */
     for (size_t i = 0; i < o->v.n; i++)
         hash_str(h, o->v.items[i]);
     hash_str(h, prelude);
@@ -582,7 +583,8 @@ int compile_check_arch(const char *arch, struct err *err)
     unsigned long number = digits && digits <= 3 ? strtoul(arch + 3, NULL, 10) : 0;
     static const unsigned long known[] = {75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
     bool suffix = !*end || (number >= 90 && strchr("af", *end) && !end[1]);
-    bool exists = number > known[ARRAY_LEN(known) - 1] && number <= 200; /* of a later compiler */
+    /* a number above the known ones may be a GPU of a later compiler */
+    bool exists = number > known[ARRAY_LEN(known) - 1] && number <= 200;
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         exists |= number == known[i];
     if (exists && suffix)

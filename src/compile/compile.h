@@ -49,7 +49,8 @@ struct compile_request {
     const char *parent;
     /* Hone's own code (oracle, service code), which may include Hone's headers. */
     bool trusted;
-    /* Leave line numbers out of the code, and with them the paths of this machine. Exports do. */
+    /* Leave line numbers out of the code, and with them the paths of this machine. Exports set
+     * it. */
     bool no_lines;
     const char *const *options; /* extra compiler options, NULL-terminated; NULL = none */
 };
@@ -58,14 +59,15 @@ int compiler_open(struct compiler **out, const struct compiler_config *cfg, stru
 void compiler_close(struct compiler *c);
 const char *compiler_version(const struct compiler *c);
 
-/* The key that compile_run would set as compiled.key. Use it to name a parent. */
+/* Computes the key that compile_run would set as compiled.key, without a compile. Use the key to
+ * name a parent. */
 void compile_key(struct compiler *c, const struct compile_request *rq, char key[65]);
 
 /* Waits until the compile has ended. */
 int compile_run(struct compiler *c, const struct compile_request *rq, struct compiled *out,
                 struct err *err);
-/* Checks the name of an architecture: sm_ and the number of a GPU that Hone knows, sm_75 to sm_121,
- * or a number from 122 to 200 for GPUs to come. From sm_90 on the suffix a or f is allowed. The
+/* Checks the name of an architecture: sm_ and a number. The number must be that of a GPU that Hone
+ * knows (75 to 121), or 122 to 200 for future GPUs. From sm_90 on the suffix a or f is allowed. The
  * compiler itself may still refuse the architecture. */
 int compile_check_arch(const char *arch, struct err *err);
 /* For several compiles at once: compile_start returns a ticket with an fd that becomes readable
@@ -75,7 +77,8 @@ int compile_start(struct compiler *c, const struct compile_request *rq, struct c
                   struct err *err);
 int compile_ticket_fd(const struct compile_ticket *t);
 int compile_finish(struct compile_ticket *t, struct compiled *out, struct err *err);
-void compile_cancel(struct compile_ticket *t); /* instead of compile_finish */
+/* gives up the compile and frees t; call it instead of compile_finish */
+void compile_cancel(struct compile_ticket *t);
 
 /*
  * Builds the family header of the candidate `parent` (a compile_key()) in the background, so that

@@ -44,14 +44,15 @@ struct slot {
     pid_t pid;
     uint64_t start_ns, deadline_ns;
     uint64_t cpu_ns;  /* processor time of the child, after its end */
-    bool building;    /* the child builds spec.pch for pch[pch_index] */
-    bool timed_out;   /* the service killed it at its deadline */
+    bool building;    /* the child builds the header pchs[pch_index] */
+    bool timed_out;   /* the service killed the child at its deadline */
     bool without_pch; /* this is the second try, after a crash with a precompiled header */
-    /* Second try: the first failed because the header's heap was too small; the header is sound. */
+    /* Second try: the first failed because NVRTC's heap was too small. The header itself is
+     * sound. */
     bool pch_full;
     /* Second try: some process other than the service killed the first child with SIGKILL. */
     bool killed;
-    int pch_index; /* the header it uses or builds, or -1 */
+    int pch_index; /* index in `pchs` of the header that the child uses or builds, or -1 */
 };
 
 enum pch_state { PCH_UNKNOWN, PCH_BUILDING, PCH_READY, PCH_BAD };
@@ -68,8 +69,8 @@ static struct {
     struct pch pchs[MAX_PCHS];
     size_t npchs;
     unsigned jobs, running; /* at most `jobs` compiles run at once; `running` of them run now */
-    /* The memory that we expect a compile to need. A large compile raises it, and it sinks again.
-     */
+    /* The memory that we expect a compile to need. A large compile raises the number; each smaller
+     * compile lowers it a little. */
     uint64_t child_bytes;
     bool short_of_memory; /* a compile waits until there is memory for it */
     unsigned background;  /* 1 while a header is built in the background, beside compiles */
@@ -293,8 +294,8 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Whether there is memory for one more compile, with what those that run will still take. One
- * compile may always run. */
+/* Returns whether the machine has memory for one more compile, besides the memory that we expect
+ * the running compiles to allocate yet. If no compile runs, one may always start. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;
@@ -304,7 +305,7 @@ static bool has_memory(void)
     return !available || need <= available;
 }
 
-/* The oldest job that may start now, or NULL. */
+/* Returns the oldest job that may start now, or NULL. */
 static struct slot *next_slot(void)
 {
     struct slot *next = NULL;
@@ -411,8 +412,8 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
         return;
     }
     if (p && end == COMPILE_JOB_DONE && (unused || (s->without_pch && !s->pch_full))) {
-        /* The header was made at another address or is damaged. This service uses it no more; the
-         * next service builds a new one. */
+        /* The header was built at another address or is damaged. This service no longer uses it;
+         * the next service builds a new one. */
         p->state = PCH_BAD;
         pch_discard(p->path);
     }
@@ -472,7 +473,8 @@ static void cancel(struct slot *s)
 
 /* ---- the loop --------------------------------------------------------------------------------*/
 
-/* Takes one request. Returns false if the client has closed the socket, or sent anything else. */
+/* Takes one request from the control socket. Returns false if the client has closed the socket, or
+ * has sent something that is not a request. */
 static bool receive(int control)
 {
     struct compile_job_spec spec;
@@ -519,7 +521,7 @@ static int wait_ms(void)
             next = MIN(next, sv.slots[i].deadline_ns);
     if (next == UINT64_MAX)
         return -1;
-    if (sv.short_of_memory) /* other processes may free some */
+    if (sv.short_of_memory) /* look again soon, because other processes may free some */
         next = MIN(next, now + LOOK_AGAIN_MS * UINT64_C(1000000));
     return next <= now ? 0 : (int)MIN((next - now) / 1000000 + 1, 60000u);
 }

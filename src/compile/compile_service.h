@@ -11,7 +11,7 @@
  *  1. The service never compiles, and allocates nothing after its start. ASLR is off if the service
  *     runs as a program of its own (client_program()). So all children begin with the same address
  *     space, whatever came before. This matters because NVRTC silently ignores a precompiled header
- *     at another address.
+ *     that was built at another address.
  *  2. When the client's control socket closes, the service kills every child's process group and
  *     exits. Children die with the service (PR_SET_PDEATHSIG).
  *  3. A child holds no lock except on files. Linux releases those when the child ends.
@@ -40,7 +40,8 @@ enum compile_job_kind { COMPILE_JOB_NVRTC, COMPILE_JOB_NVCC, COMPILE_JOB_PCH };
 struct compile_job_spec {
     uint32_t magic;
     uint32_t kind;
-    uint64_t limit_ns; /* of processor time; the child may run for four times as long */
+    /* limit on processor time; the limit on elapsed time is four times as long */
+    uint64_t limit_ns;
     uint64_t limit_bytes;
     uint64_t heap_bytes; /* NVRTC's PCH heap */
     /* Path of the header to use, which is built first if it does not exist; "" = none. */
@@ -58,8 +59,9 @@ enum compile_job_end {
 };
 
 struct compile_job_reply {
-    uint32_t end;   /* enum compile_job_end */
-    int32_t status; /* of the child, as from waitpid(); COMPILE_JOB_LOST: it may be an errno */
+    uint32_t end; /* enum compile_job_end */
+    /* the child's, from waitpid(); if `end` is COMPILE_JOB_LOST, perhaps an errno */
+    int32_t status;
     uint64_t wall_ns, cpu_ns;
 };
 
@@ -74,9 +76,9 @@ struct compile_job_request {
     const char *prelude; /* source text of the precompiled header; "" = none */
     const char **options;
     size_t noptions;
-    const char **header_names, **header_texts; /* headers that have no file */
+    const char **header_names, **header_texts; /* headers that exist only as text */
     size_t nheaders;
-    const char **roots; /* directories that may be read */
+    const char **roots; /* directories that the child may read */
     size_t nroots;
 };
 
@@ -91,7 +93,8 @@ enum {
     COMPILE_JOB_TOOL_KILLED,
     COMPILE_JOB_OUT_OF_MEMORY
 };
-enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 }; /* bytes of PTX, and of machine code */
+/* cap on the bytes of PTX, and on those of machine code */
+enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 };
 
 /* A result, which the child writes into the result memfd. */
 struct compile_job_result {
@@ -116,7 +119,7 @@ int compile_job_result_read(const void *data, size_t len, struct compile_job_res
  */
 int compile_service_main(const char *nvrtc, unsigned jobs);
 
-/* The service calls it once, before it starts children. */
+/* Loads the NVRTC library. The service calls it once, before it starts children. */
 int nvrtc_load(const char *path, struct err *err);
 /* The following functions run in a child. nvrtc_compile() uses the header spec->pch ("" = none).
  * Both compilers fill the result, also if they fail. */

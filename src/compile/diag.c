@@ -14,7 +14,8 @@ enum {
     MESSAGE_MAX = 400, /* bytes of one message */
     FRAME_MAX = 160,
     DIAGS_MAX = 64,
-    /* Errors kept for one line, because the first usually causes the later ones. */
+    /* At most this many errors of one source line are kept, because the first usually causes the
+     * others. */
     PER_LINE_MAX = 2,
     FRAMES_MAX = 8
 };

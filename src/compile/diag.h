@@ -15,7 +15,7 @@ void diag_parse(const char *log, const char *name, struct diag_vec *out, struct 
 void diag_add(struct diag_vec *out, struct arena *a, const char *name, uint32_t line,
               uint32_t column, const char *message, const char *hint);
 
-/* A hint for the author about this message, or "". */
+/* Returns a hint for the author about this message, or "". */
 const char *diag_hint(const char *message);
 
 /* Writes all diagnostics as text for a person or a model, at most max_lines lines. */

@@ -87,7 +87,8 @@ int nvrtc_load(const char *path, struct err *err)
     return 0;
 }
 
-/* Returns the *n options of the request, followed by those for the precompiled header. */
+/* Returns the options of the request, followed by those for the precompiled header if there is one.
+ * *n gets their number. */
 static const char **options_for(const struct compile_job_request *rq, const char *pch_option,
                                 const char *pch, struct arena *a, int *n)
 {

@@ -6,8 +6,8 @@
  *         ... write tmp ..., pch_seal(tmp, path);
  *     close(lock);
  *
- * The names of family headers (family.h) begin with PCH_FAMILY. They are many times as large as the
- * others.
+ * The names of family headers (family.h) begin with PCH_FAMILY. Family headers are many times as
+ * large as other headers.
  */
 #ifndef COMPILE_PCH_H
 #define COMPILE_PCH_H
@@ -24,6 +24,6 @@ int pch_lock(const char *path);
 bool pch_valid(const char *path); /* the header exists and matches its checksum */
 /* Writes the checksum of tmp, then renames tmp to path. Returns 0 or -1. */
 int pch_seal(const char *tmp, const char *path);
-int pch_discard(const char *path); /* 0, or -1 and errno */
+int pch_discard(const char *path); /* deletes header and checksum; 0, or -1 and errno */
 
 #endif

@@ -43,7 +43,7 @@ const char *sass_kind_name(enum sass_kind k);
 
 struct sass_kernel {
     const char *name;
-    uint32_t total; /* instructions without padding */
+    uint32_t total; /* all instructions except padding */
     uint32_t kinds[SASS_KINDS];
     uint32_t global_loads, wide_loads; /* all global loads; those of 16 bytes per thread */
 };

@@ -13,7 +13,7 @@
 #include "compile/cubin.h"
 #include "compile/ptx.h"
 
-/* Words of one parameter in the exported table. */
+/* Indices of the words that describe one parameter in the exported table. */
 enum { W_KIND, W_SIZE, W_ALIGN, W_SIGNED, W_CONST, W_ELEM, W_ELEM_SIZE, W_COUNT };
 enum { MAX_PARAMS = 128 };
 
@@ -148,7 +148,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Whether the name is that of an extern "C" function. */
+/* Returns whether the name is a plain identifier. Then the kernel must be extern "C". */
 static bool is_plain(const char *kernel)
 {
     while (is_word(*kernel))
@@ -168,7 +168,8 @@ static void undef_words(struct strbuf *sb, const char *kernel)
     }
 }
 
-/* Redeclares an extern "C" kernel, or defines a pointer to another one. */
+/* Redeclares the kernel if it is extern "C". Otherwise defines a pointer to it (invariant 3 in
+ * trailer.h). */
 static void add_declaration(struct strbuf *sb, const char *nonce, const char *kernel, size_t i)
 {
     if (is_plain(kernel))
@@ -313,8 +314,9 @@ static int check_entry(const char *ptx, size_t len, const struct sig *sig, struc
     return 0;
 }
 
-/* The PTX was compared before; but a launch copies as many bytes of arguments from the host's
- * memory as the machine code asks for, so the machine code must agree too. */
+/* trailer_read() has compared the signatures with the PTX. The machine code must agree too, because
+ * a launch copies as many bytes of arguments from the host's memory as the machine code asks
+ * for. */
 int trailer_check(const void *cubin, size_t len, const struct sig_vec *sigs, struct err *err)
 {
     uint32_t sizes[MAX_PARAMS];

@@ -25,7 +25,7 @@
 
 #define TRAILER_FILE "hone-trailer"
 
-/* 32 hex digits from the system's random source. */
+/* Writes 32 hex digits from the system's random source to `out`. */
 int trailer_nonce(char out[33], struct err *err);
 
 void trailer_add(struct strbuf *sb, const char *nonce, const char *const *kernels, size_t n);

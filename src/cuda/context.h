@@ -32,19 +32,19 @@ int cu_device_memory(const struct cu_driver *cu, cu_device dev, size_t *bytes, s
 int cu_device_pci_id(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                      struct err *err);
 
-/* Opens the context and makes it current for the calling thread. The CU_CTX_... flags take effect
- * only if nobody has opened it before. */
+/* Opens the context and makes it current for the calling thread. `flags` (CU_CTX_...) take effect
+ * only if nobody in this process has opened the context before. */
 int cu_context_open(const struct cu_driver *cu, cu_device dev, unsigned flags, cu_context *out,
                     struct err *err);
-/* Gives the context back. If nobody else in the process uses it, the driver destroys it with all
- * that it holds. */
+/* Gives the context back. If nobody else in the process uses the context, the driver destroys it
+ * and frees its memory and modules. */
 void cu_context_close(const struct cu_driver *cu, cu_device dev);
 /* Makes the context current for the calling thread. */
 int cu_context_use(const struct cu_driver *cu, cu_context ctx, struct err *err);
 /* Sets one of CU_LIMIT_... of the current context. */
 int cu_context_limit(const struct cu_driver *cu, int which, size_t value, struct err *err);
 
-/* Ends the privilege of lines that a kernel asked the L2 to keep: the L2 can evict them again. */
+/* Lets the L2 evict again the lines that kernels asked it to keep (persisting lines). */
 int cu_l2_reset_persisting(const struct cu_driver *cu, struct err *err);
 
 /* Tells a profiler that watches this process to start or to stop collecting. */

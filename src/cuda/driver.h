@@ -227,11 +227,12 @@ struct cu_driver {
  * the stream. */
 const struct cu_driver *cu_driver_load(struct err *err);
 
-/* Does the same with another library file, and fills `out`. */
+/* Opens and initialises the library file `path` in the same way, and fills `out`. */
 int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
 
-/* Returns the function with this name in the driver's library, such as "cuMemAlloc_v2", or NULL. It
- * is for code that Hone exported: see NAME_load_from() there. */
+/* Returns the function with this name in the driver's library, such as "cuMemAlloc_v2", or NULL.
+ * Kernels that Hone exported can get the driver's functions through it: see softmax_load_from() in
+ * docs/export.md. */
 void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 
 /* Returns "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)", in a static

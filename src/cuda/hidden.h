@@ -26,7 +26,7 @@ struct cu_hidden {
 /* The new memory is shown. Fails with -CU_OUT_OF_MEMORY when the GPU has no room. */
 int cu_hidden_alloc(const struct cu_driver *cu, cu_device device, size_t bytes,
                     struct cu_hidden *out, struct err *err);
-/* All work on the memory must be done. */
+/* Unmaps the memory. All work on the memory must have finished before. */
 int cu_hidden_hide(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
 int cu_hidden_show(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
 void cu_hidden_free(const struct cu_driver *cu, struct cu_hidden *h);

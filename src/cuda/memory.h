@@ -22,7 +22,7 @@
 
 /* Fails with -CU_OUT_OF_MEMORY when the GPU has no room. */
 int cu_mem_alloc(const struct cu_driver *cu, size_t bytes, cu_ptr *out, struct err *err);
-/* Waits until the GPU no longer uses the memory. */
+/* Waits until the GPU no longer uses the memory, then frees it. */
 void cu_mem_free(const struct cu_driver *cu, cu_ptr p);
 
 /* Allocates host memory that the GPU can access without help from the host. */

@@ -28,9 +28,9 @@ int cu_module_global(const struct cu_driver *cu, cu_module m, const char *name, 
 /* Gets one of CU_FUNC_...: registers, static shared memory, threads per block. */
 int cu_function_get(const struct cu_driver *cu, cu_function f, int which, int *out,
                     struct err *err);
-/* Allows what a kernel may not use by default. Call it before a launch with more than 48 KB of
- * dynamic shared memory (CU_FUNC_MAX_DYNAMIC_SMEM, bytes) or with clusters of more than 8 blocks
- * (CU_FUNC_NON_PORTABLE_CLUSTER, 1). */
+/* Allows the kernel to use a feature that the driver forbids by default. Call it before a launch
+ * with more than 48 KB of dynamic shared memory (CU_FUNC_MAX_DYNAMIC_SMEM, bytes) or with clusters
+ * of more than 8 blocks (CU_FUNC_NON_PORTABLE_CLUSTER, 1). */
 int cu_function_set(const struct cu_driver *cu, cu_function f, int which, int value,
                     struct err *err);
 

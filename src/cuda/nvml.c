@@ -23,7 +23,7 @@ struct nvml {
 struct nvml_process {
     unsigned pid;
     unsigned long long memory; // cppcheck-suppress unusedStructMember
-    unsigned gpu_instance;     /* NO_INSTANCE without MIG */
+    unsigned gpu_instance;     /* NO_INSTANCE = not in a MIG slice */
     unsigned compute_instance; // cppcheck-suppress unusedStructMember
 };
 #define NO_INSTANCE 0xffffffffu

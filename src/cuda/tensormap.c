@@ -52,7 +52,7 @@ int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_sp
                     cu_error_text(cu, r));
         return -r;
     }
-    /* We clear this bit because CuTe does, for small tensors on drivers up to CUDA 13.1. */
+    /* For small tensors on drivers up to CUDA 13.1 we clear this bit, because CuTe does so too. */
     if (cu->version <= 13010 && extent < 131072)
         out->opaque[1] &= ~(UINT64_C(1) << 21);
     return 0;

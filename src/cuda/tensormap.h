@@ -15,8 +15,8 @@
 #include "base/dtype.h"
 #include "cuda/driver.h"
 
-/* The arrays begin with the innermost dimension. The numbers of the modes are those of the
- * driver. */
+/* The arrays begin with the innermost dimension. The modes (interleave, swizzle, l2promo, fill_nan)
+ * have the same numbers as in the driver. */
 struct cu_tensormap_spec {
     enum dtype dtype; /* types of one byte count as uint8 */
     uint32_t rank;    /* 1 to 5 */
@@ -28,7 +28,7 @@ struct cu_tensormap_spec {
     int interleave; /* 0 none, 1 16B, 2 32B */
     int swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
     int l2promo;    /* 0 none, 1 64B, 2 128B, 3 256B */
-    int fill_nan;   /* outside the tensor: 0 zeros, 1 NaN */
+    int fill_nan;   /* value of elements outside the tensor: 0 zero, 1 NaN */
 };
 
 /* On bad input the driver gives an error number without a reason, so err also lists the usual

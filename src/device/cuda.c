@@ -224,8 +224,8 @@ static int open_context(struct cuda *d, struct err *err)
     if (d->job->ordinal >= n)
         return err_set(err, ERR_ENV, "there is no GPU %d: this machine has %d", d->job->ordinal, n);
     CUDA_TRY(d, cu_device_get(d->cu, d->job->ordinal, &d->device, NULL), err, "opening the GPU");
-    /* With this flag the driver does not shrink local memory after a launch. If it did, a later
-     * launch would have to enlarge it again, and the stream would wait for that. */
+    /* With this flag the driver does not shrink local memory after a launch. Otherwise a later
+     * launch would have to enlarge local memory again, and the stream would wait for that. */
     CUDA_TRY(d, cu_context_open(d->cu, d->device, CU_CTX_LMEM_TO_MAX, &d->ctx, NULL), err,
              "making a context");
     size_t fifo =

@@ -55,7 +55,7 @@ struct cuda_slab {
     uint64_t size;        /* bytes */
     bool used;            /* a buffer is in it */
     uint64_t addr, bytes; /* the buffer inside the slab */
-    uint64_t key;         /* decides the bytes of its guard zones */
+    uint64_t key;         /* decides which bytes the buffer's guard zones hold */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
 
@@ -116,11 +116,11 @@ static inline struct cuda *cuda_of(struct device *d)
  * negated. We pass no err to the functions of src/cuda/, because cuda_fail and cuda_blame say more
  * about the error. */
 
-/* Reports a failed driver call of Hone's own: returns -1 with "what: why" in err. Remembers a lost
- * context. */
+/* Reports a failure of a driver call that Hone made for itself: returns -1 with "what: why" in err.
+ * Sets d->lost if the context can no longer be used. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
 /* Returns the status that a driver error means for the candidate's code, and explains it in err.
- * Remembers a lost context. */
+ * Sets d->lost if the context can no longer be used. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \

@@ -269,8 +269,8 @@ static uint32_t alignment(uint64_t addr)
     return (uint32_t)MIN(low, UINT64_C(256));
 }
 
-/* Returns how many algorithms the library proposes in `h`. Its preference 1 is the size of the
- * workspace; 5 to 8 are the alignments of its four matrices. */
+/* Returns how many algorithms the library proposes in `h`. The library's preference number 1 is the
+ * size of the workspace; numbers 5 to 8 are the alignments of its four matrices. */
 static int propose_algorithms(struct cublaslt *lt, struct lt_plan *p, const uint64_t addr[3],
                               struct lt_heuristic *h)
 {

@@ -101,11 +101,10 @@ static int new_slab(struct cuda *d, uint64_t size, struct cuda_slab **out)
     return 0;
 }
 
-/* Returns how many slabs of this size to keep. The time of a short kernel depends on the addresses
- * of its tensors: other addresses change the time by some tens of nanoseconds. A measured time
- * should cover many addresses, not only the few that one process happened to get. So we allocate
- * until the unused slabs of a size take about 64 MB, but are at least SLABS_MIN and at most
- * SLABS_MAX slabs. */
+/* Returns how many unused slabs of this size to keep. The time of a short kernel depends on the
+ * addresses of its tensors: other addresses change the time by some tens of nanoseconds. A measured
+ * time should cover many addresses, not only the few that one process happened to get. So we keep
+ * about 64 MB of unused slabs of each size, but at least SLABS_MIN and at most SLABS_MAX slabs. */
 static unsigned slabs_wanted(uint64_t size)
 {
     return (unsigned)MIN(MAX((UINT64_C(64) << 20) / size, (uint64_t)SLABS_MIN),
@@ -113,9 +112,8 @@ static unsigned slabs_wanted(uint64_t size)
 }
 
 /* Returns a random unused slab of about this size, or NULL if the caller must allocate a new one.
- * The caller must do so if there is no such slab. It also must if there are fewer than
- * slabs_wanted(), and with a new one all slabs together still take less than half of the device's
- * memory. */
+ * That is so in two cases: there is no such slab, or there are fewer than slabs_wanted() and all
+ * slabs together would still take less than half of the device's memory. */
 static struct cuda_slab *reuse_slab(struct cuda *d, uint64_t size)
 {
     struct cuda_slab *pick = NULL;
@@ -155,7 +153,8 @@ int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *ad
                            spec->name, (unsigned long long)spec->bytes);
         CUDA_TRY(d, rc, err, "allocating device memory");
     }
-    /* The address is a random multiple of align, but not of 2 * align, plus spec->offset. */
+    /* The address is spec->offset plus a random multiple of align that is no multiple of 2 * align.
+     * So a kernel cannot rely on a larger alignment than align. */
     uint64_t places = (s->size - span) / step + 1;
     uint64_t first = s->base + CUDA_GUARD_BYTES;
     first = (first + step - 1) / step * step + spec->align;

@@ -104,10 +104,10 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 /*
  * The symbols that tell us where the writable variables of a cubin lie in memory. For each section
  * (.nv.global, .nv.global.init) we need one symbol whose address the driver knows. The variables of
- * a section lie in memory as they lie in the file, so the address of one symbol gives the addresses
- * of all of them, also of static variables. Headers like CuTe's define thousands of symbols, and it
- * takes microseconds to ask the driver for one. So we remember the symbols that we found, and the
- * next load of the same file uses them.
+ * a section have the same order and distances in memory as in the file. So the address of one
+ * symbol gives the addresses of all variables of its section, even of static ones. Headers like
+ * CuTe's define thousands of symbols, and asking the driver for one symbol takes microseconds. So
+ * we remember the symbols that we found, and the next load of the same file uses them.
  */
 struct cuda_symbols {
     struct cuda_symbols *next;
@@ -466,8 +466,8 @@ int cuda_time_end(struct device *dev, struct launch_stat *out, struct err *err)
     return 0;
 }
 
-/* Times one launch of an empty kernel behind the gate. Returns its time, or < 0 if there is
- * none. */
+/* Times one launch of an empty kernel behind the gate. Returns the time in ns, or < 0 if the launch
+ * failed or could not be timed. */
 static double empty_sample(struct cuda *d, struct err *err)
 {
     struct launch_stat stat;

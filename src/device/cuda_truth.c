@@ -22,7 +22,7 @@ struct cuda_truth {
     cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's values, if job_has_choice() */
     cu_ptr scratch, axes, scalars, fault;
     cu_ptr partial;     /* sums of hone_compare, one for each warp */
-    cu_ptr starts;      /* the first unit of each run of the sample (unit_sample.h) */
+    cu_ptr starts;      /* first unit of each run of adjacent units (unit_sample.h) */
     cu_ptr ctx;         /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes; /* the size of `got` */
 };

@@ -80,8 +80,8 @@ struct device_piece {
 
 VEC_DECL(piece_vec, struct device_piece);
 
-/* An element that a block of a sampled call wrote. The number of a block says only which places
- * come from the same block. */
+/* An element that a block of a sampled call wrote. Two places with the same block number come from
+ * the same block; the number says nothing else. */
 struct device_place {
     uint64_t elem;
     uint32_t block;
@@ -112,9 +112,9 @@ struct device_ops {
     void (*close)(struct device *d);
     int (*info)(struct device *d, struct device_info *out, struct err *err);
 
-    /* Memory. alloc surrounds the buffer with guard zones. guards_ok says whether these are intact
-     * and, if not, gives the address of the first damaged byte. alloc fails with ERR_LIMIT if there
-     * is not enough memory. On cuda, addresses differ from call to call. */
+    /* Memory. `alloc` surrounds the buffer with guard zones. `guards_ok` says whether the guard
+     * zones are intact and, if not, gives the address of the first damaged byte. `alloc` fails with
+     * ERR_LIMIT if there is not enough memory. On cuda, addresses differ from call to call. */
     int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                  struct err *err);
     int (*free)(struct device *d, uint64_t addr, struct err *err);
@@ -138,14 +138,15 @@ struct device_ops {
                                struct device_module **out, struct err *err);
     void (*unload)(struct device *d, struct device_module *m);
 
-    /* Whether the module's __device__ variables have the values that they had when it was loaded.
-     * `which` names one that changed; the name lives as long as the module. If this function is
-     * NULL, the worker assumes that they are intact. */
+    /* Sets *ok to whether the module's __device__ variables still have the values that they had
+     * after loading. *which names a variable that changed; the name lives as long as the module. If
+     * this function is NULL, the worker assumes that the variables are intact. */
     int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
                           struct err *err);
 
-    /* Whether globals_intact checks all state that the module could carry from call to call. If so,
-     * the worker need not load the module afresh for each timed call. NULL means no. */
+    /* Returns whether globals_intact checks all state that the module could carry from call to
+     * call. If so, the worker need not load the module afresh for each timed call. NULL means no.
+     */
     bool (*sealed)(struct device *d, struct device_module *m);
 
     /* Encodes a tensor map for the given address, to 128 bytes. */
@@ -172,9 +173,9 @@ struct device_ops {
      * buffer's data when a block first touches it. May be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
-    /* findings and counters append what has gathered since they were last called. printf_text
-     * returns all text that was printed since the device was opened. The strings live until
-     * close. */
+    /* `findings` and `counters` append everything that the device recorded since their last call.
+     * `printf_text` returns all text that kernels printed since the device was opened. The strings
+     * live until close. */
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
     const char *(*printf_text)(struct device *d);
@@ -193,7 +194,7 @@ struct device_ops {
 
     /* These keep a copy of a buffer on the device. `hide` copies the buffer to memory that no
      * kernel can reach, because no address maps to it. It fails with ERR_LIMIT if the device would
-     * not have `more` bytes left after that. `show` gives the copy an address; all candidate
+     * then have no room for another `more` bytes. `show` gives the copy an address; all candidate
      * modules must be unloaded before. `forget` frees the copy. The worker hides only outputs of
      * hide_from bytes or more, since copying such outputs to the host takes long; 0 means none. */
     uint64_t hide_from;

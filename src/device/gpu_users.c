@@ -52,7 +52,8 @@ bool gpu_users_find(struct gpu_users *u, char *out, size_t size)
     for (unsigned i = 0; i < n; i++) {
         char name[64];
         process_name(pids[i], name);
-        /* The server of MPS has a context all the time; its clients have contexts of their own. */
+        /* Skip this process and the server of MPS. The server always has a context, even if nobody
+         * uses the GPU; each of its clients has a context of its own. */
         if (pids[i] == (unsigned)getpid() || str_starts(name, "nvidia-cuda-mps"))
             continue;
         snprintf(out, size, "process %u (%s)", pids[i], name);

@@ -182,39 +182,40 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  * A sampled launch runs in up to three steps.
  *
  * 1. It runs a sample of about SAMPLE_CLUSTERS clusters (fewer if they are long) and counts their
- *    work for the cost model: the counted sample. If blocks do not depend on each other, we split
- *    the grid into equal parts and draw one cluster from each, so that a block cannot know whether
- *    it is in the sample. If blocks may wait for earlier blocks, the sample is the first clusters
- *    of the grid, or all if there are at most 2 * SAMPLE_CLUSTERS. If blocks depend on each other
- *    in a loop and there are at most two clusters for each SM, they may divide the work among
- *    themselves at run time. Then a sample of the blocks would do the work of all, so all blocks
- *    run. In a cooperative launch all blocks run too.
+ *    work for the cost model. These clusters are the counted sample. If blocks do not depend on
+ *    each other, we split the grid into equal parts and draw one cluster from each, so that a block
+ *    cannot know whether it is in the sample. If blocks may wait for earlier blocks, the sample is
+ *    the first clusters of the grid, or all clusters if there are at most 2 * SAMPLE_CLUSTERS. If
+ *    blocks depend on each other in a loop and there are at most two clusters for each SM, the
+ *    blocks may divide the work among themselves at run time. Then a sample of the blocks would do
+ *    the work of all, so all blocks run. In a cooperative launch all blocks run too.
  * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
  *    limit allows it, all other clusters run. If not, one cluster of each part of the grid runs,
  *    and the clusters at the grid's edges. If blocks depend on each other, either all other
  *    clusters run or none.
  * 3. From what the clusters wrote, we estimate whether the whole grid would write every output
- *    fully. If the estimate says no, it may be wrong. So all clusters run, or as many as a higher
- *    limit allows.
+ *    fully. If the estimate says no, we make sure: all clusters run, or as many as a higher limit
+ *    allows.
  *
  * The limits are on host work, in units of count_cost(). So the choice depends on the seed, the
  * kernel and the limits of the call, but not on the speed of this machine.
  */
-/* If step 2 cannot run all clusters, it stops when VERIFY_CLUSTERS clusters have run, the counted
- * sample included, the clusters at the edges not. If 1% of the blocks are bad, 500 blocks hold a
- * bad one with a probability of 99.3%. */
+/* If step 2 cannot run all clusters, it stops when VERIFY_CLUSTERS clusters have run. This number
+ * includes the counted sample, but not the clusters at the edges. If 1% of the blocks are bad, a
+ * sample of 500 blocks holds a bad block with a probability of 99.3%. */
 #define VERIFY_CLUSTERS 500u
 /* If a kernel is heavy, step 2 may exceed VERIFY_COST. It may then cost half as much as the counted
  * sample, but at most VERIFY_COST_MOST. */
 #define VERIFY_COST_MOST 6e7
 #define WHOLE_COST 2e8 /* limit of step 2, if it must run all blocks or none */
 #define DOUBT_COST 4e8 /* limit of step 3 */
-/* Step 3 runs if all blocks together seem to write less than this share of an output. If a block
- * wrote nothing at all, it runs if they seem to write less than the whole: one such block in 500 is
- * the only sign of a kernel that leaves out 1% of its blocks. */
+/* Step 3 is needed if all blocks together seem to write less than this share of an output. But if
+ * some block wrote nothing at all, the limit is the whole output: a single such block among 500 may
+ * be the only sign of a kernel that leaves out 1% of its blocks. */
 #define DOUBT_SHARE 0.995
 
-/* Call it when more blocks run: their stores make the estimates wrong. */
+/* Drops the estimates of alloc.share. Call it when more blocks run, because their stores make the
+ * estimates wrong. */
 static void forget_shares(const struct emu_mem *m)
 {
     for (size_t i = 0; i < m->n; i++)
@@ -334,8 +335,9 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
-/* Statistics of the bytes that clusters stored. `n`, `idle` (stored nothing), `sum` and `squares`
- * are of the clusters that were drawn at random. `all` is the sum over all clusters that ran. */
+/* Statistics of the bytes that clusters stored. Of the clusters that were drawn at random: `n` is
+ * their number, `idle` how many of them stored nothing, `sum` the sum of their bytes, and `squares`
+ * the sum of the squares. `all` is the sum of the bytes over all clusters that ran. */
 struct stored {
     double n, idle, sum, squares, all;
 };
@@ -364,9 +366,10 @@ static double scale_of_sample(const struct launch *run, const struct stored *s)
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* Returns an upper bound on scale_of_sample(): the estimate plus four standard errors, plus four
- * blocks in case the sample misses a kind of block (such as a persistent block with one tile more
- * than the others). The bound is infinite if too few blocks of the sample stored anything. */
+/* Returns an upper bound on scale_of_sample(): the estimate, plus four standard errors, plus four
+ * blocks. The four blocks allow for a kind of block that the sample misses, such as a persistent
+ * block with one tile more than the others. The bound is infinite if too few blocks of the sample
+ * stored anything. */
 static double bound_of_sample(const struct launch *run, const struct stored *s)
 {
     enum { ENOUGH = 16 };
@@ -408,8 +411,10 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     enum result_status st = RESULT_OK;
     uint64_t limit = e->job->limits.call_ns;
     if (e->ran_in_part || run->nran >= run->nclusters)
-        return RESULT_OK; /* an earlier launch ran in part: nothing to verify; or all blocks ran */
-    /* The budgets above count work. This limit of time only stops a block that runs for ever. */
+        /* all blocks ran; or an earlier launch ran in part, so nothing can be verified */
+        return RESULT_OK;
+    /* The limits above are on host work. This limit on time only stops a block that runs for
+     * ever. */
     run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))
         st = run_rest(run, err);
@@ -450,8 +455,8 @@ void block_sample_note(struct launch *run)
 
 /* ---- what the call returns ------------------------------------------------------------------ */
 
-/* Returns whether the results of the blocks that ran cannot depend on the blocks that did not run.
- * This holds if all blocks ran. It also holds if only one launch ran in part, its blocks do not
+/* Returns true if the results of the blocks that ran do not depend on the blocks that did not run.
+ * That is so if all blocks ran. It is also so if only one launch ran in part, its blocks do not
  * depend on each other, and the launches after it stored nothing. */
 static bool sample_is_independent(const struct emu *e)
 {
@@ -524,7 +529,8 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     /* A write to an input is wrong no matter which blocks ran. */
     if (!a->lazy || (a->role == JOB_INPUT ? !a->stored : !sample_is_independent(e)))
         return;
-    /* Elements of blocks that did not run still hold the copy. */
+    /* Elements of blocks that did not run still hold the copied values, which look as if a block
+     * had written them. */
     if (a->copied && e->ran_in_part)
         return;
     if (a->role != JOB_INPUT)
@@ -537,5 +543,6 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     if (a->share.mean > 0 || !e->ran_in_part)
         out->most = a->share.most * (e->ran_in_part ? e->in_part_scale : 1);
     else if (a->lazy->patches.n && e->blocks_ran)
-        out->most = 5.0 / (double)e->blocks_ran; /* a share above this would have shown */
+        /* if the blocks wrote a larger share, we would have seen a written element */
+        out->most = 5.0 / (double)e->blocks_ran;
 }

@@ -162,9 +162,9 @@ static int op_fill_gen(struct device *d, uint64_t addr, const struct job_buffer 
     return 0;
 }
 
-/* In a sampled call, most blocks that would write a workspace do not run. Later launches then read
- * zeros there, and not random bits: a kernel may take a longer way where it meets NaN, which a call
- * of all blocks does not take. */
+/* In a sampled call, most blocks that would write a workspace do not run. So a later launch reads
+ * fill values there. We use zeros, not random bits: random bits may be NaN, and a kernel that meets
+ * NaN may take a slow path that it never takes when all blocks run. */
 static int op_poison(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                      struct err *err)
 {
@@ -523,8 +523,8 @@ static enum result_status op_launch(struct device *d, struct device_module *m,
 
 /* ---- memset and copy ------------------------------------------------------------------------ */
 
-/* Counts a memset or a copy. If it comes after a launch of which only a part of the blocks ran, the
- * bytes that it wrote cannot be verified. */
+/* Counts a memset or a copy. If the memset or copy comes after a launch of which only a part of the
+ * blocks ran, the bytes that it wrote cannot be verified. */
 static void note_transfer(struct emu *e, const char *name, uint64_t read, uint64_t written)
 {
     e->stored_after |= e->sampling && e->ran_in_part;

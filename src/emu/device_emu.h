@@ -1,6 +1,6 @@
 /*
  * device_emu.h - the functions of the emulator's device that driver.c needs beside device/device.h,
- * because it runs kernels without a job.
+ * because driver.c runs kernels without a job.
  */
 #ifndef EMU_DEVICE_EMU_H
 #define EMU_DEVICE_EMU_H

@@ -8,8 +8,8 @@
 #include "base/util.h"
 #include "emu/device_emu.h"
 
-/* Callers clear a bit of the tensor maps of drivers up to CUDA 13.1. The emulator's maps do not
- * have that bit, so it calls itself newer. */
+/* With drivers up to CUDA 13.1, callers clear a bit in tensor maps. The emulator's tensor maps do
+ * not have that bit, so the emulator reports a newer version. */
 enum { DRIVER_VERSION = 13020 };
 
 enum { MAX_PARAMS = 128, ADDRESS_SPACE_GB = 8 };
@@ -20,7 +20,7 @@ struct cu_context_st {
 
 struct cu_module_st {
     struct device_module *code;
-    struct cu_function_st *functions; /* a list */
+    struct cu_function_st *functions; /* head of a linked list */
 };
 
 struct cu_function_st {
@@ -28,15 +28,15 @@ struct cu_function_st {
     struct cu_function_st *next;
     struct job_arg arg[MAX_PARAMS]; /* only the sizes are set */
     uint32_t nargs;
-    char name[]; /* of the kernel */
+    char name[]; /* the kernel's name */
 };
 
-/* The emulated GPU. The driver's functions take no context, so it is a variable of the process. */
+/* The emulated GPU. There is one per process, because the driver's functions take no context. */
 static struct {
     struct job job;
     struct device *device; /* NULL: not open */
     bool failed;
-    char why[2048]; /* like err.msg */
+    char why[2048]; /* text of the last error */
 } gpu;
 
 static struct cu_context_st context;

@@ -6,16 +6,17 @@
  *     cu_context_open(&cu, 0, 0, &ctx, err);            and so on, as with a GPU
  *     emu_driver_close();
  *
- * A program that runs kernels through src/cuda/ runs on the emulator too: it takes this driver in
- * place of the one that cu_driver_load() gives. Rules:
+ * A program that runs kernels through src/cuda/ can also run on the emulator: it uses this driver
+ * instead of the one from cu_driver_load(). Rules:
  *   1. There is one emulated GPU in a process, because the driver's functions take no context.
- *      emu_driver_open() fails while it is open. Its functions may be called from one thread at a
- *      time.
+ *      emu_driver_open() fails while this GPU is open. Only one thread at a time may call the
+ *      driver's functions.
  *   2. Every function finishes its work before it returns. So streams and events can be created
  *      and destroyed, but there is never anything to wait for.
  *   3. A module is PTX text. cuModuleLoadData refuses machine code with CU_NO_BINARY_FOR_GPU.
- *   4. A launch that faults, or that the sanitizer objects to, fails with CU_LAUNCH_FAILED. The
- *      driver's text for this error then says what happened, and every later call fails too.
+ *   4. A launch that faults, or in which the sanitizer finds a mistake, fails with
+ *      CU_LAUNCH_FAILED. The driver's text for this error then says what happened, and every later
+ *      call fails too.
  *   5. Functions that a program needs only with a GPU (memory of other processes, variables of
  *      modules) are NULL.
  */

@@ -135,10 +135,10 @@ const char *gpu_name_of(const char *device_name, struct arena *a)
     return sheet ? sheet : device_name;
 }
 
-/* The time of the arithmetic on the fastest unit that takes this operand. */
+/* Returns the time of `flops` operations on the GPU's fastest unit for operands of this type. */
 static double arithmetic_ns(const struct job_gpu *g, double flops, enum dtype operand)
 {
-    double rate = 0; /* TFLOP/s of the fastest unit that takes this operand */
+    double rate = 0; /* TFLOP/s of that unit */
     switch (operand) {
     case DT_F64:
         rate = 2 * g->fp64_tflops; /* tensor cores double the rate */
@@ -164,7 +164,8 @@ static double arithmetic_ns(const struct job_gpu *g, double flops, enum dtype op
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand)
 {
-    /* Data that fits the L2 may never reach DRAM, so then the L2 is the limit. */
+    /* If all data fits into the L2, it may never reach DRAM. Then the L2's bandwidth is the limit.
+     */
     bool fits = min_bytes <= g->l2_bytes;
     double gbps = fits ? MAX(g->l2_gbps, g->dram_gbps) : g->dram_gbps;
     double bytes = fits ? min_bytes : min_bytes - fmin(written, g->l2_bytes);

@@ -22,11 +22,11 @@ const char *gpu_for_device(const char *device_name, struct arena *a);
 /* Returns the name of the data sheet, or the device's own name if it has no data sheet. */
 const char *gpu_name_of(const char *device_name, struct arena *a);
 
-/* Returns the floor: the least time that any implementation needs for the unavoidable bytes at peak
- * bandwidth, or for the unavoidable arithmetic on the fastest unit for operands of this type,
- * whichever is longer. If all bytes fit the L2, the bandwidth is that of the L2. Otherwise it is
- * that of DRAM, and the floor leaves out the `written` bytes, up to the size of the L2, because
- * they may reach DRAM after the kernel's end. If `written` is 0, the floor counts all bytes. */
+/* Returns the floor: the least time that any implementation needs. It is the longer of two times:
+ * that of the unavoidable bytes at peak bandwidth, and that of the unavoidable arithmetic on the
+ * fastest unit for operands of this type. If all bytes fit into the L2, the bandwidth is that of
+ * the L2, else that of DRAM. In the case of DRAM the floor does not count the `written` bytes, up
+ * to the size of the L2, because they may reach DRAM after the kernel's end. */
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);
 /* Returns the least time that a kernel needs at the GPU's rates, for the roofline. All bytes count

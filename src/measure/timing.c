@@ -47,9 +47,10 @@ static double written(const struct job_case *jc)
 }
 
 /*
- * Returns which percentage of the ceilings a time reaches: the larger of the percentages by bytes
- * and by arithmetic. *limit gets the ceiling that decides. Uses the device's measured ceilings,
- * else the data sheet. A full float32 product can run on the CUDA cores, or as three TF32 products.
+ * Returns how close the time `ns` comes to the ceilings, in percent: the larger of the percentages
+ * for memory (`bytes`) and for arithmetic. *limit names the ceiling that decides. The ceilings are
+ * those measured on the device, or, if none were measured, those of the data sheet. If the task
+ * does not allow TF32, a float32 product runs on the CUDA cores or as three TF32 products.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double bytes,
                            double ns, const char **limit)
@@ -72,8 +73,8 @@ static double roofline_pct(const struct measure_input *in, const struct job_case
     return ns > 0 ? 100 * least / ns : 0;
 }
 
-/* Like roofline_pct(), but leaves out written bytes if all bytes fit into the L2: they may reach
- * DRAM after the kernel's end, so a time that ignores them is possible. */
+/* Like roofline_pct(), but does not count the written bytes if all bytes fit into the L2. Such
+ * bytes may reach DRAM only after the kernel's end, so the kernel's time need not include them. */
 static double sure_roofline_pct(const struct measure_input *in, const struct job_case *jc,
                                 double ns)
 {
@@ -272,8 +273,8 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out)
 }
 
 /* A kernel must touch, at least once, every byte that the task reads or writes, and must do most of
- * its arithmetic. `enough` is below 1, because a sample of blocks stands for all blocks. A cache
- * line that is touched in part counts whole. */
+ * the task's arithmetic. `enough` is below 1, because the byte count is an estimate from a sample
+ * of blocks. A cache line counts whole, even if only a part of it is touched. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic)
 {
     static const double enough = 0.75;

@@ -2,10 +2,10 @@
  * timing.h - turns the raw times of a job into medians, intervals and ratios.
  *
  * Every case with timing gets one verdict_time per program (the candidate or a baseline). A ratio
- * is the baseline's time over the candidate's. Calls of both alternate and are compared in pairs,
- * so that slow changes of the machine cancel out. A baseline with fewer than three calls is
- * compared with all calls of the candidate. measure_below_floor() reports a candidate that is
- * faster than physics allows; the caller decides which verdict follows.
+ * is the baseline's time over the candidate's. Calls of baseline and candidate alternate and are
+ * compared in pairs, so that slow changes of the machine's speed cancel out. A baseline with fewer
+ * than three calls is compared with all calls of the candidate. measure_below_floor() reports a
+ * candidate that is faster than physics allows; the caller decides which verdict follows.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
@@ -56,10 +56,10 @@ int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
  * candidate's time. */
 int measure_below_floor(const struct measure_input *in, double *got_ns, double *floor_ns);
 /* For the emulator, where not every timed call can be verified. Returns the first case in which the
- * candidate touched less than 75% of the memory that the task needs (then *arithmetic is false), or
- * did less than least_arithmetic of the task's arithmetic (then it is true). *share is the share
- * that the candidate touched or did. Returns -1 if there is no such case. Cases with a call that
- * was cut off do not count. */
+ * candidate left out work, or -1 if there is none. If it touched less than 75% of the memory that
+ * the task needs, *arithmetic is false and *share is the touched share. If it did less than the
+ * share least_arithmetic of the task's arithmetic, *arithmetic is true and *share is the share that
+ * it did. Cases with a call that was cut off do not count. */
 int measure_skipped_work(const struct measure_input *in, double *share, bool *arithmetic);
 
 #endif

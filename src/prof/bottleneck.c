@@ -130,9 +130,9 @@ enum prof_bound prof_classify(const struct prof_kernel *k, double launch_ns)
     double each = launch_time(k);
     if (s.bound == BOUND_UNKNOWN)
         return BOUND_UNKNOWN;
-    /* A modelled time is the cost of a launch, the whole time of the busiest unit, and a part of
-     * the times of the other units. So the busiest unit is the limit even at a low share of its
-     * peak, unless latency takes longer. */
+    /* A modelled time is a sum: the cost of a launch, the whole time of the busiest unit, and a
+     * part of the times of the other units. So the busiest unit is the limit even at a low share of
+     * its peak, unless latency takes longer. */
     if (str_eq(k->source, "model")) {
         if (launch_ns > 0 && each < 2 * launch_ns)
             return BOUND_LAUNCH;

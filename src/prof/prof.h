@@ -48,7 +48,7 @@ struct prof_kernel {
     double latency_pct;
     double occupancy_pct;              /* active warps, in percent of the most that an SM holds */
     double registers, smem_bytes;      /* per thread, per block */
-    double dram_bytes, bank_conflicts; /* absolute */
+    double dram_bytes, bank_conflicts; /* totals, not shares */
     double l2_hit_pct;
     /* Warps that wait, per issued instruction. */
     double stall_memory, stall_shared, stall_barrier, stall_math;
@@ -64,7 +64,7 @@ const char *ncu_metrics(struct arena *a);
 struct ncu_table;
 int ncu_read(struct ncu_table **out, const char *csv, size_t len, struct arena *a, struct err *err);
 size_t ncu_launches(const struct ncu_table *t);
-/* The name of a launch's kernel. */
+/* Returns the name of the kernel of launch number `launch`. */
 const char *ncu_kernel(const struct ncu_table *t, size_t launch);
 /*
  * Adds the counters of launches first .. first+n-1 to the verdict, with ncu's own names and units.

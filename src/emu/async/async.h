@@ -52,7 +52,7 @@ struct async_op {
     uint32_t nruns, runs_cap;
     enum red_op red;
     enum ptx_type red_type;
-    /* for LOAD and CP_ARRIVE */
+    /* for LOAD and CP_ARRIVE: the mbarrier on which the operation completes */
     struct block *mbar_block;
     uint32_t mbar_off;
     int32_t tx;
@@ -60,10 +60,10 @@ struct async_op {
     struct block *src_block;
     uint32_t src_off;
     uint8_t imm[16]; /* st.async, red.async: the value; runs point here */
-    /* for STORE */
+    /* for STORE: the number of its bulk group */
     uint32_t group;
     uint8_t *staged; /* a copy of the box; NULL until the store has read it */
-    /* for CP_ARRIVE */
+    /* for CP_ARRIVE: it waits for the thread's cp.async copies with a number below cp_seq */
     uint32_t cp_seq;
     bool noinc;
     uint32_t san, san_src; /* ids of san_async_begin */
@@ -129,7 +129,7 @@ void async_start(struct async_op *op);
 /* Completes all operations that complete on this mbarrier; returns how many there were. */
 int async_settle(struct block *b, uint32_t mbar_off);
 /* Completes the bulk groups of the active lanes, except the newest `keep`. If read_only, only reads
- * their sources. */
+ * the sources of these groups, and writes nothing yet. */
 void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only);
 
 /* Returns the word of an mbarrier of this block, without any check. */

@@ -42,8 +42,8 @@ static int misaligned(struct warp *w, const struct insn *in, uint32_t lane, cons
                      (unsigned long long)addr, align);
 }
 
-/* Returns the block that owns these `n` bytes of shared memory, and their offset; NULL after a
- * fault. */
+/* Returns the block that owns these `n` bytes of shared memory, and sets *off to their offset
+ * there. Returns NULL after a fault. */
 static struct block *shared_range(struct warp *w, const struct insn *in, uint32_t lane,
                                   uint64_t addr, uint32_t n, const char *what, uint32_t *off)
 {
@@ -157,7 +157,7 @@ static int check_coords(struct warp *w, const struct insn *in, const struct asyn
     return EX_NEXT;
 }
 
-/* Fills op->runs with the memory outside the block that this lane's operation copies from or to. */
+/* Fills op->runs with the global memory that this lane's operation copies from or to. */
 static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
 {
     const struct bulk_insn *b = in->aux;

@@ -23,7 +23,8 @@ bool mbar_unpack(struct mbar *b, uint64_t word)
     b->expected = (uint32_t)(word >> 20 & MBAR_MAX_COUNT);
     b->tx = (int32_t)(word >> 40 & 0x3fffff) - TX_BIAS;
     b->phase = word >> 62 & 1;
-    /* The fill pattern of fresh shared memory has the VALID bit too, but its tx is out of range. */
+    /* We must check tx too: the pattern that fills fresh shared memory also has the VALID bit, but
+     * its tx is out of range. */
     return (word & VALID) && tx_ok(b->tx);
 }
 

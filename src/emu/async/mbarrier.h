@@ -3,10 +3,11 @@
  * memory.
  *
  * Invariants of a valid word:
- *   1. pending and expected are below 2^20. A phase is over when pending and tx are both zero; the
- *      next phase then begins at once with pending = expected and the other phase bit.
- *   2. tx (bytes) may be negative for a while, because copies may complete before a thread
- *      announces them with expect_tx.
+ *   1. `pending` (arrivals that the phase still waits for) and `expected` (arrivals of each phase)
+ *      are below 2^20. A phase is over when `pending` and `tx` are both zero; the next phase then
+ *      begins at once with pending = expected and the other phase bit.
+ *   2. `tx` (bytes that copies still have to bring) may be negative for a while, because copies may
+ *      complete before a thread announces them with expect_tx.
  *
  * The functions here are pure arithmetic on the word. mbarrier_insn.c waits, and async.c completes
  * copies.

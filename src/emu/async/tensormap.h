@@ -11,8 +11,7 @@
  * bytes apart.
  *
  *     tensormap_walk(&t, coords, NULL, run_fn, ctx);
- *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     -- tma_swizzle.h; 16 bytes at
- * a time
+ *     smem_addr = tensormap_swizzle(&t, base + run->box_off + i)     for each 16 bytes of a run
  */
 #ifndef EMU_ASYNC_TENSORMAP_H
 #define EMU_ASYNC_TENSORMAP_H

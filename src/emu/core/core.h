@@ -4,8 +4,8 @@
  *
  * From PTX to execution. At load, decode.c gives each ptx_insn to the decode function registered
  * for its opcode. This function checks the form, translates operands to *operand codes* and puts an
- * exec function and its data into a struct insn. If it does not know the form, it returns 1 or
- * calls dec_unsupported(). At run time
+ * exec function and its data into a struct insn. If the decode function does not know the form, it
+ * returns 1 or calls dec_unsupported(). At run time
  *
  *     int exec(struct warp *w, const struct insn *in)
  *
@@ -33,8 +33,8 @@
  * Convergence. A warp is a set of fragments (lanes with the same pc and frame); the core merges
  * fragments that reach the same place. An instruction marked INSN_ALIGNED needs all live lanes (the
  * lanes of the warp that have not exited) in one fragment, so the core waits for missing lanes. If
- * these cannot come, the core reports barrier divergence and executes the instruction without them.
- * Otherwise w->active holds all live lanes for which the guard is true.
+ * the missing lanes cannot come, the core reports barrier divergence and executes the instruction
+ * without them. If no lane is missing, w->active holds all live lanes for which the guard is true.
  *
  * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*;
  * the core calls it again after other warps have run. When every warp of the cluster waits and
@@ -131,7 +131,7 @@ enum count_kind {
 
 struct insn {
     exec_fn exec;
-    uint32_t o[5];  /* operand codes: destination first */
+    uint32_t o[5];  /* operand codes, the destination first */
     uint32_t guard; /* operand code of the predicate if INSN_GUARD */
     uint16_t nv;    /* operands in v */
     uint8_t flags;  /* enum insn_flags */
@@ -222,10 +222,11 @@ struct fragment {
     uint32_t mask; /* the lanes */
     const struct insn *pc;
     struct frame *frame;
-    uint32_t phase;  /* phase of the barrier at which the fragment arrived */
-    uint8_t arrived; /* it is at a barrier, and does not merge until the barrier lets it go */
-    uint8_t waiting; /* its last step was EX_WAIT */
-    uint32_t ran;    /* number of the slice in which it last ran, or 0 */
+    uint32_t phase; /* phase of the barrier at which the fragment arrived */
+    /* the fragment is at a barrier, and merges with no other before it may leave */
+    uint8_t arrived;
+    uint8_t waiting; /* the fragment's last step was EX_WAIT */
+    uint32_t ran;    /* number of the turn in which the fragment last ran, or 0 */
 };
 
 /* The kinds of instructions at which threads meet: barriers of the block, and warp-wide
@@ -264,7 +265,8 @@ struct warp {
     /* exits.c sets these if the sanitizer is on: where each lane exited, and where it last met
      * other threads */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
-    bool unfair; /* the last slice ended while other fragments waited for their turn */
+    /* the warp's last slice (one warp_run()) ended while other fragments waited for their turn */
+    bool unfair;
     /* register_pool.c: registers of each thread; the count for which setmaxnreg.inc waits, or 0 */
     uint32_t regs, regs_wanted;
 };
@@ -293,7 +295,7 @@ struct barrier {
     uint32_t nplaces;
     /* the place, and the number of live threads, that were checked last */
     uint32_t last_place, last_live;
-    char key[2]; /* their addresses are the sanitizer's keys, for even and for odd phases */
+    char key[2]; /* the sanitizer's keys for even and odd phases are the addresses of these bytes */
 };
 
 struct block {
@@ -313,7 +315,7 @@ struct block {
     size_t memory_bytes;
     char *spec;                 /* special registers of the block */
     uint32_t nrunning;          /* warps that have not ended */
-    uint32_t g_clock;           /* for the sanitizer: 1 + device-wide fences so far */
+    uint32_t g_clock;           /* 1 + fences of cluster or device scope so far (block_order.c) */
     uint32_t regs_free;         /* registers that warps gave back by setmaxnreg.dec */
     struct sector_set *sectors; /* set if we count: the sectors that this block has used */
     bool started;
@@ -440,9 +442,9 @@ bool emu_sanitizing(const struct warp *w);
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
 /* Says that an asynchronous operation reads (write = false) or writes these bytes of shared memory
- * until san_async_end(). If another access conflicts with the operation before that, the sanitizer
- * reports FIND_ASYNC and calls the operation `what`. Returns an id for san_async_end(), or 0 if
- * there is nothing to watch. */
+ * until san_async_end(). If another access conflicts with the operation before san_async_end(), the
+ * sanitizer reports FIND_ASYNC. The report names the operation with the text `what`. Returns an id
+ * for san_async_end(), or 0 if there is nothing to watch. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
@@ -451,8 +453,8 @@ void san_async_end(struct block *b, uint32_t id);
 void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key);
 /* Says that the active lanes execute fence.proxy.async. */
 void san_proxy_fence(struct warp *w);
-/* Call it before the async proxy reads these bytes. It reports FIND_ASYNC if the block wrote them
- * with generic writes and has executed no fence since. */
+/* Call it before the async proxy reads these bytes. It reports FIND_ASYNC if the block wrote these
+ * bytes with ordinary stores and has executed no fence.proxy.async since. */
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
 

@@ -73,8 +73,9 @@ static uint64_t const_at(const struct code *c, uint32_t off, uint32_t bits)
     return v;
 }
 
-/* Doubles the hash table of constants, which uses open addressing. An entry is (offset | class) +
- * 1. Offsets are multiples of 4; class 0, 1 or 2 means 16, 32 or 64 bits. */
+/* Doubles the hash table of constants, which uses open addressing. An entry is 0 if it is empty,
+ * else (offset | class) + 1. The offset of the constant in the pool is a multiple of 4; class 0, 1
+ * or 2 means 16, 32 or 64 bits. */
 static void const_rehash(struct code *c)
 {
     uint32_t cap = c->const_hash_cap ? c->const_hash_cap * 2 : 256;

@@ -4,15 +4,14 @@
  *
  * From sm_70 on, barriers and warp-wide instructions wait only for threads that have not exited. So
  * a kernel may let warps return before a barrier. But threads must not go around the barrier and do
- * the work after it. If such threads return in the end, the kernel does not hang. If the code after
- * the barrier makes them wait, the kernel hangs. When the barrier completes, the threads that
- * returned early and the threads that went around it have all exited. To tell the two kinds apart,
- * we keep for each lane where it exited and where it last met other threads. flow_went_past()
- * decides from these two places, so the answer does not depend on the order in which the emulator
- * runs warps.
+ * the work after it. That is a mistake even if these threads return in the end, so that the kernel
+ * does not hang. When the barrier completes, the threads that returned early and the threads that
+ * went around it have all exited. To tell the two kinds apart, we keep for each lane where it
+ * exited and where it last met other threads. flow_went_past() decides from these two places, so
+ * the answer does not depend on the order in which the emulator runs warps.
  *
- * Two groups of threads may also meet at different barrier instructions. If one instruction comes
- * later in the code, the group that waits at it has gone around the earlier barrier (exits_beyond).
+ * Two groups of threads may also wait at two different barrier instructions. The group at the
+ * instruction that comes later in the code has gone around the earlier one (exits_beyond).
  *
  * We record places only in the kernel's own code, not in functions that it calls. A lane that
  * exited or met others inside such a function counts as having returned early.
@@ -75,7 +74,7 @@ static bool analyse(struct launch *l, uint32_t since, uint32_t at, uint32_t exit
     return past;
 }
 
-/* Returns the answer of analyse(). launch->past caches answers. */
+/* Returns the result of analyse(), and keeps it in launch->past for the next time. */
 static bool went_past(struct launch *l, uint32_t since, uint32_t at, uint32_t exit)
 {
     struct went_past *free_slot = NULL;

@@ -1,11 +1,12 @@
 /*
  * flow.c - basic blocks, edges and ranks of one PTX function.
  *
- * Ranks are a topological order of the graph without back edges. We repeatedly take a block whose
- * predecessors all have ranks, and prefer one inside the innermost loop that is still open. A
- * depth-first walk finds the back edges, and each back edge belongs to a loop. We treat the
- * innermost loop first and collapse each loop into its header. Irreducible graphs get an arbitrary
- * order.
+ * Ranks are a topological order of the graph without back edges. A depth-first walk finds the back
+ * edges, and each back edge belongs to a loop. To find the blocks of each loop, we begin with the
+ * innermost loops and collapse each loop into its header. Then we give the ranks one by one: the
+ * next rank goes to a block whose predecessors all have ranks. If there are several, we prefer a
+ * block of the innermost loop that is not finished yet. In an irreducible graph there may be no
+ * such block; then the order is arbitrary.
  */
 #include "emu/core/flow.h"
 

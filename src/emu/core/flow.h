@@ -19,10 +19,10 @@ struct flow {
     uint32_t *block_of; /* the block of each instruction */
 };
 
-/* Finds basic blocks, edges and ranks. Ranks order the blocks: a block has a higher rank than the
- * blocks that lead to it (back edges aside), and the blocks after a loop have higher ranks than the
- * loop's blocks. If the fragment (core.h) of least rank always runs first, diverged lanes meet
- * again as early as they can. */
+/* Finds basic blocks, edges and ranks. Ranks order the blocks. If there is an edge from block a to
+ * block b that is no back edge, b has the higher rank. The blocks after a loop have higher ranks
+ * than the loop's blocks. If the fragment (core.h) of least rank always runs first, diverged lanes
+ * meet again as early as they can. */
 int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, struct err *err);
 
 /* Returns whether a thread that exited at instruction `exit` went past instruction `at` without

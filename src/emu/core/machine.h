@@ -22,8 +22,8 @@
 #define SAMPLE_CLUSTERS 48u /* clusters in the sample of a launch for the cost model */
 #define SAMPLE_LEAST 8u     /* at least this many of them run, however long they take */
 /* A sample of blocks that do not depend on each other may cost at most the least of these three
- * limits of host work, in the units of count_cost(). If it would cost more, it gets fewer clusters,
- * but at least SAMPLE_LEAST:
+ * limits of host work, in the units of count_cost(). If the sample would cost more, it gets fewer
+ * clusters, but at least SAMPLE_LEAST:
  *   - SAMPLE_COST;
  *   - if the call has a time limit: SAMPLE_COST_PER_NS for each nanosecond of it, because even a
  *     slow or busy host does that much work in a nanosecond;
@@ -104,10 +104,11 @@ void mem_clear_cells(struct emu_mem *m, struct alloc *a);
 struct alloc *mem_find(const struct emu_mem *m, uint64_t addr);
 /* Marks these bytes in the shadow as written, or as never written. */
 void mem_mark_init(struct emu_mem *m, uint64_t addr, uint64_t n, bool init);
-/* Marks each byte as written if the byte that was copied to it was. */
+/* After a copy: marks each byte of the target as written if the byte that was copied to it was
+ * marked as written. */
 void mem_copy_init(struct emu_mem *m, uint64_t to, uint64_t from, uint64_t n);
-/* Makes each piece of the allocation be filled when a launch first touches it, from now on. b, kind
- * and seed are the parameters of lazy_init(). */
+/* From now on, each piece of the allocation is filled when a launch first touches it. b, kind and
+ * seed are the parameters of lazy_init(). */
 void mem_make_lazy(struct emu_mem *m, struct alloc *a, const struct job_buffer *b,
                    enum lazy_kind kind, uint64_t seed);
 static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
@@ -142,7 +143,7 @@ struct code_func {
                              that a GPU needs */
     uint32_t smem_static; /* kernels: where dynamic shared memory begins */
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
-    uint8_t smem_bytes_min, gmem_bytes_min; /* smallest access, 1..4 */
+    uint8_t smem_bytes_min, gmem_bytes_min; /* bytes of the smallest access, 1 to 4 */
     bool decoded, has_calls;
     struct insn_schedule *schedule; /* one for each instruction, and one for the end */
 };
@@ -174,7 +175,7 @@ enum result_status code_load(struct code **out, struct emu *e, const char *ptx, 
                              struct err *err);
 void code_free(struct code *c);
 /* Sets *ok to whether the module's variables still hold their initial values. If not, *which names
- * one that changed. */
+ * a variable that changed. */
 int code_globals_intact(struct code *c, bool *ok, const char **which, struct err *err);
 /* Decodes a function and all functions that it may call. */
 enum result_status code_prepare(struct code *c, struct code_func *f, struct err *err);
@@ -266,8 +267,9 @@ struct gsync;
 struct suspects;
 
 /* One bucket of the sectors that a block read again. The distance of such a sector is how many
- * sectors the block used since it last used this one. A bucket counts the sectors whose distances
- * have the same log2. `sectors` is how many there are, `since` the sum of their distances. */
+ * other sectors the block used since it last used the sector. A bucket counts the sectors whose
+ * distances have the same log2. `sectors` is how many there are, `since` the sum of their
+ * distances. */
 struct reuse {
     uint64_t sectors, since;
 };
@@ -341,11 +343,11 @@ struct launch {
     /* 0: the counters cover all clusters; else only the first nsample of `order` */
     uint32_t nsample;
     uint32_t *order; /* the clusters to run, in this order; NULL means 0, 1, 2 ... */
-    bool alone;      /* no block depends on another one: any of them may run without the others */
+    bool alone;      /* no block depends on another, so any block may run without the others */
     uint32_t nran;   /* clusters that have run */
-    uint32_t chosen, chosen_end; /* `order` from chosen to chosen_end holds clusters at the grid's
-                                    edges, the rest random ones */
-    uint32_t wave_end;           /* the clusters that run now end before this place of `order` */
+    /* order[chosen..chosen_end) are clusters at the grid's edges; the others are random ones */
+    uint32_t chosen, chosen_end;
+    uint32_t wave_end; /* the clusters that run now are before this place in `order` */
     /* sampled calls: what the cluster at each place of `order` stored */
     struct cluster_trace *trace;
     uint64_t pieces_before; /* pieces of lazy memory that earlier launches filled */
@@ -398,8 +400,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
 /* settle.c: runs the launch so that its outcome does not depend on the order of host threads. Uses
  * at most `nthreads` of them. */
 enum result_status launch_settle(struct launch *l, uint32_t nthreads, struct err *err);
-/* After launch_run: runs clusters order[nran..end) too, without counting. If they run past the
- * limit, sets over_limit and returns RESULT_OK. */
+/* After launch_run: runs clusters order[nran..end) too, without counting. If these clusters run
+ * past the limit, sets over_limit and returns RESULT_OK. */
 enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t end,
                                    struct err *err);
 
@@ -426,9 +428,11 @@ struct emu {
     struct counter_vec counters;
     struct strbuf printf_text;
     uint64_t launches, steps_last;
-    uint64_t launches_of_call; /* chooses the sample of blocks: the same for all programs */
-    uint64_t clock; /* the time that kernels see: the warp instructions of all launches before, and
-                     * 1000 for each launch */
+    /* launches so far; a seed for the sample of blocks, so that all programs get the same sample */
+    uint64_t launches_of_call;
+    /* the clock that kernels read: the warp instructions of all earlier launches, plus 1000 for
+     * each launch */
+    uint64_t clock;
     char last_kernel[256];
     uint32_t nthreads;
     bool sanitize, counting, sampling, timing; /* what this call does */
@@ -439,17 +443,18 @@ struct emu {
     uint32_t ran_in_part; /* launches of this call that ran only a sample of their blocks */
     bool in_part_alone;   /* true if no block of the last launch that ran in part depends on
                            * another */
-    bool stored_after;    /* true if one launch ran in part and a later launch stored something */
-    /* all blocks of that launch would store at most this many times the bytes that its sample
-     * stored */
+    bool stored_after;    /* true if a launch ran in part and a later launch stored something */
+    /* upper bound for the last launch that ran in part: the bytes that all its blocks would store,
+     * divided by the bytes that its sample stored */
     double in_part_scale;
     uint64_t blocks, blocks_ran;      /* of all launches of this call */
     VEC(struct cluster_trace) traces; /* of the clusters that ran in this call */
     double model_ns, model_lo_ns, model_hi_ns;
 };
 
-/* findings.c: these two are for findings that we record later than we see them. emu_finding_seen()
- * counts a repeat and returns true if there is a finding of this kind at this instruction. */
+/* findings.c: these are for findings that we record later than we see them. emu_finding_seen()
+ * returns true if this instruction already has a finding of this kind, and counts the repeat.
+ * emu_make_finding() fills *out; emu_add_finding() records it. */
 bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
 void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                       const char *object, int64_t index, const char *other, const char *text,
@@ -534,7 +539,7 @@ struct matrix_access {
  * of a lane's register and adds their origins (the loads and shuffles that made them) to *origins.
  * undef_mark() replaces the undefined bits of a lane's register. Both ignore operands that are not
  * registers. undef_store_segment() takes the undefined bytes of the segment that warp.matrix names.
- * It notes them, or reports them if this memory must not hold undefined bytes. */
+ * It notes these bytes, or reports them if this memory must not hold undefined bytes. */
 uint64_t undef_bits(const struct warp *w, const struct ptx_opnd *o, uint32_t lane,
                     uint32_t *origins);
 void undef_mark(struct warp *w, const struct ptx_opnd *o, uint32_t lane, uint64_t bits,
@@ -545,8 +550,8 @@ void undef_store_segment(struct warp *w, enum ptx_space sp, uint64_t addr, uint6
 void san_warp_sync(struct warp *w, uint32_t mask);
 /* Call it when the warp executes a fence. Scope 0 is the block, 1 the cluster, 2 the device. */
 void san_fence(struct warp *w, uint32_t scope);
-/* Call it when the operands of a product (wgmma) of this warp are checked. Returns the product's
- * clock. */
+/* Call it when the operands of a matrix product (wgmma) of this warp are checked. Returns the
+ * product's clock, for san_product_done(). */
 uint32_t san_product(struct warp *w);
 /* Call it when w has waited for the product of `warp` with clock t. From then on w may overwrite
  * the product's operands. */
@@ -620,9 +625,9 @@ void count_start(struct warp *w);
 /* reuse.c: gives a new block an empty set of sectors. reuse_free() frees the set. */
 void reuse_start(struct block *b);
 void reuse_free(struct block *b);
-/* Notes that the warp uses a sector. Returns whether the sector is new to the block. If it is not
- * new and the L1 may serve it, counts how many sectors the block used since it last used this
- * one. */
+/* Notes that the warp uses a sector. Returns whether the sector is new to the block. If the sector
+ * is not new and the L1 may serve it, counts how many sectors the block used since it last used
+ * this sector. */
 bool reuse_note(const struct warp *w, uint64_t sector, bool by_l1);
 /* Notes a load of `sectors` sectors; `fresh` of them are new to the block. */
 void reuse_loaded(struct warp *w, const struct insn *pc, uint64_t addr, uint32_t sectors,
@@ -661,7 +666,8 @@ struct work {
     double all_warps, all_threads;
     double instructions; /* instructions of the code that were executed at least once */
     double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
-    double ld_lines, st_lines;                         /* 128-byte lines, access by access */
+    /* 128-byte lines that each access touches, added up */
+    double ld_lines, st_lines;
     double local_sectors;
     double fresh_sectors; /* the part of ld_sectors that the block had not used before */
     /* the sectors read again, in the buckets of struct reuse, and the mean distance of each

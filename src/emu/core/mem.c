@@ -2,11 +2,12 @@
  * mem.c - translates addresses to host memory and checks bounds, alignment and the sanitizer's
  * rules. Every access of a kernel goes through here.
  *
- * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If they are all in one
- * object (such as one buffer of global memory, or the block's shared memory), it finds a base such
- * that lane i's bytes are at base + addr[i] + i * stride. mem_at() is the careful way: it looks at
- * one lane at a time, and reports findings and faults. mem_lanes() leaves the reports to mem_at(),
- * with one exception: two lanes of a store that write different values to one shared address.
+ * mem_lanes() is the fast way: it looks at a whole warp's addresses at once. If these addresses are
+ * all in one object (such as one buffer of global memory, or the block's shared memory), it finds a
+ * base such that lane i's bytes are at base + addr[i] + i * stride. mem_at() is the careful way: it
+ * looks at one lane at a time, and reports findings and faults. mem_lanes() leaves the reports to
+ * mem_at(), with one exception: two lanes of a store that write different values to one shared
+ * address.
  */
 #include "emu/core/mem.h"
 
@@ -195,9 +196,9 @@ static void *global_lane(struct warp *w, const struct insn *pc, uint32_t lane, u
     return mem_host(m, addr);
 }
 
-/* Reports an access to the shared memory of block b if b may not exist then. Another block's shared
- * memory exists only from the block's start to its end. Only a barrier of the cluster guarantees
- * that the block has started, and that it has not ended. */
+/* Reports an access to the shared memory of another block, b, if b may not have started yet or may
+ * have ended already. At such a time b's shared memory does not exist. Only a barrier of the
+ * cluster guarantees that b has started and has not ended. */
 static void check_neighbour(struct warp *w, const struct insn *pc, uint32_t lane,
                             const struct block *b, const char *what)
 {
@@ -364,8 +365,8 @@ static inline void span_of(const struct warp *w, const uint64_t *addr, uint64_t 
     *bits = o;
 }
 
-/* Returns whether all of [lo, hi + n) lies in one object of this space. If so, *out says where it
- * is in host memory. */
+/* Returns whether all of [lo, hi + n) lies in one object of this space. If so, *out says where the
+ * object is in host memory. */
 static bool place_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp,
                         const uint64_t *addr, uint64_t lo, uint64_t hi, uint32_t n, uint32_t access,
                         struct lanes *out)
@@ -440,7 +441,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         } else {
             uint64_t limit = sp == SP_SHARED ? w->block->smem_bytes : UINT32_MAX;
             if ((lo & WIN_MASK) != (hi & WIN_MASK) || (hi & ~WIN_MASK) + n > limit)
-                return false; /* addr[] stays unchanged; it may point to another block's memory */
+                return false; /* mem_at() decides: the addresses may be in another block's memory */
             win = lo & WIN_MASK;
             for (uint32_t i = 0; i < WARP; i++)
                 addr[i] &= ~WIN_MASK;
@@ -449,7 +450,8 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
         }
     }
     bool ok = place_lanes(w, pc, sp, addr, lo, hi, n, access, out);
-    for (uint32_t i = 0; win && !ok && i < WARP; i++) /* mem_at() needs the generic addresses */
+    /* restore the generic addresses for mem_at() */
+    for (uint32_t i = 0; win && !ok && i < WARP; i++)
         addr[i] |= win;
     return ok;
 }

@@ -32,7 +32,8 @@ extern pthread_mutex_t mem_wide_lock;
 #define ACCESS_ACQUIRE 64u
 #define ACCESS_RELEASE 128u
 
-enum ptx_space mem_space(const struct ptx_insn *p); /* from the modifiers; SP_GENERIC if none */
+/* the space that the modifiers name; SP_GENERIC if none */
+enum ptx_space mem_space(const struct ptx_insn *p);
 
 /* Places a whole warp's access. Returns false if the active lanes are not all in one object, or if
  * something must be reported: the caller then calls mem_at for each lane. Turns generic addresses
@@ -45,7 +46,7 @@ bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_
 void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, const char **object,
                   int64_t *index);
 
-/* Like emu_fault(), but also names the object. */
+/* Like emu_fault(), but the finding also names the object that was accessed. */
 int emu_fault_at(struct warp *w, const struct insn *pc, int lane, enum result_status st,
                  enum finding_kind kind, const char *object, int64_t index, const char *fmt, ...)
     __attribute__((format(printf, 8, 9)));
@@ -60,9 +61,9 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
 
-/* Tells the sanitizer about the order that a strong access of the active lanes gives. If the access
- * writes, call san_order() before the access, with release = true. If it reads, call san_order()
- * after the access, with release = false. */
+/* Tells the sanitizer which accesses a strong access of the active lanes puts in order. If the
+ * access writes, call san_order() before the access, with release = true. If it reads, call
+ * san_order() after the access, with release = false. */
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                uint32_t access, bool release);
 

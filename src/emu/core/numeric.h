@@ -37,7 +37,7 @@ static inline double float64(uint64_t u)
     return f;
 }
 
-/* Replaces every NaN by the one that single-precision results have, 0x7fffffff. */
+/* Replaces every NaN by 0x7fffffff, the only NaN that single-precision instructions return. */
 static inline float canon32(float f)
 {
     return f != f ? float32(0x7fffffffu) : f;

@@ -100,7 +100,8 @@ bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p)
 struct pass {
     struct live *lives;
     uint32_t at, block;
-    uint64_t *gen, *kill; /* sets of the block being walked, by gid */
+    /* the block's registers that are read before written, and that are written; by gid */
+    uint64_t *gen, *kill;
     bool pin;
 };
 
@@ -116,8 +117,9 @@ static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)
         l->start = p->at;
     l->end = p->at;
     l->pinned |= p->pin;
-    if (use && l->start == p->at) /* it is read before it is written here: the value may come from
-                                   * the previous iteration of a loop */
+    /* The block reads the register before it writes it, so the value may come from the previous
+     * iteration of a loop. */
+    if (use && l->start == p->at)
         l->block = MANY_BLOCKS;
     (void)def;
 }

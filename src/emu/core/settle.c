@@ -2,17 +2,18 @@
  * settle.c - runs a launch so that its outcome does not depend on the order of host threads.
  *
  * The canonical run of a launch uses one host thread. It takes the clusters in order, and the seed
- * alone decides how warps take turns. Its results, findings and faults are those of the launch.
+ * alone decides how warps take turns. The results, findings and faults of the canonical run are
+ * those of the launch.
  *
  * Several host threads are faster, and they give the same outcome if no block touches memory that
  * another block writes in the same launch. So with the sanitizer:
  *
  * 1. If results can depend on the order of blocks even without a race (see order_matters()), or if
  *    a snapshot of the memory would be too large, the launch has only its canonical run.
- * 2. Otherwise several host threads run it. The sanitizer notes who reads and who writes each cell,
- *    under a lock (sanitizer/global.c). It sees every conflict between two blocks, whichever block
- *    comes first. The first conflict, finding or fault ends this run. We restore the memory from a
- *    snapshot and do the canonical run.
+ * 2. Otherwise several host threads run the launch. The sanitizer notes who reads and who writes
+ *    each cell, under a lock (sanitizer/global.c). It sees every conflict between two blocks,
+ *    whichever block comes first. The first conflict, finding or fault ends this run. We restore
+ *    the memory from a snapshot and do the canonical run.
  * 3. If the canonical run finds races, we restore the memory and repeat the run. The second time
  *    the sanitizer knows which cells are part of a race, and follows them (sanitizer/suspects.c).
  *
@@ -22,7 +23,8 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* If a snapshot would have more bytes than this, we make none: step 1 above. */
+/* If a snapshot would have more bytes than this, we make none, and do only the canonical run (1
+ * above). */
 #define SNAPSHOT_MOST (UINT64_C(512) << 20)
 
 /* ---- what a launch may change --------------------------------------------------------------- */
@@ -137,8 +139,8 @@ static void snapshot_release(struct snapshot *s)
 
 /* ---- whether the order of blocks matters ---------------------------------------------------- */
 
-/* Returns whether p is an atomic without a result, and such atomics leave the same value in memory
- * in any order. */
+/* Returns whether p is an atomic without a result that commutes: several such atomics leave the
+ * same value in memory, whatever their order. */
 static bool commutes(const struct ptx_insn *p)
 {
     enum ptx_type t = ptx_last_type(p);
@@ -169,8 +171,8 @@ static bool insn_depends_on_order(const struct code_func *f, const struct insn *
     }
 }
 
-/* Returns whether a block's results may depend on when other blocks run, even if it has no race
- * with them: through atomics and strong accesses, the heap, or the order of printed lines. */
+/* Returns whether a block's results may depend on when other blocks run, even without a race. The
+ * reason may be atomics, strong accesses, the heap, or the order of printed lines. */
 static bool order_matters(const struct launch *l)
 {
     const struct code *c = l->code;

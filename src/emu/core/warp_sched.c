@@ -17,11 +17,12 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-#define SLICE 4000u             /* warp instructions */
-#define TURN 400000u            /* warp instructions before a thread takes another cluster */
-#define SHORT_TURN 20000u       /* the same for a thread that holds several clusters */
-#define STUCK_ROUNDS 64u        /* rounds in which no warp can go on, before we report a deadlock */
-#define STUCK_POLLS 4096u       /* such rounds in which waits returned false: see polls_in_vain() */
+#define SLICE 4000u       /* about so many warp instructions are one slice */
+#define TURN 400000u      /* warp instructions before a thread takes another cluster */
+#define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
+#define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
+/* the same, if waits return false between these rounds: see polls_in_vain() */
+#define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
 #define LOOK_EVERY_NS 20000000u /* time between two reads of the CPU clock */
@@ -337,7 +338,9 @@ static int deadlock(struct cluster *c, const char *why)
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
                 if (!first ||
                     (!first->regs_wanted && first->frags[at].waiting && !w->frags[k].waiting)) {
-                    first = w; /* report a spinning fragment rather than one that waits for it */
+                    /* report a fragment that spins, rather than one that waits for the spinning
+                     * one */
+                    first = w;
                     at = k;
                 }
         }
@@ -359,9 +362,9 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
-/* True if waits have returned false many times and nothing changed that could end them: shared
- * memory stayed the same, and no warp made a strong access, which could have seen another block's
- * write. */
+/* Returns true if waits have returned false many times and nothing changed that could end them.
+ * That means: shared memory stayed the same, and no warp made a strong access. (A strong access
+ * could have seen a write of another block.) */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))
@@ -729,8 +732,8 @@ static void run_wave(struct launch *l, uint32_t nthreads, uint32_t end)
     for (uint32_t i = 0; i < nthreads; i++)
         ws[i] = (struct worker_state){.l = l, .index = i};
     ws[0].counts = l->count ? count_alloc(l) : NULL;
-    /* To start a thread and to give it memory for a block takes longer than many small launches. So
-     * the first thread begins alone, unless all blocks of the launch must run at once. */
+    /* Starting a thread, and giving it memory for a block, takes longer than many small launches
+     * take. So the first thread begins alone, unless all blocks of the launch must run at once. */
     struct crew crew = {worker_main, ws, t, nthreads, 1};
     ws[0].crew = &crew;
     if (l->cooperative)
@@ -765,8 +768,8 @@ enum result_status launch_run(struct launch *l, uint32_t nthreads, struct err *e
     if (l->sanitize)
         san_launch_begin(l);
     if (l->nsample > SAMPLE_LEAST && l->alone && l->count) {
-        /* The first clusters show how many more the budget of host work allows. With a budget of
-         * time the sample would depend on how busy this machine is. */
+        /* The cost of the first clusters shows how many more the limit of host work allows. We do
+         * not limit time here, because then the sample would depend on how busy this machine is. */
         run_wave(l, nthreads, SAMPLE_LEAST);
         double each = MAX(count_cost(l) / SAMPLE_LEAST, 1.0), most = SAMPLE_COST;
         if (l->emu->job->limits.call_ns)

@@ -103,8 +103,9 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* Returns the wavefronts of a shared access. The hardware serves lanes in groups of 128 bytes.
- * Within a group a bank serves one word at a time, to all lanes that want this word. */
+/* Returns the wavefronts of a shared access. The hardware serves the lanes in groups that access at
+ * most 128 bytes together. Within a group a bank serves one word at a time, to all lanes that want
+ * this word. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
@@ -237,7 +238,8 @@ void count_waits(struct warp *w, const struct insn *pc)
     if (s->starts) {
         p->waited[0] = p->waited[1] = 0;
         p->stored = false;
-        /* loads of earlier passes count as one level: all of them were issued before */
+        /* loads of earlier passes count as level 1, because all of them were issued before this
+         * pass */
         for (int k = 0; k < 2; k++)
             p->level[k] = MIN(p->level[k], 1);
     }

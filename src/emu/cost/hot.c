@@ -26,8 +26,8 @@ struct hot_table {
     struct place slots[SLOTS]; /* a hash table with open addressing */
     uint64_t all;              /* how many atomics there were */
 };
-/* If one access changes several words of a 32-byte sector, the L2 changes them together. So for a
- * piece we count the sectors of each access, for a word the lanes. */
+/* If one access changes several words of a 32-byte sector, the L2 changes them together. So in
+ * `pieces` each sector of an access counts once; in `words` each lane of an access counts once. */
 struct hot_words {
     struct hot_table words, pieces;
 };

@@ -31,20 +31,21 @@
 #define L1_SHARE 0.79   /* the same for the L1, which is the SM's memory without shared memory */
 #define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
 #define L1_LEAST 16384
-#define EVICTION 2.06       /* how steeply hits fall when the data exceeds the cache */
-#define L1_LINE 1.41        /* clocks for a 128-byte line of an access */
-#define PART_STORE 0.83     /* L2 time, in sectors, for each 32 bytes missing in stored sectors */
-#define STORE_LINE 2.48     /* SM clocks for each 4 sectors missing in stored lines */
+#define EVICTION 2.06 /* exponent: how steeply hits fall when the data exceeds the cache */
+#define L1_LINE 1.41  /* clocks for a 128-byte line of an access */
+/* L2 time, in sectors, for each 32 bytes that stores leave out of their sectors */
+#define PART_STORE 0.83
+#define STORE_LINE 2.48     /* SM clocks for each 4 sectors that stores leave out of their lines */
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 60.0
 #define L2_HIT_NS 130.0
 #define DRAM_BUSY 1.118 /* latency of a busy DRAM, as a multiple of that of an idle one */
-#define PENDING 0.16    /* share of blocks that wait for data which another block requested */
+#define PENDING 0.16    /* share of blocks that wait for data that another block has requested */
 #define BARRIER_NS 40.0
 #define BLOCK_NS 69.8       /* to start a block on an SM */
 #define BLOCK_LIFE_NS 139.0 /* from a free place on the SM to the block's first warp */
 #define WARP_START_NS 3.33  /* to start each warp of the block */
-#define TAIL 0.21           /* share of the idle time in the last wave of blocks that counts */
+#define TAIL 0.21           /* share of the last wave's idle time that the model counts */
 #define CHAIN 1.03    /* clocks of a dependent chain, as a multiple of schedule.c's estimate */
 #define TOGETHER 0.70 /* share of a block's own work that does not overlap with its waits */
 /* SM clocks for one instruction of a warp, by the unit that limits it */
@@ -82,7 +83,8 @@ void model_occupancy(const struct launch *l, struct occupancy *out)
     regs = MIN(regs, file / (l->nwarps * 32));
     regs = (regs + 7) / 8 * 8;
     uint32_t by_threads = threads / (l->nwarps * 32), by_regs = file / (regs * l->nwarps * 32);
-    uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u); /* smem_bytes includes the reserved KB */
+    /* smem_bytes includes the 1024 reserved bytes */
+    uint32_t by_smem = smem / MAX(l->smem_bytes, 1024u);
     uint32_t n = MIN(MIN(by_threads, by_regs), MIN(by_smem, max_blocks));
     out->regs = regs;
     out->blocks = MAX(n, 1u);
@@ -142,12 +144,14 @@ struct traffic {
 };
 
 /* Returns how many sectors the spilled registers of the whole launch move. Sets *block_bytes to the
- * memory that they take for each block. ptxas reports how many bytes a thread moves if it runs
- * through the code once. The model assumes that code in loops spills as much as other code. */
+ * bytes of local memory that the spilled registers of one block take. ptxas reports how many bytes
+ * a thread moves if it runs through the code once. The model assumes that code in loops spills as
+ * much as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
-    double passes = w->all_warps / MAX(w->instructions, 1.0); /* summed over warps */
-    *block_bytes = l->spills / 2.0 * l->nwarps * WARP;        /* half are stores, half are loads */
+    /* runs through the code, of all warps */
+    double passes = w->all_warps / MAX(w->instructions, 1.0);
+    *block_bytes = l->spills / 2.0 * l->nwarps * WARP; /* half are stores, half are loads */
     return l->spills * passes;
 }
 
@@ -173,8 +177,8 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    /* Blocks that run at the same time find common data in the L2. So does the next wave, if all of
-     * the data fits. */
+    /* Blocks that run at the same time find common data in the L2. So do the blocks of the next
+     * wave, if all of the data fits into the L2. */
     double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
@@ -266,7 +270,8 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     double sms = or_else(g->sms, 132), ghz = or_else(g->clock_ghz, 1.8);
     double dram = or_else(g->dram_gbps, 3350), l2 = or_else(g->l2_gbps, 1.75 * dram);
     double blocks = (double)l->nblocks, warps = blocks * l->nwarps;
-    /* how evenly blocks fall on SMs */
+    /* waves: how often the blocks fill all places on the SMs. spread: how much longer the busiest
+     * SM works than it would if all SMs had equal work. */
     double waves = blocks / (sms * o->blocks), tail = 1 + TAIL * (ceil(waves) / waves - 1);
     double spread = waves <= 1 ? ceil(blocks / sms) * sms / blocks : tail;
     struct traffic t = traffic_of(l, w, o);

@@ -5,9 +5,9 @@
  *
  * ptxas turns a short branch over a few instructions into predicates. So the blocks around such a
  * branch form one region, and ptxas moves the loads of a region together. A load whose address
- * comes from another load of the region must wait for that load. We say that its level is one
- * higher than the level of that load. Within a region an instruction can start when its operands
- * are ready. The length of a region is that of its longest chain of dependent instructions, or one
+ * comes from another load of the region must wait for that other load. So its level is one higher
+ * than the level of the other load. Within a region an instruction can start when its operands are
+ * ready. The length of a region is that of its longest chain of dependent instructions, or one
  * clock for each instruction if that is longer.
  */
 #include "base/util.h"
@@ -94,7 +94,8 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     }
     bool offset = in->kind == CK_INT && str_eq(p->op, "add") && p->nops == 3 &&
                   p->ops[2].kind == PO_IMM && (ptx_has(p, "s64") || ptx_has(p, "u64"));
-    if (in->kind == CK_MOVE || offset || str_eq(p->op, "cvta")) { /* ptxas folds it into another */
+    /* ptxas folds this instruction into another one */
+    if (in->kind == CK_MOVE || offset || str_eq(p->op, "cvta")) {
         *issued = 0;
         return 0;
     }
@@ -106,8 +107,8 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     return latency[in->kind];
 }
 
-/* Marks in soft[] the basic blocks that ptxas joins with the one before, and the branches that
- * become predicates. */
+/* Sets bits of soft[], which has one byte for each instruction. 1: a basic block starts here, and
+ * ptxas joins it with the block before. 2: this is a branch that becomes predicates. */
 static void find_soft(const struct code_func *cf, uint8_t *soft)
 {
     uint16_t *sources = xcalloc(cf->n + 1, sizeof *sources);

@@ -477,8 +477,8 @@ static bool is_pure(const struct ptx_insn *p)
     return str_eq(p->op, "ld") && ptx_has(p, "param");
 }
 
-/* Returns whether two operands always hold the same address or number. Ignores copies, and
- * conversions between generic and global addresses, which are the same numbers here. */
+/* Returns whether two operands always hold the same address or number. Looks through copies, and
+ * through conversions between generic and global addresses, which are the same numbers here. */
 static bool same_operand(const struct ptx_func *f, const struct ptx_opnd *a,
                          const struct ptx_opnd *b, uint32_t depth)
 {

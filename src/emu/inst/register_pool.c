@@ -65,8 +65,8 @@ uint32_t register_pool_at_start(const struct launch *l)
     if (f->maxnreg)
         regs = MIN(regs, (f->maxnreg + 7) / 8 * 8);
     regs = MIN(regs, most);
-    /* Any other number in the compiler's report means that ptxas dropped the instructions. Without
-     * a report we apply ptxas's rule. */
+    /* If the compiler's report (l->regs) has another number of registers, ptxas dropped the
+     * setmaxnreg instructions. Without a report we apply ptxas's rule. */
     if (l->regs)
         return (l->regs + 7) / 8 * 8 == regs ? regs : 0;
     return f->maxnreg || f->minnctapersm ? regs : 0;

@@ -16,8 +16,8 @@
 #include "emu/core/mem.h"
 #include "emu/core/numeric.h"
 
-/* Reports a lane whose mask names a lane with another mask, if both execute the instruction
- * together. */
+/* Reports a lane if its mask names a second lane that executes the instruction at the same time
+ * with another mask. */
 static void check_masks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
     FOR_LANES(i, w)

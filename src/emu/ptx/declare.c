@@ -43,7 +43,8 @@ static uint64_t parse_init_list(struct parser *ps, struct ptx_var *v, uint64_t o
             if (lex_is(&ps->lx, '(') && (str_eq(nm->text, "generic") || str_eq(nm->text, "mask"))) {
                 ps_next(ps);
                 r.generic = str_eq(nm->text, "generic");
-                if (!r.generic) { /* mask(0xff00)(symbol) or, parsed below, 0xff00(symbol) */
+                /* mask(0xff00)(symbol); the form 0xff00(symbol) is parsed below */
+                if (!r.generic) {
                     (void)ps_const(ps, 0);
                     ps_expect(ps, ')');
                     ps_expect(ps, '(');
@@ -74,7 +75,8 @@ static uint64_t parse_init_list(struct parser *ps, struct ptx_var *v, uint64_t o
             }
         } else {
             uint64_t val = (uint64_t)ps_const(ps, 0);
-            if (lex_is(&ps->lx, '(')) { /* 0xff00(symbol): the address byte at the mask */
+            /* 0xff00(symbol) is the byte of the address that the mask selects */
+            if (lex_is(&ps->lx, '(')) {
                 ps_next(ps);
                 struct ptx_reloc r = {.off = off, .size = elem};
                 if (ps_is(ps, T_IDENT, "generic")) {

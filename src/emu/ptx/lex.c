@@ -217,7 +217,8 @@ void lex_next(struct lexer *lx)
                 (isalpha((unsigned char)lx->p[1]) || lx->p[1] == '_' || lx->p[1] == '$'))) {
         lex_ident(lx);
     } else if (c == '.' && lx->p + 1 < lx->end && isdigit((unsigned char)lx->p[1]) &&
-               !(lx->p > lx->text0 && ident_char(lx->p[-1]))) { /* .5, but not tensor.2d */
+               /* `.5` is a number, but the `.2` of tensor.2d is not */
+               !(lx->p > lx->text0 && ident_char(lx->p[-1]))) {
         lex_number(lx);
     } else if (c == '.') {
         lex_dot(lx);

@@ -353,7 +353,7 @@ void ps_operand(struct parser *ps, struct ptx_opnd *o)
             ps->lx.tok = save.tok;
             ps->lx.ch = save.ch;
             ps->lx.ival = save.ival;
-            o->imm = ps_const(ps, 1); /* precedence 1, because `|` separates a pair here */
+            o->imm = ps_const(ps, 1); /* reads no `|`, because `|` separates a pair here */
         }
     }
     if (lex_is(&ps->lx, '|')) {

@@ -3,10 +3,10 @@
  *
  * All names are in one hash table. Each name has a stack of bindings, with the innermost scope on
  * top; leaving a scope pops its bindings. `.reg .b32 %r<45>` binds only the prefix; we create %r7
- * when the text first uses it. The text may use a label before it defines it. So each scope keeps
- * the uses of labels. When the scope closes, the uses that are still unresolved move to the
- * enclosing scope. A syntax error ends the parse through lex_fail(), which is a longjmp; then these
- * functions do not return.
+ * when the text first uses it. The text may use a label before the label's definition. So each
+ * scope keeps a list of the uses of labels. When the scope closes, the uses that are still
+ * unresolved move to the enclosing scope. A syntax error ends the parse through lex_fail(), which
+ * is a longjmp; then these functions do not return.
  */
 #ifndef EMU_PTX_PARSER_H
 #define EMU_PTX_PARSER_H
@@ -35,7 +35,7 @@ struct binding {
     struct ptx_func *func;
     struct ptx_table *table;
     uint32_t label;
-    enum ptx_type type; /* RANGE */
+    enum ptx_type type; /* B_RANGE: type and number of the registers */
     uint32_t count;
 };
 

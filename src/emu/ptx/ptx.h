@@ -216,19 +216,21 @@ int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *er
 void ptx_release(struct ptx_module *m);
 
 /* Writes to buf the name of the inlined function that the instruction comes from, and the line of
- * its call, for example "in helper(), called at line 12". Writes "" if it comes from none. */
+ * its call, for example "in helper(), called at line 12". Writes "" if the instruction does not
+ * come from an inlined function. */
 void ptx_describe_inlined(const struct ptx_module *m, const struct ptx_insn *in, char *buf,
                           size_t n);
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
-bool ptx_has(const struct ptx_insn *in, const char *mod); /* whether it has the modifier */
+/* does the instruction have the modifier? */
+bool ptx_has(const struct ptx_insn *in, const char *mod);
 
 enum ptx_type ptx_type_of(const char *mod); /* "u32" -> PT_U32; PT_NONE if it is not a type */
 uint32_t ptx_type_bits(enum ptx_type t);    /* bits of a value: 1 for PRED, 16 for E4M3X2 */
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);
 bool ptx_is_signed(enum ptx_type t);
-/* Among the modifiers that are types, ptx_nth_type() returns the n-th (from 0) and ptx_last_type()
- * the last. Both return PT_NONE if there is none. */
+/* Some modifiers of an instruction are types. ptx_nth_type() returns the n-th of these types
+ * (counted from 0), ptx_last_type() the last. Both return PT_NONE if there is no such type. */
 enum ptx_type ptx_nth_type(const struct ptx_insn *in, int n);
 enum ptx_type ptx_last_type(const struct ptx_insn *in);
 

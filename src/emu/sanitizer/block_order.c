@@ -3,29 +3,30 @@
  * before an access of this block.
  *
  * A block's clock starts at 1 and counts the fences of cluster or device scope that its threads
- * execute; a store or atomic with .release counts as such a fence. The shadow (global.c) stamps a
- * write with the block's clock at that time. It keeps no stamp for a read: a read counts as stamped
- * 0.
+ * execute; a store or atomic with .release counts as such a fence. The shadow (global.c) stamps
+ * each write with the block's clock at that time. It keeps no stamps for reads, so every read
+ * counts as stamp 0.
  *
  * Publishing: a strong write (a volatile, relaxed, release or atomic access that writes) after a
- * fence makes the written address an object. The object keeps one entry for each block that wrote
- * it so. The entry is the clock that the block had before its last fence, at its latest such write.
- * So entry (b, c) says that the accesses of block b with stamps up to c come before b's strong
- * write.
+ * fence makes the written address an object. The object keeps one entry for each block that did
+ * such a write: the clock that the block had just before its last fence. A later strong write of
+ * the same block updates the entry. So entry (b, c) says that the accesses of block b with stamps
+ * up to c come before b's strong write.
  *
- * Observing: if a thread of this block makes a strong read of an object, the block depends on the
- * object from the next fence of any of its threads on. If the read is an acquire, the block depends
- * on the object at once.
+ * Observing: a thread of this block makes a strong read of an object. If the read is an acquire,
+ * the block depends on the object at once. Otherwise it depends on the object as soon as any of its
+ * threads executes a fence.
  *
- * An access of block b with stamp c is ordered before an access of this block if an object on which
- * this block depends has an entry of b with a clock of at least c. It is also ordered if such an
- * object has an entry of a third block, and the third block depends, in the same way, on an entry
- * of b with a clock of at least c. We do not compare the times of the strong read and the strong
- * write. So an entry that was added after the read counts too, and a race may be missed.
+ * Let this block depend on an object. If the object has an entry of block b with clock c, the
+ * accesses of b with stamps up to c are ordered before the accesses of this block. The order may
+ * also go through a third block: the object has an entry of the third block, and the third block
+ * depends on an object that has such an entry of b. We do not compare the times of the strong read
+ * and the strong write. So an entry that was added after the read counts too, and a race may be
+ * missed.
  *
- * Two limits keep the search short. It follows chains through at most MAX_CHAIN other blocks; if
- * only a longer chain orders the accesses, the answer is "not ordered", and the race that is
- * reported is false. After MAX_LOOKS looks at objects the search gives up with the answer
+ * Two limits keep the search short. The search follows chains through at most MAX_CHAIN other
+ * blocks; if only a longer chain orders the accesses, the answer is "not ordered", and the race
+ * that is reported is false. After MAX_LOOKS looks at objects the search gives up with the answer
  * "ordered", because a missed race is better than a false one.
  */
 #include "base/util.h"
@@ -258,10 +259,10 @@ void block_publish(struct warp *w, uint64_t addr)
     struct gsync *g = w->launch->gsync;
     if (suspects_followed(w->launch))
         suspect_signal(w, addr, true, false);
-    /* The clock counts the fences of all threads of the block, not only those of this thread:
-     * another thread may execute a fence and then meet this thread at a barrier, so that this write
-     * publishes the other thread's accesses too. At clock 1 no thread of the block has executed a
-     * fence, and there is nothing to publish. */
+    /* The clock counts the fences of all threads of the block, not only those of this thread. The
+     * reason: another thread may execute a fence and then meet this thread at a barrier. Then this
+     * write publishes the other thread's accesses too. At clock 1 no thread of the block has
+     * executed a fence, and there is nothing to publish. */
     if (w->block->g_clock == 1)
         return;
     pthread_mutex_lock(&g->lock);

@@ -8,10 +8,10 @@
  * ordered.
  *
  * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
- * checks a cell and notes the access in it. A conflict of two blocks is a write by one and any
- * access by the other, unless both are atomics. Whichever of the two comes second sees the first.
- * So whether such a run has conflicts does not depend on the order of host threads. (settle.c runs
- * no code with volatile or other strong loads and stores in this way.)
+ * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
+ * at least one of them is a write, except if both are atomics. Whichever access comes second finds
+ * the note of the first. So whether such a run has conflicts does not depend on the order of host
+ * threads. (settle.c runs no code with volatile or other strong loads and stores in this way.)
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -158,9 +158,9 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Returns 0 if the last access to each cell is settled: there was none, or this warp made it, or a
- * warp of this block made it and this warp has synchronised with all other warps since. Else
- * returns another value, even if the access turns out to be ordered. */
+/* An access is settled if this warp made it, or if another warp of this block made it and this warp
+ * has synchronised with all other warps since. Returns 0 if the last access to each cell, if any,
+ * is settled. Otherwise returns another value, even if the access turns out to be ordered. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -174,9 +174,9 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
-/* Does the same as unsettled() for readers. If several warps of this block have read a cell
- * (CELL_WARPS), we know only the phase of the newest read: how many barriers of the whole block
- * came before it. */
+/* Does the same as unsettled() for the reads that the cells note. If several warps of this block
+ * have read a cell (CELL_WARPS), we know only the phase of the newest read: how many barriers of
+ * the whole block came before it. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -206,7 +206,7 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
 /* Returns the writer cell after an atomic in a parallel run. A later access must see a conflict
  * with this atomic, and also with the access that the cell held. So if the held access came from
  * another block, the cell says "strong, by MANY". If it was a plain write of this block, the cell
- * keeps it. */
+ * keeps that write. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -274,8 +274,8 @@ static bool is_read_only(const struct insn *pc)
     return pc->kind == CK_LD_GLOBAL && pc->o[4] == LD_CONST;
 }
 
-/* Returns whether the lanes access n bytes each (a power of two), and together every byte from `lo`
- * on for as many bytes as all of them access. */
+/* Each active lane accesses n bytes (a power of two). Returns whether these accesses lie side by
+ * side: together they cover the bytes from `lo` on, without gaps and without overlaps. */
 static bool side_by_side(const struct warp *w, const uint64_t *addr, uint64_t lo, uint32_t n)
 {
     uint32_t shift = (uint32_t)__builtin_ctz(n), seen = 0;
@@ -306,8 +306,8 @@ bool san_global(struct warp *w, const struct insn *pc, struct alloc *a, const ui
     uint64_t span = hi - lo + n, lanes = (uint64_t)__builtin_popcount(w->active);
     if (write && a->shadowed)
         note_store(a, pc);
-    /* `span` runs from the first to the last byte that the lanes access. If it is shorter than all
-     * accesses together, some lanes access the same bytes. */
+    /* `span` runs from the first to the last byte that the lanes access. If `span` is shorter than
+     * all accesses together, some lanes access the same bytes. */
     bool whole = span == lanes * n && side_by_side(w, addr, lo, n), parallel = w->launch->parallel;
     if (whole || (span < lanes * n && !(write && parallel))) {
         uint64_t c = (lo - GLOBAL_BASE) >> sh, k = ((hi + n - 1 - GLOBAL_BASE) >> sh) - c + 1;

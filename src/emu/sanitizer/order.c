@@ -12,9 +12,9 @@
 
 #include "base/util.h"
 
-/* When a block has more hb_obj entries than this, strong accesses to global memory add no further
- * ones, and we no longer look for races between its warps in global memory (block_san.g_many).
- * Barriers and shared memory may still add entries. */
+/* A block may have this many hb_obj entries. When it has more, we no longer look for races between
+ * its warps in global memory (block_san.g_many), and strong accesses to global memory add no
+ * further entries. Barriers and shared memory may still add entries. */
 #define MAX_OBJS 16384u
 
 /* ---- clocks --------------------------------------------------------------------------------- */
@@ -122,10 +122,10 @@ void san_barrier_full(struct warp *w, const void *key)
 }
 
 /* Adds the accesses of lanes that have exited to block_san.exited. A release advances the warp's
- * clock, so that the release does not cover later accesses of the warp. Here the clock stays. Only
- * barriers of the whole block or cluster release `exited` (san_exits_release), and such a barrier
- * completes only when the warp's remaining lanes have arrived at it or have exited. So the accesses
- * of these lanes until then are ordered before the barrier too. */
+ * clock, so that the release does not cover later accesses of the warp. Here the clock need not
+ * advance. Only barriers of the whole block or cluster release `exited` (san_exits_release), and
+ * such a barrier completes only when the warp's remaining lanes have arrived at it or have exited.
+ * So the accesses that the remaining lanes make until then are ordered before the barrier too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)

@@ -4,9 +4,10 @@
  *
  * A cell is as large as the narrowest shared access of the kernel, at most 4 bytes. san_shared()
  * checks the access of a whole warp. For each lane, a quick test passes if the warp has
- * synchronised with all other warps of the block since the last access to the lane's cells. If it
- * fails, lane_is_clean() looks at each cell. If a lane is not clean, san_shared() returns false,
- * and the caller calls san_shared_lane() for each lane, which checks again and reports.
+ * synchronised with all other warps of the block since the last access to the lane's cells. If the
+ * quick test fails, lane_is_clean() looks at each cell. If a lane is not clean, san_shared()
+ * returns false, and the caller calls san_shared_lane() for each lane, which checks again and
+ * reports.
  */
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
@@ -153,7 +154,8 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
 /* Returns whether warp r's read of a cell, at clock t, ended before w's present access. A plain
  * read has ended if w's clock for r says so. The read of a wgmma has ended if w's VC_WGMMA clock
  * for r says so: then some warp has waited for the wgmma. `who` is the last reader of the cell. If
- * it is not r, we do not know which kind r's read was, and either clock is enough. */
+ * the last reader is not r, we do not know whether r's read was plain, so either clock is
+ * enough. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -363,8 +365,8 @@ static void record(struct warp *w, struct block *b, uint32_t off, uint32_t n, ui
     }
 }
 
-/* Reports an access to the shared memory of another block of the cluster, which may have ended by
- * then. */
+/* Reports an access to the shared memory of block b of the cluster, because b may have ended before
+ * the access. */
 static void report_gone(struct warp *w, const struct insn *pc, uint32_t lane, const struct block *b)
 {
     emu_finding(

@@ -8,9 +8,10 @@
  * for asynchronous copies. A warp's entry for itself is its own clock. Each access of the warp is
  * stamped with this clock. An access of warp u with stamp t is ordered before an access of warp v
  * if v's entry for u is at least t. A release publishes the warp's vector clock under a key, in an
- * hb_obj; an acquire joins the published clock into the warp's. Both advance the warp's own clock
- * afterwards. An instruction in which the lanes of a warp synchronise also advances it. So two
- * accesses of different lanes of a warp with the same stamp are unordered.
+ * hb_obj; an acquire joins the published clock into the warp's vector clock: it takes the larger
+ * value of each entry. Release and acquire then advance the warp's own clock. An instruction in
+ * which the lanes of a warp synchronise also advances the warp's own clock. So two accesses of
+ * different lanes of a warp with the same stamp are unordered.
  *
  * A wgmma is one operation of four warps. A warp that has waited for the wgmma knows that all four
  * warps have read their operands, but it knows nothing else about the other three. So the vector
@@ -165,8 +166,8 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
 /* Returns whether all accesses that a block made with stamps up to this clock are ordered before
  * the present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Returns whether this warp's block depends on any object of block_order.c. Usually another block
- * has written such an object. */
+/* Returns whether this warp's block depends on any object of block_order.c. If so, other blocks may
+ * have ordered the accesses of this block. */
 bool block_depends(struct warp *w);
 
 /* global.c */

@@ -34,8 +34,9 @@ struct suspect_cell {
     } last, other;             /* the last write, and the last write of a different block */
 };
 
-struct pending_race { /* a race of a read and a write, while the kernel has not used the value
-                       * read */
+/* A race between a read and a write. It is pending as long as the kernel has not used the value
+ * that was read. */
+struct pending_race {
     struct result_finding finding;
     const struct insn *pc;
     uint32_t uses; /* index + 1 of the last of its reads in suspects.uses, or 0 */
@@ -371,10 +372,10 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* Returns the pending race that gets the flags in `found`, which belong to the race being reported
- * at this instruction; NULL if this race becomes a pending race of its own. Lanes of one load share
- * a pending race. If there are too many pending races, all further races at an instruction go to
- * the last pending race there. */
+/* A race is being reported at instruction pc, and `found` has its `used` flags. Returns the pending
+ * race that gets these flags, or NULL if the reported race becomes a pending race of its own. Lanes
+ * of one load share a pending race. If there are too many pending races, all further races at an
+ * instruction go to the last pending race there. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {
@@ -407,7 +408,7 @@ static bool is_used(const struct suspects *s, const struct pending_race *p)
     return false;
 }
 
-/* Writes to buf a name of the read `at`, with which this access races. */
+/* Writes to buf a text that names the read `at`. This access races with that read. */
 static void name_read(const struct warp *w, uint32_t lane, const struct suspect_read *at, char *buf,
                       size_t n)
 {

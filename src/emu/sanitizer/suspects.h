@@ -12,9 +12,10 @@
  * - It notes strong accesses to global memory, each with its block's count of fences, so that a
  *   finding says which side lacks a fence.
  *
- * One host thread runs these two runs. If several host threads run a launch (launch->parallel),
- * they call race_found(), which then collects nothing, unwritten_stands(), which takes a lock, and
- * functions that only ask whether this is the second run.
+ * One host thread does both runs, so most functions here take no lock. If several host threads run
+ * a launch (launch->parallel), they call only three kinds of functions of this file: race_found(),
+ * which collects nothing then; unwritten_stands(), which takes a lock; and functions that ask
+ * whether this is the second run.
  */
 #ifndef EMU_SANITIZER_SUSPECTS_H
 #define EMU_SANITIZER_SUSPECTS_H
@@ -61,10 +62,10 @@ struct race {
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r);
 
 /* A race may be the reason for a read of unwritten memory: the write comes too late. So if there is
- * a race, we report a read of unwritten memory only if it is a finding of its own. These two
- * functions note this for all such reads on a line. unwritten_stands() always notes it.
- * unwritten_apart() notes it only in the second run, and only if no suspect is near the cell with
- * this key. */
+ * a race, we report a read of unwritten memory only if the race cannot be the reason. These two
+ * functions note that this is so for all such reads on one source line. unwritten_stands() always
+ * notes the line. unwritten_apart() notes the line of pc only in the second run, and only if no
+ * suspect is near the cell with this key. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);
 void unwritten_stands(struct emu *e, uint32_t line);
 

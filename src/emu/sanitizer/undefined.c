@@ -252,7 +252,7 @@ static uint32_t marked_origins(const struct warp *w, const struct undef *u)
 
 /* Finds or adds the record of a load or shuffle that makes undefined values, and sets *read to its
  * index in undef.read. If the table is full, replaces a record that no mark names. Returns NULL if
- * there is none. */
+ * marks name all records. */
 static struct undef *begin_read(struct warp *w, const struct undef_read *r, uint32_t *read)
 {
     struct undef *u = w->san->undef;
@@ -477,7 +477,7 @@ static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const st
 }
 
 /* Returns whether undefined bytes may be copied to this memory without a report. For shared memory,
- * also makes the tables that hold the copies ready. */
+ * also prepares the tables that hold the copies. */
 static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
 {
     if (sp == SP_SHARED || sp == SP_SHARED_CLUSTER) {
@@ -625,7 +625,7 @@ static bool is_exchange(const struct ptx_insn *p)
            str_eq(p->op, "redux");
 }
 
-/* Returns whether the first operand is registers that the instruction writes and does not read.
+/* Returns whether the first operand names registers that the instruction writes and does not read.
  * Stores, red, barriers, nanosleep and brx only read their first operand, and wgmma also reads its
  * accumulators. */
 static bool has_destination(const struct ptx_insn *p)

@@ -133,9 +133,9 @@ static void collect(struct warp *w, const struct ptx_opnd *o, const struct mma_o
         }
 }
 
-/* Marks the undefined elements of D. An element is undefined if an element of its row of A, an
- * element of its column of B, or its element of C is: even 0 times an undefined value may be
- * NaN. */
+/* Marks the undefined elements of D. An element of D is undefined if any element of its row of A or
+ * of its column of B is undefined, or if its element of C is. A factor 0 does not help: 0 times an
+ * undefined value may be NaN. */
 void fragment_product(struct warp *w, const struct insn *in, const struct mma_op *op)
 {
     static const enum mma_operand order[] = {MMA_A, MMA_B, MMA_C};

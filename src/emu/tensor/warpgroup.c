@@ -3,11 +3,11 @@
  *
  * A product (one wgmma) is one operation of four warps, each with its own 16 rows of D. It is
  * complete for all four warps or for none. So the first warp that waits for the product also waits
- * until the others have issued it, and then computes all rows. From then on one thread may declare
- * the operands' memory reusable on behalf of all four warps. The product reads registers and shared
- * memory when it is computed, not when it is issued, so a change in between has an effect. B is the
- * same for all four warps, so we decode it once. The cache finds B by the number of the product in
- * the warpgroup's sequence.
+ * until the others have issued it, and then computes all rows. From then on any thread that has
+ * waited may tell others that the operands' memory can be reused, because no warp of the four still
+ * reads it. The product reads registers and shared memory when it is computed, not when it is
+ * issued, so a change in between has an effect. B is the same for all four warps, so we decode it
+ * once. The cache finds B by the number of the product in the warpgroup's sequence.
  *
  * warp->watch marks the accumulators and the registers with A of products in flight. If the code
  * copies an accumulator, we complete the warp's own rows of the products first (complete_early),

@@ -11,7 +11,7 @@
 
 /* ---- the opcode ----------------------------------------------------------------------------- */
 
-/* Returns k of a dense instruction in elements. It is always 32 bytes. */
+/* Returns k of a dense instruction, in elements: as many as fill 32 bytes. */
 static unsigned dense_k(enum tc_type t)
 {
     return 256 / tc_bits(t);

@@ -49,8 +49,8 @@ struct wgmma_desc wgmma_desc(uint64_t bits);
 
 /*
  * Returns the shared-memory address of one chunk of 16 bytes of an operand. If the operand is
- * K-major, `line` is a row (m or n) and `chunk` counts along k. If it is MN-major, `line` is k and
- * `chunk` counts along m or n.
+ * K-major, `line` is a row (m or n) and `chunk` counts along k. If the operand is MN-major, `line`
+ * is k and `chunk` counts along m or n.
  */
 uint32_t wgmma_chunk(const struct wgmma_desc *d, bool mn, unsigned line, unsigned chunk);
 
