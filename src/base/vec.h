@@ -7,7 +7,8 @@
  *         use(p);
  *     vec_release(&launches);
  *
- * vec_push returns a pointer to a new zeroed element; it may move the others.
+ * vec_push returns a pointer to a new zeroed element. It may move the other elements in memory, so
+ * pointers to them become invalid.
  */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
