@@ -133,7 +133,7 @@ struct kernel_dirent {
     char name[];
 };
 
-/* Adds the children of a process. Linux keeps a separate list of them for each of its threads. */
+/* Adds the children of a process. Linux lists them separately for each thread of the process. */
 static void add_children(struct pid_set *set, pid_t pid)
 {
     char path[96];
