@@ -38,7 +38,7 @@ struct budget_pool; /* author/limits/pool.h */
 struct author_config {
     /* How long one request may take [15 min]; exec: the whole command. */
     uint64_t total_ns;
-    uint64_t stall_ns;           /* how long no byte may come [120 s] */
+    uint64_t stall_ns;           /* the longest time without a byte [120 s] */
     uint64_t wait_ns;            /* mailbox: how long a reply may take [7 days] */
     uint64_t backoff_ns;         /* first retry pause, doubled each time [1 s] */
     uint64_t backoff_max_ns;     /* longest retry pause [60 s] */
@@ -93,9 +93,9 @@ const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
-/* From now on each call reserves what it may cost from the pool, and waits or fails if the pool has
- * too little. Only HTTP authors can know the cost before the call; the others only count what they
- * used. The pool must outlive the author. */
+/* From now on each call reserves from the pool what it may cost, and waits or fails if the pool has
+ * too little. Only HTTP authors can know the cost before the call; calls of other authors only
+ * count what they used. The pool must outlive the author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
 /* Begins a call. It copies the request. Free the call with author_call_free(), before

@@ -30,7 +30,7 @@
 /* A prompt whose reply we wait for. */
 struct letter {
     char *reply_path;
-    /* the size and date of the reply's file when step() last saw it change, and when that was */
+    /* the size and date of the reply's file, and since when step() has seen no change in them */
     off_t size;
     struct timespec mtime;
     uint64_t same_since_ns;

@@ -218,7 +218,7 @@ static struct rng rng_of(const struct author_call *c)
     return rng_seeded(seed * 1099511628211u + c->index, STREAM_NOISY);
 }
 
-/* Lets the built-in author answer from the facts, as they are now. */
+/* Lets the built-in author answer from the facts, which this author may have changed. */
 static void ask_playbook(struct author_call *c)
 {
     struct noisy *x = c->author->priv;
@@ -228,8 +228,8 @@ static void ask_playbook(struct author_call *c)
     c->author = self;
 }
 
-/* If a spoilt candidate is to be repaired, makes its point the advice, so that the built-in author
- * writes this point again. */
+/* If the author must repair a spoilt candidate, makes the candidate's point the advice, so that the
+ * built-in author writes this point again. */
 static void advise_repair(struct author_call *c)
 {
     char label[160];

@@ -81,8 +81,8 @@ struct proposal {
     char kind[24], move[160]; /* the move ends with the point's label */
 };
 
-/* Writes kind and move. `base` is the point that changes, or NULL for a first kernel; `changed` is
- * the setting that gives the kind. */
+/* Writes x->kind and x->move. The move goes from the point `base` to x->point; `base` is NULL for a
+ * first kernel. The kind is that of the setting number `changed`. */
 static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
 {
     struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(100);
@@ -152,8 +152,9 @@ static bool read_remembered(const struct playbook *pb, const json_t *settings,
     return named == json_object_size(settings);
 }
 
-/* Reads the points from memory of this playbook as trials. The time of a trial is 1 / gain, so only
- * the ratios of these times mean something. */
+/* Reads the points of this playbook that memory holds, as trials. Memory has gains instead of
+ * times, so we take 1 / gain as the time of a trial. Only the ratios of such times mean something.
+ */
 static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
                        struct pb_trial_vec *out)
 {
@@ -233,7 +234,7 @@ static bool own_settings(struct proposal *x, const char *source)
 }
 
 /* Adds the points of candidates whose source is in the facts, such as the file that the user gave.
- * Its move has no label, so its point is read from the file. */
+ * Their moves have no labels, so we read their points from the sources. */
 static void add_given(const struct playbook *own, const json_t *facts, struct pb_trial_vec *tried)
 {
     const json_t *all = json_object_get(facts, "tried");
@@ -309,7 +310,8 @@ static const struct playbook *find_book(const struct playbook_shelf *s, const ch
 }
 
 /* Proposes the points that did best in earlier runs on similar tasks, as far as they fit this task.
- * Points that were tried count, so at most REMEMBERED points of a run come from memory. */
+ * Points that this run has tried already count too, so at most REMEMBERED points of a run come from
+ * memory. */
 static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                struct proposal *x, uint32_t *k)
 {
@@ -349,8 +351,8 @@ static bool propose_remembered(const struct playbook_shelf *s, const json_t *fac
 
 /* ---- the next proposal of any kind ----------------------------------------------------------- */
 
-/* While no kernel has passed, the starting point of a playbook that was not tried yet comes before
- * further points of a playbook whose kernels failed. */
+/* Call it while no kernel has passed. If the kernels of a playbook failed, proposes the starting
+ * point of a later playbook that was not tried yet. */
 static bool propose_other_start(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                 struct proposal *x)
 {

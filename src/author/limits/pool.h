@@ -10,10 +10,11 @@
  *     case POOL_OVER: the budget is used up, `why` says so
  *     }
  *
- * A call reserves its prompt and its longest reply before it is sent, and settles for what it used.
- * So the sum of what was spent and what calls under way may still spend never exceeds the limit. If
- * less is left than the longest reply needs, and no other call can give anything back, the reply is
- * limited to what is left. Reservations of a process that died are given back.
+ * Before a call is sent, it reserves the cost of its prompt and its longest reply. When it ends, it
+ * pays only for what it used. So the sum of what was spent and what calls under way may still spend
+ * never exceeds the limit. If less is left than the longest reply needs, and no other call can give
+ * anything back, the reply is limited to what is left. Reservations of a process that died are
+ * given back.
  *
  * A campaign keeps its pool in a file that its processes share (sys/shared_state.h). A run that
  * does not belong to a campaign has a pool in memory.
