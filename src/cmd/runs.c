@@ -30,9 +30,10 @@ static double first_time(struct store *s, const struct run_rec *r)
 }
 
 /* Writes the columns `before` and `gain`. `before` is the time of the first baseline, which is the
- * task's simple kernel if it has one; without a baseline that of the run's first kernel, with a
- * star. Measured times of two evaluations give no ratio (docs/judge.md). Returns whether there is a
- * star. */
+ * task's simple kernel if it has one. If no baseline was timed, `before` is the time of the run's
+ * first kernel that passed, with a star. Then `gain` is "-" if the times are measured, because
+ * measured times of two evaluations give no ratio (docs/judge.md). Returns whether there is a star.
+ */
 static bool add_gain(struct store *s, const struct run_rec *r, struct strbuf *before,
                      struct strbuf *gain)
 {
