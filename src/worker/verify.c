@@ -274,8 +274,9 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     return 0;
 }
 
-/* For in-place tensors and outputs that a memset or copy filled: lowers call->most_written to the
- * largest share of the needed changes that the call can have made. */
+/* In a tensor that is updated in place, or that a memset or copy filled, only some elements need a
+ * change. Lowers call->most_written to the largest share of these changes that the call can have
+ * made. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {

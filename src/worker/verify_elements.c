@@ -24,19 +24,19 @@ static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.
 #define SMALL_OPS 1e5
 enum {
     MAX_ELEMS = 1536,
-    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most 8 pieces */
+    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most so many pieces */
     MAX_PLACES = 1024,
     MAX_ROUNDS = 64,
     MAX_UNITS = 1 << 20,
     SEEN_SIZE = 1 << 16
 };
 
-/* We run the units up to NFILLS times, each time with another of these values in all of the
- * scratch. A result that depends on scratch that no unit wrote then differs between the runs.
- * Arithmetic passes a NaN on. A comparison may drop a NaN, but not both a large positive and a
- * large negative number. If in the first run all units wrote the scratch that they used, the result
- * cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN with
- * unusual bits, so an element with these bits holds the fill or a copy of it. */
+/* We run the units up to NFILLS times. Before each run we fill the whole scratch with another of
+ * these values. A result that depends on scratch that no unit wrote then differs between the runs:
+ * arithmetic passes a NaN on; a comparison may hide a NaN, but it cannot hide both a large positive
+ * and a large negative number. If in the first run all units wrote the scratch that they used, the
+ * result cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN
+ * with unusual bits, so an element with these bits holds the fill or a copy of it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 
@@ -94,10 +94,10 @@ static uint8_t piece_shift(const struct lazy *z)
     return (uint8_t)(z->shift - (uint32_t)__builtin_ctzll(dtype_bytes(z->dtype)));
 }
 
-/* A unit is about to read or write this element of the scratch; we cannot see which. If the element
- * still holds the fill, only a write is harmless, and a write replaces the fill. So if the element
- * holds the fill at its next use too, or at the end of the phase (check_used()), the first use may
- * have been a read. */
+/* A unit is about to read or write element i of the scratch; we cannot see which. If the element
+ * still holds the fill, a read would be wrong, and a write would replace the fill. So if the
+ * element holds the fill at its next use too, or at the end of the phase (check_used()), this use
+ * may have been a read. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
