@@ -34,8 +34,8 @@ static void say_error(const struct verdict *v, struct strbuf *out)
     strbuf_addf(out, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* The built-in author changes settings and fills in templates, but cannot repair code. So if the
- * file cannot be built and this author is the one who repairs, the run stops: the file would fail
+/* The built-in author changes settings and fills in templates, but cannot repair code. So the run
+ * stops if the file cannot be built and this author is the one who repairs. The file would fail
  * with all other settings too, and the user did not ask for another kernel. */
 static int stop_if_broken(struct agent *a, const struct node *n)
 {
