@@ -104,8 +104,8 @@ static void close_noisy(struct author *a)
 
 /* ---- what the prompt shows ------------------------------------------------------------------- */
 
-/* The label of a point in a move, "[softmax 1.0.2]", or that of a spoilt one, "{softmax 1.0.2}".
- * Returns "" if there is none. */
+/* Finds the label in a move: "[softmax 1.0.2]", or "{softmax 1.0.2}" if the candidate was spoilt.
+ * `open` and `shut` are the brackets to look for. Returns "" if there is no such label. */
 static const char *label_of(const char *move, char open, char shut, char out[160])
 {
     const char *from = strrchr(move, open), *to = from ? strchr(from, shut) : NULL;

@@ -58,7 +58,7 @@ void budget_pool_settle(struct budget_pool *p, int ticket, const struct pool_sum
 /* Counts what was spent without a reservation. */
 void budget_pool_charge(struct budget_pool *p, const struct pool_sum *used);
 
-/* Sets *spent to the sum of all calls that ended, *reserved to that of calls under way. */
+/* Sets *spent to what all ended calls used, and *reserved to what calls under way have reserved. */
 void budget_pool_read(struct budget_pool *p, struct pool_sum *spent, struct pool_sum *reserved);
 
 #endif
