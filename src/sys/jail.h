@@ -8,10 +8,10 @@
  *
  * Files are limited with Landlock, sockets with seccomp (on x86_64 and aarch64). A child inherits
  * the limits of its parent and cannot take them off. If Linux lacks a limit that a jail asks for,
- * the program starts only if the jail is `optional`. An old Linux limits less: before
- * Landlock 3 (Linux 6.2), the program may truncate a file that it may not write; before Landlock 6
- * (Linux 6.12), it may send signals to processes outside the jail and connect to their abstract
- * Unix sockets.
+ * the program starts only if the jail is `optional`. An old Linux limits less. Before
+ * Landlock 3 (Linux 6.2), the program can truncate a file that it is not allowed to write. Before
+ * Landlock 6 (Linux 6.12), it can send signals to processes outside the jail and connect to their
+ * abstract Unix sockets.
  */
 #ifndef SYS_JAIL_H
 #define SYS_JAIL_H
