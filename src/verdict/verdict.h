@@ -40,7 +40,7 @@ enum verdict_kind {
 #define VERDICT_DID_NOT_RUN "did not run"
 /* The detail of a verdict describes at most this many wrong workloads; `workloads` has them all. */
 enum { VERDICT_TOLD_WORKLOADS = 4 };
-/* The note of a workload at which the run ended without results, for example by a fault. */
+/* The note of a workload in which the run ended without results, for example by a fault. */
 #define VERDICT_FAILED "failed"
 
 struct verdict_workload {
