@@ -62,8 +62,8 @@ static double got_at(const struct view *v, uint64_t i)
 
 /* ---- where the bad elements are ------------------------------------------------------------- */
 
-/* A line is a row or a column. This is the span [first, last] of the lines with bad elements, and
- * how many lines in it have any. */
+/* A line is a row or a column. `first` and `last` are the first and the last line with bad
+ * elements. `lines` is the number of lines with bad elements. */
 struct span {
     uint64_t first, last, lines;
 };

@@ -232,9 +232,9 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
     return true;
 }
 
-/* Returns an upper bound on the cost of those units of the element that no other element has asked
- * for. We do not know how the work divides among the phases, so we assume that each phase does all
- * of it. */
+/* Returns an upper bound on the cost of the units that the element needs and that no other element
+ * has asked for. We do not know how the work divides among the phases, so we assume that each phase
+ * does all the work. */
 static double cost_of(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
@@ -520,7 +520,7 @@ static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, d
     return true;
 }
 
-/* A place is an element of which we know the block that wrote it. Takes the first place of each
+/* A place is an element for which we know which block wrote it. Takes the first place of each
  * output, then the second of each, and so on. The places of an output come in random order, but all
  * blocks have their first place before any has its second. The places may use three quarters of the
  * budget. */
