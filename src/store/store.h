@@ -9,8 +9,8 @@
  *     store_call_end(s, run, &call, err);       before Hone uses the reply
  *
  * Invariants:
- *  1. A record is written before the next step begins. Each write is one synced transaction, or
- *     part of the one between store_begin() and store_end().
+ *  1. A record is written before the next step begins. Each write is a synced transaction of its
+ *     own, or part of the transaction between store_begin() and store_end().
  *  2. Keys of records do not depend on time: a call is (run, role, index), a verdict and a node
  *     (run, index), an event (run, key). Writing an equal record again changes nothing. So a run
  *     that is resumed after kill -9 can repeat the steps that it already did. Only a node, an idea
@@ -38,8 +38,8 @@ struct store;
 
 /* Creates the store if there is none. A store that cannot be written is opened read-only. */
 int store_open(struct store **out, const char *path, struct err *err);
-/* Opens an existing store that other processes may write to. No write can be made through it, and
- * it never delays a writer. */
+/* Opens an existing store read-only, while other processes may write to it. The handle never delays
+ * a writer. */
 int store_open_read(struct store **out, const char *path, struct err *err);
 /* Sets *version to a number that changes when another process has written to the store. */
 int store_version(struct store *s, int64_t *version, struct err *err);
@@ -81,8 +81,9 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
                      const char *source, int64_t *id, struct err *err);
 /* Replaces the run's configuration, for example to allow more steps or another budget. */
 int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err);
-/* Finds a run by its name, its number, "last", the beginning of its name, or the part of its name
- * after a '-'. A part of a name must fit only one run. If several fit, the error names them. */
+/* Finds a run by its name, its number, "last", the beginning of its name, or the end of its name
+ * after a '-'. A beginning or end must fit only one run. If several runs fit, the error names them.
+ */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
 /* Finds a run by its whole name. Leaves the counts and sums in *out 0, because computing them takes
@@ -106,9 +107,9 @@ bool store_run_is_locked(struct store *s, int64_t run);
 /* The state for people: "killed" if the run has the state "running", but no process works on it. */
 const char *store_run_state(struct store *s, const struct run_rec *r);
 /* Removes the run and all its records, and then every blob that no run uses any more. Fails if a
- * process works on the run, or if a campaign has it. While a process works on any other run or
- * campaign, the blobs stay, because that process may be about to use one; the next removal deletes
- * them. */
+ * process works on the run, or if the run belongs to a campaign. While a process works on any other
+ * run or campaign, the blobs stay, because that process may be about to use one of them; a later
+ * removal deletes them. */
 int store_run_remove(struct store *s, int64_t run, struct err *err);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
