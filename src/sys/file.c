@@ -337,8 +337,10 @@ void temp_dir_release(struct temp_dir *t)
     *t = (struct temp_dir)TEMP_DIR_INIT;
 }
 
-/* Whether a killed process left this temporary directory behind: the directory belongs to this
- * user, no process holds its lock, and it is so old that its owner has had time to lock it. */
+/* Whether a killed process left this temporary directory behind. That is so if the directory
+ * belongs to this user, no process holds its lock, and it is so old that its owner has had time to
+ * lock it.
+ */
 static bool is_left_behind(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
