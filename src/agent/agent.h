@@ -179,7 +179,8 @@ int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 /* Returns the author that is asked for this role. */
 struct author *agent_author(const struct agent *a, enum author_role r);
 
-/* Adds a node to the tree (not yet judged, not yet stored). */
+/* Adds a node to the tree and returns it. The run owns the node, which is not yet judged and not
+ * yet stored. */
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);
 /* Has all `n` nodes judged at once, and stores them with their verdicts. Returns 0, 1 if the run
