@@ -24,7 +24,7 @@
 #include "base/util.h"
 #include "sys/file.h"
 
-/* A reply counts as complete once it has not changed for so long, or is at least 2 s old. */
+/* A reply counts as complete once it has not changed for SETTLE_NS, or is at least 2 s old. */
 #define SETTLE_NS 400000000ull
 
 /* A prompt whose reply we wait for. */

@@ -103,7 +103,7 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
         snprintf(x->kind, sizeof x->kind, "%s", s->kind);
     }
     size_t room = sizeof x->move - 2 - code.len;
-    bool cut = sb.len > room; /* without the dots, half a number would look like a number */
+    bool cut = sb.len > room; /* dots mark the cut: half a number would look like a number */
     snprintf(x->move, sizeof x->move, "%.*s%s %s", (int)(cut ? room - 3 : sb.len), sb.buf,
              cut ? "..." : "", code.buf);
     strbuf_release(&sb);
@@ -131,8 +131,9 @@ static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_po
            (best && playbook_uncode(pb, facts_text(best, "move"), out));
 }
 
-/* Reads a point from memory. Settings that the point does not name keep their start. Returns false
- * if the point names a setting or a value that the playbook does not have (any more). */
+/* Reads a point from memory. Settings that the point does not name get the values of `start`.
+ * Returns false if the point names a setting or a value that the playbook does not have (any more).
+ */
 static bool read_remembered(const struct playbook *pb, const json_t *settings,
                             const struct pb_point *start, struct pb_point *out)
 {
@@ -169,8 +170,9 @@ static void read_hints(const struct playbook *pb, const json_t *facts, const str
     }
 }
 
-/* Proposes the k-th next point of one playbook (see playbook_next_hinted()). Sets *known if the
- * candidate in question or the best kernel comes from this playbook. */
+/* Proposes the best next point of one playbook if *k is 0, the second best if *k is 1, and so on
+ * (see playbook_next_hinted()). Sets *known if the candidate in question or the best kernel comes
+ * from this playbook. */
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
     struct pb_trial_vec tried = VEC_INIT;
@@ -209,7 +211,7 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
 _Static_assert(SETTING_MAX <= PB_MAX_SETTINGS && SETTING_MAX_VALUES <= PB_MAX_VALUES,
                "a file's settings fit a playbook");
 
-/* Makes a playbook of the settings of a kernel file. Returns false if it has none. */
+/* Makes a playbook of the settings of a kernel file. Returns false if the file has no settings. */
 static bool own_settings(struct proposal *x, const char *source)
 {
     size_t n = source_settings(source, strlen(source), x->settings);

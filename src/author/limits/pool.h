@@ -38,7 +38,7 @@ struct pool_sum {
 };
 
 struct pool_wish {
-    uint64_t prompt;            /* tokens, at most */
+    uint64_t prompt;            /* upper bound on its tokens */
     uint64_t out;               /* tokens of the longest reply; budget_pool_reserve may lower it */
     double prompt_usd, out_usd; /* the price of one token */
 };
