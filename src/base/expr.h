@@ -42,8 +42,8 @@ struct expr_env {
     const double *reals; /* one per name in `reals` of expr_parse_real */
 };
 
-/* On a parse error *col is the error's column (from 0), for callers that report
- * file:line:column. */
+/* Returns the expression, which lives in the arena. On a parse error returns NULL, and *col is the
+ * error's column (from 0), for callers that report file:line:column. */
 struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
                         struct arena *a, size_t *col, struct err *err);
 int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err);
