@@ -13,8 +13,8 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* Finds the first kernel of the run that passed and has a time: the file of --from, if it passed.
- * Returns its time, or 0. */
+/* Finds the first kernel of the run that passed and has a time. In a run with --from, that is the
+ * user's file, if it passed. Returns the kernel's time, or 0. */
 static double first_time(struct store *s, const struct run_rec *r)
 {
     struct arena mem = ARENA_INIT;
