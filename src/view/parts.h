@@ -4,7 +4,8 @@
  *
  * A function reads in a transaction only if the rows that it reads must agree with each other. The
  * other functions may mix two states of the store. The page shows such a mix only for a moment,
- * because the browser draws the page again when the store changes.
+ * because the browser draws the page again when the store changes. The JSON values that the
+ * functions return are new references.
  */
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
