@@ -221,8 +221,8 @@ bool node_passes(const struct node *n);
 int node_cmp(const struct node *a, const struct node *b);
 /* True if prompts of this step may hold the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);
-/* If the best kernel reaches cfg->stop_pct of the roofline, or if a run without times has a right
- * kernel, stops the run and returns true. */
+/* Stops the run and returns true if the best kernel reaches cfg->stop_pct of the roofline or the
+ * time cfg->stop_ns, or if a run without times (--smoke) has a right kernel. */
 bool goal_reached(struct agent *a);
 
 #endif
