@@ -238,8 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* Makes all processes that use this server wait too. The server has too much to do, and this spares
- * each process from finding that out by itself. */
+/* Makes all processes that use this server wait too. The server is overloaded; otherwise each
+ * process would have to find that out by itself. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;

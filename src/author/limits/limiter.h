@@ -27,11 +27,12 @@
  *    runs with many calls would use up the limit while a run that makes one call at a time waits
  *    for its answer.
  *  - Among the waiting runs the one that got least so far is next. A run is a process.
- *  - After an answer such as 429 nobody sends until the pause is over, and then one at a time until
- *    an answer is good.
+ *  - After an answer such as 429, no request is sent until the pause is over. Then one request is
+ *    sent at a time, until an answer is good.
  *
  * The state is in an owner-only file in the cache directory (sys/shared_state.h). Its name is a
- * hash of a random secret of the user, the address, the model and the key; the key is not in it.
+ * hash of a random secret of the user, the address, the model and the key. The file does not hold
+ * the key.
  * Tickets of a process that died are taken back within a second. If the file cannot be used, the
  * limiter works for this process alone and logs a warning.
  */
