@@ -355,7 +355,7 @@ static int wait_ms(const struct supervisor *v, uint64_t now)
     return wait == UINT64_MAX ? -1 : (int)MIN(wait / MS + 1, 1000000000);
 }
 
-/* Returns when all processes must end. */
+/* Watches the program. Returns as soon as all processes must end. */
 static void watch(struct supervisor *v)
 {
     const struct super_spec *s = v->spec;
