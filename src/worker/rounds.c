@@ -91,8 +91,8 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     if (time_ns > median && slot == s->t->verify)
         return false;
     s->nfast += time_ns <= median;
-    /* If the reservoir is full, we first look for a call in it that is now slower than the median.
-     * We ask for 10%: otherwise noise alone would cause replacements, and each costs time. */
+    /* If the reservoir is full, we first look for a call in it that is more than 10% slower than
+     * the median. With less than 10%, noise alone would cause replacements, and each costs time. */
     if (slot == s->t->verify)
         for (slot = 0; slot < s->nsampled; slot++)
             if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > 1.1 * median)

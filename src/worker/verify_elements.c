@@ -214,7 +214,7 @@ static void units_of(const struct verify_elements *s, uint32_t b, uint32_t level
 }
 
 /* Whether no element has asked for units [first, end) of a phase yet. If `remember` is true, notes
- * that one has asked now. */
+ * that an element has asked for them now. */
 static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, uint64_t end,
                    bool remember)
 {
@@ -374,8 +374,8 @@ static void copy_results(const struct verify_elements *s, double *to)
         }
 }
 
-/* If the result of an element differs from `was`, it depends on scratch that no unit wrote. Marks
- * such elements as unknown, in our results and in `was`. */
+/* `was` has the results of the first run. If the result of an element differs from them, it depends
+ * on scratch that no unit wrote. Marks such elements as unknown, in our results and in `was`. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -485,7 +485,7 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds how many units of the phases before the last one an element needs. Tries the levels (see
+/* Finds how many units an element needs in the phases before the last one. Tries the levels (see
  * part_of_element()) on one element, from the fewest units to all of them, as far as the budget
  * allows. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
