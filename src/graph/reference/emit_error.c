@@ -186,8 +186,8 @@ static bool only_chooses(const struct value *v)
     }
 }
 
-/* Is the value rounded to its narrow type here? Operands that are the results of operations have
- * been rounded before. */
+/* Is the value rounded to its narrow type here? A value that only chooses among operands which are
+ * rounded already is not rounded again. */
 static bool rounds_here(const struct emit *e, const struct value *v)
 {
     bool inner = false;
