@@ -406,8 +406,9 @@ int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original
         note_statistics(&s, c);
         rc = find_steps(&s, c, err);
     }
-    /* So far s.least has each axis at its least while the others are at their original sizes. Most
-     * shapes drawn from there up would have variances of too few elements. */
+    /* So far each entry of s.least is the least size of an axis while the other axes have their
+     * original sizes. If several axes are that small at once, variances have too few elements. So
+     * we use least sizes that fit together. */
     if (rc == 0 && s.statistics.n)
         s.least = least_together(c, &s);
     if (rc == 0)

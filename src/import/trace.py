@@ -141,7 +141,7 @@ class Source:
 
     @classmethod
     def places(cls, tree: ast.Module) -> dict[str, ast.expr]:
-        """The integer literals that may be sizes: of module-level assignments and of get_inputs().
+        """The integer literals that may be sizes, in module-level assignments and in get_inputs().
         Leaves out a name that has several literals."""
         found: dict[str, list[ast.expr]] = {}
 
@@ -299,7 +299,7 @@ def without_init() -> Iterator[None]:
         setattr(torch.nn.init, name, lambda tensor, *a, **k: tensor)
     setattr(torch.nn.init, fans, lambda tensor: (1, 1))
     recurrent_classes = (torch.nn.RNNBase, torch.nn.modules.rnn.RNNCellBase)
-    resets = [c.reset_parameters for c in recurrent_classes]  # they take the root of a size
+    resets = [c.reset_parameters for c in recurrent_classes]  # would compute the square root of a size
     for c in recurrent_classes:
         c.reset_parameters = lambda self: None  # type: ignore[method-assign]
     try:
@@ -400,8 +400,8 @@ def recurrent(kind: str) -> Callable[..., Any]:
     return run
 
 
-# nn.RNNBase keeps a list of its weights, which functional_call does not replace. So this makes the
-# list again before each call.
+# nn.RNNBase keeps a list of its weights, and functional_call does not replace the weights in that
+# list. So fresh_weights() makes the list again before each call.
 FRESH_WEIGHTS = """
 def fresh_weights(module, args):
     module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]
@@ -459,7 +459,7 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch
 
 
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
-    """Replaces F.one_hot, which looks at the data to check it: fake tensors have no data."""
+    """Replaces F.one_hot, which checks the data of its argument: fake tensors have no data."""
     if isinstance(num_classes, int) and num_classes < 0:
         raise Refused("one_hot without num_classes: the size of the result depends on data")
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)

@@ -151,8 +151,8 @@ struct search {
     const struct pb_trial_vec *hints;
     uint32_t order[PB_MAX_SETTINGS], n;
     uint32_t skip;  /* how many points to pass over before one is taken */
-    bool postponed; /* take only points with a value that is dominated in the hints; else only
-                       others */
+    bool postponed; /* true: take only points with a value that is dominated in the hints; false:
+                       take only the other points */
 };
 
 /* Is a value of the point dominated by the value of `base` in the hints? */
