@@ -668,8 +668,8 @@ def is_plain(result: Any) -> bool:
 
 
 def drop_unchanged(fx: torch.fx.GraphModule, held: list[str]) -> list[str]:
-    """The last outputs are the state after the call. Keeps those that forward has changed, and returns
-    their names."""
+    """The last outputs of the graph are the state after the call. Keeps only those that forward has changed,
+    and returns their names."""
     nodes = list(fx.graph.nodes)
     given = [n for n in nodes if n.op == "placeholder"]
     end = nodes[-1]
@@ -1048,7 +1048,7 @@ normal normal_functional uniform native_dropout rrelu_with_noise exponential geo
 dropout poisson""".split()
 
 
-LARGEST_CONSTANT = 32  # elements of a tensor of constants
+LARGEST_CONSTANT = 32  # the most elements of a tensor of constants that constants() writes
 
 
 class Translation:
@@ -2142,7 +2142,8 @@ class Translation:
         return self.avg_pool(node, 3, **a)
 
     def adaptive(self, reduce: str, n: int, input: Any, output_size: Any) -> Operand:
-        """Each window is a product of ranges, so one axis after the other can be reduced."""
+        """Adaptive pooling of the last n axes. Each window is a product of ranges, one for each axis, so we
+        reduce one axis after the other."""
         shape, rank = self.shape(input), len(self.shape(input))
         want = list(self.value_of(output_size)) if isinstance(output_size, (list, tuple)) else [output_size]
         made = self.operand(input)
@@ -2201,8 +2202,8 @@ class Translation:
     # -- by index
 
     def hold_below(self, index: Any, size: Any) -> None:
-        """The index must stay below the size. If the index is an input whose bound is another size,
-        adds a condition. If its bound is a number, fixes the size."""
+        """Makes sure that the index stays below the size. If the index is an input whose bound is another
+        size, adds a condition. If its bound is a number, or is not known, fixes the size."""
         at = index
         while isinstance(at, torch.fx.Node) and at.op == "call_function" and at.args:
             name = str(at.target).split(".")[1] if "." in str(at.target) else ""
@@ -2264,7 +2265,7 @@ class Translation:
         return self.by_several(node, input, used)
 
     def by_several(self, node: Any, input: Any, used: list[tuple[int, Any]]) -> str:
-        """x[i, j]: the indexed axes become one axis, and the indices one index into it."""
+        """x[i, j]: the indexed axes become one axis, and the indices become one index into that axis."""
         shape, rank = self.shape(input), len(self.shape(input))
         axes = [d for d, _ in used]
         rest = [d for d in range(rank) if d not in axes]
@@ -2341,7 +2342,8 @@ class Translation:
         return self.add("index_add", self.operand(input), self.operand(index), v, dim=[at])
 
     def op_scatter_add(self, node: Any, input: Any, dim: int, index: Any, src: Any) -> str:
-        """The elements of the input become one axis, and the index one index into it."""
+        """Writes scatter_add as index_add: all elements of the input become one axis, and the index becomes
+        an index into that axis."""
         shape, at = self.shape(input), self.shape(index)
         self.hold_below(index, shape[dim % len(shape)])
         v = self.operand(src)
@@ -2403,7 +2405,8 @@ class Translation:
         return self.add("where", self.add("any", hit, dim=last, keepdim=False), v, self.operand(input))
 
     def along_last(self, input: Any, d: int, sizes: Any = None) -> str:
-        """Moves axis d, or its first sizes[d] elements, to the end; an axis of size 1 takes its place."""
+        """Moves axis d to the end, and puts an axis of size 1 in its place. If `sizes` is given, keeps only the
+        first sizes[i] elements along each axis i."""
         shape = self.shape(input)
         x: Operand = self.operand(input)
         for i, n in enumerate(sizes or []):
