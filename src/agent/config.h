@@ -140,8 +140,8 @@ json_t *run_config_to_json(const struct run_config *c);
 /* Returns the configuration as JSON text; the caller frees it. Returns NULL and sets *err if a text
  * is not UTF-8. */
 char *run_config_text(const struct run_config *c, struct err *err);
-/* Reads a configuration. The texts of *c live in the arena. A missing key is an error, unless an
- * older version of Hone did not write it. A wrong value is an error. */
+/* Reads a configuration. The texts of *c live in the arena. A wrong value is an error. A missing
+ * key is an error too, except a key that older versions of Hone did not write. */
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 
 #endif

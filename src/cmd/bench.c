@@ -41,7 +41,7 @@ struct bench {
 
 /* ---- the live table -------------------------------------------------------------------------- */
 
-/* The callbacks below share this. */
+/* The state that the callbacks below share. */
 struct live {
     struct bench *b;
     struct store *store;
@@ -158,7 +158,8 @@ static const char *full_path(const char *operand, struct arena *a)
     return out;
 }
 
-/* The word with which the campaign's name begins: the only operand's last part, else "bench". */
+/* Returns the word with which the campaign's name begins: the last part of the operand if there is
+ * only one operand, else "bench". */
 static const char *word_of(const struct bench *b, struct arena *a)
 {
     if (b->operands.n != 1)
@@ -425,7 +426,8 @@ static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, s
     return rc;
 }
 
-/* Finds the campaign that `last` means. Returns 1, 0 if `last` means a run, or -1 on an error. */
+/* Finds the campaign that the word `last` means. Returns 1 if there is one, 0 if `last` means a
+ * run, -1 on an error. */
 static int last_campaign(struct store *s, const char **name, struct arena *a, struct err *err)
 {
     struct campaign_rec_vec campaigns = VEC_INIT;

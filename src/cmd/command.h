@@ -10,8 +10,8 @@
 #include "base/strbuf.h"
 #include "sys/command.h"
 
-/* The compile service has a lower cap. If a file is between the two caps, the user sees the message
- * of the service. */
+/* The cap on a kernel file, in bytes. The compile service has a lower cap. If a file is between the
+ * two caps, the user sees the message of the service. */
 enum { CMD_MAX_SOURCE = 128 << 20 };
 
 /* True only in the program `hone-test` (docs/testing.md), which can switch a detector off. */

@@ -217,7 +217,7 @@ static int load_backward(struct kernel *k, const struct request *r, struct err *
     const char *equals = strchr(r->backward, '=');
     char *task = equals ? xstrndup(r->backward, (size_t)(equals - r->backward)) : NULL;
     struct request own = *r;
-    own.verdict = NULL; /* --verdict is about the kernel itself */
+    own.verdict = NULL; /* --verdict is about the forward kernel */
     int rc = load_kernel(k, &own, task ? task : r->backward, task ? equals + 1 : NULL, err);
     free(task);
     return rc < 0 ? err_prefix(err, "--backward") : 0;

@@ -1,6 +1,6 @@
 /*
  * import_command.h - what `hone import` and `hone optimize FILE.py` have in common: their options,
- * the report that they print, and the import in front of a run.
+ * the report that they print, and the import before a run.
  */
 #ifndef CMD_IMPORT_COMMAND_H
 #define CMD_IMPORT_COMMAND_H

@@ -26,7 +26,8 @@ struct wishes {
     struct str_vec ablate;       /* KEY=VALUE */
     struct import_wishes import; /* for FILE.py in place of a task */
     bool rejudge, no_baselines, smoke, torch_at_end;
-    uint64_t steps, repairs, tries, wave, seed, proposals; /* 0 = not given; repairs: UINT64_MAX */
+    /* 0 = not given; for `repairs`, UINT64_MAX = not given */
+    uint64_t steps, repairs, tries, wave, seed, proposals;
 };
 
 static int choose(const struct wishes *w, struct run_config *c, struct err *err)
@@ -65,8 +66,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     return 0;
 }
 
-/* Refuses options that would have no effect. Accepts them with a replay, because there the settings
- * of the recording replace those of the command line. */
+/* Refuses options that would have no effect. A replay accepts them all, because the settings of the
+ * recording replace those of the command line. */
 static int check_use(const struct wishes *w, struct err *err)
 {
     bool replay = str_starts(w->author[AUTHOR_CODE], "replay:"), from = w->from != NULL;

@@ -410,7 +410,8 @@ static int run_show(int argc, const char **argv)
     if (sigma && !reference)
         return cmd_usage(&spec, "--sigma is for --reference");
     struct problem_vec problems = VEC_INIT;
-    /* A draft is enough for a graph, so the command that writes an oracle needs none. */
+    /* --graph and --reference accept a draft: a task.json that is not finished, for example because
+     * it lacks the oracle that --reference writes. */
     struct task *t =
         graph || reference ? task_find_draft(argv[0], &problems) : task_find(argv[0], &problems);
     int rc = HONE_OK;

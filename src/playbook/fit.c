@@ -155,7 +155,8 @@ struct templates {
     uint32_t arch;
 };
 
-/* Writes the file of the starting point of the first playbook with `part` that fits the task. */
+/* Writes a kernel file for the task: the starting point of the first playbook that fits and has
+ * `part` set. Returns false if there is none. */
 static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
 {
     const struct templates *t = ctx;
@@ -177,7 +178,8 @@ static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
     return false;
 }
 
-/* The size at the task's last timed shape; -1 if there is none. */
+/* The size d at the task's last timed shape; -1 if there is no timed shape, or d has no value
+ * there. */
 static int64_t at_timed_shape(const struct graph *g, const json_t *task, const struct dim *d)
 {
     const json_t *all = json_object_get(task, "workloads"), *axes = NULL;
@@ -193,8 +195,9 @@ static int64_t at_timed_shape(const struct graph *g, const json_t *task, const s
     return n;
 }
 
-/* May sums move into linear maps? Kernels that do much less arithmetic than the task declares do
- * not pass, so the task's flops must not be those of the graph as it stands. */
+/* May sums move into linear maps (graph_collapse())? Hone rejects kernels that do much less
+ * arithmetic than the task's `flops`. So sums may move only if the task declares no flops, or no
+ * more than are left afterwards. */
 static bool may_collapse(struct graph *g, const json_t *task)
 {
     const char *flops = facts_text(task, "flops");

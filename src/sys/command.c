@@ -52,7 +52,8 @@ static void print_options(const struct options *spec)
     printf("--help\tshow this help\n");
 }
 
-/* Prints the names of every placeholder in the usage, and asks for file names if one is a file. */
+/* Prints the names that can stand for the placeholders in the usage. Prints ":files" too if a
+ * placeholder stands for a file; the shell then offers file names. */
 static void print_operands(const char *usage)
 {
     static const char *const known[] = {"TASK", "RUN"};
