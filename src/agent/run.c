@@ -847,7 +847,7 @@ bool goal_reached(struct agent *a)
         agent_stop(a, "candidate %llu is right (--smoke)", (unsigned long long)a->best->index);
         return true;
     }
-    if (a->best && a->best->verdict.time_ns <= a->cfg->stop_ns) {
+    if (a->best && a->cfg->stop_ns > 0 && a->best->verdict.time_ns <= a->cfg->stop_ns) {
         agent_stop(a, "the best kernel is as fast as was asked for");
         return true;
     }

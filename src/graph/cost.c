@@ -1,6 +1,7 @@
 /* cost.c - finds the class of a graph, and counts its flops and bytes. */
 #include "graph/cost.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/util.h"
@@ -215,14 +216,18 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
     if (!p || !value_same_shape(p, where))
         return NULL;
     /* If the diagonal that bounds the triangle is the main one or a neighbour of it, the triangle
-     * has about side*side/2 elements, where `side` is the smaller side of the matrix. An element
-     * takes 2 flops for each pair. For any other diagonal we count half of that. */
+     * has about side*side/2 elements, where `side` is the smaller side of the matrix. A diagonal
+     * that is k away leaves a triangle of this side less k at least. An element takes 2 flops for
+     * each pair. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);
+    if (fabs(k) > 1) {
+        side = dim_sub(&g->dims, side, dim_number(&g->dims, (int64_t)MIN(fabs(k), 1e9)));
+        side = dim_max(&g->dims, side, dim_number(&g->dims, 0));
+    }
     const struct dim *n = dim_mul(&g->dims, side, side);
     n = dim_mul(&g->dims, n, dim_product(&g->dims, p->shape, p->rank - 2));
-    n = dim_mul(&g->dims, n, pairs(g, p));
-    *flops = k >= -1 && k <= 1 ? n : dim_div(&g->dims, n, dim_number(&g->dims, 2));
+    *flops = dim_mul(&g->dims, n, pairs(g, p));
     return p;
 }
 
