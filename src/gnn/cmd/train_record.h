@@ -8,8 +8,8 @@
  *     "device", "begun_ms", "planned_epochs", "epochs_done"
  *     "timeline"                    the newest spans of rank 0 (trace_newest in gnn/trace.h)
  *
- * If there are many epochs, it holds about 5000 of them, evenly spread, and the last one.
- * src/view/training.c reads it.
+ * If there are many epochs, the file holds about 5000 of them, evenly spread, and the last one.
+ * src/view/training.c reads the file.
  */
 #ifndef GNN_CMD_TRAIN_RECORD_H
 #define GNN_CMD_TRAIN_RECORD_H

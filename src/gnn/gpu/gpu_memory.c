@@ -275,7 +275,7 @@ int gpu_end_step(struct gnn_device *dev, struct err *err)
     struct err own = ERR_INIT;
     if (d->failed || has_arrays(d))
         return gpu_sync(dev, err);
-    gpu_wait_transposed(d); /* it reads the batch */
+    gpu_wait_transposed(d); /* transposing reads the batch, so the batch is not done before */
     gpu_note(d, cu_event_record(d->cu, s->done, d->compute.stream, &own), &own);
     s->running = true;
     d->turn = (d->turn + 1) % GNN_STEPS_AHEAD;

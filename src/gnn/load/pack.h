@@ -13,9 +13,9 @@
 #include "gnn/batch.h"
 #include "gnn/batch_memory.h"
 
-enum { PACK_ALIGN = 256 }; /* bytes; each array begins at a multiple */
+enum { PACK_ALIGN = 256 }; /* each array begins at a multiple of this many bytes */
 
-/* A piece of memory. It grows with the batches and is kept for the next one. */
+/* A piece of memory. It grows with the batches and is kept for the next batch. */
 struct packed {
     void *p;
     size_t bytes;
