@@ -42,8 +42,9 @@ struct eval_target {
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
-/* Returns the name of the GPU that judges: the name of its data sheet, or its own name if it has
- * none. For the emulator, or a GPU of another machine, it is the data sheet of the options. */
+/* Returns the name of the GPU that runs candidates: the name of its data sheet, or its own name if
+ * Hone has no data sheet of it. For the emulator, or a GPU of another machine, returns the name of
+ * the data sheet in the options. */
 const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
 /* Starts background work that makes the compiles of this source's children (candidates derived from

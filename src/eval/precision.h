@@ -7,7 +7,7 @@
  * multiplied by 2^20 and the other by 2^-20, beyond the range of float16 (docs/regimes.md).
  *
  * A variance that is much larger than the epsilon added to it hides a wrong epsilon. Other data
- * made here has inputs so small that both have about the same size.
+ * made here has inputs so small that variance and epsilon have about the same size.
  */
 #ifndef EVAL_PRECISION_H
 #define EVAL_PRECISION_H
