@@ -87,7 +87,7 @@ static void about_verdict(struct export_model *m, const char *prefix, struct str
     strbuf_release(&times);
 }
 
-/* Says which launches need more shared memory than a GPU has at large sizes. */
+/* Says which launches need, at large sizes, more shared memory than the GPU allows. */
 static void about_smem(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     struct formula_scope scope = export_scope(m, LANG_C);

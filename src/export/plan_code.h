@@ -54,8 +54,8 @@ const char *code_formula(struct plan_code *c, const struct formula *f, enum form
 const char *code_text(struct plan_code *c, const char *text);
 /* Returns a floating-point number as text that reads back exactly. */
 const char *code_double(struct plan_code *c, double v);
-/* Returns dimension i of a tensor map: the one that the plan gives, else that of the tensor
- * itself. */
+/* Returns dimension i of a tensor map, as text: the dimension that the plan gives, else that of the
+ * tensor itself. */
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
 /* Returns the bits of a 2-byte floating-point scalar. */
 unsigned code_half_bits(const struct task_scalar *s);
