@@ -99,8 +99,7 @@ struct gnn_ops {
     const char *(*products)(const struct gnn_device *d); /* what computes products, for people */
 
     /* ---- memory ---- */
-    /* Returns memory aligned to 64 bytes. If there is none, aborts or makes the next sync() fail.
-     */
+    /* Returns memory aligned to 64 bytes. Without memory, aborts or makes the next sync() fail. */
     void *(*alloc)(struct gnn_device *d, size_t bytes);
     void (*release)(struct gnn_device *d, void *p);
     void (*zero)(struct gnn_device *d, void *p, size_t bytes);

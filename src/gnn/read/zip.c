@@ -83,8 +83,7 @@ static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uin
     }
 }
 
-/* Finds the data of a member. The data follows the member's local header, which repeats the name.
- */
+/* Finds the data of a member. The data follows its local header, which repeats the name. */
 static int locate(const struct bytes *b, uint64_t at, uint64_t size, int method,
                   struct zip_member *out, struct err *err)
 {

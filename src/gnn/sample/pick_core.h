@@ -48,8 +48,7 @@ GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slo
 
 /* Draws the numbers of slots 0..count-1: number i is below the limit first + i * step. `at` has
  * room for PICK_ROOM(count). If all limits are at most PICK_SMALL, half a word is enough for a
- * number, and a block of four words gives eight numbers. Fewer than 1% of them are then rejected.
- */
+ * number, and a block of four words gives eight. Then fewer than 1% of the numbers are rejected. */
 GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first, uint32_t step,
                          uint32_t count, uint32_t *at)
 {
