@@ -1,7 +1,8 @@
 /*
  * plan_code_sizes.c - prints how an exported Python function finds the axes in the shapes of its
  * inputs, and what the function checks. The function runs for real tensors, and for the fake
- * tensors of torch.compile. */
+ * tensors of torch.compile.
+ */
 #include <string.h>
 
 #include "base/util.h"
