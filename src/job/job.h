@@ -81,7 +81,7 @@ struct job_buffer {
                             after the file's end; "" = none */
     /* for outputs: the tolerance, see docs/judge.md */
     double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
-    double budget;     /* allowed rms error / rms error of an ideal implementation; 0 = none */
+    double budget;     /* allowed rms error / rms error of an ideal kernel; 0 = no limit */
     double acc_eps;    /* unit roundoff of the declared compute precision (2^-24 for fp32); 1 if
                           the oracle gives sigma in place of the magnitude */
 };
@@ -104,7 +104,7 @@ enum job_launch_kind { JOB_KERNEL, JOB_MEMSET, JOB_COPY };
 /* A launch that is not a kernel. It sets bytes of a buffer, or copies them from a buffer. The
  * buffer that it writes to is not an input. */
 struct job_transfer {
-    uint32_t to, from; /* buffers; `from` of a copy only */
+    uint32_t to, from; /* indices of buffers; only a copy has `from` */
     uint64_t to_offset, from_offset, bytes;
     uint32_t value; /* memset: the pattern, of `width` bytes */
     uint32_t width; /* 1, 2 or 4 */
@@ -112,8 +112,8 @@ struct job_transfer {
 
 struct job_launch {
     enum job_launch_kind kind;
-    struct job_transfer transfer; /* unless kind is JOB_KERNEL */
-    const char *kernel;           /* "memset" and "copy" for the others */
+    struct job_transfer transfer; /* if kind is not JOB_KERNEL */
+    const char *kernel;           /* name of the kernel; "memset" or "copy" for a transfer */
     const char *label; /* the kernel as the plan calls it; not in job.bin, so NULL there */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */
@@ -179,11 +179,11 @@ struct job_call {
 /*
  * Timing beyond the listed calls. After the calls of a case, the worker makes rounds of calls over
  * all programs (A B, B A, ...), with fresh seeds derived from `seed`. It stops when every program
- * has min_calls and the 95% interval of each median, divided by the median, is under target_rel, or
- * when max_calls or the case's share of limits.measure_ns is reached. A baseline that takes longer
- * than 50 ms gets one call only. The worker verifies `verify` of the candidate's calls in these
- * rounds, drawn at random, most of them from the calls that are no slower than the median
- * (rounds.c).
+ * has min_calls and its median is known well enough: the 95% interval, divided by the median, is
+ * under target_rel. It also stops at max_calls, or when the case's share of limits.measure_ns is
+ * spent. A baseline that takes longer than 50 ms gets one call only. Of the candidate's calls in
+ * these rounds the worker verifies `verify`, which it draws at random, mostly from the calls that
+ * are no slower than the median (rounds.c).
  */
 struct job_timing {
     uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */
