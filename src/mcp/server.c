@@ -36,9 +36,9 @@ enum {
 struct server {
     struct desk desk;
     json_t *catalogue;
-    const struct revision *agreed; /* of the handshake; NULL = there was none */
+    const struct revision *agreed; /* the revision of the handshake; NULL = there was none */
     struct line_reader reader;
-    struct strbuf out; /* not yet written */
+    struct strbuf out; /* output that is not written yet */
     size_t written;
     struct call *calls; /* in order of arrival */
     struct secret_vec secrets;
