@@ -3,7 +3,7 @@
  *
  *     campaign_create(store, "cutegen19", &items, NULL, &config, &id, err);
  *     struct campaign_run r = {.store = store, .campaign = id, .jobs = 2, ...};
- *     campaign_run(&r, err);                       0 all done, 1 stopped (r.stop says why), -1
+ *     campaign_run(&r, err);         0 = all done, 1 = stopped (r.stop says why), -1 = an error
  *
  * The process that calls campaign_run() decides which task is next. It starts
  *
