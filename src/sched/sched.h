@@ -83,8 +83,8 @@ int sched_spool_open(struct sched **out, const char *dir, struct err *err);
 const char *sched_spool_dir(const struct sched *s);
 /* Jobs of Slurm; slurm_spec.h describes the text. */
 int sched_slurm_open(struct sched **out, const char *text, bool emu, struct err *err);
-/* Several GPUs of this machine, each with a worker of its own: "all", "0,2". With `pretend`, the
- * emulator stands for each of them. */
+/* Several GPUs of this machine, each with a worker of its own: "all", "0,2". If `pretend` is true,
+ * the emulator takes the place of each GPU. */
 int sched_gpus_open(struct sched **out, const char *list, bool pretend, struct err *err);
 
 #endif

@@ -32,7 +32,7 @@ struct spooled {
     char *bundle;  /* the directory that gets the result */
     char kind[80]; /* which workers can run it: the KIND of spool/name.h */
     unsigned puts; /* how often it was put into the spool */
-    bool waits;    /* it is not in the spool */
+    bool waits;    /* in this process, not yet in the spool */
 };
 
 struct spool {
@@ -41,7 +41,7 @@ struct spool {
     struct spool_fs *fs;
     struct spool_run run;
     struct spooled *items; /* in the order of submission */
-    struct spooled **tail; /* where the next one is linked */
+    struct spooled **tail; /* where the next item will be linked */
     unsigned nitems;
     struct starter *starter;   /* starts workers; NULL = somebody else does */
     uint64_t finished;         /* how many bundles have finished */
@@ -249,7 +249,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the ids of all bundles in a folder. Returns whether it could list the folder. */
+/* Adds the ids of all bundles in a folder to *out. Returns whether it could list the folder. */
 static bool add_ids(struct spool *s, const char *folder,
                     bool (*parse)(struct spool_name *out, const char *text),
                     struct spool_names *out)
@@ -265,7 +265,7 @@ static bool add_ids(struct spool *s, const char *folder,
 }
 
 /* Counts the bundles that finished since the last look. A bundle that was in todo/ or claimed/ and
- * is in neither now has finished, or its run withdrew it. A listing that fails says nothing. */
+ * is in neither now has finished, or its run withdrew it. If a listing fails, counts nothing. */
 static void look_for_finished(struct spool *s)
 {
     struct spool_names now = VEC_INIT;

@@ -27,8 +27,8 @@ struct starter {
     const struct starter_ops *ops;
 };
 
-/* `list` is "all", or numbers: "0,2,3". With `pretend`, the numbers are pretend GPUs, and "all"
- * means one for each core. */
+/* `list` is "all", or numbers of GPUs: "0,2,3". If `pretend` is true, they are pretend GPUs (the
+ * emulator), and "all" means one for each core. */
 int starter_local(struct starter **out, struct spool_fs *fs, const char *dir, const char *list,
                   bool pretend, struct err *err);
 
