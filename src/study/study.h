@@ -86,7 +86,7 @@ int study_run(struct study *s, struct err *err);
 /* Reads the rows of DIR/study.tsv that belong to this study. */
 int study_read_rows(const struct study *s, struct study_row_vec *out, struct arena *a,
                     struct err *err);
-/* Writes the setup of a row: everything but arm, task and seed on which the row depends. */
+/* Writes the setup of a row: everything on which the row depends, except arm, task and seed. */
 void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
                  struct strbuf *out);
 /* Lists the sibling tasks of t: tasks of the study, and tasks with a halved axis, that have the
@@ -97,9 +97,11 @@ bool study_has_arm(const struct study *s, const struct study_arm *arm);
  * memory, whose runs do not depend on the seed. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);
 
-/* The table of arms: how near to the best known time, with a 95% interval over seeds. */
+/* Writes the table of arms: how near each arm comes to the best known times, with a 95% interval
+ * over seeds. */
 int study_table(const struct study *s, struct strbuf *out, struct err *err);
-/* The table of memory: how many candidates the built-in author needs with and without memory. */
+/* Writes the table of memory: how many candidates the built-in author needs with and without
+ * memory. */
 int study_memory_table(const struct study *s, struct strbuf *out, struct err *err);
 int study_plot(const struct study *s, struct strbuf *svg, struct err *err);
 
