@@ -8,7 +8,8 @@
  * So no file from others can change the rank of such a point or move.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
- * the mean of L over all points that r tried. So it does not matter how many runs tried a point.
+ * the mean of L over all points that r tried. So the rank of a point does not depend on how many
+ * runs tried it.
  * The points with the largest weighted mean of L over the runs come first.
  *
  * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
@@ -34,7 +35,7 @@
 
 struct past_run {
     const struct lesson_rec *first;
-    double weight, sum; /* sum: of the logarithms of its points' gains */
+    double weight, sum; /* sum: the logarithms of the gains of its points, added up */
     unsigned points;
 };
 
@@ -85,7 +86,7 @@ static double log_gain(const struct lesson_rec *l)
     return log(MAX(MIN(l->gain, LESSON_MAX_GAIN), FAILED_GAIN));
 }
 
-/* The summary of the same point or move; adds one if there is none. */
+/* Returns the summary of the lesson's point or move. Adds a summary if there is none. */
 static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, bool point)
 {
     struct summary *all = point ? r->points.items : r->moves.items;

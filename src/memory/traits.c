@@ -175,7 +175,7 @@ void task_traits(struct task_traits *out, const struct task *t, struct arena *a)
     double sum[TRAITS_SIZES] = {0};
     unsigned shapes = 0;
     if (has_graph)
-        graph_normalise(&g, NULL); /* a graph that is too large stays as it is */
+        graph_normalise(&g, NULL); /* leaves a graph that is too large as it is */
     *out = (struct task_traits){.class = task_class_name(t->class), .ops = op_type_words(t, a)};
     vec_each (struct task_workload, w, &t->workloads) {
         struct arena mem = ARENA_INIT;
