@@ -112,7 +112,8 @@ struct tensor {
     struct hone_gnn_tensor t; /* the first member, so that its address is that of the tensor */
     int64_t shape[2];
     atomic_int refs;
-    struct hone_gnn_batch *batch; /* what the tensor is a part of, or NULL */
+    /* The batch, or the data, in which the memory of the tensor lies; NULL if it does not. */
+    struct hone_gnn_batch *batch;
     struct hone_gnn_data *data;
     void *copy; /* memory that belongs to this tensor alone, or NULL */
 };

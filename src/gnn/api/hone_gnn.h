@@ -21,8 +21,8 @@
  *
  * Lifetime. A batch lies in one of the loader's slots. Its memory stays as it is until the caller
  * has dropped the batch and all tensors of it; then the threads fill the slot again. This also
- * holds if the caller closes the loader or begins another epoch in between. A loader keeps its
- * data, and so do tensors of the data.
+ * holds if the caller closes the loader or begins another epoch in between. The data stays open
+ * until its loaders and all tensors of the data are gone, even if the caller closes it.
  *
  * Threads. Any thread may drop batches and tensors and call hone_gnn_cancel. Only one thread at a
  * time may call the other functions on a loader.
@@ -31,7 +31,7 @@
  * of its parent fail, and dropping or closing does nothing. Data and batches remain readable.
  *
  * Functions that return a pointer return NULL on an error, functions that return int return -1.
- * hone_gnn_error() then says what, where and what to do.
+ * hone_gnn_error() then says what failed, where, and what to do.
  */
 #ifndef HONE_GNN_H
 #define HONE_GNN_H

@@ -21,7 +21,7 @@
 #include "gnn/trace.h"
 
 struct train_record {
-    json_t *run; /* as --json prints it, with the epochs so far; gets the other keys */
+    json_t *run; /* the JSON of --json, with the epochs so far; we add the other keys to it */
     const char *state, *reason, *device;
     int64_t begun_s, planned;
     struct trace *trace;

@@ -7,8 +7,8 @@
  *     dataset_release(&d);
  *
  * papers_core.h describes the graph. With PAPERS_ON_DEVICE the dataset has only splits and the
- * labels of their nodes in memory; gpu/gpu_store.h makes the same graph and the same features in
- * the memory of a GPU, bit for bit. d.made then says what to make.
+ * labels of their nodes in memory, and d.made says what to make. gpu/gpu_store.h then makes the
+ * same graph and the same features in the memory of a GPU, bit for bit.
  *
  * Degrees follow a Pareto distribution with exponent 1.8 and mean 29.1; the smallest degree is 13.
  * A high share of edges within communities makes the neighbourhoods of a batch's nodes overlap, as

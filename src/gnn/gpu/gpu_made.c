@@ -1,8 +1,8 @@
 /*
  * gpu_made.c - makes data on a device and copies it to host memory. See gpu_made.h.
  *
- * Several threads copy, each through pinned memory of its own: the threads also share the page
- * faults of the destination, which take longer than the copies.
+ * Several threads copy, each through pinned memory of its own. Page faults of the destination take
+ * longer than the copies, and several threads handle them at the same time.
  */
 #include "gnn/gpu/gpu_made.h"
 

@@ -234,7 +234,7 @@ static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
                                                                   .MEAN = t->mean});
 }
 
-/* Converts the features to float: all rows, or those of the targets if the others are reduced. */
+/* Converts the features to float. If the batch has `reduced`, converts only the rows of targets. */
 static void convert(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
     if (!b->feature || b->feature_type != GNN_F16)

@@ -19,7 +19,7 @@
 
 struct make_options {
     const char *dir, *made_by;
-    int64_t nodes, edges; /* edges: undirected ones to draw, before duplicates are removed */
+    int64_t nodes, edges; /* edges: undirected edges to draw; duplicates among them are removed */
     int64_t classes, dim;
     enum gnn_type type;
     uint64_t seed, memory_bytes;

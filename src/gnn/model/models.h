@@ -26,9 +26,9 @@
  * trained with few neighbours sees larger sums in full inference. A mean instead of the sum avoids
  * this.
  *
- * The sizes, activations and dropouts are those of SALIENT's public code. In that code, the head of
- * sage-ri sees the results of the layers with the residual added, because an in-place addition
- * changes them after they were put side by side. Here the head sees the same.
+ * The sizes, activations and dropouts are those of SALIENT's public code. In that code, an in-place
+ * addition of the residual also changes the results that were put side by side for the head of
+ * sage-ri. So the head sees results with the residual added, here as in that code.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H

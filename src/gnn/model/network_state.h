@@ -46,12 +46,12 @@ struct gnn_network {
     enum gnn_mode mode;
     void *state[GNN_STATES];
 
-    int64_t rows[GNN_MAX_LAYERS + 1]; /* of each level */
+    int64_t rows[GNN_MAX_LAYERS + 1]; /* how many rows each level has */
     struct gnn_hop hop[GNN_MAX_LAYERS];
     struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
     int32_t most[GNN_MAX_LAYERS]; /* neighbours that training takes in each hop; 0 = not known */
-    const int32_t *label, *node;  /* of the batch; NULL if network_batch did not set them */
-    const void *reduced;          /* of the batch, or NULL */
+    const int32_t *label, *node;  /* arrays of the batch; NULL if network_batch did not set them */
+    const void *reduced;          /* `reduced` of the batch, or NULL */
     struct value_buffers *value;
     struct step_buffers *step;
 };

@@ -85,7 +85,7 @@ struct gnn_loss {
 
 struct gnn_attention {
     int64_t heads, dim;
-    double slope; /* of the LeakyReLU on the scores */
+    double slope; /* slope of the LeakyReLU on the scores */
     /* 0, or: the n edges of a target stand for min(degree, most) edges. Reads gnn_hop.degree. */
     int32_t most;
 };
@@ -96,7 +96,7 @@ struct gnn_ops {
     const char *name; /* "cpu", "cuda", "emulator" */
     size_t real_bytes;
     void (*close)(struct gnn_device *d);
-    const char *(*products)(const struct gnn_device *d); /* what computes products, for people */
+    const char *(*products)(const struct gnn_device *d); /* says how products are computed */
 
     /* ---- memory ---- */
     /* Returns memory aligned to 64 bytes. Without memory, aborts or makes the next sync() fail. */
@@ -169,11 +169,11 @@ struct gnn_ops {
                            const void *dout, void *dx, bool add);
 
     /* ---- batch norm ---- */
-    /* `running` holds width means, then width variances. In training `saved` is not NULL: the call
-     * normalises with the statistics of x, writes them to `saved` (width means, then width values
-     * of 1/deviation), and moves `running` a tenth of the way to the mean and the unbiased variance
-     * of x. If `saved` is NULL, the call normalises with `running`. `gain` holds width factors,
-     * then width offsets. */
+    /* `running` holds width means, then width variances. `gain` holds width factors, then width
+     * offsets. In training `saved` is not NULL. The call then normalises with the statistics of x,
+     * and writes them to `saved`: width means, then width values of 1/deviation. It also moves
+     * `running` a tenth of the way to the mean and the unbiased variance of x. If `saved` is NULL,
+     * the call normalises with `running`. */
     void (*batch_norm)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
                        const void *gain, void *running, void *saved, const struct gnn_epilogue *ep,
                        void *out);
@@ -189,7 +189,7 @@ struct gnn_ops {
      * target has an added edge to itself. `weight` has one row of `heads` values for each edge of
      * the hop, then one row for the added edge of each target. If the hop itself has an edge from a
      * target to itself, that edge gets weight 0, so that it does not count twice. With at->most,
-     * the exponential of each of the n other edges counts min(degree, most) / n times. */
+     * the exponential of each of the target's n other edges counts min(degree, most) / n times. */
     void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
                          const struct gnn_attention *at, const void *src_score,
                          const void *dst_score, void *weight);
@@ -219,8 +219,8 @@ struct gnn_ops {
      * the mean loss of the labelled rows there. At most one call for each batch. */
     void (*loss)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                  const int32_t *label, void *dlogits, struct gnn_loss *loss);
-    /* Sets best[r] to the class with the largest logit, the first of equal ones. `best` is host
-     * memory and ready after sync(), or after a later step(). At most one call for each batch. */
+    /* Sets best[r] to the class with the largest logit; of equal logits the first counts. `best` is
+     * host memory, ready after sync() or after a later step(). At most one call for each batch. */
     void (*predict)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                     int32_t *best);
     /* One step of Adam for n weights: changes `weight` and both moments. */

@@ -1,6 +1,6 @@
 /*
- * pick_core.h - which neighbours of a node a hop takes: the randomness of the sampler, in the
- * common subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
+ * pick_core.h - decides at random which neighbours of a node a hop takes. The code is in the common
+ * subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
  *
  * A node has one slot for each neighbour that it takes. Every random word is a function of (seed,
  * epoch, batch, hop, node, slot, attempt): the seed is the key of Philox, the rest makes its

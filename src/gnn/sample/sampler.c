@@ -220,7 +220,7 @@ static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node
 /* The state of a hop. So far the batch has `nodes` nodes and the hop has `edges` edges. */
 struct hop {
     int32_t *node, *row, *col;
-    int32_t *degree; /* of each target */
+    int32_t *degree; /* degree of each target in the graph */
     int64_t nodes, edges, max_edges;
     struct pick_key key;
     int32_t fanout;

@@ -11,11 +11,12 @@
  * belongs to one thread. The memory of the result belongs to the space.
  *
  * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, which finds the
- * edges in parallel, the same numbers come out of three passes (kernels/gnn/number_hop): (1) every
- * edge e with neighbour v does atomicMin(first[v], e); (2) an edge is the first of its neighbour if
- * first[v] == e; an exclusive scan over these flags numbers the new nodes; (3) every edge reads the
- * number of its neighbour. The neighbours of a target are in the order of its slots, which
- * pick_core.h defines.
+ * edges in parallel, three passes give the same numbers (kernels/gnn/number_hop):
+ *   1. Every edge e with neighbour v does atomicMin(first[v], e).
+ *   2. An edge is the first of its neighbour if first[v] == e. An exclusive scan over these flags
+ *      numbers the new nodes.
+ *   3. Every edge reads the number of its neighbour.
+ * The neighbours of a target are in the order of its slots, which pick_core.h defines.
  */
 #ifndef GNN_SAMPLE_SAMPLER_H
 #define GNN_SAMPLE_SAMPLER_H
@@ -53,7 +54,7 @@ int sample_options_check(const struct sample_options *o, struct err *err);
  * pages that are touched. */
 struct batch_space {
     struct pages node, degree, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* how many fit */
+    int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* how many of each fit into the arrays */
 };
 
 /* Reserves space for batches of at most `seeds` seed nodes. */

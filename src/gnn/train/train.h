@@ -29,8 +29,8 @@
 
 struct train_options {
     struct gnn_model_config model; /* features, classes and layers come from the data and sample */
-    struct loader_options load;    /* its sample.seed also draws weights and dropout; the rank comes
-                                      from comm */
+    struct loader_options load;    /* load.sample.seed also draws weights and dropout; the rank
+                                      comes from comm */
     struct comm *comm;             /* NULL = one process */
     bool nccl;                     /* with comm and a GPU: average with NCCL, not in host memory */
     int threads;                   /* how many threads compute, on the CPU */
@@ -79,7 +79,7 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err);
 int64_t trainer_epochs_done(const struct trainer *t);
 struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
-const char *trainer_products(const struct trainer *t);    /* what computes products */
+const char *trainer_products(const struct trainer *t);    /* says how products are computed */
 const struct feed *trainer_feed(const struct trainer *t); /* how batches come to the device */
 
 /* The times of the device's kernels, as gnn_device_kernel_times() gives them. */
