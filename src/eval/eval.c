@@ -9,7 +9,7 @@
  * Any stage may end the evaluation with a verdict. Several evaluations go on at once: while one
  * runs, the next compiles. The evaluator owns the compiler and the schedulers.
  *
- * A kernel baseline (naive.cu, a file of --against) is judged as a candidate is, in an evaluation
+ * A kernel baseline (naive.cu, a file of --against) is judged like a candidate, in an evaluation
  * of its own that no caller sees (`of_baseline`). A candidate's stage RUNNING waits for the
  * verdicts of its baselines. The evaluator keeps these verdicts (baseline_verdict.h).
  */
