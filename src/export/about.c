@@ -25,7 +25,7 @@ static const char *plain(struct export_model *m, const char *text)
     return out;
 }
 
-/* Adds text as lines that begin with the prefix; the second and later ones are indented. */
+/* Adds text as lines that begin with the prefix. The lines after the first are indented. */
 static void paragraph(struct strbuf *out, const char *prefix, const char *text)
 {
     bool first = true;

@@ -28,9 +28,9 @@ struct export_source {
 
 /* How an exported call learns the value of an axis. */
 enum axis_from {
-    AXIS_CONST,    /* the task fixes it */
-    AXIS_SHAPE,    /* it is a dimension of an input, or follows from one */
-    AXIS_PARAMETER /* the caller must give it */
+    AXIS_CONST,    /* the task gives the axis one value */
+    AXIS_SHAPE,    /* the axis is a dimension of an input, or follows from one */
+    AXIS_PARAMETER /* the caller must give the value */
 };
 
 struct axis_rule {
