@@ -32,7 +32,7 @@
 
 /* These values take the place of a magnitude for elements without a truth. */
 #define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: any value is right */
-#define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: any written value is right */
+#define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: any value but poison is right */
 
 struct compare_rule {
     double rtol, atol, acc_eps;

@@ -73,7 +73,7 @@ struct gen_spec {
      * thin[0] is. */
     struct gen_range thin[GEN_THIN_RANGES];
     uint8_t mask;        /* enum gen_mask */
-    uint64_t rows, cols; /* the last two dimensions; for masks, GEN_SORTED and what follows it */
+    uint64_t rows, cols; /* the last two dimensions; for masks, and for GEN_SORTED to GEN_LENGTHS */
     double pad;
 };
 
@@ -200,9 +200,8 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
  * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All groups hold equal
  * shares of the total, and so do all supergroups. In 1 of 16 supergroups one row holds everything
  * (256 times the mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8
- * groups every second row is empty. In all other groups each row pointer lies at a random place
- * between its even share and the even share of the next row pointer, so that rows hold 0 to twice
- * the mean.
+ * groups every second row is empty. In all other groups rows hold 0 to twice the mean: a row
+ * pointer lies at a random place between its even share and the even share of the next one.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {

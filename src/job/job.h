@@ -15,9 +15,10 @@
  *     [keep the outputs]                            -- verified calls
  *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
- * then loads the oracle. It generates the inputs of each kept call again, computes the truth in
- * double and compares. So no part of the oracle is in the process while the candidate can run. (On
- * the emulator, where a kernel cannot read the worker's memory, it verifies some calls earlier.)
+ * then loads the oracle. The worker generates the inputs of each kept call again, computes the
+ * truth in double and compares. So no part of the oracle is in the process while the candidate can
+ * run. (On the emulator a kernel cannot read the worker's memory, so there the worker verifies some
+ * calls earlier.)
  *
  * After job_read() a reader may rely on these invariants:
  *  - every index is in range, and every count is within its cap;
@@ -71,7 +72,7 @@ struct job_buffer {
     uint32_t align;  /* the address is a multiple of this, but not of twice this */
     uint64_t offset; /* bytes added to the aligned address (offset_elems of a workload) */
     bool zero_init;  /* workspace only */
-    uint32_t rank;   /* with dims: the shape, which turns an element number into an index */
+    uint32_t rank;   /* rank and dims: the shape, which turns an element number into an index */
     int64_t dims[8];
     /* bit d is set if calls with JOB_CALL_EDGES rearrange dimension d: edges.h */
     uint32_t edge_dims;
@@ -160,7 +161,7 @@ enum job_call_flags {
     JOB_CALL_COUNT = 8,  /* collect counters */
     JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that the kernel sees
                                 * state that earlier calls left behind, as it would for a user */
-    JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only such calls */
+    JOB_CALL_PROFILE = 128,    /* a profiler that runs the worker measures only these calls */
     JOB_CALL_EDGES = 256,      /* the last element along some dimensions is the largest: edges.h */
     JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
     JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: run only some blocks of each launch, for the cost model

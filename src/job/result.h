@@ -144,8 +144,8 @@ struct result_case {
  * on. */
 struct result_module {
     enum result_status status;
-    const char *message; /* why it failed, or what it is: "PyTorch 2.9.1, compile"; "" if nothing is
-                          * known */
+    const char *message; /* why the module failed, or what it is: "PyTorch 2.9.1, compile"; "" if
+                          * nothing is known */
 };
 
 struct result {
