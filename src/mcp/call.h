@@ -65,7 +65,7 @@ struct call {
     const struct revision *revision;
     bool is_resource; /* resources/read: the reply holds contents */
     enum { CALL_QUEUED, CALL_RUNNING, CALL_WAITING, CALL_ENDED } state;
-    size_t said; /* how many bytes of the child's stderr the client has been told of */
+    size_t said; /* how many bytes of the child's stderr were used for progress messages */
     uint64_t lines, said_ns;
     double progress;
 };
