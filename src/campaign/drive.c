@@ -33,7 +33,7 @@ struct job {
     struct arena mem; /* holds argv and the entry */
     struct entry_rec entry;
     struct str_vec argv;
-    struct budget share; /* what the run may spend in all; 0 = no limit */
+    struct budget share; /* how much the run may spend in all; 0 = no limit */
     bool used, ended;
     bool reopened; /* see REOPENED */
 };
@@ -43,7 +43,7 @@ struct drive {
     struct campaign_run *r;
     struct loop *loop;
     struct arena mem;
-    struct entry_rec_vec entries; /* those that are not done yet, in the order of work */
+    struct entry_rec_vec entries; /* the entries that are not done yet, in the order of work */
     size_t next;                  /* the first entry that was not started yet */
     struct job jobs[CAMPAIGN_MAX_JOBS];
     struct temp_dir pool_dir; /* holds the pool, the file from which all processes reserve */
@@ -62,8 +62,9 @@ static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
     return str_eq(e->state, "done") || (str_eq(e->state, "failed") && !r->retry);
 }
 
-/* Corrects an entry whose run has ended, because a campaign may be killed before it records that.
- * Reopens an entry whose run ended because a budget was used up, if the budget has grown. */
+/* Corrects the state of an entry. A campaign may be killed before it records that the entry's run
+ * has ended. If the run ended because a budget was used up, and the budget has grown since, reopens
+ * the entry. */
 static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
 {
     struct run_rec run;
@@ -153,7 +154,7 @@ static int spent_by_run(struct drive *d, int64_t run, struct amounts *out, struc
     return rc;
 }
 
-/* Sums up what all runs have spent; a running task counts with its whole share. */
+/* Sums up how much all runs have spent. A running task counts with its whole share. */
 static int committed(struct drive *d, struct amounts *out, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -180,15 +181,15 @@ static int committed(struct drive *d, struct amounts *out, struct err *err)
     return rc;
 }
 
-/* Returns what a task's run may spend in all: what it has spent (`own`), and an equal share of what
- * is left. `tasks` is how many tasks share the rest. Returns 0 if nothing is left. */
+/* Returns how much a task's run may spend in all: the amount that it has spent (`own`), and an
+ * equal share of the rest. `tasks` tasks share the rest. Returns 0 if nothing is left. */
 static double share_of(double limit, double used, double own, size_t tasks)
 {
     double left = limit - used;
     return left > 0 ? own + left / (double)tasks : 0;
 }
 
-/* Sets what the task's run may spend in all. Returns 1 if a budget of the campaign is used up. */
+/* Sets how much the task's run may spend in all. Returns 1 if a budget is used up. */
 static int set_share(struct drive *d, struct job *j, struct err *err)
 {
     const struct budget *b = &d->r->budget;

@@ -22,7 +22,7 @@ struct work_kind {
      * nothing else. Algebra can replace both operations by much less work, so a kernel may be
      * faster than the task's flops allow. */
     bool collapsed;
-    bool degenerate;    /* as the task's flags say */
+    bool degenerate;    /* the task's flags say that it is degenerate */
     unsigned free_axes; /* how many axes are not constant */
 };
 

@@ -32,9 +32,9 @@
 #define SUITE_ASSET "asset:"
 
 struct suite_item {
-    const char *label;            /* its name in tables */
+    const char *label;            /* the task's name in tables */
     const char *operand;          /* a built-in task, a folder, FILE.py or FILE.py:NAME */
-    const char *precision;        /* for FILE.py; "" = as PyTorch computes */
+    const char *precision;        /* for FILE.py; "" = the precision that PyTorch uses */
     struct str_vec inputs, sizes; /* for FILE.py: "x=float16[B,128]", "B=64" */
 };
 VEC_DECL(suite_item_vec, struct suite_item);
