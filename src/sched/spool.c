@@ -31,7 +31,7 @@ struct spooled {
     uint64_t ticket, submitted_ns, nonce;
     char *bundle;  /* the directory that gets the result */
     char kind[80]; /* which workers can run it: the KIND of spool/name.h */
-    unsigned puts; /* how often it was put into the spool */
+    unsigned puts; /* how often the bundle was put into the spool */
     bool waits;    /* in this process, not yet in the spool */
 };
 
