@@ -48,10 +48,10 @@ struct spool_worker {
     char who[SPOOL_ID_MAX]; /* without dots and slashes */
     uint64_t lease_ns;
     bool gpu;                   /* takes bundles for a GPU */
-    bool only_gpu;              /* takes no others */
+    bool only_gpu;              /* takes only bundles for a GPU */
     const char *machine;        /* "x86_64": takes emulator bundles of this machine; NULL = any */
-    struct spool_name name;     /* of the bundle that it holds */
-    char claim[SPOOL_NAME_MAX]; /* its path; "" = none */
+    struct spool_name name;     /* the name of the bundle that the worker holds */
+    char claim[SPOOL_NAME_MAX]; /* the bundle's path; "" = the worker holds none */
     struct spool_beat beat;
     uint64_t beat_ns, watch_ns;
     unsigned missed;         /* how many beats in a row did not find the claim */

@@ -38,7 +38,7 @@ struct spool_run {
     struct spool_watch watch;
     /* When we last counted our bundles in all folders (the census), and last listed done/. */
     uint64_t census_ns, list_ns;
-    size_t waiting, running; /* by the last census: bundles in todo/, in claimed/ */
+    size_t waiting, running; /* bundles in todo/ and in claimed/, by the last census */
 };
 
 struct spool_taken {

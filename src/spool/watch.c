@@ -10,9 +10,9 @@
 
 struct spool_watched {
     char claim[SPOOL_NAME_MAX]; /* without "claimed/" */
-    uint64_t count;             /* of the worker's last beat for this claim; 0 = none */
-    uint64_t quiet_ns;          /* how long the count has not changed */
-    uint64_t missing_ns;        /* how long no listing has had the claim */
+    uint64_t count;    /* the count in the worker's last beat for this claim; 0 = there was none */
+    uint64_t quiet_ns; /* how long the count has not changed */
+    uint64_t missing_ns; /* how long no listing has had the claim */
     bool listed;
 };
 

@@ -24,7 +24,7 @@ struct spool_watch {
     struct spool_fs *fs;
     uint64_t lease_ns;
     size_t most;  /* the most claims to watch at once; 0 = all */
-    size_t first; /* with `most`: where to start, so that watchers choose different claims */
+    size_t first; /* if `most` is not 0: where to start, so that watchers choose different claims */
     VEC(struct spool_watched) seen;
     uint64_t last_ns;
     uint64_t watched_ns; /* for how long it has watched; a long pause counts as a short one */
