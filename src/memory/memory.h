@@ -46,7 +46,7 @@ struct memory_run {
 struct memory_outcome {
     const char *kind, *move; /* a move of the built-in author ends with the label of its point */
     double time_ns;          /* a candidate's time; 0 = it failed */
-    double gain; /* of an idea: the parent's time / the new time; 0 = it failed. < 0: a candidate */
+    double gain; /* an idea: the parent's time / the new time, 0 = it failed; a candidate: < 0 */
 };
 /* Keeps the n outcomes of a run as lessons. If no candidate passed, keeps nothing. */
 int memory_learn(struct store *s, const struct memory_run *run, const struct memory_outcome *o,

@@ -28,7 +28,7 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-#define FAILED_GAIN 0.125 /* the gain that stands for a failure, and the least gain, in ranks */
+#define FAILED_GAIN 0.125 /* in ranks, a failure and every gain below this count as this gain */
 #define RECALL_MAX 4000   /* the most lessons that one recall reads */
 #define HELD_POINT 0.98   /* a point with at least this gain held */
 #define HELD_MOVE 1.01    /* a move with at least this gain held */
@@ -101,7 +101,7 @@ static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, 
 }
 
 /* Is the lesson imported, and did the user's own runs leave a lesson of the same point or move? The
- * user's own lessons come first in the list, so s->l is one of them if there is any. */
+ * user's own lessons come first in the list. So if there is one, s->l is the user's own. */
 static bool is_outranked(const struct summary *s, const struct lesson_rec *l)
 {
     return l->imported && !s->l->imported;
