@@ -124,7 +124,7 @@ struct gpu_device {
     struct gpu_lane *lane; /* takes the next operations: `compute`, or for a short while another */
     cu_event hops_ready;   /* `compute` has the hops that `turn_hops` will transpose */
     cu_event hops_turned;  /* `turn_hops` has transposed them */
-    bool turning;          /* `hops_turned` is to come, and `compute` does not wait for it yet */
+    bool turning;          /* transposing has begun, and `compute` does not wait for its end yet */
     char products[160], products_wgmma[176]; /* say in words how products are computed */
 #define X(name) struct gnn_##name name;
     struct {

@@ -41,7 +41,7 @@ static int64_t drop_limit(const struct gnn_epilogue *ep)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Memory limits the speed of transposing, not arithmetic. So transposing runs beside the forward
+/* Memory, not arithmetic, limits the speed of transposing. So transposing runs beside the forward
  * pass, on a stream of its own, after all work that was queued before. */
 static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst)

@@ -12,7 +12,7 @@
 #include "gnn/gpu/gpu_device.h"
 
 enum {
-    MAX_PLACES = 536870911, /* most neighbours in a padded hop; kernels/gnn/number_hop sets it */
+    MAX_PLACES = 536870911, /* most neighbours in a padded hop: a limit of kernels/gnn/number_hop */
     SLOTS = 3,              /* for batches in use, already sampled, and being sampled */
 };
 
@@ -116,7 +116,7 @@ static void make_data(struct gpu_store *s, const struct papers *p)
                                                                 .R = h->communities,
                                                                 .C = p->classes,
                                                                 .SEED = h->seed});
-    (void)gpu_sync(d, NULL); /* the copies have read `mean` after it; later syncs show a failure */
+    (void)gpu_sync(d, NULL); /* now the copies have read `mean`; a later sync reports a failure */
     free(mean);
 }
 

@@ -120,8 +120,8 @@ static int sage_ri_layer(const struct gnn_model_config *c, struct gnn_program *p
     return program_add(p, level, 1, y, x);
 }
 
-/* The head multiplies the results of all layers, put side by side, by one matrix. We compute the
- * same as a sum of products, one for each result. */
+/* The head multiplies the input and the results of all layers, put side by side, by one matrix. We
+ * compute the same as a sum of products, one for each of these values. */
 static int sage_ri_head(const struct gnn_model_config *c, struct gnn_program *p)
 {
     int w[GNN_MAX_TERMS];

@@ -188,8 +188,9 @@ struct gnn_ops {
     /* For each target a softmax over the LeakyReLU of src_score + dst_score of its edges. Each
      * target has an added edge to itself. `weight` has one row of `heads` values for each edge of
      * the hop, then one row for the added edge of each target. If the hop itself has an edge from a
-     * target to itself, that edge gets weight 0, so that it does not count twice. With at->most,
-     * the exponential of each of the target's n other edges counts min(degree, most) / n times. */
+     * target to itself, that edge gets weight 0, so that it does not count twice. If at->most is
+     * not 0, the exponential of each of the target's n other edges counts min(degree, most) / n
+     * times. */
     void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
                          const struct gnn_attention *at, const void *src_score,
                          const void *dst_score, void *weight);

@@ -112,7 +112,7 @@ void parallel_rows(struct parallel *p, int64_t rows, int64_t block, parallel_fn 
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
     work(p);
-    /* Some thread has taken every block by now. We wait for helpers that work, but not for a helper
+    /* By now the threads have taken all blocks. We wait for helpers that work, but not for a helper
      * that has not woken up yet: on a busy machine it may wake up late. */
     pthread_mutex_lock(&p->lock);
     p->open = false;
