@@ -64,8 +64,8 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* Picks, by the seed, the floating-point input of which call 4 (cases.h) changes an element.
- * Returns -1 if there is none. */
+/* Chooses, by the seed, in which floating-point input call 4 (cases.h) changes an element. Returns
+ * -1 if there is no such input. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;
@@ -130,8 +130,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
             out += c->buffers[i].bytes;
     c->timing = (struct job_timing){.min_calls = 11,
                                     .max_calls = 400,
-                                    /* Fewer calls with large outputs are verified, because Hone
-                                     * keeps these outputs in memory. */
+                                    /* If the outputs are large, fewer calls are verified, because
+                                     * Hone keeps their outputs in memory. */
                                     .verify = out > 64 << 20 ? 1 : 2,
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0)};

@@ -23,10 +23,10 @@
 struct evaluator; /* owns the compiler and the scheduler */
 
 struct eval_options {
-    const char *device;   /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
-    const char *on;       /* "local", "local:all", "spool:DIR", ... (--on); NULL = local */
-    const char *gpu;      /* a data sheet; NULL = that of the local GPU, else "h200" */
-    const char *arch;     /* NULL = that of the local GPU, else that of `gpu` */
+    const char *device; /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
+    const char *on;     /* "local", "local:all", "spool:DIR", ... (--on); NULL = local */
+    const char *gpu;    /* a data sheet; NULL = that of the local GPU, or "h200" if there is none */
+    const char *arch;   /* NULL = that of the local GPU, or that of `gpu` if there is no GPU */
     const char *compiler; /* "nvrtc", "nvcc"; NULL = best */
     const char *cache_dir;
 };
