@@ -54,7 +54,7 @@ struct export_model {
 int export_model_init(struct export_model *m, const struct export_source *in, struct err *err);
 void export_model_release(struct export_model *m);
 
-/* Returns the names of expressions in one language, with their bounds. */
+/* Returns the names that expressions may use, as one language spells them, with their bounds. */
 struct formula_scope export_scope(struct export_model *m, enum export_lang lang);
 /* Returns the alignment in bytes that an export requires of the tensor's address. */
 uint32_t export_align(const struct export_model *m, size_t tensor);
