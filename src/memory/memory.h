@@ -7,8 +7,8 @@
  *
  * A lesson is the outcome of one point of a playbook, or of one move, in one run. Invariants:
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
- *  2. A run is offered no lesson of its own task: neither by the task's hash, nor by a mark
- *     (traits.h), which is the same for the same computation under other names.
+ *  2. A run is offered no lesson of its own task. Two tasks count as the same if their hashes are
+ *     equal, or if they share a mark (traits.h): a mark does not depend on names.
  *  3. The run's configuration contains what memory_recall() returned when the run began. So a run
  *     that is resumed or replayed gets the same lessons, even if the store has others by then.
  *  4. Every field of a lesson has a cap and a form (lesson_bad_field).

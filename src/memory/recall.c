@@ -1,16 +1,15 @@
 /*
  * recall.c - finds the lessons that may help with a task, and sums them up.
  *
- * Only lessons of tasks of the same class count, and none of the task itself. The weight of a
- * lesson is the similarity of its task. The weight is lower if the lesson is from another GPU, if
- * its times were measured and the run's times are modelled (or the reverse), or if it was imported.
+ * Only lessons of other tasks of the same class count. The weight of a lesson is the similarity of
+ * its task. The weight is lower if the lesson is from another GPU, if its times were measured and
+ * the run's times are modelled (or the reverse), or if it was imported.
  * An imported lesson does not count if the user's own runs left a lesson of the same point or move.
  * So no file from others can change the rank of such a point or move.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
  * the mean of L over all points that r tried. So the rank of a point does not depend on how many
- * runs tried it.
- * The points with the largest weighted mean of L over the runs come first.
+ * runs tried it. The points with the largest weighted mean of L over the runs come first.
  *
  * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
  * line is the geometric mean over the runs in which the move passed. Its rank is the weighted sum

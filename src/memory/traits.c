@@ -252,8 +252,8 @@ double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops
                          const char *sizes_b)
 {
     /* How fast similarity falls with the difference in each of the sizes. The width of elements has
-     * the largest rate, because elements of another width need other settings; a tensor of twice
-     * the size hardly does. */
+     * the largest rate, because elements of another width need other settings. A tensor of twice
+     * the size hardly needs other settings. */
     static const double rate[TRAITS_SIZES] = {0.05, 0.15, 0.1, 0.7, 0.2};
     unsigned na, nb, common;
     double a[TRAITS_SIZES], b[TRAITS_SIZES], distance = 0;
