@@ -20,8 +20,8 @@ VEC_DECL(path_vec, const char *);
 
 /* ---- what children may read ------------------------------------------------------------------ */
 
-/* Where the system's programs and libraries are. A child can read nothing of /home, /root and /tmp,
- * and little of /etc. */
+/* Every child may read these, because the system's programs and libraries are there. A child can
+ * read nothing of /home, /root and /tmp, and little of /etc. */
 static const char *const system_roots[] = {"/usr",
                                            "/bin",
                                            "/sbin",
