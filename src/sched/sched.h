@@ -49,7 +49,7 @@ struct sched {
 };
 
 /* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR", "slurm" or "slurm:...".
- * `slots` is how many bundles run at once, for "local" only; with 0, one for each core. `gpu` is
+ * `slots` is how many bundles run at once, for "local" only; 0 = one for each core. `gpu` is
  * the number of the GPU that the bundles run on, or -1 for no GPU. Only one process at a time may
  * measure on a GPU. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
@@ -70,8 +70,8 @@ void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
  * ("slurm"). Then sched_open() in every child process uses the workers of this place. Sets *out to
  * NULL if `on` needs no such place. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
-/* Looks after the workers of such a place. Call it a few times a second. Returns -1 if no worker
- * can be had. */
+/* Starts and watches the workers of such a place. Call it a few times a second. Returns -1 if no
+ * worker can be started. */
 int sched_tend(struct sched *s, struct err *err);
 
 /* Finds the hone-worker beside this program; HONE_WORKER names another. */

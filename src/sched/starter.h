@@ -17,7 +17,7 @@ struct starter;
 struct starter_ops {
     /* Called again and again while bundles are outstanding; may wait up to wait_ns. `bundles`
      * counts those that are not finished, `finished` all that ever finished. Returns -1 if no
-     * worker can be had. */
+     * worker can be started. */
     int (*step)(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                 struct err *err);
     void (*close)(struct starter *st); /* ends the workers */

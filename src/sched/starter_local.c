@@ -2,7 +2,7 @@
  * starter_local.c - starts one worker process for each GPU of this machine. Each worker locks its
  * GPU while it runs a bundle. If a worker dies, its bundle goes back to todo/ at once, and Hone
  * starts the worker again. If a worker dies MAX_DEATHS times in a row without finishing a bundle,
- * Hone uses the worker's GPU no more. Hone starts a further worker only if there are more bundles
+ * Hone stops using the worker's GPU. Hone starts a further worker only if there are more bundles
  * than workers that can take one.
  */
 #include <stdio.h>
