@@ -49,7 +49,7 @@ struct spool_worker {
     uint64_t lease_ns;
     bool gpu;                   /* takes bundles for a GPU */
     bool only_gpu;              /* takes only bundles for a GPU */
-    const char *machine;        /* "x86_64": takes emulator bundles of this machine; NULL = any */
+    const char *machine;        /* "x86_64": takes emulator bundles for such machines; NULL = any */
     struct spool_name name;     /* the name of the bundle that the worker holds */
     char claim[SPOOL_NAME_MAX]; /* the bundle's path; "" = the worker holds none */
     struct spool_beat beat;
