@@ -27,7 +27,7 @@ struct work_kind {
 };
 
 void work_kind_of(const struct task *t, struct work_kind *out);
-/* The same for a graph; sets name and collapsed. */
+/* Does the same for a graph, but sets only name and collapsed. */
 void work_kind_of_graph(const struct graph *g, struct work_kind *out);
 
 #endif
