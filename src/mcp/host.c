@@ -20,8 +20,8 @@ VEC_DECL(path_vec, const char *);
 
 /* ---- what children may read ------------------------------------------------------------------ */
 
-/* Where the system's programs and libraries are. A child can read nothing of /home, /root and /tmp,
- * and little of /etc. */
+/* Every child may read these, because the system's programs and libraries are there. A child can
+ * read nothing of /home, /root and /tmp, and little of /etc. */
 static const char *const system_roots[] = {"/usr",
                                            "/bin",
                                            "/sbin",
@@ -80,7 +80,7 @@ static void add_list(struct path_vec *v, struct arena *mem, const char *list)
     }
 }
 
-/* Adds the folder above the folder of a program, unless that is the root. */
+/* Adds the folder above a program's folder: /opt/cuda for /opt/cuda/bin/ncu. Never adds "/". */
 static void add_folder_above(struct path_vec *v, struct arena *mem, const char *program)
 {
     char *path = arena_strdup(mem, program);

@@ -69,7 +69,7 @@ struct worker {
     struct evaluator *e;
     struct judge *judge;
     struct temp_dir dir;
-    uint32_t runs; /* so far, for the names of stores */
+    uint32_t runs; /* how many runs it has done, for the names of stores */
 };
 
 /* Fills in the best time after each candidate of the run. */
@@ -303,8 +303,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* The time at which a run of the built-in author with memory ends: it is as fast as without memory.
- * Returns 0 for all other arms. */
+/* For a run of the built-in author with memory, returns the kernel time at which the run ends: at
+ * most 0.5% above the best time without memory. Returns 0 for all other arms. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {
@@ -330,8 +330,8 @@ static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
     return rc;
 }
 
-/* A study that was killed may have left the first part of a row at the end of the file. Removes it,
- * because the next row would continue the same line. */
+/* A study that was killed may have left the first part of a row at the end of the file. Removes
+ * this part, because the next row would continue the same line. */
 static int drop_half_row(const struct study *s, struct err *err)
 {
     char *path = xasprintf("%s/study.tsv", s->dir);
@@ -349,9 +349,10 @@ static int drop_half_row(const struct study *s, struct err *err)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* The number of pieces into which the work of a phase is divided. A piece is a task in phase 0, and
- * a task with a seed in phase 1. All tasks with one seed come before the next seed. So a study that
- * is stopped has whole seeds, and two processes seldom judge the same kernel at the same time. */
+/* Returns the number of pieces into which the work of a phase is divided. A piece is a task in
+ * phase 0, and a task with a seed in phase 1. All tasks with one seed come before the next seed. So
+ * a study that is stopped has complete seeds, and two processes seldom judge the same kernel at the
+ * same time. */
 static uint32_t pieces_of(const struct study *s, int phase)
 {
     return (uint32_t)s->tasks.n * (phase ? s->seeds : 1);

@@ -64,10 +64,10 @@ int fanouts_for(struct sample_options *o, const char *text, struct err *err);
 /* Whether the device makes graph and features of --make. */
 bool data_on_device(const char *device);
 /* Whether graph and features of --make belong in host memory: --place is host, or it is auto and
- * the GPU cannot sample so. */
+ * the GPU cannot sample with the options *o. */
 bool made_data_on_host(const char *place, const struct sample_options *o);
-/* If the device makes them and made_data_on_host(), makes them there and copies them to host
- * memory. */
+/* If *d still lacks graph and features, and made_data_on_host() wants them in host memory: makes
+ * them on the device and copies them to host memory. */
 int fetch_made_data(struct dataset *d, const char *device, const char *place,
                     const struct sample_options *o, struct err *err);
 uint64_t processors(void); /* the number of processors that this process may use */

@@ -6,7 +6,7 @@
  *     ...
  *     struct dataset d;
  *     struct loader_options o;
- *     if (load_args_parse(&a, &o, &err) < 0 || load_args_open(&a, dir, &d, &err) < 0) ...
+ *     if (load_args_parse(&a, &o, &err) < 0 || load_args_open(&a, dir, false, &d, &err) < 0) ...
  */
 #ifndef GNN_CMD_OPTIONS_H
 #define GNN_CMD_OPTIONS_H
@@ -74,8 +74,8 @@ struct load_args {
                 "(training nodes) (docs/gnn.md)")
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err);
-/* Opens the dataset in the way that --data asks for. If `dir` is NULL, makes the one of --make.
- * With on_device, graph and features of a made dataset are left to the device. */
+/* Opens the dataset in `dir` in the way that --data asks for, or makes the dataset of --make. If
+ * on_device is true, does not make graph and features: the device will make them. */
 int load_args_open(const struct load_args *a, const char *dir, bool on_device, struct dataset *d,
                    struct err *err);
 /* Checks that there is either one DIR or --make, and --data only with DIR. Returns a message if
