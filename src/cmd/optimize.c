@@ -17,6 +17,7 @@
 #include "cmd/optimize_run.h"
 #include "sys/file.h"
 #include "sys/json.h"
+#include "sys/toolchain.h"
 
 enum { MAX_SOURCE = 1 << 20 };
 
@@ -152,6 +153,29 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
+/* Nobody can write CuTe where its headers are missing. Then asks a model for plain CUDA, unless the
+ * user asked for CuTe. */
+static int settle_cute(const struct wishes *w, struct run_config *c, struct err *err)
+{
+    struct toolchain tc;
+    if (c->dialect != DIALECT_CUTE)
+        return 0;
+    toolchain_find(&tc);
+    bool found = *tc.cute_include;
+    toolchain_release(&tc);
+    if (found)
+        return 0;
+    if (w->dialect)
+        return err_set(err, ERR_ENV,
+                       "--dialect cute: the headers of CuTe (cute/tensor.hpp) are not on this "
+                       "machine; run tools/setup, set HONE_CUTLASS_HOME, or use --dialect cuda");
+    fprintf(stderr,
+            "hone: no headers of CuTe here (hone doctor), so kernels are asked for in plain "
+            "CUDA\n");
+    c->dialect = DIALECT_CUDA;
+    return 0;
+}
+
 /* Sets the architecture and the GPU whose data sheet is used: those that the user asked for, or
  * else the device's. */
 static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
@@ -198,6 +222,8 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
         return -1;
     if (!w->dialect && only_built_in(c))
         c->dialect = DIALECT_CUDA;
+    if (settle_cute(w, c, err) < 0)
+        return -1;
     c->task = task;
     if (w->from) {
         if (file_read(w->from, MAX_SOURCE, source, err) < 0)
