@@ -146,7 +146,8 @@ static int run(int argc, const char **argv)
         OPT_FLAG(
             0, "table", &table,
             "run nothing: print the tables and write the plot of the runs in DIR that have the\n"
-            "same TASKs, --budget and --author as this command: repeat them"),
+            "same TASKs, --budget and --author as this command: repeat them. --seeds and --arms\n"
+            "leave out the runs of higher seeds and other arms"),
         OPT_STR('o', "out", &s.dir, "DIR", "the folder for results (default hone-out/study)"),
         OPT_END(),
     };

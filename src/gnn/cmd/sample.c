@@ -117,7 +117,8 @@ static int run(int argc, const char **argv)
         SPLIT_OPTION(&a),
         OPT_FLAG(0, "shuffle", &a.shuffle,
                  "shuffle the split's nodes (default); --no-shuffle takes them in order"),
-        OPT_POS_UINT(0, "epochs", &epochs, "N", "prepare all batches N times (default 1)"),
+        OPT_POS_UINT(0, "epochs", &epochs, "N",
+                     "prepare the batches of N epochs (default 1); each samples and shuffles anew"),
         OPT_FLAG(0, "slice", &slice,
                  "also copy features and labels (default); --no-slice only samples"),
         OPT_GROUP("Machine"),
@@ -127,8 +128,10 @@ static int run(int argc, const char **argv)
                  "deliver batches in order (default); --no-in-order: as they are ready"),
         DATA_OPTIONS(&a),
         OPT_GROUP("Output"),
-        OPT_FLAG(0, "digest", &digest,
-                 "print a checksum of all batches: equal batches have equal checksums"),
+        OPT_FLAG(
+            0, "digest", &digest,
+            "print a checksum of all batches: equal batches have equal checksums. It does not\n"
+            "depend on the order of delivery; --no-slice changes it"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
