@@ -164,6 +164,8 @@ out_has "a number with a leading 0 is decimal" '"nodes": 100,'
 runs 2 "--ptx together with --cubin is a usage error" "$HONE" compile --ptx --cubin "$k"
 runs 2 "--json together with -o is a usage error" "$HONE" compile --json -o x "$k"
 runs 2 "hone worker without a bundle is a usage error" "$HONE" worker
+runs 2 "--ceilings with a GPU that is not a number is a usage error" "$HONE" worker --ceilings service.cubin one
+runs 2 "--gpu together with --pretend-gpu is a usage error" "$HONE" worker --spool dir --gpu 0 --pretend-gpu 1 --once
 for f in nothere dir /dev/null; do
     runs 3 "a kernel file that is $f is an error" "$HONE" eval vector_add "$f" --device emu
     err_has "the message names the kernel file $f" "'$f'"

@@ -194,7 +194,8 @@ static int run_kernel(int argc, const char **argv)
         .usage = "hone playbook kernel [options] PLAYBOOK TASK [SETTING=VALUE...]",
         .about =
             "Prints a playbook's kernel for a task. A SETTING that you leave out has the value\n"
-            "in [] of `hone playbook list`.",
+            "with which the built-in author begins: the one in [] in `hone playbook list`, or one\n"
+            "that the playbook guesses from the sizes of the task.",
         .example = "hone playbook kernel softmax softmax threads=256 >k.cu",
         .opts = opts};
     cmd_parse(&spec, &argc, argv);
