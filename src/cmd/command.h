@@ -34,7 +34,7 @@ extern const char hone_commit[];
 #define CMD_GPU_HELP                                                                       \
     "the GPU's data sheet: a100, b200, h100, h200, l4, rtx4090 or a JSON file (default:\n" \
     "that of the local GPU; h200 if there is none). It sets the emulator's times, the\n"   \
-    "roofline (a local GPU's is measured) and the time below which Hone rejects a kernel"
+    "roofline (a local GPU's is measured) and the least time that Hone believes"
 #define CMD_ALL_HELP "list every wrong workload, not only the first few"
 #define CMD_ARCH_HELP                                                                    \
     "compile for this architecture: sm_75 ... sm_121a (default: that of the local GPU\n" \

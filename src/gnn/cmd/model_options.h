@@ -50,8 +50,8 @@ struct model_args {
                 "one as precise), or tf32 on a GPU (one TF32 product)"),                           \
         OPT_STR(                                                                                   \
             0, "products", (products), "HOW",                                                      \
-            "instructions for these TF32 products on a GPU: wgmma where sizes allow it, else\n"    \
-            "mma (default: wgmma), or always mma"),                                                \
+            "instructions for these TF32 products on a GPU: wgmma (default; mma where sizes do\n"  \
+            "not allow wgmma), or mma for all"),                                                   \
         THREADS_OPTION(a),                                                                         \
         OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
                      "threads that compute on the CPU (default: all processors" all ")"),          \
