@@ -131,9 +131,10 @@ static int run(int argc, const char **argv)
     bool table = false;
     struct study s = {.dir = "hone-out/study", .author = "noisy"};
     const struct option opts[] = {
-        OPT_POS_UINT_MOST('n', "seeds", &seeds, STUDY_MAX_SEEDS, "N",
-                          "runs of each arm on each task (default 20); the arm `playbook` has one,\n"
-                          "because its author does not err"),
+        OPT_POS_UINT_MOST(
+            'n', "seeds", &seeds, STUDY_MAX_SEEDS, "N",
+            "runs of each arm on each task (default 20); the arm `playbook` has one,\n"
+            "because its author does not err"),
         OPT_POS_UINT_MOST(0, "budget", &budget, STUDY_MAX_BUDGET, "N",
                           "candidates of each run, at most 64 (default 12)"),
         OPT_STR(0, "arms", &s.only, "LIST",
