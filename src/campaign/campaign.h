@@ -35,6 +35,7 @@ struct campaign_config {
     const char *strategy, *author, *dialect;
     const char *device, *on, *gpu, *arch, *compiler; /* "" = the default */
     const char *gpu_model; /* the GPU on which the campaign began: "NVIDIA H200"; "" = unknown */
+    const char *out;       /* the folder of the tasks' results; "" = hone-out/CAMPAIGN */
     uint64_t steps, proposals, seed; /* 0 = the default */
     uint64_t jobs;                   /* how many tasks run at once */
     bool smoke, baselines;

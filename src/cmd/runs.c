@@ -208,7 +208,8 @@ static int run(int argc, const char **argv)
                 "of a campaign cannot be removed"),
         OPT_FLAG(0, "yes", &yes, "--rm: do not ask"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "check", &check, "check first that the file of --store is not damaged"),
+        OPT_FLAG(0, "check", &check,
+                 "read the whole store first; if it is damaged, say what is, list nothing, exit 3"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };

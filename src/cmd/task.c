@@ -386,8 +386,8 @@ static int run_show(int argc, const char **argv)
                  "print the reference.c that Hone writes from that graph; with --json\n"
                  "also the \"oracle\" that a task.json needs for it"),
         OPT_FLAG(0, "sigma", &sigma,
-                 "with --reference: write the reference for a tolerance in \"sigmas\"\n"
-                 "(docs/tolerance.md)"),
+                 "--reference: it also computes sigma, the standard deviation of each element's\n"
+                 "rounding error, which a tolerance in \"sigmas\" needs (docs/tolerance.md)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -656,7 +656,7 @@ static int run_new(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone task new [--dir DIR] NAME",
+        .usage = "hone task new [--dir DIR] [--json] NAME",
         .about = "Writes NAME/task.json and NAME/reference.c: a small task that passes check, to\n"
                  "be edited.",
         .example = "hone task new my_op && hone task check my_op/",

@@ -605,6 +605,11 @@ def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, A
     unknown = [n for n in declared if n not in params]
     if unknown:
         raise Refused(f"--input {unknown[0]}: no such argument; it takes {', '.join(params)}")
+    late = [n for n in params[len(made) :] if n in declared]
+    if late:
+        raise Refused(
+            f"--input {late[0]}: {params[len(made)]} comes before it and needs an --input too"
+        )
     return made
 
 

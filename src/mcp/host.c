@@ -343,10 +343,11 @@ int host_task(const struct host *h, const char *task, struct arena *mem, const c
     if (check_files(h, dir, err) < 0)
         return -1;
     if (!h->confined && !h->config.allow_unconfined)
-        return err_set(err, ERR_ENV,
-                       "task '%.200s' has a reference.c that Hone would compile and run, but this "
-                       "kernel has no Landlock to confine it. Use a built-in task, or ask the user "
-                       "to start the server with --allow-unconfined",
-                       task);
+        return err_set(
+            err, ERR_ENV,
+            "task '%.200s' has a reference.c that Hone would compile and run, but this "
+            "machine's Linux has no Landlock to confine it. Use a built-in task, or ask the user "
+            "to start the server with --allow-unconfined",
+            task);
     return 0;
 }

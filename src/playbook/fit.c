@@ -269,6 +269,12 @@ static bool may_use_tf32(const struct playbook *pb, const json_t *task)
            (str_eq(pb->class, "conv") && json_is_true(json_object_get(task, "allow_tf32_convs")));
 }
 
+bool playbook_writes_graphs(const struct playbook *pb)
+{
+    const struct pb_op *any = op_called(pb, "*");
+    return any && str_eq(facts_text(any->texts, "from"), "graph");
+}
+
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why)
 {
@@ -282,8 +288,7 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                     "it adds in no fixed order, and the task lacks the flag nondeterministic_ok");
         return false;
     }
-    const struct pb_op *any = op_called(pb, "*");
-    if (any && str_eq(facts_text(any->texts, "from"), "graph")) {
+    if (playbook_writes_graphs(pb)) {
         bool fits = bind_any(pb, task, arch, out, why);
         if (!fits)
             pb_binding_release(out);

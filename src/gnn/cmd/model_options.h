@@ -28,33 +28,33 @@ struct model_args {
                      "gat: attention heads, 1 to 64; must divide --hidden (default 1)"),           \
         OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                            \
                 "how sage and gin combine neighbours: mean (default of sage), sum (default\n"      \
-                "of gin) or max"),                                                                 \
+                "of gin) or max; not for gat and sage-ri"),                                        \
         OPT_REAL(                                                                                  \
             0, "dropout", &(a)->dropout, "P",                                                      \
             "probability that training drops a value, 0 to below 1 (default 0.5; sage-ri 0.1)")
 
 /* `all` is text that follows "all processors" in the help of --compute-threads. */
-#define MACHINE_OPTIONS(a, compute, all, device, place, precision, products)                     \
-    OPT_GROUP("Machine"),                                                                        \
-        OPT_STR(                                                                                 \
-            0, "device", (device), "DEV",                                                        \
-            "what computes: cpu (default), cuda, cuda:N (GPU N; an H100 or H200), or emulator\n" \
-            "(for tests)"),                                                                      \
-        OPT_STR(                                                                                 \
-            0, "place", (place), "WHERE",                                                        \
-            "where graph and features lie: host (CPU memory), gpu (which then samples\n"         \
-            "too), or auto (default: gpu if --device is a GPU, they take at most 3/4 of its\n"   \
-            "memory (with --make: fit into it), and neither the sampler is labor nor a fanout\n" \
-            "all)"),                                                                             \
-        OPT_STR(0, "precision", (precision), "P",                                                \
-                "precision of matrix products: fp32 (default), or tf32 on a GPU"),               \
-        OPT_STR(                                                                                 \
-            0, "products", (products), "HOW",                                                    \
-            "instructions of a GPU's products, in both precisions: wgmma where sizes allow it\n" \
-            "(default), or mma"),                                                                \
-        THREADS_OPTION(a),                                                                       \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                       \
-                     "threads that compute on the CPU (default: all processors" all ")"),        \
+#define MACHINE_OPTIONS(a, compute, all, device, place, precision, products)                       \
+    OPT_GROUP("Machine"),                                                                          \
+        OPT_STR(0, "device", (device), "DEV",                                                      \
+                "what computes: cpu (default), cuda (GPU 0), cuda:N (GPU N), or emulator (for\n"   \
+                "tests). The GPU must be an H100 or H200: the kernels are compiled for sm_90a"),   \
+        OPT_STR(                                                                                   \
+            0, "place", (place), "WHERE",                                                          \
+            "where graph and features lie: host (CPU memory), gpu (which then samples too;\n"      \
+            "refuses the sampler labor, the fanout all, and data that does not fit), or auto\n"    \
+            "(default: gpu if --device is a GPU that can do so and the data takes at most 3/4\n"   \
+            "of its memory (with --make: all of it), else host)"),                                 \
+        OPT_STR(0, "precision", (precision), "P",                                                  \
+                "precision of matrix products: fp32 (default; on a GPU three TF32 products make\n" \
+                "one as precise), or tf32 on a GPU (one TF32 product)"),                           \
+        OPT_STR(                                                                                   \
+            0, "products", (products), "HOW",                                                      \
+            "instructions for these TF32 products on a GPU: wgmma (default; mma where sizes do\n"  \
+            "not allow wgmma), or mma for all"),                                                   \
+        THREADS_OPTION(a),                                                                         \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
+                     "threads that compute on the CPU (default: all processors" all ")"),          \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */

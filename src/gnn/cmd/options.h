@@ -66,12 +66,13 @@ struct load_args {
     OPT_STR(0, "data", &(a)->data, "HOW",                                                         \
             "read: copy the files of DIR into memory; map: leave them on disk; auto (default):\n" \
             "read if they take at most 3/4 of the free memory"),                                  \
-        OPT_STR(0, "make", &(a)->make, "SPEC",                                                    \
-                "make the data in memory, in place of DIR: papers is a graph like\n"              \
-                "ogbn-papers100M; papers:scale=0.01 has 1% of its 111 million nodes. Further\n"   \
-                "keys, after commas: local=0.967 (share of the edges within communities),\n"      \
-                "members=512 (nodes of a community), dim=128, classes=172, seed=1, train=N\n"     \
-                "(training nodes) (docs/gnn.md)")
+        OPT_STR(                                                                                  \
+            0, "make", &(a)->make, "SPEC",                                                        \
+            "make the data in memory, in place of DIR: papers is a graph as large as\n"           \
+            "ogbn-papers100M, 111 million nodes; papers:scale=0.01 has 1% of them. Further\n"     \
+            "keys, after commas, with their defaults: local=0.967 (share of the edges within\n"   \
+            "communities), members=512 (nodes of a community), dim=128, classes=172, seed=1,\n"   \
+            "train=N (training nodes; default 1.1% of all) (docs/gnn.md)")
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err);
 /* Opens the dataset in `dir` in the way that --data asks for, or makes the dataset of --make. If

@@ -127,7 +127,8 @@ static int run(int argc, const char **argv)
         SPLIT_OPTION(&a),
         OPT_FLAG(0, "shuffle", &a.shuffle,
                  "shuffle the split's nodes (default); --no-shuffle takes them in order"),
-        OPT_POS_UINT(0, "epochs", &epochs, "N", "prepare all batches N times (default 1)"),
+        OPT_POS_UINT(0, "epochs", &epochs, "N",
+                     "prepare the batches of N epochs (default 1); each samples and shuffles anew"),
         OPT_POS_UINT(0, "most", &most, "N",
                      "prepare only the first N batches of an epoch (default: all)"),
         OPT_FLAG(0, "slice", &w.slice,
@@ -143,8 +144,10 @@ static int run(int argc, const char **argv)
             0, "save", &w.save, "DIR",
             "write each batch of the first epoch to a folder of its own in DIR, as .npy files:\n"
             "node, row and col of each hop, feature, label (docs/gnn.md)"),
-        OPT_FLAG(0, "digest", &w.digest,
-                 "print a checksum of all batches: equal batches have equal checksums"),
+        OPT_FLAG(
+            0, "digest", &w.digest,
+            "print a checksum of all batches: equal batches have equal checksums. It does not\n"
+            "depend on the order of delivery; --no-slice changes it"),
         OPT_FLAG(0, "json", &w.json, "print JSON"),
         OPT_END(),
     };

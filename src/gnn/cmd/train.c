@@ -475,8 +475,9 @@ static int run(int argc, const char **argv)
                      "every\nbatch (default 1); not under mpirun or srun"),
         OPT_POS_UINT(
             0, "gpus", &a.gpus, "N",
-            "--device cuda: start N processes that train together, one for each of N GPUs;\n"
-            "NCCL averages their gradients if it is installed"),
+            "--device cuda: start N processes that train together on the GPUs 0 to N-1, each\n"
+            "with a share of every batch (--batch is the sum). NCCL averages their gradients;\n"
+            "without NCCL they go through CPU memory"),
         OPT_END(),
     };
     const struct options spec = {
