@@ -352,10 +352,16 @@ static void say_against(const struct verdict *v, const struct verdict *o, const 
 {
     if (!o || o == v || o->kind != V_PASS || o->time_ns <= 0 || v->time_ns <= 0)
         return;
-    strbuf_addf(out, "Against %s: %s, ", name, v->time_ns <= o->time_ns ? "faster" : "SLOWER");
-    say_time(v->time_ns, out);
-    strbuf_adds(out, " instead of ");
-    say_time(o->time_ns, out);
+    struct strbuf mine = STRBUF_INIT(64), other = STRBUF_INIT(64);
+    say_time(v->time_ns, &mine);
+    say_time(o->time_ns, &other);
+    if (str_eq(mine.buf, other.buf))
+        strbuf_addf(out, "Against %s: as fast, %s", name, mine.buf);
+    else
+        strbuf_addf(out, "Against %s: %s, %s instead of %s", name,
+                    v->time_ns < o->time_ns ? "faster" : "SLOWER", mine.buf, other.buf);
+    strbuf_release(&mine);
+    strbuf_release(&other);
     strbuf_adds(out, verdict_timed_shapes(v) > 1 ? " (geometric means over the shapes).\n" : ".\n");
 }
 

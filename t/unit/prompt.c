@@ -256,13 +256,39 @@ static void test_fault(void **state)
     verdict_release(&v);
 }
 
+/* Two times that look the same in print are called the same. */
+static void test_times_against_the_best(void **state)
+{
+    static const struct {
+        double mine, best;
+        const char *text;
+    } cases[] = {{38120, 38140, "as fast, 38.1 us"},
+                 {38140, 38120, "as fast, 38.1 us"},
+                 {38100, 41000, "faster, 38.1 us instead of 41.0 us"},
+                 {41000, 38100, "SLOWER, 41.0 us instead of 38.1 us"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct verdict v = {.kind = V_PASS, .summary = "", .detail = "", .time_ns = cases[i].mine},
+                       best = {.kind = V_PASS, .time_ns = cases[i].best};
+        struct strbuf sb = STRBUF_INIT(4096);
+        say_verdict(&v, &(struct say_verdict){.best = &best}, &sb);
+        if (!strstr(sb.buf, cases[i].text))
+            fail_msg("no '%s' in: %s", cases[i].text, sb.buf);
+        strbuf_release(&sb);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_task_text), cmocka_unit_test(test_slots_of_templates),
-        cmocka_unit_test(test_changes),   cmocka_unit_test(test_shown_file),
-        cmocka_unit_test(test_excerpt),   cmocka_unit_test(test_hidden_failure),
-        cmocka_unit_test(test_fault),     cmocka_unit_test(test_order_of_reply),
+        cmocka_unit_test(test_times_against_the_best),
+        cmocka_unit_test(test_task_text),
+        cmocka_unit_test(test_slots_of_templates),
+        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_shown_file),
+        cmocka_unit_test(test_excerpt),
+        cmocka_unit_test(test_hidden_failure),
+        cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_order_of_reply),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
