@@ -2,7 +2,7 @@
 # hone-gnn on a GPU. Judges every kernel of kernels/gnn/ on the GPU. Then trains the models on Debian's package
 # graph, on the CPU and on the GPU, with the data on the GPU and on the host. Compares losses, accuracies and
 # predictions. Prints the time of each epoch.
-#   HONE=bin/hone OUT=results [MODELS="sage gat"] [EPOCHS=3] [HIDDEN=256] [FANOUT=15,10,5] t/gpu/gnn.sh
+#   HONE=bin/hone OUT=results [JOBS=8] [MODELS="sage gat"] [EPOCHS=3] [HIDDEN=256] [FANOUT=15,10,5] t/gpu/gnn.sh
 # hone-gnn must be beside $HONE. Exits 77 where there is no GPU, 1 if something disagrees.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,10 +14,16 @@ mkdir -p "$OUT"
 status=0
 
 echo "== kernels"
-for task in "$root"/kernels/gnn/*/task.json; do
-    task=$(dirname "$task") && name=$(basename "$task")
-    "$root/tools/gnn-kernels" source "$name" >"$OUT/$name.cu" || exit 1
-    "$HONE" eval --device cuda --json "$task" "$OUT/$name.cu" >"$OUT/$name.json" 2>"$OUT/$name.err" || status=1
+export root HONE OUT
+judge() { # judge NAME: evaluates a kernel
+    "$root/tools/gnn-kernels" source "$1" >"$OUT/$1.cu" &&
+        "$HONE" eval --device cuda --json "$root/kernels/gnn/$1" "$OUT/$1.cu" >"$OUT/$1.json" 2>"$OUT/$1.err"
+}
+export -f judge
+names=$(for task in "$root"/kernels/gnn/*/task.json; do basename "$(dirname "$task")"; done)
+# Hone locks the GPU while it times a kernel, so several evaluations do not disturb each other's times.
+xargs -P "${JOBS:-8}" -I{} bash -c 'judge {}' <<<"$names" || status=1
+for name in $names; do
     python3 - "$name" "$OUT/$name.json" <<'PY' || status=1
 import json, sys
 name, path = sys.argv[1:]
