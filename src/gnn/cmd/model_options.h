@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "gnn/cmd/options.h"
+#include "gnn/gpu/gpu_store.h"
 #include "gnn/model/models.h"
 
 struct model_args {
@@ -34,27 +35,33 @@ struct model_args {
             "probability that training drops a value, 0 to below 1 (default 0.5; sage-ri 0.1)")
 
 /* `all` is text that follows "all processors" in the help of --compute-threads. */
-#define MACHINE_OPTIONS(a, compute, all, device, place, precision, products)                     \
-    OPT_GROUP("Machine"),                                                                        \
-        OPT_STR(                                                                                 \
-            0, "device", (device), "DEV",                                                        \
-            "what computes: cpu (default), cuda, cuda:N (GPU N; an H100 or H200), or emulator\n" \
-            "(for tests)"),                                                                      \
-        OPT_STR(                                                                                 \
-            0, "place", (place), "WHERE",                                                        \
-            "where graph and features lie: host (CPU memory), gpu (which then samples\n"         \
-            "too), or auto (default: gpu if --device is a GPU, they take at most 3/4 of its\n"   \
-            "memory (with --make: fit into it), and neither the sampler is labor nor a fanout\n" \
-            "all)"),                                                                             \
-        OPT_STR(0, "precision", (precision), "P",                                                \
-                "precision of matrix products: fp32 (default), or tf32 on a GPU"),               \
-        OPT_STR(                                                                                 \
-            0, "products", (products), "HOW",                                                    \
-            "instructions of a GPU's products, in both precisions: wgmma where sizes allow it\n" \
-            "(default), or mma"),                                                                \
-        THREADS_OPTION(a),                                                                       \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                       \
-                     "threads that compute on the CPU (default: all processors" all ")"),        \
+#define MACHINE_OPTIONS(a, compute, all, device, place, cache, precision, products)               \
+    OPT_GROUP("Machine"),                                                                         \
+        OPT_STR(                                                                                  \
+            0, "device", (device), "DEV",                                                         \
+            "what computes: cpu (default), cuda, cuda:N (GPU N; an H100 or H200), or emulator\n"  \
+            "(for tests)"),                                                                       \
+        OPT_STR(                                                                                  \
+            0, "place", (place), "WHERE",                                                         \
+            "where graph and features lie: host (CPU memory), gpu (which then samples\n"          \
+            "too), split (as gpu, but some rows of the features lie on the host, and the GPU\n"   \
+            "fetches them), or auto (default: gpu if they take at most 3/4 of its memory (with\n" \
+            "--make: fit into it); split if the graph does; host if neither does, on the CPU,\n"  \
+            "or if the sampler is labor or a fanout all)"),                                       \
+        OPT_STR(                                                                                  \
+            0, "cache", (cache), "SIZE",                                                          \
+            "--place split: how much of the features lies in the GPU's memory, a share of all\n"  \
+            "rows (0 to 1) or a size such as 20G; it takes the rows that batches need most\n"     \
+            "often (default: what fits)"),                                                        \
+        OPT_STR(0, "precision", (precision), "P",                                                 \
+                "precision of matrix products: fp32 (default), or tf32 on a GPU"),                \
+        OPT_STR(                                                                                  \
+            0, "products", (products), "HOW",                                                     \
+            "instructions of a GPU's products, in both precisions: wgmma where sizes allow it\n"  \
+            "(default), or mma"),                                                                 \
+        THREADS_OPTION(a),                                                                        \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                        \
+                     "threads that compute on the CPU (default: all processors" all ")"),         \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */
@@ -63,8 +70,11 @@ int model_args_parse(const struct model_args *a, struct gnn_model_config *c, str
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
 /* Whether the device makes graph and features of --make. */
 bool data_on_device(const char *device);
-/* Whether graph and features of --make belong in host memory: --place is host, or it is auto and
- * the GPU cannot sample so. */
+/* Reads --place and --cache. */
+int place_args_parse(const char *place, const char *cache, enum gpu_place *where,
+                     struct gpu_cache_size *size, struct err *err);
+/* Whether graph and features of --make belong in host memory: --place is host or split, or it is
+ * auto and the GPU cannot sample so. */
 bool made_data_on_host(const char *place, const struct sample_options *o);
 /* If the device makes them and made_data_on_host(), makes them there and copies them to host
  * memory. */
