@@ -3,7 +3,7 @@
 # (docs/gnn.md), because the graph is too large to copy. Prints the sizes of the batches beside every time.
 #   HONE=bin/hone OUT=results [SCALE=1] [EPOCHS=2] [HOST_SCALE=1] [HONE_PYTHON=python3] [ONLY=pipeline] t/gpu/gnn_papers.sh
 # Without `split`, all parts take about 150 seconds on an H200 with 16 cores and 64 GiB of host memory. `split` needs
-# 72 GiB at scale 1: the dataset and, once more, the rows that are not cached. SPLIT_SCALE=0.5 needs half of that.
+# 66 GiB at scale 1: the dataset and, once more, the rows that are not cached. SPLIT_SCALE=0.5 needs half of that.
 # ONLY names the parts to run, of: train infer kernels models nccl split pipeline torch (default: all). `pipeline` needs `train`.
 # hone-gnn must be beside $HONE. Each step has a time limit. If a step fails or hangs, the others still run.
 # Exits 77 where there is no GPU, 1 if a step failed. DEVICE=emulator with a tiny SCALE tests
@@ -182,7 +182,7 @@ fi
 
 if wanted split; then
     echo "== features split between the GPU and the host, scale $split_scale: the GPU samples and fetches rows by itself"
-    for cache in ${CACHES:-0.5 0.25 0}; do
+    for cache in ${CACHES:-0.5 0.25}; do
         echo "-- a cache of $cache of the rows"
         train "split-$cache" 150 "papers:scale=$split_scale$more" --place split --cache "$cache" -e "$epochs" -t 4 --slots 8
     done
