@@ -70,6 +70,7 @@ refused "--gpu needs a TASK" "$HONE" memory show --gpu h100
 refused "a study simulates its author: give noisy[:RATES]" "$HONE" study softmax --author playbook
 refused "author 'noisy:colour=1'" "$HONE" study softmax --author noisy:colour=1
 refused "there is no author 'nobody'" "$HONE" mcp --dir . --author nobody
+refused "--cache needs --place split" "$gnn" train --make papers --device emulator --cache 0.5
 refused "--heads is for gat, not for sage" "$gnn" train --make papers:scale=0.0001 -m sage --heads 2
 refused "--data is for the files of a DIR, and --make has none" \
     "$gnn" sample --make papers:scale=0.0001 --data map

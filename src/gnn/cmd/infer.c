@@ -165,8 +165,8 @@ static int run(int argc, const char **argv)
                 "how many neighbours to take for each node, a number or `all` for each hop; one\n"
                 "alone serves all hops (default 20)"),
         OPT_FLAG(0, "full", &a.full,
-                 "use all neighbours, layer by layer for all nodes; --fanout, --sampler and\n"
-                 "--place have no effect then, and --batch changes only the time"),
+                 "use all neighbours, layer by layer for all nodes; --fanout, --sampler, --place\n"
+                 "and --cache have no effect then, and --batch changes only the time"),
         OPT_STR(0, "sampler", &a.load.mode, "NAME",
                 "how to take them: uniform (without replacement, default), replace (with\n"
                 "replacement), labor (LABOR-0: nodes of a batch share neighbours), or plain (the\n"
@@ -197,6 +197,8 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "give -c FILE, a checkpoint of hone-gnn train");
     if (a.compute_threads > LOADER_MAX_THREADS)
         return cmd_usage(&spec, "at most %d threads", LOADER_MAX_THREADS);
+    if (place_args_check(a.place, a.cache, &err) < 0)
+        return cmd_fail(&err);
     return open_and_infer(&a, argv[0], &err) < 0 ? cmd_fail(&err) : HONE_OK;
 }
 

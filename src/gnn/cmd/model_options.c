@@ -74,6 +74,13 @@ int place_args_parse(const char *place, const char *cache, enum gpu_place *where
     return 0;
 }
 
+int place_args_check(const char *place, const char *cache, struct err *err)
+{
+    enum gpu_place where;
+    struct gpu_cache_size size;
+    return place_args_parse(place, cache, &where, &size, err);
+}
+
 int fetch_made_data(struct dataset *d, const char *device, const char *place,
                     const struct sample_options *o, struct err *err)
 {

@@ -73,6 +73,8 @@ bool data_on_device(const char *device);
 /* Reads --place and --cache. */
 int place_args_parse(const char *place, const char *cache, enum gpu_place *where,
                      struct gpu_cache_size *size, struct err *err);
+/* Only checks them, before the data is opened. */
+int place_args_check(const char *place, const char *cache, struct err *err);
 /* Whether graph and features of --make belong in host memory: --place is host or split, or it is
  * auto and the GPU cannot sample so. */
 bool made_data_on_host(const char *place, const struct sample_options *o);

@@ -450,7 +450,7 @@ static int check_args(const struct args *a, struct err *err)
         return err_set(err, ERR_USAGE, "--gpus needs --device cuda");
     if (a->epochs > INT32_MAX)
         return err_set(err, ERR_USAGE, "at most %d epochs", INT32_MAX);
-    return 0;
+    return place_args_check(a->place, a->cache, err);
 }
 
 static int run(int argc, const char **argv)
