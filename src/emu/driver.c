@@ -186,12 +186,11 @@ static struct pinned *pinned_of(void *p)
 
 static cu_result host_alloc(void **out, size_t bytes, unsigned flags)
 {
-    struct pinned *m =
-        aligned_alloc(HOST_PAGE, (bytes + 2 * HOST_PAGE - 1) / HOST_PAGE * HOST_PAGE);
-    if (!m)
+    *out = aligned_alloc(HOST_PAGE, (bytes + 2 * HOST_PAGE - 1) / HOST_PAGE * HOST_PAGE);
+    if (!*out)
         return CU_OUT_OF_MEMORY;
-    *m = (struct pinned){.bytes = bytes};
-    *out = (char *)m + HOST_PAGE;
+    *out = (char *)*out + HOST_PAGE;
+    *pinned_of(*out) = (struct pinned){.bytes = bytes};
     return CU_SUCCESS;
 }
 
