@@ -52,10 +52,10 @@ for data in $sets; do
                 --eval none --checkpoint "$ckpt" --resume "$dir/$data" >/dev/null
             lines=
             for fanout in $fanouts full; do
-                how="--fanout $fanout"
+                how="--fanout $fanout --seed $seed"
                 [ "$fanout" = full ] && how=--full
                 # shellcheck disable=SC2086
-                a=$(accuracy -c "$ckpt" $how $threads --seed "$seed" "$dir/$data")
+                a=$(accuracy -c "$ckpt" $how $threads "$dir/$data")
                 lines+=$(printf '%s\t%s\t%s\t%s\t%s' "$data" "$model" "$seed" "$fanout" "$a")$'\n'
             done
             printf '%s' "$lines" >>"$raw"

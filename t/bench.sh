@@ -56,6 +56,7 @@ if in_tier quick; then
     runs 1 "--resume with an unknown campaign is an error" "$HONE" bench --resume nothing
     runs 2 "--resume with another strategy is a usage error" "$HONE" bench --resume last -s team
     err_has "the message says that a campaign keeps its strategy" "a campaign keeps its strategy"
+    runs 2 "--resume with the default strategy is a usage error too" "$HONE" bench --resume last -s refine
     runs 2 "--resume with another seed is a usage error" "$HONE" bench --resume last --seed 3
     runs 2 "--retry without --resume is a usage error" "$HONE" bench softmax --retry
     runs 1 "a file of known times without the right columns is an error" \
@@ -106,6 +107,12 @@ if in_tier rest; then
     rm -r mine
     runs 0 "a campaign goes on without the files of its tasks" "$HONE" bench --resume last --store away/h.db --json
     is "the campaign without files passes" "$(field 't["rows"][0]["state"]')" pass
+    # A campaign remembers its --out, also if it goes on from another folder.
+    runs 0 "--import-only with --out ends well" \
+        "$HONE" bench sigmoid --import-only --store o.db --out my/results "${smoke[@]}"
+    (cd away && "$HONE" bench --resume last --store ../o.db -q >/dev/null)
+    ok "a resumed campaign writes into its earlier --out" ls my/results/*sigmoid/report.md
+    ok "a resumed campaign writes nowhere else" test ! -e away/hone-out
     runs 0 "a campaign on the emulator with timing ends well" \
         "$HONE" bench vector_add --device emu --steps 1 --store m.db --json
     is "modelled times are marked" \

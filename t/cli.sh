@@ -24,7 +24,13 @@ for c in $("$HONE" --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
     out_has "hone $c --help has an example" "example:"
     runs 0 "hone help $c exits with 0" "$HONE" help "$c"
 done
+runs 0 "hone help task check exits with 0" "$HONE" help task check
+out_has "hone help task check is the help of hone task check" "usage: hone task check"
+runs 2 "hone help with an unknown subcommand is a usage error" "$HONE" help task chek
+err_has "the message about an unknown subcommand suggests the nearest" "did you mean 'hone task check'"
 gnn=$(dirname "$HONE")/hone-gnn
+runs 0 "hone-gnn help make rmat exits with 0" "$gnn" help make rmat
+out_has "hone-gnn help make rmat is the help of hone-gnn make rmat" "usage: hone-gnn make rmat"
 forms() { "$@" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'; } # forms PROGRAM [COMMAND]: the commands that its help lists
 layout() { # layout PROGRAM COMMANDS...: prints lines of these helps that are too long, and doubled blank lines
     local c
@@ -34,9 +40,10 @@ layout() { # layout PROGRAM COMMANDS...: prints lines of these helps that are to
 }
 is "the help of every command of hone fits the screen" "$(layout "$HONE" $(forms "$HONE"))" ""
 is "the help of subcommands fits the screen" \
-    "$(layout "$HONE" "task show" "import torch" "import flashinfer-bench" "memory show" "memory forget")" ""
+    "$(layout "$HONE" "task show" "import torch" "import flashinfer-bench" "memory show" "memory forget" \
+        "playbook kernel")" ""
 is "the help of every command of hone-gnn fits the screen" \
-    "$(layout "$gnn" $(forms "$gnn") "make rmat" "make blocks" "import npy")" ""
+    "$(layout "$gnn" $(forms "$gnn") "make rmat" "make blocks" "make debian" "import npy" "import ogb")" ""
 is "the second line of a usage is indented below the first" \
     "$("$HONE" bench --help | sed -n 2p | sed 's/[^ ].*//')" "       "
 is "the help of a command with subcommands lists them" \
@@ -157,6 +164,8 @@ out_has "a number with a leading 0 is decimal" '"nodes": 100,'
 runs 2 "--ptx together with --cubin is a usage error" "$HONE" compile --ptx --cubin "$k"
 runs 2 "--json together with -o is a usage error" "$HONE" compile --json -o x "$k"
 runs 2 "hone worker without a bundle is a usage error" "$HONE" worker
+runs 2 "--ceilings with a GPU that is not a number is a usage error" "$HONE" worker --ceilings service.cubin one
+runs 2 "--gpu together with --pretend-gpu is a usage error" "$HONE" worker --spool dir --gpu 0 --pretend-gpu 1 --once
 for f in nothere dir /dev/null; do
     runs 3 "a kernel file that is $f is an error" "$HONE" eval vector_add "$f" --device emu
     err_has "the message names the kernel file $f" "'$f'"

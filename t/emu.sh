@@ -50,7 +50,7 @@ is "the kernel computes y = 2 * 3 + 1" "$(od -An -tf4 -N 8 y.bin | tr -s ' ')" "
 is "all 1000 elements of y are written" "$(od -An -v -tf4 -w4 y.bin | sort | uniq -c | tr -s ' ')" " 1000 7"
 runs 2 "--ptx with --workload is a usage error" "$HONE" emu --ptx axpy.ptx --job job.json --workload smoke:0
 err_has "the message says that --workload needs a task and a kernel" "--workload needs a TASK and a KERNEL.cu"
-runs 0 "hone emu --json --no-sanitize exits with 0" "$HONE" emu --json --no-sanitize --ptx axpy.ptx --job job.json
+runs 0 "hone emu --json --skip-sanitizer exits with 0" "$HONE" emu --json --skip-sanitizer --ptx axpy.ptx --job job.json
 out_has "--json prints a verdict" '"kind": "pass"'
 
 job 990 1000

@@ -39,6 +39,16 @@ runs 3 "a report folder that cannot be written is an error" optimize vector_add 
 err_has "the message names the option --out" "--out: "
 nothing "a report folder that cannot be written"
 runs 2 "an unknown dialect is refused" optimize vector_add --dialect ptx
+# A copy of Hone far from .deps finds no headers of CuTe, if the machine has none.
+mkdir "$T/away" && cp "$HONE" "$T/away/hone" && cd "$T/away" || exit 1
+if "$T/away/hone" doctor 2>/dev/null | grep -q 'no cute/tensor.hpp'; then
+    runs 3 "CuTe is refused where its headers are missing" ./hone optimize vector_add --dialect cute --author exec:true --device emu
+    err_has "the message says what to do" "run tools/setup, set HONE_CUTLASS_HOME, or use --dialect cuda"
+    HONE_WORKER=${HONE%/*}/hone-worker runs 1 "without --dialect the run goes on there" \
+        ./hone optimize vector_add --author exec:true --device emu --smoke --tries 1 --store s.db
+    err_has "Hone says that it asks for plain CUDA" "kernels are asked for in plain CUDA"
+fi
+cd "$T/cwd" || exit 1
 runs 2 "an unknown rule for the dialect is refused" optimize vector_add --ablate dialect=never
 err_has "the message lists the rules" "report, strict"
 nothing "an unknown rule for the dialect"

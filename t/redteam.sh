@@ -15,11 +15,11 @@ tester=$(dirname "$HONE")/hone-test
 
 field() { sed -n 's/^  "'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1" | head -1; }
 
-# judge NAME PROGRAM SCOPE TASK FILE OPTION...: writes the verdict to $T/NAME.json; SCOPE is smoke, check, or one timed
+# judge NAME PROGRAM SCOPE TASK FILE OPTION...: writes the verdict to $T/NAME.json; SCOPE is smoke, check, time or one timed
 # workload, and selects the checks that can see the attack
 judge() {
     local out=$T/$1 program=$2 scope=() task=$4 file=$5
-    case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; time:*) scope=(--workload "$3") ;; esac
+    case $3 in smoke) scope=(--smoke) ;; check) scope=(--skip-time) ;; time*) scope=(--workload "$3") ;; esac
     "$program" eval --json --device "$device" --skip-baselines --call-limit 20s --measure-time 400ms "${scope[@]}" \
         "${@:6}" "$task" "$file" >"$out.json" 2>"$out.err"
 }

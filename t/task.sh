@@ -95,6 +95,10 @@ runs 2 "hone task check --all with a task is a usage error" "$HONE" task check -
 # PyTorch, `hone task check` says once that it compared nothing with PyTorch. The fake PyTorch below tests Hone's side
 # of the comparison.
 export HONE_PYTHON=no-such-python
+# softmax takes longer than the others.
+runs 1 "hone task check of good and missing tasks side by side fails" "$HONE" task check -j 3 softmax ./nothere sigmoid
+is "it prints the results in the order of the command line" \
+    "$(sed -E 's/(: | of ).*//' "$T/out" | grep -v '^[ "]' | xargs)" "softmax ./nothere sigmoid 2"
 if in_tier rest; then
     runs 0 "all built-in tasks and their baselines are good" "$HONE" task check --all
     err_empty "hone task check --all prints nothing on stderr"

@@ -25,9 +25,13 @@ optimize "--ablate select= is for the strategy search; refine has no use for it"
 optimize "--ablate restore= is for the strategy refine; search has no use for it" -s search --ablate restore=off
 optimize "--rejudge is for --author replay:FILE" --rejudge
 ok "no run began" test ! -e hone-out
-runs 0 "a replay accepts the options, because the recording has its own settings" \
-    "$HONE" optimize --author "replay:$ROOT/t/cases/replay/refine.jsonl" --wave 2 -q
-rm -r hone-out
+for o in "strategy refine" "author-debug playbook" "from $k" "dialect cuda" "steps 2" "repairs 0" "seed 1" \
+    "budget-time 1h" "gpu h100" "arch sm_80" skip-baselines smoke torch-at-end "ablate memory=off"; do
+    # shellcheck disable=SC2086
+    refused "--${o% *} has no effect with --author replay:FILE" \
+        "$HONE" optimize --author "replay:$ROOT/t/cases/replay/refine.jsonl" --$o
+done
+ok "no replay began" test ! -e hone-out
 for s in "refine --repairs 0 --tries 1 --proposals 1" "search --tries 1 --wave 1" "sample --wave 1" "team --repairs 0"; do
     # shellcheck disable=SC2086
     runs 2 "$s: these options are accepted" "$HONE" optimize vector_add --device emu -s $s --author nobody:x
@@ -58,20 +62,34 @@ refused "--against times a kernel, and --skip-time times nothing" \
     "$HONE" eval vector_add "$k" --skip-time --against "$k"
 for o in smoke skip-time; do
     for w in time time:0 smoke:0,time:1; do
-        refused "--workload $w asks for timed workloads, and --$o runs none" \
+        refused "--workload $w asks for workloads that --$o leaves out" \
             "$HONE" eval vector_add "$k" --$o --workload $w
     done
+done
+for w in check heldout:0 smoke:0,check:1; do
+    refused "--workload $w asks for workloads that --smoke leaves out" \
+        "$HONE" eval vector_add "$k" --smoke --workload $w
 done
 refused "--export writes the whole run: it excludes ROLE/INDEX and --json" "$HONE" log last --export x --json
 refused "--export writes the whole run: it excludes ROLE/INDEX and --json" "$HONE" log last code/0 --export x
 refused "--all needs a CANDIDATE" "$HONE" show last --all
 refused "--all is for a verdict, and --source prints none" "$HONE" show last 0 --all --source
 refused "--gpu needs a TASK" "$HONE" memory show --gpu h100
+refused "--plain is for the playbook generate, not for elementwise" \
+    "$HONE" playbook kernel --plain elementwise vector_add
 refused "a study simulates its author: give noisy[:RATES]" "$HONE" study softmax --author playbook
 refused "author 'noisy:colour=1'" "$HONE" study softmax --author noisy:colour=1
 refused "there is no author 'nobody'" "$HONE" mcp --dir . --author nobody
 refused "--cache needs --place split" "$gnn" train --make papers --device emulator --cache 0.5
 refused "--heads is for gat, not for sage" "$gnn" train --make papers:scale=0.0001 -m sage --heads 2
+for o in "fanout 5" "sampler replace" "seed 2" "ahead 1" "place host"; do
+    # shellcheck disable=SC2086
+    refused "--full uses all neighbours: --${o% *} has no effect, leave it out" \
+        "$gnn" infer --make papers:scale=0.0001 -c x --full --$o
+done
+refused "--quadrants takes three numbers such as 0.57,0.19,0.19, not '0.5,0.2'" \
+    "$gnn" make rmat --quadrants 0.5,0.2 data
+refused "must be at least 0 and at most 1 together" "$gnn" make rmat --quadrants 0.5,0.2,0.4 data
 refused "--data is for the files of a DIR, and --make has none" \
     "$gnn" sample --make papers:scale=0.0001 --data map
 done_testing

@@ -4,7 +4,7 @@
  *
  *     struct agent *a;
  *     agent_open(&a, &(struct agent_setup){.store = s, .run = id, .task = t, ...}, err);
- *     int rc = agent_run(a, err);      0 finished, 1 stopped (a->stop says why), -1
+ *     int rc = agent_run(a, err);      0 finished, 1 stopped (a->stop says why), -1 error
  *     agent_close(a);
  *
  * A strategy is ordinary sequential code that calls four verbs: ask, judge, grow, note. It may
@@ -63,8 +63,8 @@ struct node {
     bool pruned;      /* search: never selected again */
     unsigned children, failed_children;
     unsigned depth; /* distance from the root of its tree */
-    char *advice;   /* the plan or diagnosis that its author was given; may be NULL */
-    char *author;   /* who wrote it; NULL if it was given */
+    char *advice;   /* the plan or diagnosis that the node's author was given; may be NULL */
+    char *author;   /* who wrote the node's source; NULL if the user gave it */
 };
 
 /* A move and its outcome: an entry of the ledger. */
@@ -116,8 +116,8 @@ struct agent {
     struct task *extended;   /* the task with the tester's shapes; NULL = not extended */
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
-    struct node *best;       /* the fastest that passes, or NULL */
-    struct node *with_torch; /* the first that passed on a GPU, timed with all baselines; or NULL */
+    struct node *best;        /* the fastest node that passes, or NULL */
+    struct node *with_torch;  /* the first node that passed on a GPU beside PyTorch, or NULL */
     struct shown_files shown; /* the files that prompts showed last */
     struct rng rng;
     struct spent spent;
@@ -133,7 +133,7 @@ struct agent {
     bool failed;
     struct strbuf unconfirmed; /* why the best kernel was not confirmed (confirm.h); "" = it was */
     uint64_t recorded;         /* how many calls and verdicts came from the store */
-    /* The number of the step, for the line of progress and the profile's delay. */
+    /* The number of the current step. Progress messages and profile_allowed() use it. */
     uint32_t step;
     uint64_t events;
     json_t *memory; /* cfg->memory; NULL = nothing was recalled */
@@ -179,7 +179,8 @@ int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 /* Returns the author that is asked for this role. */
 struct author *agent_author(const struct agent *a, enum author_role r);
 
-/* Adds a node to the tree (not yet judged, not yet stored). */
+/* Adds a node to the tree and returns it. The run owns the node, which is not yet judged and not
+ * yet stored. */
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);
 /* Has all `n` nodes judged at once, and stores them with their verdicts. Returns 0, 1 if the run
@@ -220,8 +221,8 @@ bool node_passes(const struct node *n);
 int node_cmp(const struct node *a, const struct node *b);
 /* True if prompts of this step may hold the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);
-/* If the best kernel reaches cfg->stop_pct of the roofline, or if a run without times has a right
- * kernel, stops the run and returns true. */
+/* Stops the run and returns true if the best kernel reaches cfg->stop_pct of the roofline or the
+ * time cfg->stop_ns, or if a run without times (--smoke) has a right kernel. */
 bool goal_reached(struct agent *a);
 
 #endif

@@ -104,7 +104,7 @@ static bool read_anchor(const char *line, struct end *first, struct end *last, c
 
 /* The lines of a file that a quote fits. */
 struct places {
-    size_t n, first, last; /* how many, the first and the last of them */
+    size_t n, first, last; /* the number of these lines, the first and the last line */
 };
 
 /* Looks in lines [from, to] for lines that equal the quote or, if `part`, contain it. */
@@ -135,8 +135,8 @@ static struct places find_end(const char *source, const struct end *e, size_t fr
     return found.n ? found : find_quote(source, e->text, from, to, true);
 }
 
-/* Finds the lines of a place. One of its ends must fit one line only; the other end is then the
- * nearest line that fits. */
+/* Finds the lines of a place. At least one of the place's two ends must fit only one line. If the
+ * other end fits several lines, the nearest of these counts. */
 static bool locate(const char *source, const struct end *first, const struct end *last,
                    struct anchor *a, struct strbuf *reason)
 {

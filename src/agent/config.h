@@ -112,19 +112,20 @@ void run_config_set_whole_files(struct run_config *c);
 /* Sets one ablation, "KEY=VALUE". With ablations a study switches off or varies single ideas of the
  * published strategies. ABLATIONS lists the keys. */
 int run_config_ablate(struct run_config *c, const char *setting, struct err *err);
-#define ABLATIONS                                                                         \
-    "for studies, may be given several times:\n"                                          \
-    "profile=never|always|delayed   when counters reach the prompts (default: delayed;\n" \
-    "                               team: always)\n"                                      \
-    "profile-delay=STEP             delayed: the first step that may have them\n"         \
-    "                               (default: by the class of the task)\n"                \
-    "class-prompts=off              no menu of the task's class\n"                        \
-    "example=off                    no example kernel in the prompts\n"                   \
-    "dialect=strict                 reject kernels of another dialect\n"                  \
-    "anchors=off                    search: plans in words, not in spans\n"               \
-    "memory=off                     neither use nor leave lessons\n"                      \
-    "restore=off                    refine: go on from the last kernel\n"                 \
-    "context=flat                   search: every role sees every node\n"                 \
+#define ABLATIONS                                                                          \
+    "for studies, may be given several times:\n"                                           \
+    "profile=never|always|delayed   when counters reach the prompts (default: delayed;\n"  \
+    "                               team: always)\n"                                       \
+    "profile-delay=STEP             delayed: the first step that may have them\n"          \
+    "                               (default: by the class of the task)\n"                 \
+    "class-prompts=off              no list of moves for the task's class in prompts\n"    \
+    "example=off                    no example kernel in the prompts\n"                    \
+    "dialect=strict                 --dialect cute: reject kernels without CuTe\n"         \
+    "anchors=off                    search: plans do not say which lines to change\n"      \
+    "memory=off                     neither use nor leave lessons\n"                       \
+    "restore=off                    refine: go on from the last kernel that passed, not\n" \
+    "                               from the best one\n"                                   \
+    "context=flat                   search: every role sees every node\n"                  \
     "select=greedy                  search: always expand the best node"
 /* Fills in the strategy's default for each value that the user did not set. */
 void run_config_settle(struct run_config *c, const struct task *t);
@@ -140,8 +141,8 @@ json_t *run_config_to_json(const struct run_config *c);
 /* Returns the configuration as JSON text; the caller frees it. Returns NULL and sets *err if a text
  * is not UTF-8. */
 char *run_config_text(const struct run_config *c, struct err *err);
-/* Reads a configuration. The texts of *c live in the arena. A missing key is an error, unless an
- * older version of Hone did not write it. A wrong value is an error. */
+/* Reads a configuration. The texts of *c live in the arena. A wrong value is an error. A missing
+ * key is an error too, except a key that older versions of Hone did not write. */
 int run_config_from_json(struct run_config *c, const json_t *j, struct arena *a, struct err *err);
 
 #endif

@@ -29,8 +29,8 @@ static bool wants_torch(const struct agent *a)
     return false;
 }
 
-/* Returns whether the best kernel must be confirmed. One with a modelled time need not, because
- * PyTorch does not run on the emulator. */
+/* Returns whether the best kernel must be confirmed. A kernel with a modelled time needs no
+ * confirmation, because PyTorch does not run on the emulator. */
 static bool needs_confirmation(const struct agent *a)
 {
     const struct verdict *v = a->best ? &a->best->verdict : NULL;
@@ -52,7 +52,7 @@ static void say_obstacle(struct agent *a, struct strbuf *why)
         budget_over(&time, &a->spent, why);
 }
 
-/* Call it when the best kernel failed its confirmation. The next best takes its place. */
+/* Call it when the best kernel failed its confirmation. The next best kernel takes its place. */
 static int reject_best(struct agent *a, const struct verdict *v, struct err *err)
 {
     struct node *old = a->best;

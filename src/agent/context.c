@@ -59,8 +59,8 @@ static int by_worth(const void *x, const void *y)
     return c ? c : (*a)->index < (*b)->index ? -1 : 1;
 }
 
-/* If the changes have more tokens than this, they are not shown: the fastest file is then another
- * kernel rather than this file with a few ideas. */
+/* If the changes have more tokens than this, the prompt does not show them: the two files then have
+ * too little in common. */
 enum { MAX_CHANGES = 600 };
 
 /* Says how the file of the fastest candidate differs from the file of `n`. */

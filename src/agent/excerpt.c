@@ -126,8 +126,8 @@ static bool is_function(const struct block *b)
     return memchr(from, '(', (size_t)(b->body - from)) != NULL;
 }
 
-/* Returns whether `user` uses the function: one of the names before a '(' in the function's head.
- */
+/* Returns whether `user` uses the function: whether it contains one of the names that stand before
+ * a '(' in the function's head. */
 static bool is_used_by(const struct block *function, const struct block *user)
 {
     for (const char *p = function->head; (p = memchr(p, '(', (size_t)(function->body - p))); p++) {
@@ -136,7 +136,7 @@ static bool is_used_by(const struct block *function, const struct block *user)
             end--;
         for (from = end; from > function->head && in_name(from[-1]);)
             from--;
-        if (end > from && !str_starts(from, "__") && /* __launch_bounds__ is not its name */
+        if (end > from && !str_starts(from, "__") && /* not __launch_bounds__ */
             has_word(user->head, user->end, from, (size_t)(end - from)))
             return true;
     }
@@ -151,7 +151,7 @@ static bool has_anchor(const struct block *b, const struct anchor_vec *anchors)
     return false;
 }
 
-/* Marks the functions that shown blocks use, until no more are found. */
+/* Marks as shown all functions that shown blocks use, directly or through other functions. */
 static void show_used(struct block_vec *blocks)
 {
     for (bool more = true; more;) {

@@ -149,12 +149,12 @@ static size_t equal_bytes(struct span a, struct span b)
     return n;
 }
 
-/* Where a place of the file stops to be what an edit searches for. */
+/* The first line at which a place of the file differs from the SEARCH text of an edit. */
 struct difference {
-    size_t equal_lines; /* lines of SEARCH that fit */
-    size_t equal_bytes; /* of the first line that does not fit, without white space around it */
-    size_t line;        /* its number in the file */
-    struct span has, want;
+    size_t equal_lines;    /* how many lines before it are equal */
+    size_t equal_bytes;    /* how many of its first bytes are equal, without leading white space */
+    size_t line;           /* its number in the file */
+    struct span has, want; /* the line in the file, and in SEARCH */
 };
 
 enum { MAX_COMPARED = 4000, MIN_EQUAL = 6, QUOTED = 70 };

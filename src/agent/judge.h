@@ -44,7 +44,7 @@ struct judge_ops {
      * the child. May be NULL. */
     void (*prepare)(struct judge *j, const struct task *t, const char *parent);
     void (*close)(struct judge *j);
-    /* Appends what is done for the candidate now: "compiling", "running"; may be NULL. */
+    /* Appends what is done for the candidate now: "compiling", "running". May be NULL. */
     void (*progress)(struct judge *j, uint64_t ticket, struct strbuf *out);
 };
 

@@ -12,8 +12,8 @@
 /* If there are more errors than this, we ask for a diagnosis, which may find their common cause. */
 enum { SIMPLE_ERRORS = 3 };
 
-/* True if the compiler's message, or the plan reader's, says plainly what to change: a few errors,
- * all of them in the candidate's own lines and not in a header that it instantiates. */
+/* True if the message of the compiler or of the plan reader says plainly what to change. That is so
+ * if there are only a few errors, and none of them is in a header. */
 static bool is_simple(const struct verdict *v)
 {
     static const char mark[] = ": error: ";

@@ -103,7 +103,7 @@ static void say_dialect(const struct agent *a, const struct node *n, struct strb
 
 /* ---- slots ---------------------------------------------------------------------------------- */
 
-/* The call that the slots are made for. */
+/* An author call, and what its slots are made from. */
 struct making {
     struct agent *a;
     const char *role;
@@ -334,8 +334,8 @@ static const struct slot_maker {
     {"given", make_given, MAX_SOURCE},
 };
 
-/* Renders the template. Makes only the slots that the template names, because prompt_render refuses
- * all others. */
+/* Renders the template. Makes only the slots that the template names, because prompt_render()
+ * refuses slots that the template does not name. */
 static int make_prompt(struct agent *a, struct prompt *p, const char *role, const char *template,
                        const struct situation *s, struct err *err)
 {

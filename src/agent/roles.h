@@ -64,7 +64,8 @@ int repair_node(struct agent *a, struct node *failed, struct node **out, struct 
 /* Adds a line such as "- candidate 4 (from 2), repair: fixed the tail. pass, 12.3 us". */
 void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 
-/* Has a file with a plan judged, and repaired if it fails. *out is NULL if no repair passed. */
+/* Has a file with a plan judged, and repaired if it fails. Sets *out to the node that passes, or to
+ * NULL if none does. */
 int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
                       struct err *err);
 /* Does the same with the file of --from. If that file has no plan, the porter first turns it into a

@@ -92,8 +92,8 @@ static int save_progress(struct agent *a, struct err *err)
                               a->best ? (int64_t)a->best->index : -1, err);
 }
 
-/* Call it while the run waits. Saves the wall time every two seconds, so that a killed process
- * loses no more of it for --budget-time. */
+/* Call it while the run waits. Saves the wall time every two seconds. So if the process is killed,
+ * the time budget (--budget-time) misses at most two seconds. */
 static int save_time(struct agent *a, struct err *err)
 {
     static const uint64_t every_ns = 2000000000;
@@ -199,7 +199,7 @@ static int ask_recorded(struct agent *a, struct ask *q, bool *begun, struct prio
                            .cache_write_tokens = c.cache_write_tokens,
                            .out_tokens = c.out_tokens,
                            .requests = c.requests,
-                           .usd = *c.finish ? c.usd : 0, /* without an answer there was no cost */
+                           .usd = *c.finish ? c.usd : 0, /* if no answer came, there was no cost */
                            .estimated = c.estimated};
         rc = 0;
     }
@@ -212,8 +212,9 @@ struct author *agent_author(const struct agent *a, enum author_role r)
     return a->in.authors[r] ? a->in.authors[r] : a->in.authors[AUTHOR_CODE];
 }
 
-/* Returns the name under which the run's records keep the author of this role. In the configuration
- * its path is absolute, so that the name is the same after `hone resume`. */
+/* Returns the name under which the run's records keep the author of this role. We take the name
+ * from the configuration: a path in that name is absolute, so the name stays the same after `hone
+ * resume`. */
 static const char *author_name(struct agent *a, enum author_role r)
 {
     const char *own = a->cfg->authors[r], *code = a->cfg->authors[AUTHOR_CODE];
@@ -259,9 +260,9 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
     return 0;
 }
 
-/* Returns whether the failure of a call is an unusable reply. It does not end the run; the store
- * keeps it like a good reply. Another failure (no connection, a bad key) ends the run. The user can
- * remove the cause and resume the run. */
+/* Returns whether a call failed only because its reply is unusable. An unusable reply does not end
+ * the run; the store keeps it like a good reply. Any other failure (no connection, a bad key) ends
+ * the run. The user can remove the cause and resume the run. */
 static bool is_unusable(const struct author_reply *r)
 {
     return !r->ok && r->err.kind == ERR_LIMIT && !r->over_budget;
@@ -571,7 +572,7 @@ static int receive(struct agent *a, struct pending *list, size_t n, bool model, 
     if (v->kind == V_UNJUDGED) {
         log_warn("agent", "candidate %llu could not be judged: %s", (unsigned long long)p->n->index,
                  v->summary);
-        if (model) { /* only an estimate, so the strategy does without it */
+        if (model) { /* an estimate: the strategy can do without it */
             p->n->verdict = *v;
             return store_verdict(a, p->n, err);
         }
@@ -677,7 +678,7 @@ int agent_estimate(struct agent *a, const char *const *sources, size_t n, double
     }
     int rc = judge_all(a, nodes, n, true, err);
     for (size_t i = 0; i < n; i++) {
-        nodes[i]->judged = true; /* a verdict that never came does not pass */
+        nodes[i]->judged = true; /* a node without a verdict does not pass */
         ns[i] = rc == 0 && node_passes(nodes[i]) ? nodes[i]->verdict.time_ns : 0;
         node_free(nodes[i]);
     }
@@ -846,7 +847,7 @@ bool goal_reached(struct agent *a)
         agent_stop(a, "candidate %llu is right (--smoke)", (unsigned long long)a->best->index);
         return true;
     }
-    if (a->best && a->best->verdict.time_ns <= a->cfg->stop_ns) {
+    if (a->best && a->cfg->stop_ns > 0 && a->best->verdict.time_ns <= a->cfg->stop_ns) {
         agent_stop(a, "the best kernel is as fast as was asked for");
         return true;
     }
@@ -858,7 +859,8 @@ bool goal_reached(struct agent *a)
     return true;
 }
 
-/* The GPU that measured the best kernel, or whose times the model gave. */
+/* Returns the name of the GPU on which the best kernel was measured, or for which the cost model
+ * gave its time. */
 static const char *judging_gpu(const struct agent *a, struct arena *mem)
 {
     const struct verdict *v = &a->best->verdict;

@@ -1,5 +1,5 @@
 /*
- * sample_reflect.c - two simple strategies, with which others are compared at the same budget.
+ * sample_reflect.c - two simple strategies, to compare other strategies with at the same budget.
  * `sample` takes the best of n independent replies. `reflect` refines the last reply at each step,
  * even if that candidate failed.
  */

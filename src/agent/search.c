@@ -168,7 +168,8 @@ static int ask_plans(struct agent *a, struct expansion *x, size_t n, struct err 
 }
 
 /* Adds the child to the ledger. If the child repairs a failed candidate, its outcome belongs to the
- * move that failed: the oldest failed candidate whose parent passes. */
+ * move that failed. To find that move, we go up from the failed candidate to the first one whose
+ * parent passes. */
 static int add_child_idea(struct agent *a, const struct expansion *x, const struct node *child,
                           struct err *err)
 {

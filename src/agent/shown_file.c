@@ -9,10 +9,11 @@
 #include "base/tokens.h"
 #include "base/util.h"
 
-/* Changes with at most this many equal lines between them are told as one change. */
+/* Changes with at most this many equal lines between them are shown as one change. */
 enum { MAX_GAP = 3 };
-/* An old file is shown if it and its changes have at most MAX_GROWTH times the tokens of the new
- * file, and the changes alone at most MAX_CHANGED times. */
+/* The prompt shows the old file and its changes if they are not too long. Compared with the tokens
+ * of the new file, both together may have at most MAX_GROWTH times as many, and the changes alone
+ * at most MAX_CHANGED times as many. */
 #define MAX_GROWTH 1.25
 #define MAX_CHANGED 0.8
 

@@ -1,9 +1,10 @@
 /*
  * shown_file.h - decides how a prompt shows a candidate's file.
  *
- * Providers charge little for a prompt's beginning if they have read it before. So a prompt shows
- * the file that the role's last prompt showed, byte for byte, and then the changes that make it the
- * candidate's file. If the changes are too many, the prompt shows the candidate's file itself.
+ * Providers charge little for a prompt's beginning if it equals that of an earlier prompt. So a
+ * prompt repeats the file that the role's last prompt showed, byte for byte. Then it lists the
+ * changes that turn this old file into the candidate's file. If the changes are too many, the
+ * prompt shows the candidate's file itself.
  */
 #ifndef AGENT_SHOWN_FILE_H
 #define AGENT_SHOWN_FILE_H
@@ -19,7 +20,7 @@ struct shown_file {
 VEC_DECL(shown_files, struct shown_file);
 
 /* Returns the file to show for `source` in the next prompt of the role, and appends to `changes`
- * what must be changed in it. The result is valid until the role's next call. */
+ * the changes that turn this file into `source`. The result is valid until the role's next call. */
 const char *shown_file_next(struct shown_files *v, const char *role, const char *source,
                             struct strbuf *changes);
 void shown_files_release(struct shown_files *v);

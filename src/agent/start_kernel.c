@@ -34,9 +34,9 @@ static void say_error(const struct verdict *v, struct strbuf *out)
     strbuf_addf(out, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* The built-in author changes settings and fills in templates, but does not mend code. So if it is
- * to repair a file that cannot be built, the run stops: all settings of the file would fail too,
- * and the user did not ask for another kernel. */
+/* The built-in author changes settings and fills in templates, but cannot repair code. So the run
+ * stops if the file cannot be built and this author is the one who repairs. The file would fail
+ * with all other settings too, and the user did not ask for another kernel. */
 static int stop_if_broken(struct agent *a, const struct node *n)
 {
     struct strbuf why = STRBUF_INIT(4096);

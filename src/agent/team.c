@@ -3,7 +3,7 @@
  * rollback. The base is the kernel that the team improves.
  *
  *      starting kernel ──no plan?──> porter ──passes──> base
- *      tester (sees the task alone): shapes ──valid, base passes them──> later candidates must too
+ *      tester (sees only the task): shapes ──valid, base passes──> later candidates must pass too
  *      round:  profiler reads the measurements ─> planner decides ─> coder edits ─> judge
  *                 faster: the new base          else: back to the base; the ledger keeps the idea
  */

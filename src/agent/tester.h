@@ -14,8 +14,9 @@
 #define TESTER_MAX_CASES 8
 #define TESTER_MAX_ELEMS (4u << 20) /* elements of all tensors of one case together */
 
-/* Makes a new task with the accepted cases as `check` workloads, for task_free(); returns NULL if
- * no case is accepted. `notes` says for each case that it was taken, or why not. */
+/* Returns a new task with the accepted cases as `check` workloads, or NULL if no case is accepted.
+ * The caller frees it with task_free(). `notes` says for each case that it was taken, or why not.
+ */
 struct task *task_with_tester_cases(const struct task *t, const char *reply, struct strbuf *notes);
 
 #endif

@@ -38,7 +38,7 @@ struct budget_pool; /* author/limits/pool.h */
 struct author_config {
     /* How long one request may take [15 min]; exec: the whole command. */
     uint64_t total_ns;
-    uint64_t stall_ns;           /* how long no byte may come [120 s] */
+    uint64_t stall_ns;           /* the longest time without a byte [120 s] */
     uint64_t wait_ns;            /* mailbox: how long a reply may take [7 days] */
     uint64_t backoff_ns;         /* first retry pause, doubled each time [1 s] */
     uint64_t backoff_max_ns;     /* longest retry pause [60 s] */
@@ -70,11 +70,11 @@ struct author_reply {
     struct err err;     /* when !ok; one line */
     bool over_budget;   /* !ok because the budget of author_set_budget is used up */
     char model[128];    /* the name that the provider reports */
-    char finish[32];    /* "stop", "cap", ... */
+    char finish[32];    /* "stop"; "failed" if !ok */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated;     /* some token counts are Hone's estimates, not the provider's */
     uint32_t requests;  /* how many requests were sent over the network */
-    uint32_t continued; /* how often the rest of a reply that was cut off was asked for */
+    uint32_t continued; /* how often Hone asked for the rest of a cut-off reply */
     bool drift;         /* replay: the prompt differs from the recorded one */
     uint64_t latency_ns;
     struct strbuf notes; /* retries and other trouble, one line each */
@@ -93,20 +93,21 @@ const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
-/* From now on each call reserves what it may cost from the pool, and waits or fails if the pool has
- * too little. Only HTTP authors can know the cost before the call; the others only count what they
- * used. The pool must outlive the author. */
+/* From now on each call reserves from the pool what it may cost, and waits or fails if the pool has
+ * too little. Only HTTP authors can know the cost before the call; calls of other authors only
+ * count what they used. The pool must outlive the author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
-/* Begins a call. It copies the request. Free the call with author_call_free(), before
- * author_close(). */
+/* Begins a call and copies the request. Free the call with author_call_free() before you close the
+ * author. */
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
-/* A text with which a later process can continue this call ("0007" in a mailbox); "" if no process
- * can. */
+/* Returns a text with which a later process can continue this call ("0007" in a mailbox). Returns
+ * "" if this author's calls cannot be continued. */
 const char *author_call_handle(const struct author_call *c);
-/* Names for the user the thing that the call waits for: "the file box/0007.reply.md", "429 Too Many
- * Requests; trying again in 4 s (2 of 6)". "" = the author's reply. */
+/* Returns what the call waits for, in words for the user: "the file box/0007.reply.md", "429 Too
+ * Many Requests; trying again in 4 s (2 of 6)". Returns "" if it waits only for the author's reply.
+ */
 const char *author_call_waits_for(const struct author_call *c);
 /* Does the next part of the call without waiting. Returns true when the call has ended. */
 bool author_poll(struct author_call *c);

@@ -1,9 +1,9 @@
 /*
  * budget.h - the limits on what a run may spend, and the prices of tokens.
  *
- * Prices come from the embedded prompts/prices.json. The user's file is $HONE_PRICES,
- * else $XDG_CONFIG_HOME/hone/prices.json, else ~/.config/hone/prices.json. Its entries are patterns
- * of model names; they come before the embedded ones. The cost of a model without a
+ * Prices come from the user's file and then from the embedded prompts/prices.json. The first entry
+ * whose pattern matches the model's name counts. The user's file is $HONE_PRICES, else
+ * $XDG_CONFIG_HOME/hone/prices.json, else ~/.config/hone/prices.json. The cost of a model without a
  * price is "unknown", never zero; a run with a money budget refuses such a model before it starts.
  */
 #ifndef AUTHOR_BUDGET_H
@@ -23,8 +23,8 @@ struct price {
 struct prices;
 int prices_load(struct prices **out, struct err *err);
 void prices_free(struct prices *p);
-/* Returns false if no entry matches. The price is 0 for every author but openai and
- * anthropic. */
+/* Returns false if no entry matches the model. Only the authors openai and anthropic have a price;
+ * for all others it is 0. */
 bool prices_find(const struct prices *p, const char *scheme, const char *model, struct price *out);
 /* Returns US dollars. `in` counts all tokens of the prompt, `cached` and `cache_write` included. */
 double price_of(const struct price *p, uint64_t in, uint64_t cached, uint64_t cache_write,
@@ -48,7 +48,7 @@ struct spent {
 
 /* True if a limit is used up; `why` (may be NULL) then says which one. */
 bool budget_over(const struct budget *b, const struct spent *s, struct strbuf *why);
-/* True if `reason`, for which a run stopped, is a limit that is used up. */
+/* True if `reason`, the text that says why a run stopped, is about a limit that is used up. */
 bool budget_ended(const char *reason);
 /* Appends how much of each limit is spent: "12k/200k tokens, $0.31/$2.00". A run shows it in its
  * line of progress. */

@@ -43,7 +43,8 @@ static int open_exec(struct author *a, const char *arg, struct err *err)
         free(full);
         return -1;
     }
-    /* A word with characters of the shell may name something else than a file. */
+    /* We check only plain words, because a word with special characters may mean something else
+     * than a file to the shell. */
     if (*word == '/' && n == strcspn(word, " \t'\"\\$`*?[~;&|<>()")) {
         char *name = xstrndup(word, n);
         bool runs = access(name, X_OK) == 0;

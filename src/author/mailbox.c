@@ -24,13 +24,13 @@
 #include "base/util.h"
 #include "sys/file.h"
 
-/* A reply counts as complete once it has not changed for so long, or is at least 2 s old. */
+/* A reply counts as complete once it has not changed for SETTLE_NS, or is at least 2 s old. */
 #define SETTLE_NS 400000000ull
 
 /* A prompt whose reply we wait for. */
 struct letter {
     char *reply_path;
-    /* the size and date of the reply's file when step() last saw it change, and when that was */
+    /* the size and date of the reply's file, and since when step() has seen no change in them */
     off_t size;
     struct timespec mtime;
     uint64_t same_since_ns;

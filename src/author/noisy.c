@@ -104,8 +104,8 @@ static void close_noisy(struct author *a)
 
 /* ---- what the prompt shows ------------------------------------------------------------------- */
 
-/* The label of a point in a move, "[softmax 1.0.2]", or that of a spoilt one, "{softmax 1.0.2}".
- * Returns "" if there is none. */
+/* Finds the label in a move: "[softmax 1.0.2]", or "{softmax 1.0.2}" if the candidate was spoilt.
+ * `open` and `shut` are the brackets to look for. Returns "" if there is no such label. */
 static const char *label_of(const char *move, char open, char shut, char out[160])
 {
     const char *from = strrchr(move, open), *to = from ? strchr(from, shut) : NULL;
@@ -218,7 +218,7 @@ static struct rng rng_of(const struct author_call *c)
     return rng_seeded(seed * 1099511628211u + c->index, STREAM_NOISY);
 }
 
-/* Lets the built-in author answer from the facts, as they are now. */
+/* Lets the built-in author answer from the facts, which this author may have changed. */
 static void ask_playbook(struct author_call *c)
 {
     struct noisy *x = c->author->priv;
@@ -228,8 +228,8 @@ static void ask_playbook(struct author_call *c)
     c->author = self;
 }
 
-/* If a spoilt candidate is to be repaired, makes its point the advice, so that the built-in author
- * writes this point again. */
+/* If the author must repair a spoilt candidate, makes the candidate's point the advice, so that the
+ * built-in author writes this point again. */
 static void advise_repair(struct author_call *c)
 {
     char label[160];

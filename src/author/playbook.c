@@ -81,8 +81,8 @@ struct proposal {
     char kind[24], move[160]; /* the move ends with the point's label */
 };
 
-/* Writes kind and move. `base` is the point that changes, or NULL for a first kernel; `changed` is
- * the setting that gives the kind. */
+/* Writes x->kind and x->move. The move goes from the point `base` to x->point; `base` is NULL for a
+ * first kernel. The kind is that of the setting number `changed`. */
 static void describe(struct proposal *x, const struct pb_point *base, uint32_t changed)
 {
     struct strbuf sb = STRBUF_INIT(400), code = STRBUF_INIT(100);
@@ -103,7 +103,7 @@ static void describe(struct proposal *x, const struct pb_point *base, uint32_t c
         snprintf(x->kind, sizeof x->kind, "%s", s->kind);
     }
     size_t room = sizeof x->move - 2 - code.len;
-    bool cut = sb.len > room; /* without the dots, half a number would look like a number */
+    bool cut = sb.len > room; /* dots mark the cut: half a number would look like a number */
     snprintf(x->move, sizeof x->move, "%.*s%s %s", (int)(cut ? room - 3 : sb.len), sb.buf,
              cut ? "..." : "", code.buf);
     strbuf_release(&sb);
@@ -131,8 +131,9 @@ static bool base_of(const struct playbook *pb, const json_t *facts, struct pb_po
            (best && playbook_uncode(pb, facts_text(best, "move"), out));
 }
 
-/* Reads a point from memory. Settings that the point does not name keep their start. Returns false
- * if the point names a setting or a value that the playbook does not have (any more). */
+/* Reads a point from memory. Settings that the point does not name get the values of `start`.
+ * Returns false if the point names a setting or a value that the playbook does not have (any more).
+ */
 static bool read_remembered(const struct playbook *pb, const json_t *settings,
                             const struct pb_point *start, struct pb_point *out)
 {
@@ -152,8 +153,9 @@ static bool read_remembered(const struct playbook *pb, const json_t *settings,
     return named == json_object_size(settings);
 }
 
-/* Reads the points from memory of this playbook as trials. The time of a trial is 1 / gain, so only
- * the ratios of these times mean something. */
+/* Reads the points of this playbook that memory holds, as trials. Memory has gains instead of
+ * times, so we take 1 / gain as the time of a trial. Only the ratios of such times mean something.
+ */
 static void read_hints(const struct playbook *pb, const json_t *facts, const struct pb_point *start,
                        struct pb_trial_vec *out)
 {
@@ -168,8 +170,9 @@ static void read_hints(const struct playbook *pb, const json_t *facts, const str
     }
 }
 
-/* Proposes the k-th next point of one playbook (see playbook_next_hinted()). Sets *known if the
- * candidate in question or the best kernel comes from this playbook. */
+/* Proposes the best next point of one playbook if *k is 0, the second best if *k is 1, and so on
+ * (see playbook_next_hinted()). Sets *known if the candidate in question or the best kernel comes
+ * from this playbook. */
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
     struct pb_trial_vec tried = VEC_INIT;
@@ -208,7 +211,7 @@ static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, b
 _Static_assert(SETTING_MAX <= PB_MAX_SETTINGS && SETTING_MAX_VALUES <= PB_MAX_VALUES,
                "a file's settings fit a playbook");
 
-/* Makes a playbook of the settings of a kernel file. Returns false if it has none. */
+/* Makes a playbook of the settings of a kernel file. Returns false if the file has no settings. */
 static bool own_settings(struct proposal *x, const char *source)
 {
     size_t n = source_settings(source, strlen(source), x->settings);
@@ -233,7 +236,7 @@ static bool own_settings(struct proposal *x, const char *source)
 }
 
 /* Adds the points of candidates whose source is in the facts, such as the file that the user gave.
- * Its move has no label, so its point is read from the file. */
+ * Their moves have no labels, so we read their points from the sources. */
 static void add_given(const struct playbook *own, const json_t *facts, struct pb_trial_vec *tried)
 {
     const json_t *all = json_object_get(facts, "tried");
@@ -309,7 +312,8 @@ static const struct playbook *find_book(const struct playbook_shelf *s, const ch
 }
 
 /* Proposes the points that did best in earlier runs on similar tasks, as far as they fit this task.
- * Points that were tried count, so at most REMEMBERED points of a run come from memory. */
+ * Points that this run has tried already count too, so at most REMEMBERED points of a run come from
+ * memory. */
 static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                struct proposal *x, uint32_t *k)
 {
@@ -349,8 +353,8 @@ static bool propose_remembered(const struct playbook_shelf *s, const json_t *fac
 
 /* ---- the next proposal of any kind ----------------------------------------------------------- */
 
-/* While no kernel has passed, the starting point of a playbook that was not tried yet comes before
- * further points of a playbook whose kernels failed. */
+/* Call it while no kernel has passed. If the kernels of a playbook failed, proposes the starting
+ * point of a later playbook that was not tried yet. */
 static bool propose_other_start(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                 struct proposal *x)
 {

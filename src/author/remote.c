@@ -238,8 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* Makes all processes that use this server wait too. The server has too much to do, and this spares
- * each process from finding that out by itself. */
+/* Makes all processes that use this server wait too. The server is overloaded; otherwise each
+ * process would have to find that out by itself. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;
@@ -294,8 +294,8 @@ static struct turn_used tokens_of(const struct author_reply *r)
                               .out = r->out_tokens};
 }
 
-/* Ends the turn and settles for the tokens that this answer used: those of the reply now, minus
- * those `before` the answer. */
+/* Ends the turn and reports the tokens that this answer used: the tokens of the whole call now,
+ * minus those `before` the answer. */
 static void give_turn_back(struct author_call *c, const struct turn_used *before)
 {
     struct remote_call *rc = c->priv;
@@ -335,8 +335,7 @@ static void append_continuation(struct strbuf *text, const char *more, size_t n)
     strbuf_add(text, more, n);
 }
 
-/* Replaces the character 0, which a model may write, because it would end the text for C functions.
- */
+/* Replaces NUL characters, which a model may write. To C functions a NUL would end the text. */
 static void replace_nul(struct strbuf *text)
 {
     for (char *p = text->buf; (p = memchr(p, '\0', text->len - (size_t)(p - text->buf)));)
@@ -518,8 +517,8 @@ static void judge_status(struct author_call *c, int status)
     }
 }
 
-/* Decides what to do after an error inside a stream. Keeps the text that came before it, if whole.
- */
+/* Decides what to do after an error inside a stream. Keeps the text that came before the error, if
+ * no part of that text is missing. */
 static void judge_error_event(struct author_call *c)
 {
     struct remote *r = c->author->priv;

@@ -23,7 +23,7 @@
 
 /* Parameters that a model refused; the author leaves them out of its later calls. */
 struct remote_quirks {
-    bool legacy_max_tokens; /* openai: max_tokens instead of max_completion_tokens */
+    bool legacy_max_tokens; /* openai: send max_tokens, not max_completion_tokens */
     uint32_t most_tokens;   /* the model's cap on one reply; 0 = not known */
     bool no_max_tokens;
     bool no_temperature;

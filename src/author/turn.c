@@ -8,7 +8,8 @@
 
 uint64_t turn_token_bound(uint64_t estimate, uint64_t bytes)
 {
-    /* The estimate is within about 15% of common tokenizers; a token has at least one byte. */
+    /* The estimate is within about 15% of common tokenizers, so half as much again is enough. There
+     * are also at most as many tokens as bytes. */
     return MIN(estimate + estimate / 2, bytes) + EXTRA_TOKENS;
 }
 

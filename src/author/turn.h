@@ -47,8 +47,9 @@ enum turn_answer {
     TURN_TOO_LONG, /* the provider's limit is used up for longer than anyone should wait */
 };
 
-/* `prompt` is the greatest number of tokens that the prompt may have, `most` that of the reply. If
- * the budget pays only for a shorter reply, `most` becomes smaller. */
+/* Asks whether the request may be sent now. `prompt` is an upper bound on the tokens of the prompt,
+ * `*most` is the cap on the tokens of the reply. If the budget pays only for a shorter reply,
+ * lowers *most. */
 enum turn_answer turn_take(struct turn *t, const struct turn_rules *r, uint64_t prompt,
                            uint32_t *most, struct strbuf *why);
 /* Call it when the headers have come. Only the first call for a request counts. */

@@ -38,7 +38,7 @@ const char *dtype_name(enum dtype t);         /* "float16", ... */
 enum dtype dtype_from_name(const char *name); /* DT_NONE if unknown */
 size_t dtype_bytes(enum dtype t);
 bool dtype_is_float(enum dtype t);
-int dtype_mantissa_bits(enum dtype t); /* explicit bits: 52, 23, 10, 7, 3, 2; 0 for integers */
+int dtype_mantissa_bits(enum dtype t); /* without the hidden bit: 10 for float16; 0 for integers */
 
 double dtype_load(enum dtype t, const void *p);
 void dtype_store(enum dtype t, void *p, double v);

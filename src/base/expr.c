@@ -94,7 +94,7 @@ static void push_real(struct parser *p, enum op op, size_t col, int64_t arg)
     *top_is_real(p) = true;
 }
 
-/* Converts the top of the stack, unless it is real already. */
+/* Converts the top of the stack to a real number, if it is an integer. */
 static void top_to_real(struct parser *p, size_t col)
 {
     if (!*top_is_real(p))
@@ -102,8 +102,8 @@ static void top_to_real(struct parser *p, size_t col)
     *top_is_real(p) = true;
 }
 
-/* Emits an operator on the two values on top of the stack. If one of them is real, converts the
- * other one. */
+/* Emits an operator on the two values on top of the stack. If one value is real, also converts the
+ * other value to a real number. */
 static int emit_binary(struct parser *p, enum op op, size_t at)
 {
     bool below = p->real[p->stack - 2], top = p->real[p->stack - 1];
@@ -341,7 +341,8 @@ static int parse_primary(struct parser *p)
     return accept(p, ")") ? 0 : unexpected(p, "')'");
 }
 
-/* Counts the depth. Every kind of nesting calls this function or parse_ternary. */
+/* Counts one more level of nesting. The parser of every construct that can nest calls this function
+ * or parse_ternary. */
 static int enter(struct parser *p)
 {
     if (++p->depth > EXPR_MAX_DEPTH)
@@ -482,8 +483,9 @@ static int parse_or(struct parser *p)
     }
 }
 
-/* If only one branch is real, the other one is converted. The first branch ends in
- * OP_NOTHING, which becomes the conversion if the second branch turns out to be real. */
+/* Parses "a : b" after the '?'. If only one branch is real, the other branch is converted to a real
+ * number. Branch a is emitted before the type of b is known. So OP_NOTHING follows a; if only b is
+ * real, the parser replaces OP_NOTHING by OP_TO_REAL. */
 static int parse_branches(struct parser *p, size_t at)
 {
     if (need_int(p, at, "the condition of ?:") < 0)

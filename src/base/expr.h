@@ -42,8 +42,8 @@ struct expr_env {
     const double *reals; /* one per name in `reals` of expr_parse_real */
 };
 
-/* On a parse error *col is the error's column (from 0), for callers that report
- * file:line:column. */
+/* Returns the expression, which lives in the arena. On a parse error returns NULL, and *col is the
+ * error's column (from 0), for callers that report file:line:column. */
 struct expr *expr_parse(const char *text, size_t len, const char *const *names, size_t nnames,
                         struct arena *a, size_t *col, struct err *err);
 int expr_eval(const struct expr *e, const struct expr_env *env, int64_t *out, struct err *err);
@@ -66,11 +66,12 @@ const char *expr_text(const struct expr *e);
  * Turns an expression into another representation, from the leaves up. `apply` gets the operator
  * ("+", "min", "neg", "<", ...) and the results of the callbacks for its operands; b is NULL if
  * there is only one operand. Returns the result of `apply` for the whole expression. Returns NULL
- * if a callback returned NULL, or if the expression needs a callback that is NULL. ?: calls
- * `choose`. && and || call `apply`, but only if `choose` is not NULL: a caller without `choose`
- * accepts no operator that may skip an operand. alignof(NAME) calls `tensor_align`. A real number
- * calls `real`, a name in `reals` calls `real_name`. The operators on real numbers are called "+",
- * "-", "*", "real/", "fmin", "fmax", "neg", "<", ..., "sqrt", "pow", "double".
+ * if a callback returned NULL, or if the expression needs a callback that is NULL. ?: becomes a
+ * call of `choose`. && and || become calls of `apply`, but only if `choose` is not NULL: a caller
+ * without `choose` accepts no operator that may skip an operand. alignof(NAME) becomes a call of
+ * `tensor_align`, a real number a call of `real`, and a name in `reals` a call of `real_name`. The
+ * operators on real numbers are called "+", "-", "*", "real/", "fmin", "fmax", "neg", "<", ...,
+ * "sqrt", "pow", "double".
  */
 struct expr_fold {
     void *(*number)(void *ctx, int64_t v);

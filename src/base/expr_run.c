@@ -184,7 +184,7 @@ static bool has_one_operand(enum op op)
     return op == OP_NEG || op == OP_NOT || op == OP_POW2CEIL || (op >= OP_DOUBLE && op <= OP_LOG2);
 }
 
-/* One instruction; sp points past the top of the stack. */
+/* Runs one instruction. sp points past the top of the stack. */
 static int step(const struct expr *e, const struct expr_env *env, const struct insn *in,
                 int64_t **sp, size_t *pc, struct err *err)
 {
@@ -381,8 +381,8 @@ static void *fold_value(struct folder *r, const struct insn *in)
     return f->apply(f->ctx, name, a, b);
 }
 
-/* Whether the operators of C and Python do this by themselves: convert an integer to a real number,
- * or (&& and ||) give 0 or 1. */
+/* Whether `op` is not folded, because the operators of C and Python do its work by themselves: they
+ * convert an integer operand to a real number, and && and || give 0 or 1. */
 static bool is_implicit(uint8_t op)
 {
     return op == OP_BOOL || op == OP_TO_REAL || op == OP_BELOW_TO_REAL || op == OP_NOTHING;

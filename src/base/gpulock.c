@@ -12,8 +12,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* Finds a name of the GPU that all processes agree on: its entry in CUDA_VISIBLE_DEVICES if that is
- * set, else its number. */
+/* Finds a name of the GPU that all processes agree on: the GPU's entry in CUDA_VISIBLE_DEVICES if
+ * that variable is set, else its number. */
 static void gpu_name(int ordinal, char out[48])
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");

@@ -210,7 +210,7 @@ struct gen_float {
     int mant, bits;
     uint64_t inf;  /* +inf, or the largest finite value if the type has no infinity */
     uint64_t most; /* the largest finite value */
-    uint64_t nan;  /* a quiet NaN; it is still a NaN if bits of the mask nan_free change */
+    uint64_t nan;  /* a quiet NaN; it stays a NaN if bits in the mask nan_free change */
     uint64_t nan_free;
 };
 

@@ -14,8 +14,8 @@
 
 #define WORD_MAX 64
 
-/* Returns the edit distance, in which a swap of neighbours counts as one edit. A word longer than
- * WORD_MAX is never near. */
+/* Returns the edit distance of two words. A swap of two neighbouring letters counts as one edit.
+ * For a word longer than WORD_MAX, returns WORD_MAX, so that the words never count as near. */
 static unsigned distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b);

@@ -38,7 +38,7 @@ enum option_type {
     OPTION_FLAG,  /* bool */
     OPTION_COUNT, /* int, counts how often the option is given */
     OPTION_STR,   /* const char *, borrowed from argv */
-    OPTION_STRS,  /* struct str_vec, one element for each time it is given */
+    OPTION_STRS,  /* struct str_vec, one element for each time the option is given */
     OPTION_INT,   /* int64_t: decimal, or hexadecimal as 0x10; never octal */
     OPTION_UINT,  /* uint64_t, written in the same way */
     OPTION_REAL,  /* double, finite */

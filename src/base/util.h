@@ -30,7 +30,7 @@ bool str_ends(const char *s, const char *suffix);
 
 /* Call it first in a program. If stdin, stdout or stderr is closed, the next file that the program
  * opens gets the closed descriptor's number, and printed text would go into that file. To prevent
- * this, the function opens /dev/null, read-only, for each closed one. */
+ * this, the function opens /dev/null, read-only, for each closed descriptor. */
 void std_fds_fill(void);
 /* Call it last. Returns whether all printed text reached stdout. */
 bool stdout_close(void);

@@ -7,7 +7,8 @@
  *         use(p);
  *     vec_release(&launches);
  *
- * vec_push returns a pointer to a new zeroed element; it may move the others.
+ * vec_push returns a pointer to a new zeroed element. It may move the other elements in memory, so
+ * pointers to them become invalid.
  */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
@@ -37,7 +38,7 @@
 #define vec_release(v) (free((v)->items), (v)->items = NULL, (v)->n = (v)->cap = 0)
 #define vec_each(type, p, v) for (type *p = (v)->items; p && p < (v)->items + (v)->n; p++)
 
-/* Makes room for one more element and zeroes it. */
+/* Makes room for one more element and zeroes it. Returns the array, which may have moved. */
 void *vec_grow(void *items, size_t n, size_t *cap, size_t size);
 
 #endif

@@ -11,11 +11,11 @@
 char *campaign_config_text(const struct campaign_config *c)
 {
     const struct budget *b = &c->budget;
-    json_t *j =
-        json_pack("{s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:s, s:o}", "version", 1, "strategy",
-                  c->strategy, "author", json_text(c->author), "dialect", c->dialect, "device",
-                  c->device, "on", json_text(c->on), "gpu", c->gpu, "arch", c->arch, "compiler",
-                  c->compiler, "gpu_model", json_text(c->gpu_model));
+    json_t *j = json_pack("{s:i, s:s, s:o, s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:o}", "version", 1,
+                          "strategy", c->strategy, "author", json_text(c->author), "dialect",
+                          c->dialect, "device", c->device, "on", json_text(c->on), "gpu", c->gpu,
+                          "arch", c->arch, "compiler", c->compiler, "gpu_model",
+                          json_text(c->gpu_model), "out", json_text(c->out));
     json_t *more =
         json_pack("{s:I, s:I, s:I, s:I, s:b, s:b, s:I, s:f, s:I}", "steps",
                   (json_int_t)MIN(c->steps, INT32_MAX), "proposals",
@@ -58,6 +58,7 @@ int campaign_config_read(struct campaign_config *c, const char *text, struct are
         .arch = text_of(j, "arch", a),
         .compiler = text_of(j, "compiler", a),
         .gpu_model = text_of(j, "gpu_model", a),
+        .out = text_of(j, "out", a),
         .steps = count_of(j, "steps"),
         .proposals = MIN(count_of(j, "proposals"), 64),
         .seed = count_of(j, "seed"),

@@ -3,7 +3,7 @@
  *
  *     campaign_create(store, "cutegen19", &items, NULL, &config, &id, err);
  *     struct campaign_run r = {.store = store, .campaign = id, .jobs = 2, ...};
- *     campaign_run(&r, err);                       0 all done, 1 stopped (r.stop says why), -1
+ *     campaign_run(&r, err);         0 = all done, 1 = stopped (r.stop says why), -1 = an error
  *
  * The process that calls campaign_run() decides which task is next. It starts
  *
@@ -11,8 +11,8 @@
  *
  * for each task. That process imports the task if necessary, begins or resumes the run of the task,
  * and records in the store which run that is, before its first step. So a campaign that was killed
- * at any instant goes on: tasks that are done are left alone, a task with a run is resumed, and
- * `hone resume` repeats no recorded step. When the first process dies, its children die with it
+ * at any instant can go on. It leaves alone the tasks that are done, and resumes a task that has a
+ * run; no recorded step is done again. When the first process dies, its children die with it
  * (sys/proc.h).
  */
 #ifndef CAMPAIGN_CAMPAIGN_H
@@ -35,10 +35,11 @@ struct campaign_config {
     const char *strategy, *author, *dialect;
     const char *device, *on, *gpu, *arch, *compiler; /* "" = the default */
     const char *gpu_model; /* the GPU on which the campaign began: "NVIDIA H200"; "" = unknown */
+    const char *out;       /* the folder of the tasks' results; "" = hone-out/CAMPAIGN */
     uint64_t steps, proposals, seed; /* 0 = the default */
     uint64_t jobs;                   /* how many tasks run at once */
     bool smoke, baselines;
-    struct budget budget; /* of the whole campaign; wall_ns is unused */
+    struct budget budget; /* the budget of the whole campaign; wall_ns is unused */
 };
 
 char *campaign_config_text(const struct campaign_config *c); /* the caller frees it */

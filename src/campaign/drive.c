@@ -22,18 +22,18 @@
 
 #define NO_PASS "no kernel passes"
 
-/* The state of an entry in memory that was done because a budget was used up, and goes on because
- * the campaign's budget has grown. In the store it is "stopped", so that it also goes on if this
- * process is killed. */
+/* The state of an entry that goes on again: it was done because a budget was used up, and now the
+ * campaign's budget has grown. Only this process uses the state. In the store the entry is
+ * "stopped", so that it also goes on after this process was killed. */
 #define REOPENED "reopened"
 
 /* A running task. */
 struct job {
     struct child_process child;
-    struct arena mem; /* of argv and the entry */
+    struct arena mem; /* holds argv and the entry */
     struct entry_rec entry;
     struct str_vec argv;
-    struct budget share; /* what the run may spend in all; 0 = no limit */
+    struct budget share; /* how much the run may spend in all; 0 = no limit */
     bool used, ended;
     bool reopened; /* see REOPENED */
 };
@@ -43,10 +43,10 @@ struct drive {
     struct campaign_run *r;
     struct loop *loop;
     struct arena mem;
-    struct entry_rec_vec entries; /* those that are not done yet, in the order of work */
+    struct entry_rec_vec entries; /* the entries that are not done yet, in the order of work */
     size_t next;                  /* the first entry that was not started yet */
     struct job jobs[CAMPAIGN_MAX_JOBS];
-    struct temp_dir pool_dir; /* of the file that all processes reserve from */
+    struct temp_dir pool_dir; /* holds the pool, the file from which all processes reserve */
     char *pool_path;          /* NULL = no budget of tokens or money */
     char *program;            /* the path of this program, which the children execute */
     bool stopping;            /* the children were told to stop */
@@ -62,8 +62,9 @@ static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
     return str_eq(e->state, "done") || (str_eq(e->state, "failed") && !r->retry);
 }
 
-/* Corrects an entry whose run has ended, because a campaign may be killed before it records that.
- * Reopens an entry whose run ended because a budget was used up, if the budget has grown. */
+/* Corrects the state of an entry. A campaign may be killed before it records that the entry's run
+ * has ended. If the run ended because a budget was used up, and the budget has grown since, reopens
+ * the entry. */
 static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
 {
     struct run_rec run;
@@ -88,7 +89,7 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* The turn of an entry: 0 if its run has begun, 1 if not, 2 if it is reopened. */
+/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened. */
 static int turn_of(const struct entry_rec *e)
 {
     return str_eq(e->state, REOPENED) ? 2 : e->run < 0;
@@ -153,7 +154,7 @@ static int spent_by_run(struct drive *d, int64_t run, struct amounts *out, struc
     return rc;
 }
 
-/* Sums up what all runs have spent; a running task counts with its whole share. */
+/* Sums up how much all runs have spent. A running task counts with its whole share. */
 static int committed(struct drive *d, struct amounts *out, struct err *err)
 {
     struct arena a = ARENA_INIT;
@@ -180,15 +181,15 @@ static int committed(struct drive *d, struct amounts *out, struct err *err)
     return rc;
 }
 
-/* Returns what a task's run may spend in all: what it has spent (`own`), and an equal share of what
- * is left. `tasks` is how many tasks share the rest. Returns 0 if nothing is left. */
+/* Returns how much a task's run may spend in all: the amount that it has spent (`own`), and an
+ * equal share of the rest. `tasks` tasks share the rest. Returns 0 if nothing is left. */
 static double share_of(double limit, double used, double own, size_t tasks)
 {
     double left = limit - used;
     return left > 0 ? own + left / (double)tasks : 0;
 }
 
-/* Sets what the task's run may spend in all. Returns 1 if a budget of the campaign is used up. */
+/* Sets how much the task's run may spend in all. Returns 1 if a budget is used up. */
 static int set_share(struct drive *d, struct job *j, struct err *err)
 {
     const struct budget *b = &d->r->budget;
@@ -207,8 +208,8 @@ static int set_share(struct drive *d, struct job *j, struct err *err)
            (b->steps && j->share.steps < 1);
 }
 
-/* Creates the pool from which the calls of all tasks reserve. The store knows what was spent in
- * earlier calls of `hone bench`. */
+/* Creates the pool, the file in which the author calls of all tasks reserve tokens and money. The
+ * store knows how much earlier executions of `hone bench` spent. */
 static int open_pool(struct drive *d, struct err *err)
 {
     const struct budget *b = &d->r->budget;
@@ -274,8 +275,8 @@ static void release_job(struct job *j)
     *j = (struct job){.used = false};
 }
 
-/* Waits until no process holds the run. A campaign that was killed may have left one that is just
- * ending. */
+/* Waits until no process holds the run. A campaign that was killed may have left a process that is
+ * just ending. */
 static void wait_for_lock(struct drive *d, int64_t run)
 {
     uint64_t until = now_ns() + LOCK_NS;
@@ -394,7 +395,7 @@ static int begin_again(struct drive *d, const struct job *j, struct err *err)
 {
     vec_each (struct entry_rec, e, &d->entries)
         if (e->index == j->entry.index) {
-            struct entry_rec again = *e; /* vec_push moves the items */
+            struct entry_rec again = *e; /* a copy, because vec_push may move the items */
             *vec_push(&d->entries) = again;
             break;
         }

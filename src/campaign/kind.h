@@ -22,12 +22,12 @@ struct work_kind {
      * nothing else. Algebra can replace both operations by much less work, so a kernel may be
      * faster than the task's flops allow. */
     bool collapsed;
-    bool degenerate;    /* as the task's flags say */
+    bool degenerate;    /* the task's flags say that it is degenerate */
     unsigned free_axes; /* how many axes are not constant */
 };
 
 void work_kind_of(const struct task *t, struct work_kind *out);
-/* The same for a graph; sets name and collapsed. */
+/* Does the same for a graph, but sets only name and collapsed. */
 void work_kind_of_graph(const struct graph *g, struct work_kind *out);
 
 #endif

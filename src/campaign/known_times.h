@@ -5,7 +5,7 @@
  *     level   number  name    eager   compile cudnn_bench     ...
  *     1       1       Square_matrix_multiplication_   2684.5  2690.1  2684.0
  *
- * Times are in microseconds; an empty field or "-" means that there is none. The first line that
+ * Times are in microseconds; an empty field or "-" means that no time is known. The first line that
  * does not begin with '#' names the columns. A row belongs to the problem NUMBER_NAME: a file
  * NUMBER_NAME.py or a folder NUMBER_NAME. If a folder above the problem is called levelN, the
  * levels must agree too. The table may be hostile.

@@ -57,7 +57,7 @@ struct campaign_row {
     double ours_ns; /* geometric mean over the timed shapes; 0 = none */
     unsigned shapes;
     VEC(struct row_baseline) baselines;
-    struct verdict_ratio ratio; /* to the baseline that counts; who is NULL if there is none */
+    struct verdict_ratio ratio; /* to the baseline that counts; ratio.who NULL = there is none */
     enum row_standing standing;
     double roofline_pct;
     double known_ns; /* PyTorch's time from the table of known times; 0 = none */
@@ -74,7 +74,8 @@ struct campaign_table {
 };
 
 /* Loads the table of the campaign that `which` names, as for store_campaign_find(). `hone` is the
- * version of this program; rows of other versions get is_old. If `hone` is NULL, no row gets it. */
+ * version of this program; rows of other versions get is_old. If `hone` is NULL, no row gets
+ * is_old. */
 int campaign_table_load(struct campaign_table *t, struct store *s, const char *which,
                         const char *hone, struct err *err);
 void campaign_table_release(struct campaign_table *t);

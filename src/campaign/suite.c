@@ -64,7 +64,7 @@ static struct suite_item *add_item(struct suite_item_vec *out, const char *opera
 
 /* The line that is being read. */
 struct line {
-    const char *name; /* of the suite */
+    const char *name; /* the name of the suite */
     const char *folder;
     unsigned number;
     struct arena *a;

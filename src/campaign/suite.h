@@ -27,23 +27,24 @@
 #define SUITE_MAX_ITEMS 5000
 #define SUITE_MAX_WORDS 64
 
-/* An operand that begins so is a file of a built-in suite: it is embedded in the program. */
+/* An operand that begins with this text is a file of a built-in suite. The file is embedded in the
+ * program. */
 #define SUITE_ASSET "asset:"
 
 struct suite_item {
-    const char *label;            /* its name in tables */
+    const char *label;            /* the task's name in tables */
     const char *operand;          /* a built-in task, a folder, FILE.py or FILE.py:NAME */
-    const char *precision;        /* for FILE.py; "" = as PyTorch computes */
+    const char *precision;        /* for FILE.py; "" = the precision that PyTorch uses */
     struct str_vec inputs, sizes; /* for FILE.py: "x=float16[B,128]", "B=64" */
 };
 VEC_DECL(suite_item_vec, struct suite_item);
 
 /* Reads a suite. `name` begins each message, `folder` each path: "" = the current folder. Texts
- * live in the arena. After an error `out` holds the items before it. */
+ * live in the arena. After an error `out` holds the items before the wrong line. */
 int suite_parse(const char *text, size_t len, const char *name, const char *folder,
                 struct suite_item_vec *out, struct arena *a, struct err *err);
-/* Adds what an operand of `hone bench` means: a built-in task, a built-in suite, a suite's file, a
- * task's folder, FILE.py[:NAME], or a folder with such tasks or files. */
+/* Adds the tasks that an operand of `hone bench` names: a built-in task, a built-in suite, a
+ * suite's file, a task's folder, FILE.py[:NAME], or a folder with task folders or PyTorch files. */
 int suite_add(const char *operand, struct suite_item_vec *out, struct arena *a, struct err *err);
 void suite_release(struct suite_item_vec *v);
 /* Is the operand FILE.py or FILE.py:NAME? */
@@ -51,10 +52,10 @@ bool suite_is_python(const char *operand);
 /* Returns where the last part of a path begins, and sets *len to its length without ".py" and a "/"
  * at the end: "1_Square" in "level1/1_Square.py". */
 const char *suite_problem_name(const char *operand, size_t *len);
-/* The names of the built-in suites, one for each line: "  cutegen19  the nineteen tasks ...". */
+/* Appends a line for each built-in suite: "  cutegen19  the nineteen tasks ...". */
 void suite_list(struct strbuf *out);
 
-/* How to import an item, as JSON, and back. */
+/* Convert the options for importing an item to JSON, and back. */
 json_t *suite_options(const struct suite_item *i);
 int suite_read_options(const char *text, struct suite_item *out, struct arena *a, struct err *err);
 

@@ -10,12 +10,12 @@
 #include "campaign/row.h"
 #include "campaign/score.h"
 
-/* The heading of the text table, and one row of it, each with a newline. */
+/* Append the heading of the text table, or one row of it, with a newline. */
 void campaign_print_heading(struct strbuf *out);
 void campaign_print_row(const struct campaign_row *r, struct strbuf *out);
-/* The means and counts, in words, one in each line; each line begins with `indent`. */
+/* Appends the means and counts in words, one in each line. Each line begins with `indent`. */
 void campaign_print_score(const struct campaign_table *t, const char *indent, struct strbuf *out);
-/* The whole table: heading, rows, score. */
+/* Appends the whole table: heading, rows, score. */
 void campaign_print(const struct campaign_table *t, struct strbuf *out);
 void campaign_markdown(const struct campaign_table *t, struct strbuf *out);
 void campaign_csv(const struct campaign_table *t, struct strbuf *out);

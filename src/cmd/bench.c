@@ -2,9 +2,11 @@
  * bench.c - `hone bench SUITE|DIR|FILE...`: begins or resumes a campaign and prints its table.
  * A child process works on each task (bench_work.c).
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "base/util.h"
@@ -41,7 +43,7 @@ struct bench {
 
 /* ---- the live table -------------------------------------------------------------------------- */
 
-/* The callbacks below share this. */
+/* The state that the callbacks below share. */
 struct live {
     struct bench *b;
     struct store *store;
@@ -158,7 +160,19 @@ static const char *full_path(const char *operand, struct arena *a)
     return out;
 }
 
-/* The word with which the campaign's name begins: the only operand's last part, else "bench". */
+/* The folder of --out, as an absolute path, because the campaign may go on in another folder. The
+ * folder need not exist yet. */
+static const char *out_path(const char *out, struct arena *a)
+{
+    char here[PATH_MAX];
+    if (!out || !*out)
+        return "";
+    return *out == '/' || !getcwd(here, sizeof here) ? arena_strdup(a, out)
+                                                     : arena_printf(a, "%s/%s", here, out);
+}
+
+/* Returns the word with which the campaign's name begins: the last part of the operand if there is
+ * only one operand, else "bench". */
 static const char *word_of(const struct bench *b, struct arena *a)
 {
     if (b->operands.n != 1)
@@ -211,6 +225,7 @@ static int begin(struct bench *b, struct store **s, struct campaign_rec *out, st
     if (rc == 0 && b->known)
         rc = known_times_read(&known, b->known, err);
     b->config.gpu_model = gpu_model(&b->config, a);
+    b->config.out = out_path(b->out_dir, a);
     if (rc == 0 && !b->import_only)
         rc = cmd_check_author(b->config.author, &b->config.budget, err);
     if (rc == 0 && !b->import_only)
@@ -255,6 +270,8 @@ static int resume(struct bench *b, struct store *s, struct campaign_rec *out, st
         was.device = now->device;
     if (*now->on)
         was.on = now->on;
+    if (b->out_dir)
+        was.out = out_path(b->out_dir, a);
     was.proposals = now->proposals ? now->proposals : was.proposals;
     was.jobs = now->jobs ? now->jobs : was.jobs;
     b->more_budget = has_grown(&was.budget, &now->budget);
@@ -346,7 +363,7 @@ static int carry_out(struct bench *b, struct store *s, const struct campaign_rec
     struct live l = {.b = b, .store = s, .begun_ns = now_ns(), .names = STRBUF_INIT(64 << 10)};
     const char *extra[8], *path = cmd_store_path(b->store);
     size_t n = 0;
-    char *out = cmd_out_folder(b->out_dir, c->name);
+    char *out = cmd_out_folder(b->config.out, c->name);
     if (*b->config.device) {
         extra[n++] = "--device";
         extra[n++] = b->config.device;
@@ -425,7 +442,8 @@ static int has_run(struct store *s, const struct campaign_rec *c, int64_t run, s
     return rc;
 }
 
-/* Finds the campaign that `last` means. Returns 1, 0 if `last` means a run, or -1 on an error. */
+/* Finds the campaign that the word `last` means. Returns 1 if there is one, 0 if `last` means a
+ * run, -1 on an error. */
 static int last_campaign(struct store *s, const char **name, struct arena *a, struct err *err)
 {
     struct campaign_rec_vec campaigns = VEC_INIT;
@@ -472,14 +490,13 @@ void bench_version(char *out, size_t n)
 
 static int run(int argc, const char **argv)
 {
-    struct bench b = {.config = {.strategy = "refine",
-                                 .dialect = "cute",
-                                 .device = "",
+    struct bench b = {.config = {.device = "",
                                  .on = "",
                                  .gpu = "",
                                  .arch = "",
                                  .compiler = "",
-                                 .gpu_model = ""}};
+                                 .gpu_model = "",
+                                 .out = ""}};
     struct campaign_config *c = &b.config;
     struct eval_target target = {0};
     const struct option opts[] = {
@@ -506,27 +523,29 @@ static int run(int argc, const char **argv)
             0, "smoke", &b.smoke,
             "check the small smoke shapes only, without times; a task ends at its first right\n"
             "kernel"),
-        OPT_STR(0, "resume", &b.resume, "CAMPAIGN",
-                "go on with a campaign: its name, or `last`. New budgets, --jobs, --device, --on\n"
-                "are for its unfinished tasks (with a larger budget also those that had used up\n"
-                "theirs), --proposals for those that have not begun. The rest stays as it was,\n"
-                "but repeat --out"),
+        OPT_STR(
+            0, "resume", &b.resume, "CAMPAIGN",
+            "go on with a campaign: its name, or `last`. Budgets (with what is spent so far),\n"
+            "--jobs, --device, --on, --out and, for tasks that have not begun, --proposals may\n"
+            "be new; a larger budget also reopens tasks that used up theirs. Hone refuses the\n"
+            "other settings, which the campaign keeps"),
         OPT_FLAG(
             0, "retry", &b.retry,
             "--resume: try again the tasks in the state `failed` (no import or no run), but not\n"
             "those in `no pass` (no kernel passed)"),
         OPT_FLAG(0, "import-only", &b.import_only,
-                 "make the tasks and stop, so that a machine without PyTorch\n"
-                 "can go on"),
+                 "make the tasks and stop. A machine without PyTorch can go on: copy the file of\n"
+                 "--store there, then `hone bench --resume last`"),
         OPT_FLAG(0, "other-gpu", &b.other_gpu, "--resume: go on although the GPU is another model"),
-        OPT_STR(0, "known-times", &b.known, "FILE.tsv",
-                "PyTorch's times of KernelBench problems, measured before. FILE.tsv is a table\n"
-                "with tabs and the columns level, number, name, eager, and if you have them\n"
-                "compile and cudnn_bench, in us. A task gets the smallest time: as\n"
-                "known_torch_ns in --csv and --json, and as a ratio in the notes of a task\n"
-                "beside which PyTorch could not run"),
-        OPT_GROUP("Budgets of the whole campaign (default: none); each task gets an equal share of "
-                  "what is left"),
+        OPT_STR(
+            0, "known-times", &b.known, "FILE.tsv",
+            "PyTorch's times of KernelBench problems, measured before: a table with tabs and\n"
+            "the columns level, number, name (1, 19, ReLU is level1/19_ReLU.py), eager, and if\n"
+            "you have them compile and cudnn_bench, in us. A task gets the smallest time: as\n"
+            "known_torch_ns in --csv and --json, and as a ratio in the notes of a task\n"
+            "beside which PyTorch could not run"),
+        OPT_GROUP("Budgets of the whole campaign (default: none); a task that begins gets an equal "
+                  "share of what is left"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
                      "tokens of prompts and replies together; tasks side by side do\n"
                      "not overdraw them"),
@@ -537,7 +556,8 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "budget-steps", &c->budget.steps, "N",
                      "candidates that are judged, failed ones too; not overdrawn either"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
-                     "wall time of this call: 9m. Then Hone stops all tasks; --resume goes on"),
+                     "wall time of this command, for all tasks together: 9m. Then Hone stops all\n"
+                     "tasks, and --resume goes on"),
         OPT_GROUP("Where candidates are evaluated"),
         OPT_STR(0, "device", &c->device, "DEV", CMD_DEVICE_HELP),
         OPT_STR(0, "on", &c->on, "PLACE", CMD_ON_HELP),
@@ -548,7 +568,8 @@ static int run(int argc, const char **argv)
                  "time no baselines: neither the tasks' own nor PyTorch"),
         OPT_GROUP("Output"),
         OPT_STR('o', "out", &b.out_dir, "DIR",
-                "the folder in which each task gets one (default hone-out/CAMPAIGN)"),
+                "the folder in which each task gets one (default: hone-out/CAMPAIGN; --resume: as\n"
+                "before)"),
         OPT_STR(0, "store", &b.store, "FILE", CMD_STORE_HELP),
         OPT_STR(0, "markdown", &b.markdown, "FILE", "also write the table as Markdown"),
         OPT_STR(0, "csv", &b.csv, "FILE", "also write the table as CSV"),
@@ -562,15 +583,16 @@ static int run(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone bench [options] SUITE | DIR | FILE | TASK...\n"
+        .usage = "hone bench [options] (SUITE | DIR | FILE | TASK)...\n"
                  "hone bench [options] --resume CAMPAIGN",
         .about = "Optimises many tasks side by side and prints one table: each task's best\n"
                  "kernel, its ratio to the fastest PyTorch baseline with the interval, and the\n"
                  "geometric means. Failures stay in the table and count as 1.00x.\n"
                  "\n"
                  "SUITE is a built-in suite (astra3, classics, cutegen19, cutegen_v1) or a file\n"
-                 "with one task in each line. DIR holds PyTorch files or task folders.\n"
-                 "FILE is a PyTorch file, FILE.py[:NAME]. Hone imports PyTorch files first.\n"
+                 "with one task in each line. DIR holds PyTorch files or task folders; Hone does\n"
+                 "not look into its other folders. FILE is a PyTorch file, FILE.py[:NAME]. Hone\n"
+                 "imports PyTorch files first. You may give several, also of different kinds.\n"
                  "PyTorch is timed only beside each task's best kernel. The runs neither use nor\n"
                  "leave lessons (`hone memory`). docs/bench.md has the details.\n"
                  "\n"
@@ -601,9 +623,9 @@ static int run(int argc, const char **argv)
         rc = bench_work(&w);
     } else if (b.resume ? argc > 0 : argc == 0) {
         rc = cmd_usage(&spec, "give a SUITE, DIR, FILE or TASK, or --resume CAMPAIGN");
-    } else if (b.resume && (c->steps || c->author || b.smoke || b.no_baselines || *c->gpu ||
-                            *c->arch || *c->compiler || c->seed || b.known ||
-                            !str_eq(c->strategy, "refine") || !str_eq(c->dialect, "cute"))) {
+    } else if (b.resume &&
+               (c->steps || c->author || b.smoke || b.no_baselines || *c->gpu || *c->arch ||
+                *c->compiler || c->seed || b.known || c->strategy || c->dialect)) {
         rc = cmd_usage(&spec, "a campaign keeps its strategy, author, dialect, steps, --seed, "
                               "--smoke, --skip-baselines, --known-times, --gpu, --arch and "
                               "--compiler: leave them out");
@@ -613,6 +635,8 @@ static int run(int argc, const char **argv)
         const char *env = getenv("HONE_AUTHOR");
         if (!c->author)
             c->author = env && *env ? env : "playbook";
+        c->strategy = c->strategy ? c->strategy : "refine";
+        c->dialect = c->dialect ? c->dialect : "cute";
         c->smoke = b.smoke;
         c->baselines = !b.no_baselines;
         if (!b.resume && !c->jobs)

@@ -162,7 +162,7 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
     if (!strategy_find(k->strategy))
         return err_set(err, ERR_INPUT, "this Hone has no strategy '%s'", k->strategy);
     c->proposals = (uint32_t)k->proposals;
-    c->use_memory = false; /* else a row would depend on which tasks ended before it began */
+    c->use_memory = false; /* else a run would depend on the tasks that ended before it began */
     c->authors[AUTHOR_CODE] = k->author;
     c->task = p->entry.label;
     c->gpu = *k->gpu ? k->gpu : c->gpu;
@@ -173,7 +173,7 @@ static int configure_new(struct run_config *c, struct place *p, const struct ben
     c->wave = MAX(c->wave, 1);
     c->smoke = k->smoke;
     c->baselines = k->baselines;
-    /* With one candidate there is no later best kernel to wait for. */
+    /* If there is only one candidate, it is the best kernel, so PyTorch can be timed at once. */
     c->torch_at_end = !(str_eq(c->strategy, "sample") && c->steps == 1);
     c->repairs = -1;
     c->budget = w->budget;

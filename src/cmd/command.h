@@ -10,8 +10,8 @@
 #include "base/strbuf.h"
 #include "sys/command.h"
 
-/* The compile service has a lower cap. If a file is between the two caps, the user sees the message
- * of the service. */
+/* The cap on a kernel file, in bytes. The compile service has a lower cap. If a file is between the
+ * two caps, the user sees the message of the service. */
 enum { CMD_MAX_SOURCE = 128 << 20 };
 
 /* True only in the program `hone-test` (docs/testing.md), which can switch a detector off. */
@@ -22,22 +22,24 @@ extern const char hone_version[]; /* "0.3.0" */
 extern const char hone_commit[];
 
 /* The help of options that several commands have. */
-#define CMD_DEVICE_HELP                                                                  \
-    "what runs the kernels: emu (the emulator), cuda (all GPUs if they are one model,\n" \
-    "else GPU 0), cuda:N; default: cuda if a GPU is here or --on is remote, else emu"
+#define CMD_DEVICE_HELP                                                                    \
+    "what runs the kernels: emu (the emulator, on the CPU), cuda (all GPUs of this\n"      \
+    "machine if they are one model, else GPU 0), cuda:N (GPU N alone); default: cuda if\n" \
+    "this machine has a GPU or --on is remote, else emu"
 #define CMD_ON_HELP                                                                        \
-    "where they run: local (this machine, default), local:all (all its GPUs), local:0,2\n" \
-    "(these GPUs; on the emulator two bundles at once), or remote: spool:DIR,\n"           \
-    "slurm[:KEY=VALUE,...] (docs/scale.md)"
-#define CMD_GPU_HELP                                                                     \
-    "the data sheet of the emulator, of the least time that a kernel can take, and of\n" \
-    "a roofline that is not measured: a100, b200, h100, h200, l4, rtx4090 or a JSON\n"   \
-    "file (default: that of the local GPU in use, else h200)"
+    "local (default): this machine, on the GPUs of --device. local:0,2: on these GPUs;\n"  \
+    "local:all: on all (not beside cuda:N; with emu, a kernel for each number or core).\n" \
+    "Remote: spool:DIR (of `hone worker --spool DIR`) or slurm[:KEY=VALUE,...] with the\n" \
+    "keys partition, account, time, max-workers, ... (docs/scale.md)"
+#define CMD_GPU_HELP                                                                       \
+    "the GPU's data sheet: a100, b200, h100, h200, l4, rtx4090 or a JSON file (default:\n" \
+    "that of the local GPU; h200 if there is none). It sets the emulator's times, the\n"   \
+    "roofline (a local GPU's is measured) and the least time that Hone believes"
 #define CMD_ALL_HELP "list every wrong workload, not only the first few"
 #define CMD_ARCH_HELP                                                                    \
     "compile for this architecture: sm_75 ... sm_121a (default: that of the local GPU\n" \
     "in use, else that of --gpu)"
-#define CMD_COMPILER_HELP "nvrtc or nvcc (default: nvrtc if it is there)"
+#define CMD_COMPILER_HELP "nvrtc or nvcc (default: nvrtc if it is installed, else nvcc)"
 #define CMD_MEASURE_HELP                                                             \
     "on a GPU: how long to time the kernel and its baselines, all shapes together\n" \
     "(default 2s)"

@@ -125,7 +125,8 @@ static int evaluate(struct evaluator *e, const struct task *t, const char *file,
 }
 
 /* Evaluates A with B as its baseline, so that both run in one job. If A does not pass, nothing is
- * timed, and B gets an evaluation of its own. `name` is what the output calls them. */
+ * timed, and B gets an evaluation of its own. `file` has the two files, `name` the names that the
+ * output shows for them. */
 static int compare_files(const struct request *rq, const char *task, const char *const *file,
                          const char *const *name)
 {

@@ -206,6 +206,7 @@ static int run(int argc, const char **argv)
         return compile_service_main(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
     }
     struct want w = {0};
+    bool cache = true, pch = true;
     const char *arch = NULL;
     char own_arch[16];
     struct compiler_config cfg = {0};
@@ -220,13 +221,16 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "json", &w.json, "print facts, parameter types and diagnostics as JSON"),
         OPT_FLAG(0, "log", &w.log, "also print the compiler's own log, on stderr"),
         OPT_STR('o', "output", &w.output, "FILE",
-                "write the cubin (with --ptx the PTX) to FILE, and print nothing"),
+                "write the cubin (with --ptx the PTX) to FILE, and print nothing; not with --sass\n"
+                "and --json"),
         OPT_POS_TIME(0, "time-limit", &cfg.child_ns, "TIME",
                      "end the compiler after this time (default 120s)"),
         OPT_POS_BYTES(0, "memory-limit", &cfg.child_bytes, "SIZE",
                       "most memory of the compiler (default 6G)"),
-        OPT_FLAG(0, "no-cache", &cfg.no_cache, "neither read nor write the compile cache"),
-        OPT_FLAG(0, "no-pch", &cfg.no_pch, "compile without precompiled headers"),
+        OPT_FLAG(0, "cache", &cache,
+                 "use the compile cache (default); --no-cache neither reads nor writes it"),
+        OPT_FLAG(0, "pch", &pch,
+                 "use precompiled headers (default); --no-pch does not, which is slower"),
         OPT_END(),
     };
     const struct options spec = {
@@ -246,6 +250,8 @@ static int run(int argc, const char **argv)
     if (w.output && (w.sass || w.json))
         return cmd_usage(&spec, "--output is for --ptx and --cubin");
     w.cubin |= w.output && !w.ptx;
+    cfg.no_cache = !cache;
+    cfg.no_pch = !pch;
     struct err err = ERR_INIT;
     struct strbuf src = STRBUF_INIT(CMD_MAX_SOURCE);
     struct compiler *c = NULL;

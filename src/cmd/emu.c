@@ -66,7 +66,7 @@ static int run(int argc, const char **argv)
     const struct option opts[] = {
         OPT_STR(0, "workload", &j.config.workload, "W",
                 "only these workloads of `hone task show`: time:0, a list smoke:0,smoke:1, or a\n"
-                "role for all of its workloads: check (default: smoke)"),
+                "role for all of its workloads: smoke (default), check, heldout, time"),
         OPT_STR(0, "gpu", &j.options.gpu, "NAME",
                 "the GPU whose time is modelled: a100, b200, h100, h200 (default), l4, rtx4090\n"
                 "or a JSON file"),
@@ -81,10 +81,12 @@ static int run(int argc, const char **argv)
                 "run a PTX file instead of a task and a kernel, without --arch and --workload"),
         OPT_STR(0, "job", &bare.job, "FILE",
                 "JSON: the buffers and launches of the PTX file (docs/emulator.md)"),
-        OPT_FLAG(0, "no-sanitize", &no_sanitize,
+        OPT_FLAG(0, "skip-sanitizer", &no_sanitize,
                  "do not look for illegal or unordered accesses; faster"),
         OPT_FLAG(0, "all", &shown.all, CMD_ALL_HELP),
-        OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
+        OPT_FLAG(0, "json", &j.json,
+                 "print the verdict as JSON (schema/verdict.json). The verdict of a PTX file says\n"
+                 "what the sanitizer found: there is no right result to compare with"),
         OPT_END(),
     };
     const struct options spec = {

@@ -22,10 +22,12 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
 }
 
 /* Does the list of --workload name a timed workload: `time`, or time:N? */
-static bool names_timed(const char *list)
+/* Does the list name a workload that --smoke or --skip-time leaves out? */
+static bool names_skipped(const char *list, bool smoke)
 {
     for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
-        if (str_starts(p, "time"))
+        if (str_starts(p, "time") ||
+            (smoke && (str_starts(p, "check") || str_starts(p, "heldout"))))
             return true;
     return false;
 }
@@ -46,7 +48,8 @@ static int run(int argc, const char **argv)
                      "names it)"),
         OPT_STR(0, "workload", &j.config.workload, "W",
                 "only these workloads of `hone task show`: time:1, a list smoke:0,smoke:1, or a\n"
-                "role for all of its workloads: time (default: all, also held-out ones)"),
+                "role for all of its workloads: smoke, check, heldout, time (default: all four).\n"
+                "--smoke takes only smoke workloads, --skip-time all but timed ones"),
         OPT_STRS(0, "against", &against, "FILE",
                  "also time this kernel file, if it passes, as a further baseline; may be given\n"
                  "several times; --skip-baselines does not skip it; excludes --smoke and\n"
@@ -63,8 +66,8 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "skip-baselines", &no_baselines,
                  "do not time the task's baselines: its simple kernel, PyTorch"),
         OPT_FLAG(0, "skip-sanitizer", &no_sanitize,
-                 "do not look for illegal or unordered accesses on the emulator; faster. Before a\n"
-                 "GPU, the emulator runs the smoke workloads all the same"),
+                 "the emulator does not look for illegal or unordered accesses; faster. If a GPU\n"
+                 "runs the kernel, the emulator runs the smoke workloads before it all the same"),
         OPT_FLAG(0, "all", &all, CMD_ALL_HELP),
         OPT_FLAG(0, "json", &j.json, "print the verdict as JSON (schema/verdict.json)"),
         hone_testing ? (struct option)OPT_STRS(0, "disable-detector", &off, "NAME",
@@ -90,8 +93,8 @@ static int run(int argc, const char **argv)
     if (against.n && (smoke || no_time))
         return cmd_usage(&spec, "--against times a kernel, and --%s times nothing",
                          smoke ? "smoke" : "skip-time");
-    if ((smoke || no_time) && names_timed(j.config.workload))
-        return cmd_usage(&spec, "--workload %s asks for timed workloads, and --%s runs none",
+    if ((smoke || no_time) && names_skipped(j.config.workload, smoke))
+        return cmd_usage(&spec, "--workload %s asks for workloads that --%s leaves out",
                          j.config.workload, smoke ? "smoke" : "skip-time");
     *vec_push(&against) = NULL;
     *vec_push(&off) = NULL;

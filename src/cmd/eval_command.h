@@ -23,9 +23,10 @@ int eval_command_run(const struct eval_command *j);
  * verdict; -1 means that it could not be judged. */
 int eval_command_evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
                           const struct eval_config *cfg, struct verdict *v, struct err *err);
-/* Loads a task by name or path. Returns NULL after it printed the task's problems to stderr. */
+/* Loads a task by name or path, for task_free(). On a failure prints the task's problems to stderr
+ * and returns NULL. */
 struct task *cmd_load_task(const char *name);
-/* The exit status after cmd_load_task() failed: a name that no task has is wrong usage. */
+/* Returns the exit status after cmd_load_task() failed. A name that no task has is wrong usage. */
 int cmd_task_status(const char *name);
 
 #endif

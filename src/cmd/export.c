@@ -217,7 +217,7 @@ static int load_backward(struct kernel *k, const struct request *r, struct err *
     const char *equals = strchr(r->backward, '=');
     char *task = equals ? xstrndup(r->backward, (size_t)(equals - r->backward)) : NULL;
     struct request own = *r;
-    own.verdict = NULL; /* --verdict is about the kernel itself */
+    own.verdict = NULL; /* --verdict is about the forward kernel */
     int rc = load_kernel(k, &own, task ? task : r->backward, task ? equals + 1 : NULL, err);
     free(task);
     return rc < 0 ? err_prefix(err, "--backward") : 0;
@@ -277,11 +277,16 @@ static int run(int argc, const char **argv)
             'o', "out", &r.out, "PATH",
             "the file to write, for c and flashinfer-bench the directory; required. Files that\n"
             "exist are overwritten"),
-        OPT_STR(0, "backward", &r.backward, "RUN",
-                "torch: the kernel that computes the gradient: RUN[:N] or TASK=KERNEL.cu; without\n"
-                "it, eager PyTorch computes it from the task's expression, if there is one"),
+        OPT_STR(
+            0, "backward", &r.backward, "RUN",
+            "torch: the kernel that computes the gradient: RUN[:N] or TASK=KERNEL.cu, which\n"
+            "must pass like the kernel itself; its tensors have the names of the forward task\n"
+            "(docs/export.md). Default: eager PyTorch, by the task's expression, if it has one"),
         OPT_FLAG(0, "cubin-form", &r.cubin_form, "kernelbench: machine code instead of source"),
-        OPT_FLAG(0, "ptx", &r.ptx, "c: PTX beside the machine code, for drivers that need it"),
+        OPT_FLAG(
+            0, "ptx", &r.ptx,
+            "c: also write the PTX; a driver that refuses the machine code compiles it instead.\n"
+            "The GPU must still be of the architecture that was verified"),
         OPT_STR(0, "verdict", &r.verdict, "FILE",
                 "TASK KERNEL.cu: its verdict, as `hone eval --json` printed it"),
         OPT_FLAG(0, "unverified", &r.unverified,

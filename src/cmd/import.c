@@ -156,7 +156,7 @@ static int run_kernelbench(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone import kernelbench [--out DIR] FILE.py | DIR",
+        .usage = "hone import kernelbench [options] FILE.py | DIR",
         .about =
             "Makes tasks from problems of KernelBench: files with a class Model, get_inputs()\n"
             "and get_init_inputs(), or all .py files of a folder and of the folders in it.\n"
@@ -257,8 +257,9 @@ static int run_flashinfer(int argc, const char **argv)
             "the value of a scalar: eps=1e-5 (default: that of the largest workload, else 1);\n"
             "once for each scalar; of DIR: in each definition that has the scalar"),
         OPT_STRS(0, "size", &w.sizes, "NAME=N",
-                 "without workloads: the size of an axis at which to time (default 64); once for\n"
-                 "each axis"),
+                 "the size of an axis at which to time (default 64); once for each axis. A\n"
+                 "definition with workloads takes its sizes from them: alone, Hone then refuses\n"
+                 "--size; in DIR, it uses --size for the others"),
         OPT_IMPORT_PRECISION(&w.class),
         OPT_STR(0, "save-trace", &w.record, "FILE",
                 "DEFINITION.json: write the traced graph and its facts to FILE"),

@@ -49,7 +49,7 @@ void cmd_say_importing(const char *operand)
     fprintf(stderr, "hone: importing %s ...\n", operand);
 }
 
-/* Notes on the task for the user, whether it is imported now or was before. */
+/* Prints notes on the task, which was imported just now or earlier. */
 static void print_notes(FILE *f, const struct import_report *r)
 {
     size_t i;

@@ -1,6 +1,6 @@
 /*
  * import_command.h - what `hone import` and `hone optimize FILE.py` have in common: their options,
- * the report that they print, and the import in front of a run.
+ * the report that they print, and the import before a run.
  */
 #ifndef CMD_IMPORT_COMMAND_H
 #define CMD_IMPORT_COMMAND_H
@@ -17,10 +17,11 @@ struct import_wishes {
     const char *recorded; /* a recorded trace; NULL = run the file */
 };
 
-#define OPT_IMPORT_INPUT(v)                                                                  \
-    OPT_STRS(0, "input", v, "NAME=TYPE",                                                     \
-             "dtype and shape of an argument, in place of get_inputs(): x=float16[B,128];\n" \
-             "once for each argument that needs one; excludes --trace")
+#define OPT_IMPORT_INPUT(v)                                                                       \
+    OPT_STRS(0, "input", v, "NAME=TYPE",                                                          \
+             "dtype and shape of an argument: x=float16[B,128], or a value: n=3; once for each\n" \
+             "argument up to the last one you want to set. get_inputs() is then not called;\n"    \
+             "later arguments have their defaults. Excludes --trace")
 #define OPT_IMPORT_SIZE(v)                                                                  \
     OPT_STRS(0, "size", v, "NAME=N",                                                        \
              "B=4096: time with this value of a size that an --input names (default 64);\n" \

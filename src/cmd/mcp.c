@@ -33,8 +33,8 @@ static int serve(struct mcp_config *c)
 {
     struct err err = ERR_INIT;
     if (!jail_can_limit_files())
-        fputs("hone: this kernel has no Landlock: tasks of the directory are refused unless you "
-              "give --allow-unconfined\n",
+        fputs("hone: this machine's Linux has no Landlock: tasks of the directory are refused "
+              "unless you give --allow-unconfined\n",
               stderr);
     if ((c->out_fd = take_stdout(&err)) < 0 || mcp_serve(c, &err) < 0)
         return cmd_fail(&err);
@@ -51,7 +51,8 @@ static int run(int argc, const char **argv)
         OPT_STRS(
             'a', "author", &authors, "WHO",
             "an author that clients may use besides playbook (see hone optimize); may be given\n"
-            "several times; an exec: author runs its program without the server's limits"),
+            "several times. The server limits files and network of what it runs, but not those\n"
+            "of exec: and mailbox: authors"),
         OPT_POS_REAL(0, "budget-usd", &c.budget_usd, "USD",
                      "the most that all runs of this server may cost together; required for\n"
                      "openai: and anthropic:, and limits no other author"),
@@ -59,7 +60,8 @@ static int run(int argc, const char **argv)
                  "let import_task and checks run Python files of the directory, and let Hone time\n"
                  "PyTorch beside kernels on a GPU"),
         OPT_FLAG(0, "allow-unconfined", &c.allow_unconfined,
-                 "run tasks of the directory although this kernel cannot confine them"),
+                 "run tasks of the directory even if this machine's Linux has no Landlock, which\n"
+                 "keeps their code away from your other files; without it, Hone refuses them"),
         OPT_POS_TIME(
             0, "call-limit", &c.call_ns, "TIME",
             "end a longer tool call (default 20m); an optimisation in the background goes on"),

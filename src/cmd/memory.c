@@ -159,7 +159,7 @@ static int run_forget(int argc, const char **argv)
         .usage = "hone memory forget [options] [TASK]",
         .about =
             "Removes the lessons that fit everything that you give: the name of their task, and\n"
-            "the options. Runs stay as they are.",
+            "the options. Give at least one of them, or --all. Runs stay as they are.",
         .example = "hone memory forget softmax\nhone memory forget --imported",
         .opts = opts};
     cmd_parse(&spec, &argc, argv);

@@ -17,6 +17,7 @@
 #include "cmd/optimize_run.h"
 #include "sys/file.h"
 #include "sys/json.h"
+#include "sys/toolchain.h"
 
 enum { MAX_SOURCE = 1 << 20 };
 
@@ -26,7 +27,8 @@ struct wishes {
     struct str_vec ablate;       /* KEY=VALUE */
     struct import_wishes import; /* for FILE.py in place of a task */
     bool rejudge, no_baselines, smoke, torch_at_end;
-    uint64_t steps, repairs, tries, wave, seed, proposals; /* 0 = not given; repairs: UINT64_MAX */
+    /* 0 = not given; for `repairs`, UINT64_MAX = not given */
+    uint64_t steps, repairs, tries, wave, seed, proposals;
 };
 
 static int choose(const struct wishes *w, struct run_config *c, struct err *err)
@@ -65,8 +67,48 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
     return 0;
 }
 
-/* Refuses options that would have no effect. Accepts them with a replay, because there the settings
- * of the recording replace those of the command line. */
+/* Refuses options whose values come from the recording. */
+static int check_replay(const struct wishes *w, const struct budget *b, struct err *err)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } recorded[] = {
+        {"strategy", w->strategy},
+        {"author-plan", w->author[AUTHOR_PLAN]},
+        {"author-debug", w->author[AUTHOR_DEBUG]},
+        {"author-test", w->author[AUTHOR_TEST]},
+        {"author-profile", w->author[AUTHOR_PROFILE]},
+        {"author-port", w->author[AUTHOR_PORT]},
+        {"from", w->from},
+        {"dialect", w->dialect},
+        {"steps", w->steps},
+        {"repairs", w->repairs != UINT64_MAX},
+        {"tries", w->tries},
+        {"wave", w->wave},
+        {"proposals", w->proposals},
+        {"seed", w->seed},
+        {"budget-tokens", b->tokens},
+        {"budget-usd", b->usd > 0},
+        {"budget-time", b->wall_ns},
+        {"budget-steps", b->steps},
+        {"gpu", w->gpu},
+        {"arch", w->arch},
+        {"skip-baselines", w->no_baselines},
+        {"smoke", w->smoke},
+        {"torch-at-end", w->torch_at_end},
+        {"ablate", w->ablate.n},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(recorded); i++)
+        if (recorded[i].given)
+            return err_set(err, ERR_USAGE,
+                           "--%s has no effect with --author replay:FILE, because the run goes as "
+                           "it was recorded: leave it out",
+                           recorded[i].option);
+    return 0;
+}
+
+/* Refuses options that would have no effect. */
 static int check_use(const struct wishes *w, struct err *err)
 {
     bool replay = str_starts(w->author[AUTHOR_CODE], "replay:"), from = w->from != NULL;
@@ -151,6 +193,29 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
+/* Nobody can write CuTe where its headers are missing. Then asks a model for plain CUDA, unless the
+ * user asked for CuTe. */
+static int settle_cute(const struct wishes *w, struct run_config *c, struct err *err)
+{
+    struct toolchain tc;
+    if (c->dialect != DIALECT_CUTE)
+        return 0;
+    toolchain_find(&tc);
+    bool found = *tc.cute_include;
+    toolchain_release(&tc);
+    if (found)
+        return 0;
+    if (w->dialect)
+        return err_set(err, ERR_ENV,
+                       "--dialect cute: the headers of CuTe (cute/tensor.hpp) are not on this "
+                       "machine; run tools/setup, set HONE_CUTLASS_HOME, or use --dialect cuda");
+    fprintf(stderr,
+            "hone: no headers of CuTe here (hone doctor), so kernels are asked for in plain "
+            "CUDA\n");
+    c->dialect = DIALECT_CUDA;
+    return 0;
+}
+
 /* Sets the architecture and the GPU whose data sheet is used: those that the user asked for, or
  * else the device's. */
 static int choose_target(const struct wishes *w, struct run_config *c, struct arena *mem,
@@ -197,6 +262,8 @@ static int prepare(struct optimize_run *s, const struct wishes *w, const char *o
         return -1;
     if (!w->dialect && only_built_in(c))
         c->dialect = DIALECT_CUDA;
+    if (settle_cute(w, c, err) < 0)
+        return -1;
     c->task = task;
     if (w->from) {
         if (file_read(w->from, MAX_SOURCE, source, err) < 0)
@@ -225,7 +292,7 @@ static int run(int argc, const char **argv)
     struct run_config c;
     struct strbuf source = STRBUF_INIT(MAX_SOURCE);
     struct optimize_run s = {.config = &c};
-    struct wishes w = {.strategy = "refine", .repairs = UINT64_MAX};
+    struct wishes w = {.repairs = UINT64_MAX};
     run_config_init(&c);
     const struct option opts[] = {
         OPT_STR('s', "strategy", &w.strategy, "NAME",
@@ -236,9 +303,10 @@ static int run(int argc, const char **argv)
                 "who writes the kernels: playbook[:DIR] (built in; DIR: also your playbooks),\n"
                 "openai:MODEL, anthropic:MODEL, exec:CMD (a program: prompt on stdin, reply on\n"
                 "stdout), mailbox:DIR (prompts and replies as files), replay:FILE (a recording by\n"
-                "`hone log --export`, its settings in place of yours; TASK may be left out),\n"
-                "noisy[:wrong=0.1,...] (for studies: errs at these rates); default: HONE_AUTHOR,\n"
-                "else playbook. See docs/authors.md"),
+                "`hone log --export`, which has the settings; TASK may be left out), or noisy[:\n"
+                "compile=0.2,wrong=0.1,slower=0.3,idle=0.1] (playbook that errs at these rates).\n"
+                "Keys: OPENAI_API_KEY, ANTHROPIC_API_KEY; servers: OPENAI_BASE_URL,\n"
+                "ANTHROPIC_BASE_URL (docs/authors.md). Default: HONE_AUTHOR, else playbook"),
         OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO",
                 "search, team: another author for plans (default of these five: --author)"),
         OPT_STR(0, "author-debug", &w.author[AUTHOR_DEBUG], "WHO",
@@ -248,27 +316,31 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "author-profile", &w.author[AUTHOR_PROFILE], "WHO",
                 "team: another author for reading profiles"),
         OPT_STR(0, "author-port", &w.author[AUTHOR_PORT], "WHO",
-                "--from: another author for porting host code"),
+                "--from: another author for porting a file without a launch plan"),
         OPT_STR(
             0, "from", &w.from, "FILE",
             "refine, search, team: start from this kernel file. The built-in author tunes its\n"
             "settings (constexpr int kRows = 4; // hone: 1 2 4 8), then tries its templates in\n"
-            "place of the file. A model repairs a file that fails, and ports host code without\n"
-            "a launch plan"),
+            "place of the file. A model repairs a file that fails. FILE should begin with a\n"
+            "launch plan, a comment that says how to launch it (docs/plan.md). A file without\n"
+            "one, with host code, is ported by a model; playbook alone refuses it"),
         OPT_STR(0, "dialect", &w.dialect, "NAME",
                 "what to ask a model for: cute (CUDA C++ with CuTe, default) or cuda (without).\n"
-                "A right kernel in the other one is kept, and the report says so"),
+                "With cute, a right kernel without CuTe is kept, and the report says so. The\n"
+                "templates of playbook do not depend on it"),
         OPT_POS_UINT_MOST(
             'n', "steps", &w.steps, RUN_MAX_STEPS, "N",
-            "end after N improvements were tried (default 10); team: N rounds (5); search:\n"
-            "a tree of N kernels (30); sample, reflect: N kernels, the first included (10)"),
+            "end after N improvements were tried (default 10); team: N rounds (5); search (30),\n"
+            "sample, reflect (10): N kernels, the first one and failed ones included"),
         OPT_UINT_MOST(
             0, "repairs", &w.repairs, RUN_MAX_REPAIRS, "N",
-            "refine, team: attempts to repair a failed kernel, 0 for none (default 5; team 3)"),
+            "refine, team, and the port of --from: attempts to repair a failed kernel, 0 for\n"
+            "none (default 5; team 3)"),
         OPT_POS_UINT_MOST(
             0, "tries", &w.tries, RUN_MAX_TRIES, "N",
-            "ask at most N times for a first kernel (default 3): refine for one that passes,\n"
-            "repaired or not; search for one that can be read; --from for a port that passes"),
+            "ask at most N times for a first kernel (default 3): refine until one passes,\n"
+            "repaired or not; search until a reply has code, right or wrong; refine, search and\n"
+            "team with --from until a port passes. Otherwise not for team, sample and reflect"),
         OPT_POS_UINT_MOST(0, "wave", &w.wave, RUN_MAX_WAVE, "N",
                           "search, sample: how many candidates to ask for at once (default 1)"),
         OPT_POS_UINT_MOST(0, "proposals", &w.proposals, RUN_MAX_PROPOSALS, "N",
@@ -328,7 +400,7 @@ static int run(int argc, const char **argv)
             "resume` can go on with a run that was interrupted. On a GPU, PyTorch is timed\n"
             "twice: with the first kernel that passes and, at the end, with the best one, which\n"
             "is evaluated once more for this. Hone refuses an option that is for other\n"
-            "strategies.\n"
+            "strategies, and with replay:FILE those whose values the recording has.\n"
             "\n"
             "FILE.py is a PyTorch module or function. Hone imports it first, as `hone import\n"
             "torch` does, into the folder `imported` beside the store.",
@@ -345,9 +417,10 @@ static int run(int argc, const char **argv)
     bool replay = str_starts(w.author[AUTHOR_CODE], "replay:");
     if (argc != 1 && !(replay && argc == 0))
         return cmd_usage(&spec, "give one TASK, or one FILE.py");
-    int rc;
+    int rc = replay ? check_replay(&w, &c.budget, &err) : 0;
+    w.strategy = w.strategy ? w.strategy : "refine";
     s.store_path = w.store;
-    if (prepare(&s, &w, argc ? argv[0] : NULL, &source, &mem, &err) < 0)
+    if (rc < 0 || prepare(&s, &w, argc ? argv[0] : NULL, &source, &mem, &err) < 0)
         rc = cmd_fail(&err);
     else
         rc = optimize_run_finish(&s);

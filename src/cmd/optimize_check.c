@@ -105,7 +105,7 @@ int option_uses_check(const struct option_use *uses, size_t n, const char *strat
 {
     for (size_t i = 0; i < n; i++) {
         const struct option_use *u = &uses[i];
-        /* No strategy's name is a part of another's. */
+        /* strstr() is enough, because no strategy's name is a part of another's. */
         if (u->given && !strstr(u->strategies, strategy))
             return err_set(err, ERR_USAGE, "%s is for the %s %s; %s has no use for it", u->option,
                            strchr(u->strategies, ' ') ? "strategies" : "strategy", u->strategies,

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "task/task.h"
 
-/* Returns 0, or -1 and an error that says what to change. The configuration must be settled. */
+/* Returns 0, or -1 and an error that says what to change. Call run_config_settle() before. */
 int optimize_check(const struct run_config *c, const struct task *t, struct err *err);
 
 /* An option, whether the user gave it, and the names of the strategies that use it. */

@@ -270,7 +270,8 @@ static int open_authors(struct run_resources *p, const struct optimize_run *s, s
     return 0;
 }
 
-/* Calls reserve what they may cost from the pool of the campaign, or from one of the run's own. */
+/* Opens the pool from which calls reserve what they may cost: the pool of the campaign, or one of
+ * the run's own. */
 static int open_pool(struct run_resources *p, const struct optimize_run *s, struct arena *mem,
                      struct err *err)
 {
@@ -404,7 +405,7 @@ static void keep_full_paths(struct run_config *c, const struct task *t, struct a
             c->authors[i] = in_full(c->authors[i], schemes[k], mem);
 }
 
-/* Keeps a copy of the task in the store, with which a resumed run goes on. */
+/* Keeps a copy of the task in the store. A resumed run goes on with this copy. */
 static int keep_task(struct optimize_run *s, const struct task *t, struct arena *mem,
                      struct err *err)
 {
@@ -417,8 +418,9 @@ static int keep_task(struct optimize_run *s, const struct task *t, struct arena 
     return rc;
 }
 
-/* Creates the run. If it belongs to a campaign, its entry names the run from the same instant on,
- * so that a campaign that is killed here begins no second run. */
+/* Creates the run. If the run belongs to a campaign, writes the run and its number in the
+ * campaign's entry in one transaction. So if the process is killed here, a resumed campaign does
+ * not begin a second run. */
 static int create_run(struct optimize_run *s, const char *task, const char *config, struct err *err)
 {
     const char *author = s->config->authors[AUTHOR_CODE];
@@ -446,7 +448,8 @@ static int prepare_out(struct optimize_run *s, struct arena *mem, struct err *er
     return 0;
 }
 
-/* Looks for lessons of earlier runs on similar tasks. A replay has those of its recording. */
+/* Looks for lessons of earlier runs on similar tasks. A replay uses the lessons in its recording
+ * instead. */
 static int recall(struct optimize_run *s, const struct task *t, const struct evaluator *e,
                   struct arena *mem, struct err *err)
 {
@@ -549,7 +552,7 @@ static struct task *task_of_resumed(const struct optimize_run *s, struct strbuf 
     return t;
 }
 
-/* Says so in `note` if the recording was made with another version of the task. */
+/* If the recording was made with another version of the task, says so in `note`. */
 static void compare_with_recording(const struct optimize_run *s, const struct task *t,
                                    struct strbuf *note)
 {

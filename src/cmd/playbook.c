@@ -148,6 +148,8 @@ static int make_kernel(const struct playbook_shelf *s, const struct task *t, con
             pb = b;
     if (!pb)
         return err_set(err, ERR_INPUT, "there is no playbook '%s': see `hone playbook list`", name);
+    if (plain && !playbook_writes_graphs(pb))
+        return err_set(err, ERR_USAGE, "--plain is for the playbook generate, not for %s", name);
     struct playbook alone = *pb;
     alone.shelf = NULL;
     if (plain)
@@ -182,12 +184,18 @@ static int run_kernel(int argc, const char **argv)
     bool plain = false;
     const struct option opts[] = {
         DIR_OPTION(&dir),
-        OPT_FLAG(0, "plain", &plain, "generate: use no template for a part of the task"),
+        OPT_FLAG(
+            0, "plain", &plain,
+            "PLAYBOOK generate: write all launches from the task's graph; without --plain, the\n"
+            "launches that fit another playbook, such as a product, are made by that one"),
         OPT_END(),
     };
     const struct options spec = {
         .usage = "hone playbook kernel [options] PLAYBOOK TASK [SETTING=VALUE...]",
-        .about = "Prints a playbook's kernel for a task.",
+        .about =
+            "Prints a playbook's kernel for a task. A SETTING that you leave out has the value\n"
+            "with which the built-in author begins: the one in [] in `hone playbook list`, or one\n"
+            "that the playbook guesses from the sizes of the task.",
         .example = "hone playbook kernel softmax softmax threads=256 >k.cu",
         .opts = opts};
     cmd_parse(&spec, &argc, argv);

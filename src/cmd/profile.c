@@ -83,7 +83,8 @@ static int run(int argc, const char **argv)
                      "on a GPU: how long to time the kernel, all shapes together (default 2s)"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data (default: random)"),
         OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE",
-                "write the output of Nsight Compute to FILE; exit status 3 if it did not run"),
+                "also write the output of Nsight Compute to FILE. If it cannot run here, the\n"
+                "emulator's profile is printed all the same, and the exit status is 3"),
         OPT_FLAG(0, "counters", &counters,
                  "print every counter with its unit and meaning, not only the shares of the\n"
                  "peak rates"),

@@ -17,8 +17,8 @@ struct wishes {
     struct str_vec ablate; /* KEY=VALUE */
 };
 
-/* Applies --dialect and --ablate. Only the dialect can be changed: with any other change, the
- * recorded steps would not be those of the run. */
+/* Applies --dialect and --ablate. Only the dialect can be changed: after any other change, the
+ * resumed run would not repeat its recorded steps. */
 static int change_dialect(struct run_config *c, const struct wishes *w, uint64_t calls,
                           struct err *err)
 {
@@ -135,17 +135,17 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "budget-steps", &w.config.budget.steps, "N",
                      "a new budget of candidates that are judged, those so far included"),
         OPT_STR(0, "device", &w.config.device, "DEV",
-                "evaluate on emu, cuda or cuda:N from now on"),
+                "evaluate on emu, cuda or cuda:N from now on (default: as before)"),
         OPT_STR(0, "on", &w.config.on, "PLACE",
-                "evaluate there from now on: local, local:all, local:0,2, slurm[:KEY=VALUE,...]\n"
-                "or spool:DIR (docs/scale.md)"),
+                "evaluate there from now on (default: as before): local, local:0,2, local:all,\n"
+                "spool:DIR, slurm[:KEY=VALUE,...], as for `hone optimize`"),
         OPT_STR(0, "dialect", &w.dialect, "NAME", "RUN: ask a model for cute or cuda from now on"),
         OPT_STRS(0, "ablate", &w.ablate, "KEY=VALUE",
-                 "RUN: dialect=strict or dialect=report: reject kernels of another dialect\n"
-                 "from now on, or only report them"),
+                 "RUN: dialect=strict or dialect=report: with --dialect cute, reject kernels\n"
+                 "without CuTe from now on, or only report them. No other KEY"),
         OPT_STR('o', "out", &s.out_dir, "DIR",
-                "RUN: the folder of the report (default: as before, else hone-out/RUN); CAMPAIGN:\n"
-                "the folder of its tasks (default: hone-out/CAMPAIGN)"),
+                "from now on the folder of RUN's report, or of CAMPAIGN's tasks (default: as\n"
+                "before, else hone-out/RUN or hone-out/CAMPAIGN)"),
         OPT_STR(0, "store", &store, "FILE", CMD_STORE_HELP),
         OPT_FLAG('q', "quiet", &s.quiet, "no progress on stderr"),
         OPT_FLAG(0, "json", &s.json, "print the summary as JSON"),

@@ -13,8 +13,8 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-/* Finds the first kernel of the run that passed and has a time: the file of --from, if it passed.
- * Returns its time, or 0. */
+/* Finds the first kernel of the run that passed and has a time. In a run with --from, that is the
+ * user's file, if it passed. Returns the kernel's time, or 0. */
 static double first_time(struct store *s, const struct run_rec *r)
 {
     struct arena mem = ARENA_INIT;
@@ -30,9 +30,10 @@ static double first_time(struct store *s, const struct run_rec *r)
 }
 
 /* Writes the columns `before` and `gain`. `before` is the time of the first baseline, which is the
- * task's simple kernel if it has one; without a baseline that of the run's first kernel, with a
- * star. Measured times of two evaluations give no ratio (docs/judge.md). Returns whether there is a
- * star. */
+ * task's simple kernel if it has one. If no baseline was timed, `before` is the time of the run's
+ * first kernel that passed, with a star. Then `gain` is "-" if the times are measured, because
+ * measured times of two evaluations give no ratio (docs/judge.md). Returns whether there is a star.
+ */
 static bool add_gain(struct store *s, const struct run_rec *r, struct strbuf *before,
                      struct strbuf *gain)
 {
@@ -207,7 +208,8 @@ static int run(int argc, const char **argv)
                 "of a campaign cannot be removed"),
         OPT_FLAG(0, "yes", &yes, "--rm: do not ask"),
         OPT_STR(0, "store", &path, "FILE", CMD_STORE_HELP),
-        OPT_FLAG(0, "check", &check, "check first that the file of --store is not damaged"),
+        OPT_FLAG(0, "check", &check,
+                 "read the whole store first; if it is damaged, say what is, list nothing, exit 3"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };

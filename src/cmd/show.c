@@ -68,8 +68,8 @@ static int show_verdict(struct store *s, const struct run_summary *m, const stru
     return 0;
 }
 
-/* Prints {"run", "candidate", "source", "verdict"}. A candidate without a verdict has no such
- * key. */
+/* Prints {"run", "candidate", "source", "verdict"}. For a candidate without a verdict, leaves out
+ * the key "verdict". */
 static void print_candidate_json(const struct run_summary *m, const struct node_rec *n,
                                  const struct strbuf *source, const struct verdict *v)
 {

@@ -131,8 +131,10 @@ static int run(int argc, const char **argv)
     bool table = false;
     struct study s = {.dir = "hone-out/study", .author = "noisy"};
     const struct option opts[] = {
-        OPT_POS_UINT_MOST('n', "seeds", &seeds, STUDY_MAX_SEEDS, "N",
-                          "runs of each arm on each task (default 20)"),
+        OPT_POS_UINT_MOST(
+            'n', "seeds", &seeds, STUDY_MAX_SEEDS, "N",
+            "runs of each arm on each task (default 20); the arm `playbook` has one,\n"
+            "because its author does not err"),
         OPT_POS_UINT_MOST(0, "budget", &budget, STUDY_MAX_BUDGET, "N",
                           "candidates of each run, at most 64 (default 12)"),
         OPT_STR(0, "arms", &s.only, "LIST",
@@ -146,7 +148,8 @@ static int run(int argc, const char **argv)
         OPT_FLAG(
             0, "table", &table,
             "run nothing: print the tables and write the plot of the runs in DIR that have the\n"
-            "same TASKs, --budget and --author as this command: repeat them"),
+            "same TASKs, --budget and --author as this command: repeat them. --seeds and --arms\n"
+            "leave out the runs of higher seeds and other arms"),
         OPT_STR('o', "out", &s.dir, "DIR", "the folder for results (default hone-out/study)"),
         OPT_END(),
     };

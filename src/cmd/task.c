@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/strbuf.h"
 #include "base/util.h"
@@ -20,6 +21,7 @@
 #include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/json.h"
+#include "sys/pool.h"
 #include "task/check.h"
 #include "task/snapshot.h"
 #include "task/task.h"
@@ -384,8 +386,8 @@ static int run_show(int argc, const char **argv)
                  "print the reference.c that Hone writes from that graph; with --json\n"
                  "also the \"oracle\" that a task.json needs for it"),
         OPT_FLAG(0, "sigma", &sigma,
-                 "with --reference: write the reference for a tolerance in \"sigmas\"\n"
-                 "(docs/tolerance.md)"),
+                 "--reference: it also computes sigma, the standard deviation of each element's\n"
+                 "rounding error, which a tolerance in \"sigmas\" needs (docs/tolerance.md)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
@@ -408,7 +410,8 @@ static int run_show(int argc, const char **argv)
     if (sigma && !reference)
         return cmd_usage(&spec, "--sigma is for --reference");
     struct problem_vec problems = VEC_INIT;
-    /* A draft is enough for a graph, so the command that writes an oracle needs none. */
+    /* --graph and --reference accept a draft: a task.json that is not finished, for example because
+     * it lacks the oracle that --reference writes. */
     struct task *t =
         graph || reference ? task_find_draft(argv[0], &problems) : task_find(argv[0], &problems);
     int rc = HONE_OK;
@@ -438,9 +441,22 @@ static json_t *texts_json(const struct problem_vec *v)
     return a;
 }
 
-/* Loads and checks a task. Prints the result, or adds it to `all` if that is not NULL. */
-static bool check_one(const char *what, struct evaluator **e, struct torch_check *torch,
-                      json_t *all)
+enum { MAX_CHECKS = 1024 };
+
+struct check_job {
+    const char **names;
+    bool json;
+    struct temp_dir dir; /* gets the output of each task */
+    bool *done;
+    size_t n, shown; /* tasks; those whose output was printed */
+    size_t good;
+    json_t *all; /* with --json: the results so far */
+    char
+        *why_not; /* the reason why there is no PyTorch; NULL if there is, or if nobody needed it */
+};
+
+/* Loads and checks a task, and prints the result. */
+static bool check_one(const char *what, struct evaluator **e, struct torch_check *torch, bool json)
 {
     struct task_check_result r = TASK_CHECK_RESULT_INIT;
     struct task *t = task_find(what, &r.problems);
@@ -451,15 +467,14 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
     if (t && !r.problems.n && !interrupted())
         task_check_naive(e, t, &r);
     bool ok = r.problems.n == 0;
-    if (all) {
+    if (json) {
         json_t *uncovered = json_array();
         for (size_t i = 0; t && i < t->uncovered.n; i++)
             json_array_append_new(uncovered, json_text(t->uncovered.items[i]));
-        json_array_append_new(all,
-                              json_pack("{s:o, s:b, s:o, s:o, s:o, s:s?}", "task",
-                                        json_text(t ? t->name : what), "ok", ok, "problems",
-                                        texts_json(&r.problems), "notes", texts_json(&r.notes),
-                                        "uncovered_regimes", uncovered, "pytorch", torch->version));
+        print_json(json_pack("{s:o, s:b, s:o, s:o, s:o, s:s?}", "task",
+                             json_text(t ? t->name : what), "ok", ok, "problems",
+                             texts_json(&r.problems), "notes", texts_json(&r.notes),
+                             "uncovered_regimes", uncovered, "pytorch", torch->version));
     } else {
         print_problems(&r.problems);
         vec_each (const struct problem, p, &r.notes)
@@ -473,22 +488,86 @@ static bool check_one(const char *what, struct evaluator **e, struct torch_check
         for (size_t i = 0; t && ok && i < t->uncovered.n; i++)
             printf("  regime not covered: %s\n", t->uncovered.items[i]);
     }
-    fflush(stdout);
     task_free(t);
     task_check_result_release(&r);
     return ok;
 }
 
+/* From here on, this process prints to the files I.err and I.out, for task I. */
+static void print_to_files(const struct check_job *job, uint32_t i)
+{
+    char *err = xasprintf("%s/%u.err", job->dir.path, i),
+         *out = xasprintf("%s/%u.out", job->dir.path, i);
+    if (!freopen(err, "w", stderr) || !freopen(out, "w", stdout))
+        _exit(HONE_ENV);
+    free(err);
+    free(out);
+}
+
+/* What a process does: checks tasks until none is left. */
+static int check_some(struct pool_turn *turn, void *ctx)
+{
+    const struct check_job *job = ctx;
+    struct evaluator *e = NULL;
+    struct torch_check torch = TORCH_CHECK_INIT;
+    for (uint32_t i; pool_next(turn, &i);) {
+        print_to_files(job, i);
+        char *name = xasprintf("%s/%u.%s", job->dir.path, i,
+                               check_one(job->names[i], &e, &torch, job->json) ? "good" : "bad");
+        file_write(name, torch.why_not, torch.why_not ? strlen(torch.why_not) : 0, NULL);
+        free(name);
+        fflush(NULL);
+        if (!interrupted())
+            pool_done(turn, i);
+    }
+    evaluator_close(e);
+    torch_check_release(&torch);
+    return 0;
+}
+
+/* Prints what the check of task i has printed. */
+static void show_result(struct check_job *job, size_t i)
+{
+    static const char *const ends[] = {"err", "out", "good", "bad"};
+    for (size_t k = 0; k < ARRAY_LEN(ends); k++) {
+        struct strbuf text = STRBUF_INIT(16u << 20);
+        char *path = xasprintf("%s/%zu.%s", job->dir.path, i, ends[k]);
+        bool found = file_exists(path) && file_read(path, 16u << 20, &text, NULL) == 0;
+        if (k >= 2 && found && text.len && !job->why_not)
+            job->why_not = xstrdup(text.buf);
+        else if (k == 1 && job->json && found)
+            json_array_append_new(job->all, json_loads(text.buf, 0, NULL));
+        else if (k < 2 && found)
+            fputs(text.buf, k == 0 ? stderr : stdout);
+        job->good += k == 2 && found;
+        free(path);
+        strbuf_release(&text);
+    }
+    fflush(stdout);
+}
+
+/* The tasks end in any order. Prints their results in the order in which the user named them. */
+static void on_checked(uint32_t i, void *ctx)
+{
+    struct check_job *job = ctx;
+    job->done[i] = true;
+    for (; job->shown < job->n && job->done[job->shown]; job->shown++)
+        show_result(job, job->shown);
+}
+
 static int run_check(int argc, const char **argv)
 {
     bool json = false, every = false;
+    uint64_t jobs = 0;
     const struct option opts[] = {
         OPT_FLAG(0, "all", &every, "check every built-in task"),
+        OPT_POS_UINT_MOST('j', "jobs", &jobs, MAX_CHECKS, "N",
+                          "check N tasks at a time (default: one for each processor)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone task check [--json] TASK...\nhone task check [--json] --all",
+        .usage = "hone task check [-j N] [--json] TASK...\nhone task check [-j N] [--json] --all",
         .about =
             "Checks a task without a GPU: its JSON; its expressions, roles and sizes for all\n"
             "workloads; that reference.c compiles as C17 and C++17, stays within its tensors,\n"
@@ -504,27 +583,36 @@ static int run_check(int argc, const char **argv)
     if (every == (argc > 0))
         return cmd_usage(&spec, every ? "--all takes no TASK" : "give a TASK, or --all");
     struct arena a = ARENA_INIT;
-    const char **names = argv;
-    size_t n = every ? task_builtin_names(&a, &names) : (size_t)argc, bad = 0;
-    json_t *all = json ? json_array() : NULL;
-    struct evaluator *e = NULL;
-    struct torch_check torch = TORCH_CHECK_INIT;
-    for (size_t i = 0; i < n && !interrupted(); i++)
-        bad += !check_one(names[i], &e, &torch, all);
-    evaluator_close(e);
-    if (interrupted())
-        bad++;
-    else if (json)
-        json_print(stdout, all);
-    else if (torch.why_not)
+    struct err err = ERR_INIT;
+    struct check_job job = {.names = argv, .json = json, .dir = TEMP_DIR_INIT};
+    job.n = every ? task_builtin_names(&a, &job.names) : (size_t)argc;
+    job.done = arena_alloc(&a, job.n * sizeof *job.done);
+    memset(job.done, 0, job.n * sizeof *job.done);
+    job.all = json ? json_array() : NULL;
+    struct pool pool = {
+        .jobs = (uint32_t)(jobs ? jobs : (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1)),
+        .pieces = (uint32_t)job.n,
+        .work = check_some,
+        .on_done = on_checked,
+        .ctx = &job};
+    int rc = temp_dir_make(&job.dir, &err);
+    rc = rc < 0 ? rc : pool_run(&pool, &err);
+    if (rc < 0 && !interrupted())
+        rc = cmd_fail(&err);
+    else if (interrupted() || job.good < job.n)
+        rc = HONE_NEGATIVE;
+    if (!interrupted() && json)
+        json_print(stdout, job.all);
+    else if (!interrupted() && job.why_not)
         printf("\"torch\" was read but not run (%s); HONE_PYTHON names a python3 with PyTorch\n",
-               torch.why_not);
-    if (!interrupted() && !json && n > 1)
-        printf("%zu of %zu tasks are good\n", n - bad, n);
-    torch_check_release(&torch);
-    json_decref(all);
+               job.why_not);
+    if (!interrupted() && !json && job.n > 1)
+        printf("%zu of %zu tasks are good\n", job.good, job.n);
+    temp_dir_release(&job.dir);
+    json_decref(job.all);
+    free(job.why_not);
     arena_release(&a);
-    return bad ? HONE_NEGATIVE : HONE_OK;
+    return rc;
 }
 
 /* ---- new ------------------------------------------------------------------------------------- */
@@ -568,7 +656,7 @@ static int run_new(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {
-        .usage = "hone task new [--dir DIR] NAME",
+        .usage = "hone task new [--dir DIR] [--json] NAME",
         .about = "Writes NAME/task.json and NAME/reference.c: a small task that passes check, to\n"
                  "be edited.",
         .example = "hone task new my_op && hone task check my_op/",

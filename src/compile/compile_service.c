@@ -52,7 +52,8 @@ struct slot {
     bool pch_full;
     /* Second try: some process other than the service killed the first child with SIGKILL. */
     bool killed;
-    int pch_index; /* index in `pchs` of the header that the child uses or builds, or -1 */
+    int pch_index;  /* index in `pchs` of the header that the child uses or builds, or -1 */
+    int pch_failed; /* index of the header with which the compiler crashed before, or -1 */
 };
 
 enum pch_state { PCH_UNKNOWN, PCH_BUILDING, PCH_READY, PCH_BAD };
@@ -391,7 +392,8 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
     uint64_t peak = (uint64_t)ru->ru_maxrss * 1024;
     sv.child_bytes = MAX(MAX(sv.child_bytes - sv.child_bytes / 8, peak), LEAST_CHILD_BYTES);
     enum compile_job_end end = classify(s, status, ru);
-    struct pch *p = s->pch_index >= 0 ? &sv.pchs[s->pch_index] : NULL;
+    int used = s->pch_index >= 0 ? s->pch_index : s->pch_failed;
+    struct pch *p = used >= 0 ? &sv.pchs[used] : NULL;
     bool unused = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_UNUSED;
     if (end == COMPILE_JOB_CRASHED && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
         /* The service did not kill this child, and no compiler kills itself with SIGKILL. So the
@@ -406,6 +408,7 @@ static void end_compile(struct slot *s, int status, const struct rusage *ru)
     }
     if (end == COMPILE_JOB_CRASHED && p && !s->without_pch) {
         s->without_pch = true;
+        s->pch_failed = used;
         s->pch_full = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_PCH_FULL;
         s->spec.pch[0] = '\0';
         requeue(s);
@@ -505,7 +508,8 @@ static bool receive(int control)
                            .result_fd = fds[1],
                            .reply_fd = fds[2],
                            .seq = ++sv.seq,
-                           .pch_index = -1};
+                           .pch_index = -1,
+                           .pch_failed = -1};
         return true;
     }
     for (int i = 0; i < 3; i++)

@@ -11,14 +11,14 @@ static void add(struct verdict *v, const char *who, const char *state, const cha
         .who = arena_strdup(&v->arena, who), .state = state, .text = arena_strdup(&v->arena, text)};
 }
 
-/* Errors of a library may be this many times as large as a candidate's may be. The tolerance of a
- * float32 sum is made for chains of 1024 terms (docs/tolerance.md), and cuBLAS adds 8192 terms in
- * one chain. The factor does not let TF32 pass for float32: with products rounded to TF32, errors
- * are at least 30 times as large as cuBLAS's. */
+/* A library's errors may be this many times the tolerance; a candidate's errors may not exceed the
+ * tolerance. The tolerance of a float32 sum is made for chains of 1024 terms (docs/tolerance.md),
+ * and cuBLAS adds 8192 terms in one chain. TF32 still cannot pass for float32: with products
+ * rounded to TF32, errors are at least 30 times as large as cuBLAS's. */
 static const double LIBRARY_SLACK = 4;
 
 /* Returns whether program p wrote all its outputs, and its errors are at most LIBRARY_SLACK times
- * as large as a candidate's may be. */
+ * the tolerance. */
 static bool is_imprecise(const struct check_input *in, uint32_t p)
 {
     for (uint32_t c = 0; c < in->result->ncases; c++) {
@@ -58,7 +58,7 @@ static const char *judge_calls(struct verdict *v, const struct check_input *in, 
     return state;
 }
 
-/* True if some case runs module p. In every case, program p is module p. */
+/* Returns whether some case runs module p. Program p of a case is always module p of the job. */
 static bool took_part(const struct job *j, uint32_t p)
 {
     for (uint32_t c = 0; c < j->ncases; c++)

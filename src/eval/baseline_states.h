@@ -10,10 +10,10 @@
 
 /*
  * Fills v->baselines. First come the baselines that were rejected before the job ran. If the
- * candidate passes, the baselines of the job follow, judged by the calls that the worker verified.
- * (A baseline that is a kernel was also judged before, in an evaluation of its own.) Sets
- * left_out[p] for each program of the job that is wrong or failed; left_out has JOB_MAX_PROGRAMS
- * entries.
+ * candidate passes, the baselines of the job follow. We judge them here by the calls that the
+ * worker verified, although a kernel baseline was also judged before, in an evaluation of its own.
+ * Sets left_out[p] for each program of the job that is wrong or failed; left_out has
+ * JOB_MAX_PROGRAMS entries.
  */
 void baseline_states(struct verdict *v, const struct check_input *in,
                      const struct rejected_baseline_vec *rejected, bool *left_out);

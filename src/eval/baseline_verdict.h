@@ -1,12 +1,12 @@
 /*
  * baseline_verdict.h - keeps the verdicts of baseline kernels from one evaluation to the next.
  *
- * A baseline gives a ratio only if it is right. So the evaluator first evaluates naive.cu and every
- * file of --against, as it does a candidate. The verdict's key is the hash of all that the verdict
- * depends on: the task, the baseline's source, the build of Hone, and `struct baseline_place`. The
- * seed of such an evaluation is computed from the task and the source, so the verdict does not
- * depend on which candidate came first. Verdicts are entries of the compile cache
- * (compile/cache.h).
+ * Hone compares a candidate's time only with baselines that are right. So the evaluator first
+ * evaluates naive.cu and every file of --against, like a candidate. The verdict's key is the hash
+ * of all that the verdict depends on: the task, the baseline's source, the build of Hone, and
+ * `struct baseline_place`. The seed of such an evaluation is computed from the task and the source,
+ * so the verdict does not depend on which candidate came first. Verdicts are entries of the compile
+ * cache (compile/cache.h).
  *
  *     struct baseline_verdicts b;
  *     baseline_verdicts_open(&b, NULL);

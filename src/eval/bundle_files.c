@@ -50,7 +50,7 @@ const char **kernels_of_plan(const struct plan *p, size_t *n, struct arena *a)
     for (size_t i = 0; i < launches; i++) {
         size_t k = 0;
         if (!plan_launch_kernel(p, i))
-            continue; /* a memset or a copy */
+            continue; /* this launch is a memset or a copy and has no kernel */
         while (k < *n && !str_eq(out[k], plan_launch_kernel(p, i)))
             k++;
         if (k == *n)
@@ -261,7 +261,7 @@ static int add_oracle(struct bundle_files *p, const struct bundle_files_request 
     if (task_needs_python(rq->task)) {
         char *spec = library_reference_spec(rq->task);
         p->oracle = "oracle.torch";
-        rc = strlen(spec) >= JOB_MAX_SPEC /* it was cut */
+        rc = strlen(spec) >= JOB_MAX_SPEC /* a longer text was cut to this length */
                  ? err_set(err, ERR_LIMIT, "the Python reference of task '%s' is over %d bytes",
                            rq->task->name, (int)JOB_MAX_SPEC)
                  : pack_add(dir, p->oracle, spec, strlen(spec), err);

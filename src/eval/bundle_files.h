@@ -40,10 +40,10 @@ struct judged_baseline {
     const struct verdict *verdict;
 };
 
-/* A baseline that gives no ratio, and why. */
+/* A baseline that the candidate is not compared with, and why. */
 struct rejected_baseline {
     char *name, *text;
-    bool failed; /* if true, it could not run; if false, its result is wrong */
+    bool failed; /* true: the baseline could not run; false: its result is wrong */
 };
 VEC_DECL(rejected_baseline_vec, struct rejected_baseline);
 void rejected_baselines_release(struct rejected_baseline_vec *v);

@@ -64,8 +64,8 @@ static void add_call(struct job_case *c, uint32_t program, uint32_t flags, uint6
         .program = program, .flags = flags, .seed = seed, .poison = poison, .perturb_buffer = -1};
 }
 
-/* Picks, by the seed, the floating-point input of which call 4 (cases.h) changes an element.
- * Returns -1 if there is none. */
+/* Chooses, by the seed, in which floating-point input call 4 (cases.h) changes an element. Returns
+ * -1 if there is no such input. */
 static int pick_input(const struct job_case *c, uint64_t seed)
 {
     int picked = -1;
@@ -103,7 +103,7 @@ static void add_regime_call(struct job_case *c, uint64_t seed)
              mix(seed, 3, 0));
 }
 
-/* Adds a call on precision data. With `sample`, only a sample of the blocks runs. */
+/* Adds a call on precision data. If `sample` is true, only a sample of the blocks runs. */
 static void add_precision_call(struct job_case *c, bool sample, uint64_t seed)
 {
     add_call(c, 0, JOB_CALL_VERIFY | (sample ? JOB_CALL_BLOCK_SAMPLE : 0), mix(seed, 14, 0),
@@ -116,8 +116,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
         add_call(c, 0, JOB_CALL_PROFILE, mix(seed, 5, 0), mix(seed, 6, 0));
         return;
     }
-    /* The model is deterministic, so one call per program, on a sample of blocks, is enough. All
-     * programs get the same data, because the time may depend on it. */
+    /* The emulator's cost model is deterministic, so one call per program, on a sample of blocks,
+     * is enough. All programs get the same data, because the time may depend on the data. */
     if (o->emu) {
         const uint32_t modelled = JOB_CALL_TIMED | JOB_CALL_BLOCK_SAMPLE | JOB_CALL_COUNT;
         for (uint32_t p = 0; p < c->nprograms; p++)
@@ -130,8 +130,8 @@ static void add_time_calls(struct job_case *c, const struct case_options *o, uin
             out += c->buffers[i].bytes;
     c->timing = (struct job_timing){.min_calls = 11,
                                     .max_calls = 400,
-                                    /* Fewer calls with large outputs are verified, because Hone
-                                     * keeps these outputs in memory. */
+                                    /* If the outputs are large, fewer calls are verified, because
+                                     * Hone keeps their outputs in memory. */
                                     .verify = out > 64 << 20 ? 1 : 2,
                                     .target_rel = 0.01,
                                     .seed = mix(seed, 7, 0)};
@@ -205,8 +205,8 @@ static int draw(struct shape *s, const struct task *t, const struct task_workloa
     return 0;
 }
 
-/* Copies each kernel's number of registers into the program, because it decides how many blocks fit
- * on an SM. */
+/* Copies each kernel's number of registers into the program, because the number of registers limits
+ * how many blocks fit on an SM. */
 static void note_registers(struct job_program *p, const struct compiled *code)
 {
     for (uint32_t l = 0; code && l < p->nlaunches; l++)
@@ -237,7 +237,7 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
     if (draw(s, t, w, o, seed, a, err) < 0)
         return -1;
     /* If an input's "init" lists several values, the workloads use the values in turn. The seed
-     * decides which value comes first, so no kernel can know it. */
+     * decides which value comes first, so no kernel can know which value it gets. */
     s->turn += mix(o->seed, 11, 0) >> 32;
     const char *name = arena_printf(a, "%s:%u", workload_role_name(w->role), index);
     if (o->emu && timed && total_bytes(s) > emu_max_time_bytes) {
@@ -350,7 +350,8 @@ bool cases_time_any(const struct task *t, const struct case_options *o)
 /* Adds cases with precision data after the role's other cases. For ROLE_SMOKE it adds two cases
  * with the shape of the first smoke workload: one with few terms, one with values near an epsilon.
  * For ROLE_CHECK, if the candidate is timed too, it adds a case with few terms for each timed
- * shape; on the emulator, only for the first one. `index` is the number of the first case. */
+ * shape; on the emulator, only for the first timed shape. `index` is the number of the first added
+ * case. */
 static int add_precision_cases(struct case_set *out, const struct task *t, enum workload_role role,
                                unsigned index, const struct contender *who,
                                const struct case_options *o, struct arena *a, struct err *err)

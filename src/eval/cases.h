@@ -6,7 +6,7 @@
  * Hone added its workload by a rule (task/regimes.h), or if its inputs are precision data
  * (precision.h). Otherwise it has these four calls, and the worker verifies each:
  *   1. some data;
- *   2. other data, without reloading the module, since no data may be carried from call to call;
+ *   2. other data, without reloading the module: a kernel must not carry data from call to call;
  *   3. the data of call 2 in a fresh module; the result must be bit-identical;
  *   4. the data of call 1 with one element of a float input changed; the output must follow. This
  *      call is left out if no input is float.
@@ -36,8 +36,8 @@ struct case_options {
     bool emu;
     bool smoke, check, heldout, time; /* run the workloads of these roles */
     bool profile; /* make one call of the candidate at each workload, for a profiler */
-    /* Run only these workloads: "smoke:0,check:1", or their numbers in the task, or those of a
-     * role: "time". NULL = all of the roles above. */
+    /* Run only these workloads: a list of names ("smoke:0,check:1"), of numbers of workloads in the
+     * task, or of roles ("time"). NULL = all workloads of the roles above. */
     const char *only;
     uint64_t seed;
     uint64_t measure_ns;

@@ -15,7 +15,7 @@ enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
 
 struct eval_config {
-    enum eval_depth depth; /* the last part of the evaluation of a candidate that passes */
+    enum eval_depth depth; /* the last part of the evaluation, if the candidate passes all before */
     uint64_t seed;         /* 0 = drawn at random and recorded in the verdict */
     bool sanitize;
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
@@ -23,8 +23,8 @@ struct eval_config {
     uint64_t measure_ns; /* how long to time calls; 0 = 2 s */
     /* A longer call counts as a hang; 0 = 5 s, with a profiler 20 s, on the emulator 40 s. */
     uint64_t call_ns;
-    /* Run only these workloads: "smoke:0,check:1", or their numbers in the task; or those of a
-     * role: "time". NULL = all. */
+    /* Run only these workloads: a list of names ("smoke:0,check:1"), of numbers of workloads in the
+     * task, or of roles ("time"). NULL = all. */
     const char *workload;
     bool annotate;       /* emulator: counters per source line */
     const char *ncu_csv; /* EVAL_PROFILE: where to write ncu's output; NULL = nowhere */

@@ -9,7 +9,7 @@
  * Any stage may end the evaluation with a verdict. Several evaluations go on at once: while one
  * runs, the next compiles. The evaluator owns the compiler and the schedulers.
  *
- * A kernel baseline (naive.cu, a file of --against) is judged as a candidate is, in an evaluation
+ * A kernel baseline (naive.cu, a file of --against) is judged like a candidate, in an evaluation
  * of its own that no caller sees (`of_baseline`). A candidate's stage RUNNING waits for the
  * verdicts of its baselines. The evaluator keeps these verdicts (baseline_verdict.h).
  */
@@ -74,8 +74,8 @@ static void finish_with(struct evaluator *e, struct evaluation *a, enum verdict_
                         const char *stage, const char *detector, const char *summary,
                         const char *detail)
 {
-    /* A candidate that, for example, does not compile cannot go on to the next stage. So if a test
-     * switched off the detector that ends its evaluation, the candidate is unjudged. */
+    /* This detector ends the evaluation: a candidate that does not compile, for example, cannot go
+     * on to the next stage. If a test switched the detector off, the candidate is unjudged. */
     for (const char *const *off = a->cfg.disabled_detectors; off && *off; off++)
         if (str_eq(*off, detector))
             kind = V_UNJUDGED;
@@ -168,7 +168,7 @@ static void start(struct evaluator *e, struct evaluation *a)
     char parent[65];
     if (a->cfg.parent && key_of(e, a->task, a->cfg.parent, strlen(a->cfg.parent), parent))
         rq.parent = parent;
-    a->cfg.parent = NULL; /* borrowed for this call only */
+    a->cfg.parent = NULL; /* the caller lends us the text only until eval_submit() returns */
     if (compile_start(e->compiler, &rq, &a->compiling, &err) < 0)
         finish_unjudged(e, a, "compile", &err);
 }
@@ -370,7 +370,8 @@ static void submit_run(struct evaluator *e, struct evaluation *a)
         err_set(&err, ERR_ENV, "ncu was not found");
         goto broken;
     }
-    /* With --device emu, the emulator is the device, so its bundles go to the chosen place. */
+    /* If the device is a GPU, bundles for the emulator run on this machine. With --device emu, the
+     * emulator is the device, so its bundles go where --on says. */
     a->sched = on_emu && e->cuda ? e->local : under && e->one_gpu ? e->one_gpu : e->main;
     if (sched_submit(a->sched, a->dir.path, a->job.limits.wall_ns, under, &a->sched_ticket, &err) <
         0)
@@ -471,7 +472,8 @@ static void take_result(struct evaluator *e, struct evaluation *a, const struct 
         return;
     }
     uint32_t broke = baseline_that_broke_the_job(&r, &a->job);
-    /* The failure says nothing about the candidate, so we run it again without this baseline. */
+    /* A failing baseline says nothing about the candidate, so we run the candidate again without
+     * this baseline. */
     if (broke) {
         *vec_push(&a->broken) = (struct rejected_baseline){
             .name = xstrdup(a->job.modules[broke].name),

@@ -23,10 +23,10 @@
 struct evaluator; /* owns the compiler and the scheduler */
 
 struct eval_options {
-    const char *device;   /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
-    const char *on;       /* "local", "local:all", "spool:DIR", ... (--on); NULL = local */
-    const char *gpu;      /* a data sheet; NULL = that of the local GPU, else "h200" */
-    const char *arch;     /* NULL = that of the local GPU, else that of `gpu` */
+    const char *device; /* "emu", "cuda", "cuda:1"; NULL = a GPU if there is one */
+    const char *on;     /* "local", "local:all", "spool:DIR", ... (--on); NULL = local */
+    const char *gpu;    /* a data sheet; NULL = that of the local GPU, or "h200" if there is none */
+    const char *arch;   /* NULL = that of the local GPU, or that of `gpu` if there is no GPU */
     const char *compiler; /* "nvrtc", "nvcc"; NULL = best */
     const char *cache_dir;
 };
@@ -42,8 +42,9 @@ struct eval_target {
 int evaluator_target(const struct eval_options *o, struct eval_target *out, struct err *err);
 /* Returns the chosen device: "emu" or "cuda". */
 const char *evaluator_device(const struct evaluator *e);
-/* Returns the name of the GPU that judges: the name of its data sheet, or its own name if it has
- * none. For the emulator, or a GPU of another machine, it is the data sheet of the options. */
+/* Returns the name of the GPU that runs candidates: the name of its data sheet, or its own name if
+ * Hone has no data sheet of it. For the emulator, or a GPU of another machine, returns the name of
+ * the data sheet in the options. */
 const char *evaluator_gpu(const struct evaluator *e, struct arena *a);
 
 /* Starts background work that makes the compiles of this source's children (candidates derived from

@@ -52,7 +52,7 @@ struct evaluation {
     bool under_ncu;      /* PROFILING: ncu runs the worker */
     bool no_ncu;         /* ncu was tried, or is not available */
     double launch_ns;    /* time of an empty launch, measured in this evaluation */
-    uint64_t nonce;      /* a result must repeat it */
+    uint64_t nonce;      /* a random number of the job, which its result must repeat */
     uint64_t started_ns, ran_ns;
 };
 
@@ -70,7 +70,7 @@ struct evaluator {
     struct sched *local;        /* runs bundles on the emulator */
     struct sched *main;         /* runs bundles on the device; may be the same as local */
     struct sched *one_gpu;      /* runs bundles under a profiler, if main has several GPUs */
-    struct gpu_times gpu_times; /* of baselines, if there are several GPUs */
+    struct gpu_times gpu_times; /* times of baselines on each GPU, if there are several GPUs */
     struct evaluation *evaluations;
     uint64_t next_ticket;
 };

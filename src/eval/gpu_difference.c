@@ -10,7 +10,7 @@
 /* The first time of a baseline on a GPU. */
 struct gpu_time {
     char *what;   /* task, workload, shape, baseline */
-    char *device; /* with the GPU's number */
+    char *device; /* the device's name with the GPU's number */
     double ns;
 };
 

@@ -6,8 +6,8 @@
  *
  * Every job times the baselines beside the candidate, on the same GPU. So the baselines are kernels
  * that run on every GPU. If their times on this verdict's GPU and on another GPU differ by more
- * than 2% (the median over baselines and shapes), the verdict gets a warning: times of the two GPUs
- * cannot be compared, while ratios to baselines can.
+ * than 2% (the median over baselines and shapes), the verdict gets a warning. Times on the two GPUs
+ * then cannot be compared, but ratios to baselines can.
  */
 #ifndef EVAL_GPU_DIFFERENCE_H
 #define EVAL_GPU_DIFFERENCE_H

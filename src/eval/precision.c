@@ -82,7 +82,7 @@ static struct precision_data *choose(const struct graph *g, const struct task *t
         const struct thin_input *x = &thin->inputs[i];
         const struct task_tensor *tensor = tensor_named(t, g->inputs.items[i]->name);
         if (tensor && tensor->init.dist >= GEN_CSR)
-            continue; /* zeros would destroy its structure */
+            continue; /* a structured input, such as row offsets: zeros would make it invalid */
         struct changed_input c = {.name = arena_strdup(a, g->inputs.items[i]->name),
                                   .dims = ranges_in(x->dims) <= GEN_THIN_RANGES ? x->dims : 0,
                                   .bits = scale ? SCALE_BITS * x->scale : 0};

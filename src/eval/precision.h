@@ -7,7 +7,7 @@
  * multiplied by 2^20 and the other by 2^-20, beyond the range of float16 (docs/regimes.md).
  *
  * A variance that is much larger than the epsilon added to it hides a wrong epsilon. Other data
- * made here has inputs so small that both have about the same size.
+ * made here has inputs so small that variance and epsilon have about the same size.
  */
 #ifndef EVAL_PRECISION_H
 #define EVAL_PRECISION_H
@@ -18,15 +18,15 @@
 
 struct precision_data;
 
-/* Finds the inputs to change. Returns NULL if the task does not compute in float32, has no graph,
- * or has neither a product nor a sum whose inputs can be made thin: zero at all but a few places
- * (graph/thin.h). Sums count only if `code` could compute less precisely than float32. The result
- * lives in the arena. */
+/* Finds the inputs to change. An input is made thin: zero at all but a few places (graph/thin.h).
+ * Returns NULL if the task does not compute in float32, has no graph, or has no product or sum with
+ * inputs that can be made thin. Sums count only if `code` could compute less precisely than
+ * float32. The result lives in the arena. */
 const struct precision_data *precision_data_find(const struct task *t, const struct compiled *code,
                                                  struct arena *a);
 /* Finds the inputs to scale so that epsilons matter (graph/near_epsilon.h) at the shape of w.
- * Returns NULL if there are none, or if an output has a tolerance that is not in sigmas, because
- * such a tolerance might not fit the changed data. */
+ * Returns NULL if there are none. Also returns NULL if the tolerance of an output is not in sigmas,
+ * because such a tolerance might not fit the changed data. */
 const struct precision_data *
 precision_data_near_epsilon(const struct task *t, const struct task_workload *w, struct arena *a);
 /* Changes the generators of the case's inputs. */

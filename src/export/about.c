@@ -25,7 +25,7 @@ static const char *plain(struct export_model *m, const char *text)
     return out;
 }
 
-/* Adds text as lines that begin with the prefix; the second and later ones are indented. */
+/* Adds text as lines that begin with the prefix. The lines after the first are indented. */
 static void paragraph(struct strbuf *out, const char *prefix, const char *text)
 {
     bool first = true;
@@ -87,7 +87,7 @@ static void about_verdict(struct export_model *m, const char *prefix, struct str
     strbuf_release(&times);
 }
 
-/* Says which launches need more shared memory than a GPU has at large sizes. */
+/* Says which launches need, at large sizes, more shared memory than the GPU allows. */
 static void about_smem(struct export_model *m, const char *prefix, struct strbuf *out)
 {
     struct formula_scope scope = export_scope(m, LANG_C);

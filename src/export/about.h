@@ -15,8 +15,9 @@
 void about_text(struct export_model *m, const char *prefix, struct strbuf *out);
 /* Returns the same facts as JSON, for programs. */
 json_t *about_json(struct export_model *m);
-/* Returns the first sentence of the description on one line: "Softmax of each row." A long one is
- * cut between words and ends with "...". Without a description, returns the task's name. */
+/* Returns the first sentence of the task's description on one line: "Softmax of each row." A long
+ * sentence is cut between words and ends with "...". Without a description, returns the task's
+ * name. */
 const char *about_title(struct export_model *m);
 
 #endif

@@ -178,7 +178,7 @@ static int write_example(struct export_job *job, struct err *err)
 {
     struct export_model *m = job->model;
     if (!m->in.task->workloads.n)
-        return 0; /* a definition without workloads: nobody knows sizes for an example */
+        return 0; /* without workloads, as in some definitions, no sizes for an example are known */
     struct strbuf set = STRBUF_INIT(1 << 20), print = STRBUF_INIT(1 << 20),
                   out = STRBUF_INIT(1 << 20);
     int rc = add_example(m, &set, &print, err);

@@ -26,8 +26,8 @@ static const char *py(struct export_model *m, const char *name)
     return name_in(LANG_PYTHON, name, &m->arena);
 }
 
-/* Returns the JSON of the definition, as a new reference. If the task was imported from a
- * definition, that is the imported one; else it is the task's own JSON. */
+/* Returns the Definition that the task was imported from, or the task's own JSON if it was not
+ * imported. The caller gets a new reference. */
 static json_t *document_of(const struct task *t, bool *imported)
 {
     json_t *doc = json_read_text(t->text, strlen(t->text), "task", NULL, NULL);
@@ -38,9 +38,9 @@ static json_t *document_of(const struct task *t, bool *imported)
     return definition ? definition : doc;
 }
 
-/* Calls fn for each input of the definition, in its order. An input is a tensor, or a scalar, whose
- * shape is null. An imported task has neither a tensor nor a scalar for an input that the reference
- * does not use; then fn gets NULL for both. */
+/* Calls fn for each input of the definition, in its order, with the task's tensor or scalar of this
+ * name. If the reference does not use an input, an imported task has neither a tensor nor a scalar
+ * for it; then fn gets NULL for both. */
 static void each_input(struct export_model *m,
                        void (*fn)(struct export_model *m, const char *name,
                                   const struct task_tensor *tensor,
@@ -277,9 +277,9 @@ static void add_trace(struct export_model *m, const char *solution, const struct
     json_decref(j);
 }
 
-/* Returns the Definition that the task is or was imported from. For other tasks, makes one with the
- * task's PyTorch expression as reference, if all dimensions are axes, nothing is updated in place
- * and there are no scalars. Else returns NULL. */
+/* Returns the Definition that the task is or was imported from. For other tasks, makes a Definition
+ * with the task's PyTorch expression as its reference. That is possible only if all dimensions are
+ * axes, nothing is updated in place and there are no scalars; otherwise returns NULL. */
 static json_t *definition_json(struct export_model *m)
 {
     const struct task *t = m->in.task;

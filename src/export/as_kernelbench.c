@@ -39,7 +39,7 @@ static void add_set(struct export_model *m, struct strbuf *out)
                         k++);
 }
 
-/* Whether the text has a word that KernelBench's static check bans in the whole file. */
+/* Whether the text has a word that KernelBench's static check bans everywhere, even in comments. */
 static bool has_banned_word(const char *text)
 {
     static const char *const words[] = {"except", "pass", "try"};

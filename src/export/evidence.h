@@ -1,5 +1,5 @@
 /*
- * evidence.h - finds the candidate that is to be exported, and the verdict that allows it.
+ * evidence.h - finds the candidate to export, and the verdict that allows its export.
  *
  *     struct evidence e;
  *     evidence_from_run(&e, store, "last:3", err);          a run's task, source and verdict
@@ -36,8 +36,9 @@ int evidence_from_run(struct evidence *e, struct store *s, const char *which, st
 /* Takes ownership of the task. */
 void evidence_from_file(struct evidence *e, struct task *t, const char *source, size_t len,
                         const char *path);
-/* Looks in all runs for a passing verdict about this source and task; a measured one is better than
- * a modelled one. Returns 1 if it found one, 0 if not, -1 on an error. */
+/* Looks in all runs for a passing verdict about this source and task. Prefers a verdict with
+ * measured times to one with modelled times. Returns 1 if it found a verdict, 0 if not, -1 on an
+ * error. */
 int evidence_search(struct evidence *e, struct store *s, struct err *err);
 /* Takes the verdict from a file that `hone eval --json` wrote. */
 int evidence_read_verdict(struct evidence *e, const char *path, struct err *err);

@@ -111,7 +111,7 @@ static void bounds_of_division(struct formula *f)
     } else if (str_eq(f->op, "align")) {
         f->lo = MIN(x->lo, 0);
         f->hi = MAX(x->hi, 0) + MAX(y->hi, 1);
-    } else { /* the divisor is at least b, so no quotient is larger than `most` / b, rounded up */
+    } else { /* |x| is at most `most`, the divisor at least b; the 1 is for rounding up */
         double b = MAX(y->lo, 1);
         f->lo = x->lo < 0 ? -most / b - 1 : 0;
         f->hi = most / b + 1;
@@ -195,7 +195,7 @@ unsigned formula_uses(const struct formula *f, size_t i)
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-/* How tightly an operator binds, in both languages; 0 = it is printed as a call. */
+/* Returns how tightly an operator binds, in both languages. 0 = it is printed as a call. */
 static int precedence(const struct formula *f)
 {
     static const struct {
@@ -218,7 +218,8 @@ static bool is_division(const struct formula *f)
                                         str_eq(f->op, "cdiv") || str_eq(f->op, "align"));
 }
 
-/* Python's // and % round down; they equal C's operators only for numbers that are not negative. */
+/* Whether the operation is printed as a call of a helper. Python's // and % round down, so they
+ * equal C's operators only for numbers that are not negative. */
 static bool needs_call(const struct formula *f, enum export_lang lang)
 {
     if (f->kind != FORMULA_APPLY || f->real)
@@ -299,7 +300,7 @@ static void print_logic(struct strbuf *out, const struct formula *f, const struc
                         enum formula_use use)
 {
     bool python = s->lang == LANG_PYTHON;
-    bool to_number = python && use == FORMULA_VALUE; /* Python's `and` gives one of its operands */
+    bool to_number = python && use == FORMULA_VALUE; /* Python's `3 and 5` is 5, and C's is 1 */
     int level = precedence(f);
     if (to_number)
         strbuf_adds(out, "int(");
@@ -328,7 +329,8 @@ static void print_operator(struct strbuf *out, const struct formula *f,
         strbuf_addc(out, '-');
         operand(out, f->a, s, FORMULA_VALUE, level);
     } else {
-        /* Comparisons do not chain, so both operands of a comparison must bind tighter than it. */
+        /* In Python a < b < c has another meaning than in C. So an operand of a comparison that is
+         * itself a comparison gets parentheses. */
         operand(out, f->a, s, FORMULA_VALUE, level == 5 ? 5 : level - 1);
         strbuf_addf(out, " %s ",
                     str_eq(f->op, "real/")                         ? "/"
@@ -338,8 +340,8 @@ static void print_operator(struct strbuf *out, const struct formula *f,
     }
 }
 
-/* In C, arithmetic on literals alone would be 32 bits wide. So if the result needs more, prints
- * 64-bit literals. */
+/* In C, arithmetic on small literals alone is 32 bits wide. So if the result needs more bits,
+ * prints 64-bit literals. */
 static void print_apply(struct strbuf *out, const struct formula *f, const struct formula_scope *s,
                         enum formula_use use)
 {

@@ -23,7 +23,7 @@ struct formula_scope {
     const char *const *names;
     const int64_t *lo, *hi;
     bool wide;                /* C: print 64-bit literals */
-    const char *const *reals; /* the floating-point scalars: a name or a number */
+    const char *const *reals; /* the text of each floating-point scalar: its name or its value */
 };
 
 enum formula_kind {
@@ -49,7 +49,7 @@ struct formula {
     bool real;     /* the value is a double; lo and hi say nothing */
 };
 
-enum formula_use { FORMULA_VALUE, FORMULA_CONDITION }; /* a condition need not be 0 or 1 */
+enum formula_use { FORMULA_VALUE, FORMULA_CONDITION }; /* a condition: any number but 0 is true */
 
 const struct formula *formula_of(const struct expr *e, const struct formula_scope *s,
                                  struct arena *a);

@@ -73,7 +73,7 @@ static void widen(struct export_model *m, const struct task_workload *w)
 }
 
 /* An exported call accepts sizes from 1 on (from 0 on if a workload has size 0). It accepts sizes
- * of more than 31 bits only if a workload has one. */
+ * of more than 31 bits only if a workload has such a size. */
 static void find_bounds(struct export_model *m)
 {
     const struct task *t = m->in.task;
@@ -195,7 +195,7 @@ static const char *const *real_names(struct export_model *m, enum export_lang la
         else
             strbuf_addf(&sb, "%s%s", lang == LANG_C ? "args->" : "",
                         name_in(lang, sc->name, &m->arena));
-        /* A negative number must not join a minus before it. */
+        /* The parentheses keep the number's minus apart from a minus operator before it. */
         names[n++] = sc->has_value && sc->value < 0 ? arena_printf(&m->arena, "(%s)", sb.buf)
                                                     : arena_strdup(&m->arena, sb.buf);
         strbuf_release(&sb);

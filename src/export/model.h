@@ -28,9 +28,9 @@ struct export_source {
 
 /* How an exported call learns the value of an axis. */
 enum axis_from {
-    AXIS_CONST,    /* the task fixes it */
-    AXIS_SHAPE,    /* it is a dimension of an input, or follows from one */
-    AXIS_PARAMETER /* the caller must give it */
+    AXIS_CONST,    /* the task gives the axis one value */
+    AXIS_SHAPE,    /* the axis is a dimension of an input, or follows from one */
+    AXIS_PARAMETER /* the caller must give the value */
 };
 
 struct axis_rule {
@@ -54,7 +54,7 @@ struct export_model {
 int export_model_init(struct export_model *m, const struct export_source *in, struct err *err);
 void export_model_release(struct export_model *m);
 
-/* Returns the names of expressions in one language, with their bounds. */
+/* Returns the names that expressions may use, as one language spells them, with their bounds. */
 struct formula_scope export_scope(struct export_model *m, enum export_lang lang);
 /* Returns the alignment in bytes that an export requires of the tensor's address. */
 uint32_t export_align(const struct export_model *m, size_t tensor);

@@ -29,7 +29,7 @@ struct plan_printer {
     void (*axes)(struct plan_code *c);
     void (*tensor)(struct plan_code *c, size_t tensor);
     void (*constraint)(struct plan_code *c, const struct formula *f, const char *text);
-    /* The condition on the sizes under which the GPU can run this launch. */
+    /* Writes a check that the GPU can run this launch at these sizes. `when` is its condition. */
     void (*limits)(struct plan_code *c, const struct plan_launch *l, const struct formula *when);
     void (*begin_launch)(struct plan_code *c, const struct plan_launch *l,
                          const struct formula *when);
@@ -50,12 +50,12 @@ void code_line(struct plan_code *c, const char *fmt, ...) __attribute__((format(
 /* Returns an expression as text, in the model's arena. If `e` is NULL, returns `otherwise`. */
 const char *code_value(struct plan_code *c, const struct expr *e, const char *otherwise);
 const char *code_formula(struct plan_code *c, const struct formula *f, enum formula_use use);
-/* Returns the text with blanks for all characters that a string literal would need to escape. */
+/* Returns the text with a blank in place of each character that a string literal must escape. */
 const char *code_text(struct plan_code *c, const char *text);
 /* Returns a floating-point number as text that reads back exactly. */
 const char *code_double(struct plan_code *c, double v);
-/* Returns dimension i of a tensor map: the one that the plan gives, else that of the tensor
- * itself. */
+/* Returns dimension i of a tensor map, as text: the dimension that the plan gives, else that of the
+ * tensor itself. */
 const char *code_map_dim(struct plan_code *c, const struct plan_map *m, uint32_t i);
 /* Returns the bits of a 2-byte floating-point scalar. */
 unsigned code_half_bits(const struct task_scalar *s);

@@ -19,7 +19,7 @@ static void axes(struct plan_code *c)
         const char *name = c->scope.names[i];
         if (c->m->lo[i] == c->m->hi[i]) {
             code_line(c, "const int64_t %s = %lld;", name, (long long)c->m->lo[i]);
-            code_line(c, "(void)%s;", name); /* a plan need not use a constant */
+            code_line(c, "(void)%s;", name); /* no warning if the plan does not use the name */
         } else {
             code_line(c, "const int64_t %s = args->%s;", name, name);
             code_line(c, "axis(plan, \"%s\", %s, %lld, INT64_C(%lld));", t->names.items[i], name,

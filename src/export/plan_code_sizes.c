@@ -1,6 +1,7 @@
 /*
  * plan_code_sizes.c - prints how an exported Python function finds the axes in the shapes of its
- * inputs, and what it checks. It runs for real tensors, and for the fake tensors of torch.compile.
+ * inputs, and what the function checks. The function runs for real tensors, and for the fake
+ * tensors of torch.compile.
  */
 #include <string.h>
 
@@ -75,7 +76,7 @@ static void axes(struct plan_code *c)
             code_line(c, "%s = %lld", c->scope.names[i], (long long)c->m->lo[i]);
 }
 
-/* Checks the dimensions that did not simply define an axis. */
+/* Prints a check of each dimension of an input, except for dimensions that define an axis. */
 static void tensor(struct plan_code *c, size_t i)
 {
     const struct task_tensor *t = &c->m->in.task->tensors.items[i];
@@ -118,8 +119,8 @@ static bool serves_fake_tensors(const struct formula *f)
     return serves_fake_tensors(f->a) && serves_fake_tensors(f->b) && serves_fake_tensors(f->c);
 }
 
-/* The condition of the launch comes second: most calls need too little for it to matter, and
- * torch.compile then makes no guard of it. */
+/* Prints `if BYTES > LIMIT and (WHEN):`. Most calls need fewer bytes than the limit, so Python does
+ * not evaluate WHEN, and torch.compile makes no guard of it. */
 static void limits(struct plan_code *c, const struct plan_launch *l, const struct formula *when)
 {
     const struct formula *smem = smem_over_limit(c->m, l, &c->scope);

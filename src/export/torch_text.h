@@ -13,7 +13,7 @@
 
 /* The names of the generated functions begin with `_PREFIX_`. torch_text_sizes() appends
  * _PREFIX_sizes(), which checks the inputs and finds the axes in their shapes. torch_text_kernel()
- * appends the same, _PREFIX_plan(), the object _PREFIX of class _Kernel
+ * appends _PREFIX_sizes() too, and also _PREFIX_plan(), the object _PREFIX of class _Kernel
  * (templates/torch_runtime.py.in), _PREFIX_cuda() and _PREFIX_fake(). */
 void torch_text_sizes(struct export_model *m, const char *prefix, struct strbuf *out);
 void torch_text_kernel(struct export_model *m, const char *prefix, struct strbuf *out);
@@ -32,7 +32,7 @@ bool torch_text_reference(struct export_model *m, struct strbuf *out);
 void torch_text_literal(struct strbuf *out, const char *text);
 
 /* Appends the parameters of the operator, such as "x, w, D": inputs, then sizes and scalars that
- * the caller must give. With `types` it writes them as in a schema: "Tensor x, Tensor(a!) r,
+ * the caller must give. If `types` is true, writes them as in a schema: "Tensor x, Tensor(a!) r,
  * SymInt D". */
 void torch_text_params(struct export_model *m, bool types, struct strbuf *out);
 /* Appends "R, C": the values that a plan needs, as _PREFIX_sizes() returns them. */

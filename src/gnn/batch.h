@@ -45,7 +45,7 @@ enum { GNN_UNLABELLED = -1 };
 
 struct gnn_batch {
     int hops;                          /* L, 1..GNN_MAX_HOPS; 0 = only seeds and labels */
-    int64_t n_nodes[GNN_MAX_HOPS + 1]; /* known before hop h; [0] = seeds, [L] = input nodes */
+    int64_t n_nodes[GNN_MAX_HOPS + 1]; /* nodes known before hop h; [0] = seeds, [L] = inputs */
     int64_t n_edges[GNN_MAX_HOPS];     /* sampled in hop h */
     const int32_t *row[GNN_MAX_HOPS];  /* n_nodes[h] + 1 offsets into col[h] */
     const int32_t *col[GNN_MAX_HOPS];  /* n_edges[h] local ids, below n_nodes[h + 1] */
@@ -62,8 +62,8 @@ struct gnn_batch {
     /* The features reduced over the neighbours of each target of hop L-1: n_nodes[L-1] rows of
      * GNN_F32, or NULL. With them, `feature` has only the rows of these targets. */
     const void *reduced;
-    /* All arrays of the batch lie in this piece of host memory (gnn/load/pack.h); NULL = they do
-     * not. */
+    /* The piece of host memory in which all arrays of the batch lie (gnn/load/pack.h); NULL = they
+     * lie apart. */
     const void *packed;
     size_t packed_bytes;
 

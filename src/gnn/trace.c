@@ -29,7 +29,7 @@ struct span {
 struct trace {
     pthread_mutex_t lock;
     bool all, full;
-    struct strbuf text; /* events, each with a comma after it; empty without `all` */
+    struct strbuf text; /* events, each with a comma after it; empty if `all` is false */
     int rank;
     uint64_t zero_ns, count; /* `count` spans were added; number i is ring[i % RING] */
     struct span ring[RING];
@@ -63,7 +63,7 @@ void trace_free(struct trace *t)
     free(t);
 }
 
-/* Returns whether the text has room for an event and should get it. */
+/* Returns whether to add an event to the text: the trace keeps all events, and there is room. */
 static bool wants_text(struct trace *t)
 {
     bool room = t->text.len + LONGEST_EVENT <= MAX_BYTES;
@@ -133,7 +133,7 @@ static int index_of(struct int_vec *ids, int id)
     return (int)ids->n - 1;
 }
 
-/* Does the same with texts. */
+/* Returns the index of the text in the list, and adds the text if it is new. */
 static int index_of_text(json_t *texts, const char *text)
 {
     size_t i;

@@ -25,13 +25,13 @@
 
 struct trace;
 
-/* Without `all` the trace keeps only the newest spans, and trace_write must not be called. */
+/* If `all` is false, the trace keeps only the newest spans, and trace_write must not be called. */
 struct trace *trace_new(int rank, bool all);
 void trace_free(struct trace *t);
 /* Names the calling thread. */
 void trace_name(struct trace *t, const char *name);
-/* The calling thread did `what` from start_ns until now, for this batch. Both texts must outlive
- * the trace and need no escape in JSON. */
+/* Records that the calling thread did `what` from start_ns until now, for this batch. `what` and
+ * the thread's name must outlive the trace, and must need no escapes in JSON. */
 void trace_add(struct trace *t, const char *what, uint64_t start_ns, int64_t epoch, int64_t batch);
 int trace_write(struct trace *t, const char *path, struct err *err);
 /*

@@ -1,6 +1,7 @@
 /* cost.c - finds the class of a graph, and counts its flops and bytes. */
 #include "graph/cost.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/util.h"
@@ -11,12 +12,12 @@
 struct census {
     uint32_t by_kind[OPK_LOSS + 1];
     bool computes; /* there is an elementwise operation other than a cast */
-    bool spreads;  /* a reduction's result is broadcast back to larger values, as a norm does */
+    bool spreads;  /* a reduction's result is broadcast back to a larger value, as in a norm */
     bool permutes;
 };
 
-/* Returns whether v broadcasts its argument a. A view other than expand only moves elements: the
- * shapes [R] and [R, 1] of a reshape say nothing about broadcasting. */
+/* Returns whether v broadcasts its argument a. Only elementwise operations and expand broadcast. A
+ * reshape from [R] to [R, 1], for example, repeats no element. */
 static bool broadcasts(const struct value *a, const struct value *v)
 {
     bool may = op_row(v->op)->kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
@@ -109,7 +110,8 @@ static const struct dim *times(struct graph *g, const struct dim *d, int64_t n)
     return dim_mul(&g->dims, d, dim_number(&g->dims, n));
 }
 
-/* How many products of two elements are summed up for one element of v. */
+/* How many products of two elements are added up for one element of v. For OP_CONV_TRANSPOSE: how
+ * many weights each element of the input is multiplied with. */
 static const struct dim *pairs(struct graph *g, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -126,16 +128,16 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     case OP_MATMUL:
     case OP_CONV:
         return times(g, dim_mul(p, elements(g, v), pairs(g, v)), each);
-    case OP_CONV_TRANSPOSE: /* each element of the input meets the window of each output channel */
+    case OP_CONV_TRANSPOSE: /* each input element times the window of each output channel */
         return times(g, dim_mul(p, elements(g, v->args[0]), pairs(g, v)), each);
-    case OP_ATTENTION: { /* two products; 2 flops for each pair of operands */
+    case OP_ATTENTION: { /* q . k and weights . values: 2 flops for each pair of factors */
         const struct value *q = v->args[0], *k = v->args[1];
         const struct dim *n = dim_add(p, elements(g, q), elements(g, v));
         return times(g, dim_mul(p, n, k->shape[k->rank - 2]), 2);
     }
     case OP_LSTM:
     case OP_GRU:
-    case OP_RNN: /* each gate of each step multiplies a row of the weight with h */
+    case OP_RNN: /* each gate of each step is the product of a row of the weight and h */
         return times(g, dim_mul(p, elements(g, v->args[0]), v->args[1]->shape[1]), each);
     case OP_INDEX_ADD:
         return times(g, elements(g, v->args[2]), each);
@@ -146,7 +148,8 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     }
 }
 
-/* Is v an index along the axis `from_last` before the last one, alone in its shape? */
+/* Does v hold the indices (OP_IOTA) along one axis, and have size 1 along all others? The axis is
+ * the last one if from_last is 0, the one before it if from_last is 1. */
 static bool is_index(const struct value *v, uint32_t from_last)
 {
     for (uint32_t i = 0; i < v->rank; i++)
@@ -157,8 +160,8 @@ static bool is_index(const struct value *v, uint32_t from_last)
     return v->op == OP_IOTA && v->rank == 1;
 }
 
-/* Does v compare the column with the row, as the masks of triu and tril do? *k is the number that
- * their difference is compared with. */
+/* Does v compare the column with the row, as the masks of triu and tril do? Then v compares the
+ * difference of the two with a number. Sets *k to that number. */
 static bool compares_indices(const struct value *v, double *k)
 {
     bool is_order = v->op == OP_LT || v->op == OP_LE || v->op == OP_GT || v->op == OP_GE;
@@ -173,8 +176,9 @@ static bool compares_indices(const struct value *v, double *k)
     return (is_index(x, 0) && is_index(y, 1)) || (is_index(x, 1) && is_index(y, 0));
 }
 
-/* The product of matrices from which v is computed by elementwise operations, if nothing else reads
- * it or these; else NULL. */
+/* If v is computed by elementwise operations from a product of matrices, returns the product.
+ * Returns NULL if v is not, or if anything else reads the product or a value between the product
+ * and v. */
 static const struct value *only_product(const struct value *v, const uint32_t *uses)
 {
     while (uses[v->id] == 1 && op_row(v->op)->kind == OPK_ELEMENTWISE) {
@@ -197,8 +201,8 @@ static bool is_constant(const struct value *v)
     return value_is_number(v, &number);
 }
 
-/* If `where` keeps a triangle of a product of matrices, returns the product, and sets *flops to the
- * flops of the part that is kept, or less. Else returns NULL. */
+/* If `where` keeps a triangle of a product of matrices, returns the product, and sets *flops to an
+ * estimate of the flops of the part that is kept. Else returns NULL. */
 static const struct value *kept_triangle(struct graph *g, const struct value *where,
                                          const uint32_t *uses, const struct dim **flops)
 {
@@ -211,14 +215,19 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
             p = only_product(where->args[i], uses);
     if (!p || !value_same_shape(p, where))
         return NULL;
-    /* A triangle of a matrix has at least half of the smaller side squared, if the diagonal that
-     * bounds it is the main one or beside it. */
+    /* If the diagonal that bounds the triangle is the main one or a neighbour of it, the triangle
+     * has about side*side/2 elements, where `side` is the smaller side of the matrix. A diagonal
+     * that is k away leaves a triangle of this side less k at least. An element takes 2 flops for
+     * each pair. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);
+    if (fabs(k) > 1) {
+        side = dim_sub(&g->dims, side, dim_number(&g->dims, (int64_t)MIN(fabs(k), 1e9)));
+        side = dim_max(&g->dims, side, dim_number(&g->dims, 0));
+    }
     const struct dim *n = dim_mul(&g->dims, side, side);
     n = dim_mul(&g->dims, n, dim_product(&g->dims, p->shape, p->rank - 2));
-    n = dim_mul(&g->dims, n, pairs(g, p));
-    *flops = k >= -1 && k <= 1 ? n : dim_div(&g->dims, n, dim_number(&g->dims, 2));
+    *flops = dim_mul(&g->dims, n, pairs(g, p));
     return p;
 }
 

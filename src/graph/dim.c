@@ -469,13 +469,13 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
     const struct dim *d =
         expr_fold(e, &(struct expr_fold){
                          .number = fold_number, .name = fold_name, .apply = fold_apply, .ctx = p});
-    if (!d) { /* without `choose`, expr_fold() does not know && || ?: */
+    if (!d) { /* expr_fold() got no function `choose`, so it refuses && || ?: */
         struct atom *t = arena_alloc(p->arena, sizeof *t);
         *t = (struct atom){.kind = ATOM_TEXT, .expr = e};
         t->key = arena_printf(p->arena, "(%s)", text);
         d = of_atom(p, t);
     }
-    for (size_t i = before; i < p->all.n; i++) /* a new size keeps the task's spelling */
+    for (size_t i = before; i < p->all.n; i++) /* if the size is new, it gets the text as it was */
         if (p->all.items[i] == d && !d->is_number)
             p->all.items[i]->text = arena_strdup(p->arena, text);
     return d;

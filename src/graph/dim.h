@@ -41,7 +41,7 @@ struct dim_pool {
     struct arena *arena;
     const char *const *names;
     size_t nnames;
-    const struct dim **values; /* one per name: the size that it is defined as, or NULL */
+    const struct dim **values; /* one per name: its definition (dim_define), or NULL */
     VEC(struct dim *) all;
     bool too_long; /* some size is too long to have a text, so graph_verify() refuses the graph */
 };
@@ -74,8 +74,9 @@ const struct dim *dim_sub(struct dim_pool *p, const struct dim *a, const struct 
 const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct dim *b);
 /* Divides as expressions in plans do. If `b` has one term, dim_div() divides those terms of `a`
  * that are multiples of `b`, and only the rest stays in a division: (2*D + 1)/2 is D + 1/2, and 1/2
- * is 0. It splits a number into quotient and remainder. If the rest would have a negative term, the
- * whole division stays. */
+ * is 0. If `b` is a number, a number in `a` is split into quotient and remainder: (D + 5)/2 is
+ * (D + 1)/2 + 2. If the rest would have a negative term, nothing is divided, and the result is a/b
+ * as one factor. */
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct dim *b);

@@ -113,8 +113,8 @@ const struct value *graph_rebuild(struct graph *g, const struct value *v,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Declares the next output. graph_verify() compares the value's shape and dtype with this shape and
- * dtype. */
+/* Declares the next output. graph_verify() compares the value's shape and dtype with the declared
+ * ones. */
 void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                       const struct dim *const *shape, const struct value *v);
 /* Checks the whole graph. Every output must have its declared shape; extra or missing axes of size

@@ -43,7 +43,7 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    if (na == nb) /* one is signed, the other is not: the next wider signed dtype, or int64 */
+    if (na == nb) /* one dtype is signed, the other unsigned: take the next wider signed dtype */
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
     if (is_unsigned(large) && !is_unsigned(small))
@@ -61,8 +61,9 @@ static enum dtype promoted(enum dtype a, enum dtype b)
     return ka == kb ? wider(a, b) : ka > kb ? a : b;
 }
 
-/* The common dtype of strong operands (`first`) and weaker operands (`second`). The weaker ones
- * count only if their kind is higher in the order bool, integer, float. */
+/* The common dtype of strong operands (`first`) and weaker operands (`second`). The weaker operands
+ * count only if there are no strong ones, or if the weaker kind is higher in the order bool,
+ * integer, float. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));

@@ -25,7 +25,7 @@ struct search {
     const double *scalars;
     const int64_t *sizes;
     struct spread *spread; /* by id: the estimate of each value */
-    bool *seen;            /* by id: collect() was here */
+    bool *seen;            /* by id: collect() has visited the value */
     bool *chosen;          /* by input: is it one of those to scale? */
     double *degree; /* by id: if the chosen inputs are multiplied by s, the value is multiplied
                        by s^degree; NAN: by no power of s */
@@ -167,7 +167,7 @@ static bool collect(struct search *x, const struct value *v)
         return collect_all(x, v);
     case OP_MATMUL:
     case OP_CONV:
-    case OP_CONV_TRANSPOSE: /* scales the weight and the bias, not the input */
+    case OP_CONV_TRANSPOSE: /* chooses the weight and the bias, not the input */
         return collect(x, v->args[1]) && (v->nargs < 3 || !v->args[2] || collect(x, v->args[2]));
     case OP_CAST:
     case OP_NEG:
@@ -285,8 +285,9 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* Finds an epsilon in v: sets *epsilon, the value *beside it, and *size, how large that value is
- * now. In a norm *beside is the operand, and *size grows as the power *power of the operand. */
+/* Finds an epsilon in v. Sets *epsilon, *beside to the value that the epsilon is added to or
+ * compared with, and *size to how large that value is now. In a norm *beside is the operand. If
+ * *beside is multiplied by s, *size is multiplied by s^*power. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
 {
@@ -320,8 +321,9 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* Scales the inputs of `beside` so that this value comes near the epsilon. Returns false if there
- * are no such inputs, or if another epsilon scales one of them already. */
+/* Scales the inputs of `beside` so that this value comes near the epsilon. `ratio` is the size of
+ * the value divided by the epsilon; find_epsilon() gives `power`. Returns false if there are no
+ * such inputs, or if one of them is already scaled for another epsilon. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

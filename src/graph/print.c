@@ -134,8 +134,8 @@ static void print_attr(struct strbuf *out, const struct value *v, const char *na
     }
 }
 
-/* Does the attribute of a conv have the value that it gets if it is left out: stride and dilation
- * 1, no padding, one group? */
+/* Does the attribute `name` of a conv have its default: 1 for stride, dilation and groups, 0 for
+ * padding? */
 static bool is_usual_conv(const char *name, const struct attr *a)
 {
     bool pads = str_eq(name, "before") || str_eq(name, "after");
@@ -145,7 +145,8 @@ static bool is_usual_conv(const char *name, const struct attr *a)
     return true;
 }
 
-/* Is the attribute at its default, or does the type of the result say the same? */
+/* May the text leave out attribute p of v? It may if the attribute has its default, or if the type
+ * of the result shows it. */
 static bool is_left_out(const struct value *v, const struct op_param *p, const struct attr *a)
 {
     const struct value *x = v->args[0];

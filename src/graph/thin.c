@@ -127,7 +127,7 @@ static bool thin_one(const struct graph *g, struct thin *t, const struct source 
     return false;
 }
 
-/* Lets the two inputs of a product be multiplied and divided, if nothing else uses them. */
+/* Allows multiplying one input of a product and dividing the other, if nothing else uses them. */
 static void scale_both(const struct graph *g, struct thin *t, const struct source *s)
 {
     if (!s[0].input || !s[1].input || s[0].input == s[1].input || !s[0].alone || !s[1].alone)
@@ -136,7 +136,8 @@ static void scale_both(const struct graph *g, struct thin *t, const struct sourc
     of(g, t, s[1].input)->scale = -1;
 }
 
-/* The dimensions of the two operands of a product that the product sums up. */
+/* Sets *a and *b to the dimensions, as bits, that the product v sums over in its first two
+ * operands. */
 static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
 {
     const struct value *x = v->args[0], *w = v->args[1];
@@ -145,7 +146,7 @@ static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
     case OP_MATMUL:
         *b = 1u << (w->rank > 1 ? w->rank - 2 : 0);
         break;
-    case OP_CONV: /* sums over a window, not over whole dimensions of x: only w can be thin */
+    case OP_CONV: /* a sum goes over a window of x, not over whole dimensions: only w can be thin */
         *a = 0;
         *b = bits(1, w->rank);
         break;
@@ -167,7 +168,7 @@ static void thin_product(const struct graph *g, struct thin *t, const struct val
     /* We try the second operand first, because it is often a weight. */
     struct source s[] = {find_source(v->args[1], b, uses), find_source(v->args[0], a, uses)};
     bool ok = thin_one(g, t, s, 2);
-    if (!a) /* for scaling only the input matters, so we ask for any dimension */
+    if (!a) /* scale_both() needs only the input, so we ask for an arbitrary dimension */
         s[1] = find_source(v->args[0], 1, uses);
     scale_both(g, t, s);
     if (v->op == OP_ATTENTION) {

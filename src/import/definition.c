@@ -288,7 +288,7 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 /* The files of all workloads tell us this about one input. */
 struct input_facts {
     double least, most, sum, squares; /* of the finite elements that were looked at */
-    uint64_t n;                       /* their number */
+    uint64_t n;                       /* how many elements these are */
     bool is_csr;                      /* row pointers in every workload: see is_row_pointers() */
     bool is_perm;   /* in every workload, each number below the length occurs once */
     size_t total;   /* is_csr: the axis whose size is the last element */
@@ -378,7 +378,7 @@ static int look_at_file(const struct definition *d, const struct definition_work
     int rc = safetensors_open(&s, full, err);
     free(full);
     if (rc < 0 && err)
-        err->kind = ERR_INPUT; /* a file that is missing is a fault of the data set */
+        err->kind = ERR_INPUT; /* if the file is missing, the data set is wrong */
     if (rc < 0)
         return err_prefix(err, "input '%s'", x->name);
     rc = safetensors_find(&s, key, &t, err);
@@ -451,7 +451,7 @@ static json_t *init_like(const struct definition *d, const struct input_facts *f
     }
     if (!dtype_is_float(t))
         return json_pack("{s:s, s:f, s:f}", "dist", "int", "min", f->least, "max", f->most);
-    if (span == 0) /* a kernel that leaves out a constant tensor would pass */
+    if (span == 0) /* with a constant input, a kernel that ignores the input would pass */
         return json_pack("{s:s, s:f, s:f}", "dist", "uniform", "min", f->least - 0.25, "max",
                          f->least + 0.25);
     if (f->n < 16 || fabs(std * sqrt(12) / span - 1) < 0.12)

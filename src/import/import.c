@@ -16,11 +16,11 @@
 #include "torch/task.h"
 
 #define MAX_TRACES 4
-#define MAX_SHAPES 3 /* at which rounding is tried */
+#define MAX_SHAPES 3 /* shapes at which random rounding is tried */
 #define MAX_FLOPS 20000000
 /* If the model of rounding errors allows too large errors, Hone chooses sizes at which every
- * variance is of at least 16 elements. If the model still allows too large errors, Hone chooses
- * sizes at which every variance is of at least 64. */
+ * variance is taken over at least 16 elements. If the model still allows too large errors, Hone
+ * chooses sizes with at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
 /* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
@@ -91,8 +91,8 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
     return rc;
 }
 
-/* Checks the task as `hone task check` does; with_torch: compares its oracle with PyTorch. Then
- * checks the tolerance. */
+/* Checks the task as `hone task check` does. If with_torch is true, this also compares the oracle
+ * with PyTorch. Then checks the tolerance. */
 static int prove(struct importer *im, const char *dir, bool with_torch, struct import_report *r,
                  struct err *err)
 {
@@ -233,10 +233,10 @@ static void add_note(struct import_report *r, char *text)
     r->notes = notes;
 }
 
-/* Refuses to write over a task that somebody else made. Hone may replace only what it imported from
- * the same file before. It knows its tasks by their description. A task whose reference stays in
- * Python has the definition's own description; Hone knows it by the tolerance, which a definition
- * does not have. */
+/* Refuses to write over a task that somebody else made. Hone may replace only a task that it
+ * imported from the same file before. It recognises such a task by the description. But a task
+ * whose reference stays in Python has the definition's own description; Hone recognises that task
+ * by its tolerance, which a definition does not have. */
 static int check_folder(const char *dir, const struct trace_request *rq, bool *replaces,
                         struct err *err)
 {

@@ -39,13 +39,13 @@ struct import_report {
      * rms is that of the oracle's output. 0 if they were not compared. */
     double largest;
     double rounding;    /* the largest error of random rounding, divided by the tolerance */
-    double seconds;     /* that the import took */
+    double seconds;     /* how long the import took */
     size_t axes;        /* the number of sizes that may vary */
     bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
     bool is_ill;   /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
     bool is_loose; /* the model of rounding errors allows far larger errors than the runs showed */
     bool needs_python; /* its reference is in Python, so every evaluation needs PyTorch */
-    uint64_t few_runs; /* the runs with random rounding at a shape, if fewer than usual; else 0 */
+    uint64_t few_runs; /* runs with random rounding at a shape, if there were few; else 0 */
     json_t *notes;     /* texts: which sizes are fixed and why, what else the user should know */
     json_t *files;     /* paths: the user's file and those that it imports from its folder */
 };

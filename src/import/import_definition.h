@@ -6,7 +6,8 @@
  *
  * The definition's `reference` is traced like any other PyTorch function. Its outputs are cast to
  * the dtypes that the definition declares. The task keeps the whole definition in its key
- * "definition", so that Hone can export a kernel as a Solution, FlashInfer-Bench's file for one.
+ * "definition", so that Hone can export a kernel as a Solution (FlashInfer-Bench's file for a
+ * kernel).
  */
 #ifndef IMPORT_IMPORT_DEFINITION_H
 #define IMPORT_IMPORT_DEFINITION_H

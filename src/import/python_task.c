@@ -16,7 +16,7 @@ static const double CHECK_ELEMS = 4194304;
  * EXPRESSION". */
 struct axes {
     const struct task *t;
-    struct expr **follows; /* one per axis; NULL = free */
+    struct expr **follows; /* one per axis: the EXPRESSION; NULL = none */
     int64_t *most;         /* the largest value in a workload; 0 = no limit */
     struct arena arena;
 };
@@ -70,8 +70,8 @@ static void axes_open(struct axes *x, const struct definition *d)
             x->most[i] = MAX(x->most[i], w->axes[i]);
 }
 
-/* Sets const axes, limits the others, and computes those that follow. Returns false if a constraint
- * does not hold. */
+/* Sets const axes, limits the others, and computes the axes that follow from others. Returns false
+ * if a constraint does not hold. */
 static bool complete(const struct axes *x, int64_t *v)
 {
     struct expr_env env = {.values = v};

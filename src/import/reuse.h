@@ -8,9 +8,9 @@
  *
  * The folder 1a2b3c4d5e6f is named by a hash of the request: the path and the text of the user's
  * file, the name of the module in that file, the options, the versions of Python and PyTorch, and
- * this version of the importer. Its file import.json has the report, and the hash of every file
- * that the user's file imports from its own folder. If one of these has changed, the module is
- * imported again.
+ * this version of the importer. In that folder, import.json has the report, and the hash of every
+ * file that the user's file imports from its own folder. If one of these files has changed, the
+ * module is imported again.
  */
 #ifndef IMPORT_REUSE_H
 #define IMPORT_REUSE_H

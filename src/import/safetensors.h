@@ -46,7 +46,7 @@ struct safetensor {
 };
 
 int safetensors_open(struct safetensors *s, const char *path, struct err *err);
-/* The same for bytes in memory, which stay the caller's. */
+/* The same for the bytes of a file in memory. The bytes stay the caller's. */
 int safetensors_parse(struct safetensors *s, const void *file, size_t len, const char *path,
                       struct err *err);
 int safetensors_find(const struct safetensors *s, const char *key, struct safetensor *out,

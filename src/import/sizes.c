@@ -15,7 +15,7 @@
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
-#define MAX_SHRINKS 100 /* by a fifth each: down to 2e-10 of the size */
+#define MAX_SHRINKS 100 /* each by a fifth; 100 of them leave 2e-10 of a size */
 
 /* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
 static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  12,
@@ -23,7 +23,7 @@ static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10
                                  40,  48,  56,  63,  64,  65,  72,  80,  96,  97,  100,
                                  112, 127, 128, 129, 130, 160, 192, 224, 255, 256, 257};
 
-/* The number of elements of a variance, and how many there must be. */
+/* The number of elements that a variance is taken over, and the least that this number may be. */
 struct least_size {
     const struct dim *n;
     int64_t least;
@@ -38,7 +38,7 @@ struct search {
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could be 0 or less */
     VEC(const struct dim *) flops;
-    VEC(const struct value *) values; /* that an output needs */
+    VEC(const struct value *) values; /* those that an output needs */
     VEC(struct least_size) statistics;
 };
 
@@ -185,7 +185,7 @@ static bool is_among(const struct size_points *p, const int64_t *axes, size_t n)
 }
 
 struct wish {
-    double most_cost, most_elems; /* most_elems: of the largest input or output */
+    double most_cost, most_elems; /* most_elems: elements of the largest input or output */
     double least_cost;            /* shapes that cost less are worse, but allowed */
 };
 
@@ -298,7 +298,7 @@ static void read_values(struct search *s, struct size_choice *c)
                                                   (long long)MIN(s->limits.floor, s->original[i]));
 }
 
-/* Returns the number of elements of which v is a variance, or NULL if v is not a variance. */
+/* Returns how many elements the variance v is taken over, or NULL if v is not a variance. */
 static const struct dim *elements_of_variance(struct graph *g, const struct value *v)
 {
     const struct value *x = v->args[0];
@@ -315,9 +315,9 @@ static const struct dim *elements_of_variance(struct graph *g, const struct valu
     return n ? dim_product(&g->dims, gone, n) : NULL;
 }
 
-/* Requires of each shape that its variances are of at least limits.statistics elements. A variance
- * of two or three elements amplifies errors so much that a network of such layers has no useful
- * tolerance. */
+/* Requires of each shape that every variance is taken over at least limits.statistics elements. A
+ * variance of two or three elements amplifies errors so much that a network of such layers has no
+ * useful tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     vec_each (const struct value *, v, &s->values) {
@@ -406,8 +406,9 @@ int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original
         note_statistics(&s, c);
         rc = find_steps(&s, c, err);
     }
-    /* So far s.least has each axis at its least while the others are at their original sizes. Most
-     * shapes drawn from there up would have variances of too few elements. */
+    /* So far each entry of s.least is the least size of an axis while the other axes have their
+     * original sizes. If several axes are that small at once, variances have too few elements. So
+     * we use least sizes that fit together. */
     if (rc == 0 && s.statistics.n)
         s.least = least_together(c, &s);
     if (rc == 0)

@@ -43,8 +43,8 @@ struct size_choice {
 
 /* What every shape must satisfy beside the graph's guards, and what it costs. */
 struct size_limits {
-    int64_t floor; /* no axis is below this or its original size, whichever is less */
-    /* no variance is of fewer elements than this or their original number, whichever is less */
+    int64_t floor; /* every axis is at least min(floor, its original size) */
+    /* every variance is taken over at least min(statistics, its original number) elements */
     int64_t statistics;
     double work; /* how often the oracle computes a value: graph_reference.work */
 };

@@ -213,8 +213,8 @@ static bool is_cheap(struct writer *w, const int64_t *point)
     return dim_eval(graph_flops(&w->g), point, &flops) && flops < MAX_CHECK_FLOPS;
 }
 
-/* Adds the workloads that `found` lists under `key`, unless they are there already, lack an axis,
- * or are to be checked and cost too much. */
+/* Adds the workloads that `found` lists under `key`. Leaves out those that are there already, those
+ * that lack an axis, and, except for the role "time", those that cost the oracle too much. */
 static void put_listed(struct writer *w, json_t *all, const char *key, const char *role)
 {
     size_t i, k;

@@ -36,7 +36,7 @@ enum import_precision {
 struct import_choice {
     enum import_precision precision;
     int64_t floor;      /* as in struct size_limits: 1, or 2 if the module refuses sizes of 1 */
-    int64_t statistics; /* as in struct size_limits; 1 = a variance may be of any number */
+    int64_t statistics; /* as in struct size_limits; 1 = no condition on variances */
     bool degenerate;    /* the outputs hardly depend on the inputs */
 };
 

@@ -20,10 +20,10 @@
 
 struct trace_request {
     const char *file;
-    const char *name; /* of the module or function; "" or NULL = "Model", else the only module, else
-                         the only function */
-    const char *shown;         /* the file's name in messages; NULL = file */
-    const char *task;          /* the task's name; NULL = from the file or the name */
+    const char *name;  /* the module or function; "" or NULL = "Model", or else the only module, or
+                          else the only function */
+    const char *shown; /* the file's name in messages; NULL = file */
+    const char *task;  /* the task's name; NULL = from the file or the name */
     const char *const *inputs; /* "x=float16[B,128]", for a file without get_inputs() */
     size_t ninputs;
     const char *const *sizes; /* "B=64": the size at which the module is traced and timed */

@@ -50,13 +50,15 @@ DTYPES = {
 }  # fmt: skip
 numbers.Integral.register(torch.SymInt)  # nn.LayerNorm and others ask for this class
 NAMED_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
-# Newer versions of make_fx take this as an argument, older ones from PythonKeyTracer.
+# Tells make_fx to record lines of the source. Older versions do not have this argument; for them,
+# capture() sets PythonKeyTracer.record_stack_traces.
 RECORD_LINES: dict[str, Any] = (
     {"record_stack_traces": True} if "record_stack_traces" in inspect.signature(make_fx).parameters
     else {})  # fmt: skip
 
 
-# PyTorch keeps these operations whole, and also knows how to write them with others.
+# How PyTorch writes larger operations with simpler ones. By default it keeps the operations whole
+# that are listed here by name.
 DECOMPOSITIONS = {
     **core_aten_decompositions(),
     **get_decompositions([
@@ -65,7 +67,7 @@ DECOMPOSITIONS = {
         torch.ops.aten.upsample_trilinear3d,
     ]),
 }  # fmt: skip
-# Their decompositions do not say how large the input must be.
+# We translate these operations whole: their decompositions do not say how large the input must be.
 for padding in (torch.ops.aten.reflection_pad1d, torch.ops.aten.reflection_pad2d, torch.ops.aten.reflection_pad3d):
     DECOMPOSITIONS.pop(padding.default, None)
 
@@ -124,7 +126,7 @@ class Source:
 
     @staticmethod
     def one_target_each(text: str, path: str) -> str:
-        """Writes `height = width = 64` as `height = 64; width = 64`, because they are two sizes."""
+        """Writes `height = width = 64` as `height = 64; width = 64`, because these are two sizes."""
         lines = text.splitlines(keepends=True)
         for node in ast.parse(text, path).body:
             if isinstance(node, ast.Assign) and len(node.targets) > 1 and node.lineno == node.end_lineno:
@@ -139,7 +141,7 @@ class Source:
 
     @classmethod
     def places(cls, tree: ast.Module) -> dict[str, ast.expr]:
-        """The integer literals that may be sizes: of module-level assignments and of get_inputs().
+        """The integer literals that may be sizes, in module-level assignments and in get_inputs().
         Leaves out a name that has several literals."""
         found: dict[str, list[ast.expr]] = {}
 
@@ -297,7 +299,7 @@ def without_init() -> Iterator[None]:
         setattr(torch.nn.init, name, lambda tensor, *a, **k: tensor)
     setattr(torch.nn.init, fans, lambda tensor: (1, 1))
     recurrent_classes = (torch.nn.RNNBase, torch.nn.modules.rnn.RNNCellBase)
-    resets = [c.reset_parameters for c in recurrent_classes]  # they take the root of a size
+    resets = [c.reset_parameters for c in recurrent_classes]  # would compute the square root of a size
     for c in recurrent_classes:
         c.reset_parameters = lambda self: None  # type: ignore[method-assign]
     try:
@@ -398,8 +400,8 @@ def recurrent(kind: str) -> Callable[..., Any]:
     return run
 
 
-# nn.RNNBase keeps a list of its weights, which functional_call does not replace. So this makes the
-# list again before each call.
+# nn.RNNBase keeps a list of its weights, and functional_call does not replace the weights in that
+# list. So fresh_weights() makes the list again before each call.
 FRESH_WEIGHTS = """
 def fresh_weights(module, args):
     module._flat_weights = [getattr(module, n) for n in module._flat_weights_names]
@@ -438,14 +440,14 @@ def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p
 
 
 def repeated(t: torch.Tensor, n: Any) -> torch.Tensor:
-    """Each head n times, one after the other."""
+    """Repeats each head n times. The copies of a head are neighbours."""
     shape = t.shape
     wide = t.unsqueeze(-3).expand(*shape[:-2], n, *shape[-2:])
     return wide.reshape(*shape[:-3], shape[-3] * n, *shape[-2:])
 
 
-# Replaced for the whole program, not only in replaced_layers(): the user's file may say "from
-# torch.nn.functional import scaled_dot_product_attention", which keeps the function of that time.
+# We replace this function for the whole program, not only in replaced_layers(). Otherwise a user's
+# file with "from torch.nn.functional import scaled_dot_product_attention" would keep PyTorch's own.
 PLAIN_ATTENTION = torch.nn.functional.scaled_dot_product_attention
 torch.nn.functional.scaled_dot_product_attention = attention
 
@@ -457,7 +459,7 @@ def linear(input: torch.Tensor, weight: torch.Tensor, bias: Any = None) -> torch
 
 
 def one_hot(tensor: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
-    """Replaces F.one_hot, which looks at the data to check it: fake tensors have no data."""
+    """Replaces F.one_hot, which checks the data of its argument: fake tensors have no data."""
     if isinstance(num_classes, int) and num_classes < 0:
         raise Refused("one_hot without num_classes: the size of the result depends on data")
     return (tensor.unsqueeze(-1) == torch.arange(num_classes, device=tensor.device)).to(torch.int64)
@@ -603,6 +605,11 @@ def declared_inputs(declared: dict[str, str], params: list[str], ns: dict[str, A
     unknown = [n for n in declared if n not in params]
     if unknown:
         raise Refused(f"--input {unknown[0]}: no such argument; it takes {', '.join(params)}")
+    late = [n for n in params[len(made) :] if n in declared]
+    if late:
+        raise Refused(
+            f"--input {late[0]}: {params[len(made)]} comes before it and needs an --input too"
+        )
     return made
 
 
@@ -666,8 +673,8 @@ def is_plain(result: Any) -> bool:
 
 
 def drop_unchanged(fx: torch.fx.GraphModule, held: list[str]) -> list[str]:
-    """The last outputs are the state after the call. Keeps those that forward has changed, and returns
-    their names."""
+    """The last outputs of the graph are the state after the call. Keeps only those that forward has changed,
+    and returns their names."""
     nodes = list(fx.graph.nodes)
     given = [n for n in nodes if n.op == "placeholder"]
     end = nodes[-1]
@@ -713,7 +720,7 @@ def sizes_made_before() -> Iterator[None]:
 
     def slot(obj: Any, tracer: Any, default: Any = proxy_tensor.no_default, *rest: Any) -> Any:
         size = isinstance(obj, (torch.SymInt, torch.SymFloat)) and obj.node.constant is None
-        # With False, PyTorch only asks whether there is a node.
+        # If `default` is False, PyTorch only asks whether there is a node.
         if size and default is not False and plain(obj, tracer, None) is None:
             proxy = tracer.create_proxy("call_function", made_before, (), {})
             proxy.node.meta["val"] = obj
@@ -928,8 +935,8 @@ class Sizes:
                       f"a size is {e}, which a task cannot say")  # fmt: skip
 
     def follows(self, e: sympy.Basic) -> bool:
-        """Does the equation hold wherever each division in it has no remainder? Such remainders are
-        guards of their own."""
+        """Does the equation hold at all sizes at which each division in it has no remainder? For each such
+        division, another guard says that the remainder is 0."""
         if not isinstance(e, sympy.Eq):
             return False
         exact = [g.expr.lhs.args for g in self.env.guards
@@ -968,11 +975,12 @@ class Sizes:
                 self.divisors(a, by, found)
 
     def multiples(self) -> dict[sympy.Symbol, int]:
-        """Sizes for which the equations hold at multiples of a number: H of 16, if H is halved four
-        times. Hone's shape rules know such a condition, but not 2*(H//16) == H//8. Also fixes a size
-        that is itself a divisor in an equation, if multiples do not make that equation true."""
+        """Returns a number for each size that is divided in an equation. The equations hold at multiples of
+        this number: 16 for H, if H is halved four times. Hone's shape rules know such a condition, but not
+        2*(H//16) == H//8. Also fixes a size that is itself a divisor in an equation, if multiples do not make
+        that equation true."""
         equations = [g.expr for g in self.env.guards if isinstance(g.expr, sympy.Eq)]
-        for e in equations:  # a divisor that is a size itself: fix it, if multiples do not help
+        for e in equations:  # fix each divisor that is a size, if multiples do not help
             own: dict[sympy.Symbol, int] = {}
             self.divisors(self.simplified(e), 1, own)
             if self.holds_at(self.simplified(e), own):
@@ -988,7 +996,8 @@ class Sizes:
                 if s in self.names and s not in self.pins and n > 1 and self.hints[s] % n == 0}  # fmt: skip
 
     def holds_at(self, e: sympy.Basic, multiples: dict[sympy.Symbol, int]) -> set[sympy.Symbol]:
-        """Returns the sizes of the equation if it holds whenever they are these multiples, else nothing."""
+        """Returns the sizes of the equation if it holds whenever each size is a multiple of its number in
+        `multiples`, else the empty set."""
         used = {s: n for s, n in multiples.items() if s in e.free_symbols}
         if not used or not isinstance(e, sympy.Eq):
             return set()
@@ -996,7 +1005,7 @@ class Sizes:
                  for s, n in used.items()}  # fmt: skip
         wide = e.subs(steps)
         free = sorted(wide.free_symbols, key=str)
-        for k in range(1, 9):  # where sympy cannot decide, numbers do
+        for k in range(1, 9):  # if sympy cannot decide, try numbers
             if wide == sympy.true:
                 break
             values = {s: 2 + (k * (3 + 2 * i)) % 11 for i, s in enumerate(free)}
@@ -1007,8 +1016,8 @@ class Sizes:
     def guards(self, user_file: str) -> list[str]:
         """The conditions under which the recorded operations are right for other sizes too.
 
-        Equations and remainders count wherever they come from. An inequality counts only if the
-        user's own code compares: inside PyTorch they choose between equal algorithms.
+        Equations and remainders count wherever they come from. An inequality counts only if the user's
+        own code compares. PyTorch's own inequalities only choose between algorithms with the same result.
         """
         kept: dict[str, None] = {}
         multiples = self.multiples()
@@ -1044,7 +1053,7 @@ normal normal_functional uniform native_dropout rrelu_with_noise exponential geo
 dropout poisson""".split()
 
 
-LARGEST_CONSTANT = 32  # elements of a tensor of constants
+LARGEST_CONSTANT = 32  # the most elements of a tensor of constants that constants() writes
 
 
 class Translation:
@@ -1615,7 +1624,8 @@ class Translation:
     # -- order: the rank of an element is the number of elements that come before it
 
     def ranked(self, input: Any, dim: int, descending: bool) -> tuple[Operand, Operand, list[Any], list[int]]:
-        """The input with `dim` last, the ranks of its elements, its sizes, and the axes as they were."""
+        """The input with `dim` moved to the end, the ranks of its elements, its sizes, and its axes in their
+        new order."""
         shape = self.shape(input)
         d = dim % len(shape)
         axes = [*[i for i in range(len(shape)) if i != d], d]
@@ -1634,7 +1644,7 @@ class Translation:
         column = self.add("reshape", iota, shape=[*n, 1])
         least, equal = ("gt", "ge") if descending else ("lt", "le")
         before = self.add("where", self.add("lt", iota, column), self.add(equal, other, one), self.add(least, other, one))
-        # Rounding must not decide whether an element comes before itself.
+        # An element does not come before itself. Say so explicitly, so that rounding cannot change it.
         before = self.add("logical_and", self.add("ne", iota, column), before)
         return self.add("sum", before, dim=[len(sizes)], keepdim=False)
 
@@ -1646,7 +1656,7 @@ class Translation:
         hit = self.add("eq", self.add("reshape", rank, shape=row), want)
         x, iota = self.add("reshape", x, shape=row), self.add("iota", shape=n)
         last = [len(row) - 1]
-        if like.dtype.is_floating_point:  # a maximum rounds nothing
+        if like.dtype.is_floating_point:  # use a maximum: unlike a sum, it does not round
             value = self.add("amax", self.add("where", hit, x, {"number": "-inf"}), dim=last, keepdim=False)
         else:
             value = self.add("sum", self.add("where", hit, x, 0), dim=last, keepdim=False)
@@ -1815,7 +1825,7 @@ class Translation:
         """Writes softmax(scores) value as one operation, without the matrix of weights, which would take
         much memory. Returns None if the nodes compute something else.
 
-        Does so only in float32: narrow types round the matrix where PyTorch stores it.
+        Does so only in float32: in narrower types, PyTorch rounds the matrix when it stores it.
         """
         if node.meta["val"].dtype != torch.float32:
             return None
@@ -2017,8 +2027,8 @@ class Translation:
         channel = self.dims([1, shape[1], *[1] * (len(shape) - 2)])
         mean = self.add("reshape", self.operand(running_mean), shape=channel)
         var = self.add("reshape", self.operand(running_var), shape=channel)
-        # Libraries fold the statistics into one factor and one term, x * scale + shift. Written so, the
-        # tolerance allows the roundings of this form too.
+        # Libraries fold the statistics into one factor and one term: x * scale + shift. We write this form,
+        # so that the tolerance allows its roundings.
         scale = self.add("rsqrt", self.add("add", var, self.number(eps)))
         if weight is not None:
             scale = self.add("mul", scale, self.add("reshape", self.operand(weight), shape=channel))
@@ -2118,7 +2128,7 @@ class Translation:
         shape = self.shape(input)
         ones = self.add("cast", 1, dtype=self.dtype(self.value_of(input)))
         ones = self.add("expand", ones, shape=self.dims(shape))
-        if count_include_pad and any(pads):  # the padding of the user counts, that of ceil_mode not
+        if count_include_pad and any(pads):  # count the user's padding, not that of ceil_mode
             none = [0] * (len(shape) - n)
             ones = self.add("pad", ones, 1, before=none + pads, after=none + pads)
             shape = [s if d < len(shape) - n else s + 2 * pads[d - len(shape) + n]
@@ -2137,7 +2147,8 @@ class Translation:
         return self.avg_pool(node, 3, **a)
 
     def adaptive(self, reduce: str, n: int, input: Any, output_size: Any) -> Operand:
-        """Each window is a product of ranges, so one axis after the other can be reduced."""
+        """Adaptive pooling of the last n axes. Each window is a product of ranges, one for each axis, so we
+        reduce one axis after the other."""
         shape, rank = self.shape(input), len(self.shape(input))
         want = list(self.value_of(output_size)) if isinstance(output_size, (list, tuple)) else [output_size]
         made = self.operand(input)
@@ -2196,8 +2207,8 @@ class Translation:
     # -- by index
 
     def hold_below(self, index: Any, size: Any) -> None:
-        """The index must stay below the size. If the index is an input whose bound is another size,
-        adds a condition. If its bound is a number, fixes the size."""
+        """Makes sure that the index stays below the size. If the index is an input whose bound is another
+        size, adds a condition. If its bound is a number, or is not known, fixes the size."""
         at = index
         while isinstance(at, torch.fx.Node) and at.op == "call_function" and at.args:
             name = str(at.target).split(".")[1] if "." in str(at.target) else ""
@@ -2259,7 +2270,7 @@ class Translation:
         return self.by_several(node, input, used)
 
     def by_several(self, node: Any, input: Any, used: list[tuple[int, Any]]) -> str:
-        """x[i, j]: the indexed axes become one axis, and the indices one index into it."""
+        """x[i, j]: the indexed axes become one axis, and the indices become one index into that axis."""
         shape, rank = self.shape(input), len(self.shape(input))
         axes = [d for d, _ in used]
         rest = [d for d in range(rank) if d not in axes]
@@ -2336,7 +2347,8 @@ class Translation:
         return self.add("index_add", self.operand(input), self.operand(index), v, dim=[at])
 
     def op_scatter_add(self, node: Any, input: Any, dim: int, index: Any, src: Any) -> str:
-        """The elements of the input become one axis, and the index one index into it."""
+        """Writes scatter_add as index_add: all elements of the input become one axis, and the index becomes
+        an index into that axis."""
         shape, at = self.shape(input), self.shape(index)
         self.hold_below(index, shape[dim % len(shape)])
         v = self.operand(src)
@@ -2389,7 +2401,7 @@ class Translation:
         # Each element looks at all indices of its row, along a further axis.
         hit = self.add("eq", self.add("reshape", iota, shape=[*place, 1]), self.along_last(index, d))
         last = [len(shape)]
-        if value is None and input.meta["val"].dtype.is_floating_point:  # a maximum rounds nothing
+        if value is None and input.meta["val"].dtype.is_floating_point:  # a maximum does not round, a sum may
             rows = self.add("where", hit, self.along_last(src, d, at), {"number": "-inf"})
             v = self.add("amax", rows, dim=last, keepdim=False)
         elif value is None:
@@ -2398,7 +2410,8 @@ class Translation:
         return self.add("where", self.add("any", hit, dim=last, keepdim=False), v, self.operand(input))
 
     def along_last(self, input: Any, d: int, sizes: Any = None) -> str:
-        """Moves axis d, or its first sizes[d] elements, to the end; an axis of size 1 takes its place."""
+        """Moves axis d to the end, and puts an axis of size 1 in its place. If `sizes` is given, keeps only the
+        first sizes[i] elements along each axis i."""
         shape = self.shape(input)
         x: Operand = self.operand(input)
         for i, n in enumerate(sizes or []):
@@ -2470,7 +2483,8 @@ def describe(t: torch.Tensor) -> dict[str, Any]:
         return {"dist": "normal", "mean": 0.0, "std": 1.0}
     low, high = float(x.min()), float(x.max())
     if low == high:
-        # A kernel that leaves out a weight of 1, or a bias of 0, would pass: draw around the value.
+        # If all weights were 1, or all biases 0, a kernel that leaves them out would pass. So we draw
+        # numbers around the value.
         return {"dist": "uniform", "min": low - 0.25, "max": low + 0.25}
     mean, std = float(x.mean()), float(x.std()) if x.numel() > 1 else 0.0
     # A uniform distribution over [low, high] has the standard deviation (high - low) / sqrt(12).
@@ -2581,7 +2595,7 @@ def trace(request: dict[str, Any]) -> dict[str, Any]:
                 continue
             if not free:
                 raise
-            # A small integer is the likeliest to be no size at all, so fix the small ones first.
+            # A small integer is often not a size, so fix the small ones first.
             rest = {n: v for n, v in free.items() if v >= 16}
             gone = [n for n in free if n not in rest] or list(free)
             notes.append(f"{', '.join(gone)}: fixed, because tracing with symbols failed ({brief(e)})")

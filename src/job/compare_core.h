@@ -7,7 +7,7 @@
  *
  *   allowed = atol + rtol * magnitude + half an ulp of the dtype at the truth
  *   ratio   = |got - truth| / allowed; an element is bad unless ratio <= 1
- *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the error of an ideal implementation
+ *   ideal^2 = ulp^2 / 12 + (acc_eps * magnitude)^2, the mean squared error of an ideal kernel
  *
  * A NaN matches only a NaN truth. An infinity is right if the truth is the same infinity, or if the
  * truth or a value within its tolerance overflows the dtype. In the two float8 types there are more
@@ -32,7 +32,7 @@
 
 /* These values take the place of a magnitude for elements without a truth. */
 #define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: any value is right */
-#define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: any written value is right */
+#define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: any value but poison is right */
 
 struct compare_rule {
     double rtol, atol, acc_eps;
@@ -201,7 +201,7 @@ COMPARE_FN double compare_ulp(struct compare_type t, double v)
                      : compare_exp2(e);
 }
 
-/* Whether v overflows the type when it is rounded to it. */
+/* Whether v overflows when it is rounded to the type. */
 COMPARE_FN int compare_overflows(struct compare_type t, double v)
 {
     return t.overflow > 0 && compare_abs(v) >= t.overflow;

@@ -1,12 +1,12 @@
 /*
  * edges.h - rearranges data so that the last element of a row matters.
  *
- * A kernel that leaves out the last of 129 rows still gives the right maximum of almost every
- * column, because only one time in 129 the last element of a column is its largest. So if the task
- * reduces along a dimension, a call with JOB_CALL_EDGES exchanges the largest and the last value
- * along this dimension. (If the task reduces along several dimensions, the last value is certain to
- * be the largest only along the outermost of them.) The values are still those that the generator
- * drew.
+ * Suppose a kernel computes the maximum of each column and leaves out the last of 129 rows. It is
+ * still right for almost every column, because only one column in 129 has its largest element in
+ * the last row. So if the task reduces along a dimension, a call with JOB_CALL_EDGES exchanges the
+ * largest and the last value along this dimension. If the task reduces along several dimensions,
+ * the last value is certain to be the largest only along the outermost of them. The values are
+ * still those that the generator drew.
  */
 #ifndef JOB_EDGES_H
 #define JOB_EDGES_H

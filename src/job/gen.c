@@ -57,7 +57,7 @@ static inline void chunk_values(const struct gen_plan *p, const uint32_t *w, uns
             v[j] = a + (double)w[j] * k;
 }
 
-/* Like gen_encode, to float16 or bfloat16. */
+/* Rounds n values to float16 or bfloat16, with the same bits as gen_encode(). */
 static inline void chunk_halves(int type, const double *v, unsigned n, uint16_t *h)
 {
     int mant = type == GEN_T_F16 ? 10 : 7, bias = type == GEN_T_F16 ? 15 : 127;
@@ -69,7 +69,7 @@ static inline void chunk_halves(int type, const double *v, unsigned n, uint16_t 
         h[j] =
             (uint16_t)(bits >> 63 << 15 | ((r >> (52 - mant)) - ((uint64_t)(1023 - bias) << mant)));
     }
-    for (unsigned j = 0; odd && j < n; j++) { /* values that are not normal numbers of the type */
+    for (unsigned j = 0; odd && j < n; j++) { /* redo values that are not normal in this type */
         uint64_t a = gen_f64_bits(v[j]) & ~(UINT64_C(1) << 63);
         if (a < least || a >= past)
             h[j] = (uint16_t)gen_encode(type, v[j]);

@@ -28,8 +28,8 @@ void gen_fill_perturbed(const struct gen_spec *spec, enum dtype t, uint64_t seed
                         uint64_t elem, void *dst);
 
 /* Returns the part of a buffer's content hash that comes from bytes [offset, offset+n). The hash of
- * the buffer is the sum of its parts. offset is a multiple of 8. n is a multiple of 8 too, unless
- * the part reaches the end of the buffer. */
+ * the buffer is the sum of its parts. `offset` must be a multiple of 8. `n` must be a multiple of 8
+ * too, except for the part at the end of the buffer. */
 uint64_t gen_hash(const void *p, size_t n, uint64_t offset);
 
 #endif

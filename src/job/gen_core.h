@@ -25,7 +25,7 @@ enum gen_dist {
     GEN_CONST,    /* a */
     GEN_ZERO,     /* 0 */
     GEN_DENORMAL, /* random denormals of the dtype, both signs; integers: 0 */
-    GEN_CSR,      /* row pointers: element i of n, nondecreasing from 0 to b, uneven rows */
+    GEN_CSR,      /* row pointers: n numbers from 0 to b that never fall; rows are uneven */
     GEN_PERM,     /* a permutation of 0..n-1 */
     GEN_SORTED,   /* from a to b, never falling along a row */
     GEN_ONE_HOT,  /* one 1 in each row, zeros elsewhere */
@@ -39,7 +39,7 @@ enum gen_mask {
     GEN_MASK_NONE,
     GEN_LOWER, /* zero above the diagonal */
     GEN_UPPER, /* zero below the diagonal */
-    GEN_PADDED /* `pad` after the row's length, which the seed chooses */
+    GEN_PADDED /* `pad` behind the end of a row; the seed chooses where rows end */
 };
 
 enum gen_special {
@@ -73,7 +73,7 @@ struct gen_spec {
      * thin[0] is. */
     struct gen_range thin[GEN_THIN_RANGES];
     uint8_t mask;        /* enum gen_mask */
-    uint64_t rows, cols; /* the last two dimensions; for masks and from GEN_SORTED on */
+    uint64_t rows, cols; /* the last two dimensions; for masks, and for GEN_SORTED to GEN_LENGTHS */
     double pad;
 };
 
@@ -159,8 +159,8 @@ GEN_FN uint64_t gen_mask_bits(const struct gen_plan *p)
     return gen_encode(p->type, p->spec.mask == GEN_PADDED ? p->spec.pad : 0.0);
 }
 
-/* Returns a random integer below 2^32 that never falls along a row: place `col` has its own part of
- * the range. */
+/* Returns a random integer below 2^32. The integers of a row never fall, because each column draws
+ * from its own part of the range. */
 GEN_FN uint64_t gen_rising(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     return ((i % p->spec.cols) << 32 | x) / p->spec.cols;
@@ -200,9 +200,8 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
  * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All groups hold equal
  * shares of the total, and so do all supergroups. In 1 of 16 supergroups one row holds everything
  * (256 times the mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8
- * groups every second row is empty. In all other groups each row pointer lies at a random place
- * between its even share and the even share of the next row pointer, so that rows hold 0 to twice
- * the mean.
+ * groups every second row is empty. In all other groups rows hold 0 to twice the mean: a row
+ * pointer lies at a random place between its even share and the even share of the next one.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {

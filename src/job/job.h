@@ -15,9 +15,10 @@
  *     [keep the outputs]                            -- verified calls
  *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
- * then loads the oracle. It generates the inputs of each kept call again, computes the truth in
- * double and compares. So no part of the oracle is in the process while the candidate can run. (On
- * the emulator, where a kernel cannot read the worker's memory, it verifies some calls earlier.)
+ * then loads the oracle. The worker generates the inputs of each kept call again, computes the
+ * truth in double and compares. So no part of the oracle is in the process while the candidate can
+ * run. (On the emulator a kernel cannot read the worker's memory, so there the worker verifies some
+ * calls earlier.)
  *
  * After job_read() a reader may rely on these invariants:
  *  - every index is in range, and every count is within its cap;
@@ -71,7 +72,7 @@ struct job_buffer {
     uint32_t align;  /* the address is a multiple of this, but not of twice this */
     uint64_t offset; /* bytes added to the aligned address (offset_elems of a workload) */
     bool zero_init;  /* workspace only */
-    uint32_t rank;   /* with dims: the shape, which turns an element number into an index */
+    uint32_t rank;   /* rank and dims: the shape, which turns an element number into an index */
     int64_t dims[8];
     /* bit d is set if calls with JOB_CALL_EDGES rearrange dimension d: edges.h */
     uint32_t edge_dims;
@@ -81,7 +82,7 @@ struct job_buffer {
                             after the file's end; "" = none */
     /* for outputs: the tolerance, see docs/judge.md */
     double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
-    double budget;     /* allowed rms error / rms error of an ideal implementation; 0 = none */
+    double budget;     /* allowed rms error / rms error of an ideal kernel; 0 = no limit */
     double acc_eps;    /* unit roundoff of the declared compute precision (2^-24 for fp32); 1 if
                           the oracle gives sigma in place of the magnitude */
 };
@@ -104,7 +105,7 @@ enum job_launch_kind { JOB_KERNEL, JOB_MEMSET, JOB_COPY };
 /* A launch that is not a kernel. It sets bytes of a buffer, or copies them from a buffer. The
  * buffer that it writes to is not an input. */
 struct job_transfer {
-    uint32_t to, from; /* buffers; `from` of a copy only */
+    uint32_t to, from; /* indices of buffers; only a copy has `from` */
     uint64_t to_offset, from_offset, bytes;
     uint32_t value; /* memset: the pattern, of `width` bytes */
     uint32_t width; /* 1, 2 or 4 */
@@ -112,8 +113,8 @@ struct job_transfer {
 
 struct job_launch {
     enum job_launch_kind kind;
-    struct job_transfer transfer; /* unless kind is JOB_KERNEL */
-    const char *kernel;           /* "memset" and "copy" for the others */
+    struct job_transfer transfer; /* if kind is not JOB_KERNEL */
+    const char *kernel;           /* name of the kernel; "memset" or "copy" for a transfer */
     const char *label; /* the kernel as the plan calls it; not in job.bin, so NULL there */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */
@@ -160,7 +161,7 @@ enum job_call_flags {
     JOB_CALL_COUNT = 8,  /* collect counters */
     JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that the kernel sees
                                 * state that earlier calls left behind, as it would for a user */
-    JOB_CALL_PROFILE = 128,    /* a profiler around the worker measures only such calls */
+    JOB_CALL_PROFILE = 128,    /* a profiler that runs the worker measures only these calls */
     JOB_CALL_EDGES = 256,      /* the last element along some dimensions is the largest: edges.h */
     JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
     JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: run only some blocks of each launch, for the cost model
@@ -179,11 +180,11 @@ struct job_call {
 /*
  * Timing beyond the listed calls. After the calls of a case, the worker makes rounds of calls over
  * all programs (A B, B A, ...), with fresh seeds derived from `seed`. It stops when every program
- * has min_calls and the 95% interval of each median, divided by the median, is under target_rel, or
- * when max_calls or the case's share of limits.measure_ns is reached. A baseline that takes longer
- * than 50 ms gets one call only. The worker verifies `verify` of the candidate's calls in these
- * rounds, drawn at random, most of them from the calls that are no slower than the median
- * (rounds.c).
+ * has min_calls and its median is known well enough: the 95% interval, divided by the median, is
+ * under target_rel. It also stops at max_calls, or when the case's share of limits.measure_ns is
+ * spent. A baseline that takes longer than 50 ms gets one call only. Of the candidate's calls in
+ * these rounds the worker verifies `verify`, which it draws at random, mostly from the calls that
+ * are no slower than the median (rounds.c).
  */
 struct job_timing {
     uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */

@@ -35,12 +35,12 @@ enum lazy_kind {
     LAZY_DOUBLE  /* the same double in all places; the seed holds its bits */
 };
 
-/* A part of the memory that was set after it was filled: to a pattern of `width` bytes, or to the
+/* A part of the tensor that lazy_set() or lazy_copy() set: to a pattern of `width` bytes, or to the
  * bytes of another tensor. */
 struct lazy_patch {
     uint64_t from, bytes;
     uint32_t value, width;
-    struct lazy *source; /* NULL: the pattern */
+    struct lazy *source; /* NULL = the part holds the pattern */
     uint64_t source_from;
 };
 
@@ -57,7 +57,7 @@ struct lazy {
     uint32_t stream;
     atomic_uchar *state;            /* enum lazy_state of each piece */
     atomic_ullong made;             /* pieces filled so far */
-    VEC(struct lazy_patch) patches; /* in order: a later one wins */
+    VEC(struct lazy_patch) patches; /* in order: a later patch overwrites an earlier one */
 };
 
 /* lazy_init is for LAZY_DATA, LAZY_POISON or LAZY_ZERO of a buffer, lazy_init_fine for LAZY_DATA in
@@ -86,7 +86,8 @@ static inline void lazy_need(struct lazy *z, uint64_t from, uint64_t n)
 }
 
 /* Sets the bytes [from, from + n) to a pattern. Pieces that are not filled yet get the pattern when
- * they are filled, and lazy_original() returns it. No other thread may use the memory meanwhile. */
+ * they are filled. lazy_original() then returns the pattern too. No other thread may use the tensor
+ * during this call. */
 void lazy_set(struct lazy *z, uint64_t from, uint64_t n, uint32_t value, uint32_t width);
 
 /* Sets the bytes [from, from + n) to those of `source`, which must live as long as z and must not
@@ -98,7 +99,7 @@ void lazy_copy(struct lazy *z, uint64_t from, uint64_t n, struct lazy *source,
  * of the pattern. */
 void lazy_pattern(uint8_t *dst, uint64_t n, uint32_t value, uint32_t width, uint64_t phase);
 
-/* Return the size of a piece (the last one may be short), and the bytes that it was filled with. */
+/* Return the size of a piece (the last piece may be short), and the bytes that filled the piece. */
 uint32_t lazy_piece_bytes(const struct lazy *z, uint64_t piece);
 void lazy_original(const struct lazy *z, uint64_t piece, void *dst);
 

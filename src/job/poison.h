@@ -32,9 +32,9 @@ POISON_FN uint64_t poison_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* `dtype` is a number of enum dtype; the element is in the low bytes. In floats of 16 bits or more
- * bit 0 is set and bit 1 is clear, so the payload differs from every canonical NaN (0x7fc00000,
- * 0x7fffffff and similar). */
+/* Makes the poison of an element from a hash h. `dtype` is a number of enum dtype; the element is
+ * in the low bytes of the result. In floats of 16 bits or more bit 0 is set and bit 1 is clear, so
+ * the payload differs from every canonical NaN (0x7fc00000, 0x7fffffff and similar). */
 POISON_FN uint64_t poison_of_hash(uint8_t dtype, uint64_t h)
 {
     switch (dtype) {
@@ -91,7 +91,7 @@ static inline bool poison_may_be(uint8_t dtype, uint64_t bits)
     }
 }
 
-/* Fills `bytes` bytes at dst; a tail shorter than an element takes the element's low bytes. */
+/* Fills `bytes` bytes at dst. If the last element does not fit whole, its low bytes are written. */
 void poison_fill(enum dtype t, uint64_t pattern, uint64_t bytes, void *dst);
 #endif
 

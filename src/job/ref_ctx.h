@@ -30,8 +30,8 @@ struct ref_ctx {
 
 #define REF_NO_FAULT UINT64_MAX
 
-/* Clears the context, but of the arrays only the first `ntensors` entries: an oracle reads no
- * others, and to clear all would take longer than many oracles do. */
+/* Clears the context. Of its arrays it clears only the first `ntensors` entries: an oracle reads no
+ * other entries, and to clear all of them would take longer than many oracles run. */
 void ref_ctx_init(struct ref_ctx *ctx, uint32_t ntensors);
 
 /* Returns 0 if `fault` is REF_NO_FAULT. Otherwise sets err to the line of reference.c, the tensor

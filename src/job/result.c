@@ -181,8 +181,8 @@ enum {
     MAX_PRINTF = 16 << 20
 };
 
-/* For bad bytes this returns RESULT_NOT_RUN and not RESULT_OK, because zeros must not mean
- * success. */
+/* Returns RESULT_NOT_RUN for bad bytes. The reader gives zeros for bad bytes, and 0 is RESULT_OK,
+ * but bad bytes must not mean success. */
 static enum result_status get_status(struct wire_reader *r)
 {
     uint8_t v = wire_get_enum(r, RESULT_MACHINE + 1, "status");

@@ -3,7 +3,7 @@
  *
  * The worker renames result.bin into place once, when it is complete. Before that, the worker
  * writes the facts so far to `progress.bin`, in the same format and with status RESULT_NOT_RUN. It
- * does this from call to call, on the emulator at most every 50 ms. If the worker dies,
+ * does so when a call begins, though not for every one of many short calls. If the worker dies,
  * progress.bin says which call of which case was under way. Hone reads a result as hostile input,
  * because the worker on another machine may be any program.
  */
@@ -91,7 +91,7 @@ struct result_compare {
      * without the change. */
     uint64_t stale;
     double max_ratio;    /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
-    double rms_ratio;    /* rms error / rms error of an ideal implementation */
+    double rms_ratio;    /* rms error / rms error of an ideal kernel */
     double zero_ratio;   /* the max_ratio of an all-zero output: <=1 if zeros would pass */
     double max_abs;      /* the largest |got - want| */
     uint64_t worst_elem; /* the element with max_ratio, its value and its truth */
@@ -107,7 +107,7 @@ struct result_compare {
 #define RESULT_WRITTEN_BY_ALL 0.9985
 
 struct result_call {
-    uint32_t program, flags; /* those of the job's call, or of a call of the timed rounds */
+    uint32_t program, flags; /* as in struct job_call, also for calls of the timed rounds */
     enum result_status status;
     double time_ns;                /* <0 = none */
     double time_lo_ns, time_hi_ns; /* if modelled: where we expect the time on the GPU */
@@ -116,17 +116,16 @@ struct result_call {
     bool globals_intact; /* the module's __device__ variables are as they were at load */
     bool repeat_equal; /* REPEAT calls: the outputs are bit-identical to those of the previous call
                         */
-    /* BLOCK_SAMPLE calls: for each output there is an upper bound on the share of it that the
-     * kernel would write if all of its blocks ran; this is the least of these bounds */
+    /* BLOCK_SAMPLE calls: the share of an output that the kernel would write at most if all of its
+     * blocks ran. Of all outputs, this is the least share. */
     double most_written;
     struct {             /* BLOCK_SAMPLE calls: how much of the call ran and was verified */
         uint64_t blocks; /* blocks of all launches */
         uint64_t ran;    /* how many of these ran */
         /* how many of the blocks that ran wrote an element that we compared with the truth */
         uint64_t verified;
-        /* for each output there is the share of it that was not written by the blocks that ran;
-         * this is the largest of these shares. 1 if the results may depend on blocks that did not
-         * run */
+        /* the share of an output that the blocks which ran did not write; of all outputs, the
+         * largest share. 1 if the results may depend on blocks that did not run. */
         double unseen;
     } sample;
     const char *damage; /* which buffer was damaged and where, "" if none */
@@ -145,8 +144,8 @@ struct result_case {
  * on. */
 struct result_module {
     enum result_status status;
-    const char *message; /* why it failed, or what it is: "PyTorch 2.9.1, compile"; "" if nothing is
-                          * known */
+    const char *message; /* why the module failed, or what it is: "PyTorch 2.9.1, compile"; "" if
+                          * nothing is known */
 };
 
 struct result {

@@ -17,8 +17,8 @@
  * So if every row has a run, we certainly notice that a kernel leaves out or spoils a row. If every
  * block of columns has a run, we also certainly notice that a kernel spoils a whole block of
  * columns. The sample holds the first and the last units, because kernels often go wrong at the
- * edges. It holds no unit twice. The truth on the CPU and the truth on the device use the same
- * sample. No kernel can know the sample, because its seed comes from the job.
+ * edges. The sample holds no unit twice. The truth on the CPU and the truth on the device use the
+ * same sample. No kernel can know the sample, because its seed comes from the job.
  */
 #ifndef JOB_UNIT_SAMPLE_H
 #define JOB_UNIT_SAMPLE_H
@@ -51,9 +51,10 @@ bool unit_sample_is_partial(const struct job_case *c);
 
 /* Finds in how many rows and columns the units of the last phase lie. */
 void unit_sample_shape(const struct job_case *c, uint64_t *rows, uint64_t *columns);
-/* Returns the probability that the sample of this seed finds an error, wherever it lies. We compute
- * it for an error in `share` of the rows, of the blocks of UNIT_SAMPLE_TILE columns, and of the
- * square tiles, and return the least of the three. Returns 1 if the case leaves out nothing. */
+/* Returns the probability that the sample of this seed finds an error, wherever the error lies. We
+ * compute three probabilities, for an error in `share` of the rows, of the blocks of
+ * UNIT_SAMPLE_TILE columns, and of the square tiles. The result is the least of the three. Returns
+ * 1 if the case leaves out no units. */
 double unit_sample_finds(const struct job_case *c, uint64_t seed, double share);
 
 /* Returns the probability that at least one of `bad` things is among `seen` things that are drawn

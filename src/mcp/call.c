@@ -33,8 +33,8 @@ int call_task(struct call *c, const char **out, struct err *err)
     return host_task(&c->desk->host, call_str(c, "task"), &c->mem, out, err);
 }
 
-/* Returns the file name that the compiler's messages show: the last part of the path if that ends
- * in .cu, else "kernel.cu". */
+/* Returns the file name that the compiler's messages show: the last part of the path if the path
+ * ends in .cu, else "kernel.cu". */
 static const char *name_of(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;

@@ -6,8 +6,8 @@
  *       ├─────> child runs ──> finish ──> done
  *       └─────> waits for a run ──> start again
  *
- * The server owns calls and moves them along (server.c). A tool only says what to run and what to
- * make of the output.
+ * The server owns calls and moves them along (server.c). A tool only says which command to run, and
+ * makes the reply from the command's output.
  */
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
@@ -65,7 +65,7 @@ struct call {
     const struct revision *revision;
     bool is_resource; /* resources/read: the reply holds contents */
     enum { CALL_QUEUED, CALL_RUNNING, CALL_WAITING, CALL_ENDED } state;
-    size_t said; /* how many bytes of the child's stderr the client has been told of */
+    size_t said; /* how many bytes of the child's stderr were used for progress messages */
     uint64_t lines, said_ns;
     double progress;
 };
@@ -82,7 +82,8 @@ bool call_bool(const struct call *c, const char *name, bool otherwise);
 void call_word(struct call *c, const char *word);
 /* Adds the words of a command line that prints a task as JSON. */
 void call_show_task(struct call *c, const char *task);
-/* Adds --name=VALUE, so that no value can pass for an option. NULL adds nothing. */
+/* Adds --name=VALUE as one word, so that a value that begins with "-" is not read as an option. If
+ * `value` is NULL, adds nothing. */
 void call_option(struct call *c, const char *name, const char *value);
 
 /* Sets *out to the argument `task`, as an operand for `hone`. */

@@ -13,9 +13,9 @@ json_t *catalogue_load(void);
  * Returns NULL if there is no such tool. */
 json_t *catalogue_tool(const json_t *catalogue, const char *name);
 
-/* Checks arguments against a tool's inputSchema. It knows the keywords of JSON Schema that
- * schema/mcp.json uses; another one is a BUG(). The error names the argument and what it must
- * be. */
+/* Checks arguments against a tool's inputSchema. It knows only the keywords of JSON Schema that
+ * schema/mcp.json uses; another keyword is a BUG(). The error names the argument and says what it
+ * must be. */
 int catalogue_check(const json_t *tool, const json_t *arguments, struct err *err);
 
 #endif

@@ -20,8 +20,8 @@ VEC_DECL(path_vec, const char *);
 
 /* ---- what children may read ------------------------------------------------------------------ */
 
-/* Where the system's programs and libraries are. A child can read nothing of /home, /root and /tmp,
- * and little of /etc. */
+/* Every child may read these, because the system's programs and libraries are there. A child can
+ * read nothing of /home, /root and /tmp, and little of /etc. */
 static const char *const system_roots[] = {"/usr",
                                            "/bin",
                                            "/sbin",
@@ -80,7 +80,7 @@ static void add_list(struct path_vec *v, struct arena *mem, const char *list)
     }
 }
 
-/* Adds the folder above the folder of a program, unless that is the root. */
+/* Adds the folder above a program's folder: /opt/cuda for /opt/cuda/bin/ncu. Never adds "/". */
 static void add_folder_above(struct path_vec *v, struct arena *mem, const char *program)
 {
     char *path = arena_strdup(mem, program);
@@ -343,10 +343,11 @@ int host_task(const struct host *h, const char *task, struct arena *mem, const c
     if (check_files(h, dir, err) < 0)
         return -1;
     if (!h->confined && !h->config.allow_unconfined)
-        return err_set(err, ERR_ENV,
-                       "task '%.200s' has a reference.c that Hone would compile and run, but this "
-                       "kernel has no Landlock to confine it. Use a built-in task, or ask the user "
-                       "to start the server with --allow-unconfined",
-                       task);
+        return err_set(
+            err, ERR_ENV,
+            "task '%.200s' has a reference.c that Hone would compile and run, but this "
+            "machine's Linux has no Landlock to confine it. Use a built-in task, or ask the user "
+            "to start the server with --allow-unconfined",
+            task);
     return 0;
 }

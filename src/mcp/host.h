@@ -22,8 +22,8 @@ struct host {
     struct loop *loop;
     struct arena mem;
     const char *hone;       /* the running program */
-    struct jail jail;       /* of most children */
-    struct jail paid_jail;  /* of authors that talk to a model's server */
+    struct jail jail;       /* the jail of most children */
+    struct jail paid_jail;  /* the jail of authors that talk to a model's server */
     bool confined;          /* Linux can limit which files children open (Landlock) */
     const char *const *env; /* changes to the environment of most children */
     const char *const *paid_env;
@@ -46,8 +46,8 @@ void host_close(struct host *h);
 void host_prepare(const struct host *h, enum host_author author, struct child_process *c);
 
 /* Checks the name or path of a task. The result, in `mem`, is the operand for `hone`. A task of the
- * directory has a reference.c that the child compiles and runs. Such a task is refused if the
- * child cannot be confined, unless the user allowed that. */
+ * directory has a reference.c that the child compiles and runs. If the child cannot be confined,
+ * such a task is refused, or accepted if the user allowed that with --allow-unconfined. */
 int host_task(const struct host *h, const char *task, struct arena *mem, const char **out,
               struct err *err);
 

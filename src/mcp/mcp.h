@@ -25,8 +25,8 @@
 
 struct mcp_config {
     const char *dir;            /* the only directory in which the server works */
-    const char *version;        /* of Hone */
-    const char *const *authors; /* that clients may use, besides the built-in one */
+    const char *version;        /* the version of Hone */
+    const char *const *authors; /* authors that clients may use, besides the built-in author */
     size_t nauthors;
     double budget_usd;     /* for all runs together; 0 = no author may cost money */
     bool allow_python;     /* import_task and PyTorch's checks may run Python */

@@ -81,8 +81,8 @@ void optimization_stop(struct optimization *o)
     o->stopping = true;
 }
 
-/* Keeps the line as the last one. The first line is "NAME: STRATEGY on TASK, written by ...", and
- * gives the run its name. */
+/* Keeps the line in o->last. The first line of a run is "NAME: STRATEGY on TASK, written by ...",
+ * and gives the run its name. */
 static void read_line(struct optimization *o, const char *line, size_t n)
 {
     const char *colon = memchr(line, ':', n);
@@ -95,7 +95,7 @@ static void read_line(struct optimization *o, const char *line, size_t n)
     o->lines++;
 }
 
-/* Frees what a run that ended needs no more. A run without a name keeps its error. */
+/* Frees the memory that a run does not need after its end. A run without a name keeps its error. */
 static void settle(struct desk *d, struct optimization *o)
 {
     if (o->granted_usd > 0)

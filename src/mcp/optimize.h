@@ -10,7 +10,7 @@
 
 #include "mcp/call.h"
 
-enum { MAX_OPTIMIZATIONS = 4 }; /* at once */
+enum { MAX_OPTIMIZATIONS = 4 }; /* how many may run at once */
 
 struct optimization {
     struct optimization *next;

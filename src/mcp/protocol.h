@@ -3,8 +3,8 @@
  *
  * There are two eras. Up to 2025-11-25 a client begins with `initialize`, and the server remembers
  * the revision. Since 2026-07-28 there is no handshake: each request names its revision and the
- * client's capabilities in `_meta`. protocol_choose() decides for each request, so both kinds of
- * requests may come in turn.
+ * client's capabilities in `_meta`. protocol_choose() decides for each request, so a client may mix
+ * requests of both kinds.
  */
 #ifndef MCP_PROTOCOL_H
 #define MCP_PROTOCOL_H

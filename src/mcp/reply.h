@@ -7,8 +7,8 @@
  *     json_t *result = reply_finish(&r);
  *
  * Text from kernels and models is foreign: it may hold instructions for the model that reads it.
- * reply_foreign() puts it between two lines with a random word, which foreign text cannot guess,
- * and says that it is data.
+ * reply_foreign() puts foreign text between two lines with a random word, which the text cannot
+ * guess. The first of these lines says that the text is data.
  */
 #ifndef MCP_REPLY_H
 #define MCP_REPLY_H

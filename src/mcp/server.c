@@ -28,7 +28,7 @@ enum {
     MAX_CALLS = 64,            /* waiting and running */
     MAX_RUNNING = 4,           /* children at once, besides the optimisations */
     PATIENT_BYTES = 4 << 20,   /* with more unread output than this, the server reads no input */
-    PROGRESS_BYTES = 256 << 10 /* with more unread output than this, it sends no progress */
+    PROGRESS_BYTES = 256 << 10 /* with more unread output than this, the server sends no progress */
 };
 #define PROGRESS_EVERY (200 * MS)
 #define META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
@@ -36,9 +36,9 @@ enum {
 struct server {
     struct desk desk;
     json_t *catalogue;
-    const struct revision *agreed; /* of the handshake; NULL = there was none */
+    const struct revision *agreed; /* the revision of the handshake; NULL = there was none */
     struct line_reader reader;
-    struct strbuf out; /* not yet written */
+    struct strbuf out; /* output that is not written yet */
     size_t written;
     struct call *calls; /* in order of arrival */
     struct secret_vec secrets;

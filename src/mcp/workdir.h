@@ -31,7 +31,7 @@ int workdir_kind(const struct workdir *w, const char *path, enum workdir_kind *o
 /* Appends a regular file of at most `max` bytes. */
 int workdir_read(const struct workdir *w, const char *path, size_t max, struct strbuf *out,
                  struct err *err);
-/* Checks a path at which a file or folder is to be written. Its folder must exist. If the path
+/* Checks a path to which the caller will write a file or folder. Its folder must exist. If the path
  * itself exists already, it must be a file or a folder, not a link. */
 int workdir_check_new(const struct workdir *w, const char *path, struct err *err);
 

@@ -24,7 +24,7 @@
 
 struct lesson_setting {
     char name[LESSON_NAME];
-    int64_t from, to; /* in a point both are the value */
+    int64_t from, to; /* in a point, `from` and `to` both hold the value */
 };
 enum { LESSON_SETTINGS = 12 };
 

@@ -7,14 +7,14 @@
  *
  * A lesson is the outcome of one point of a playbook, or of one move, in one run. Invariants:
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
- *  2. A run is offered no lesson of its own task: neither by the task's hash, nor by a mark
- *     (traits.h), which is the same for the same computation under other names.
+ *  2. A run is offered no lesson of its own task. Two tasks count as the same if their hashes are
+ *     equal, or if they share a mark (traits.h): a mark does not depend on names.
  *  3. The run's configuration contains what memory_recall() returned when the run began. So a run
- *     that is resumed or replayed gets the same, even if the store has other lessons by then.
+ *     that is resumed or replayed gets the same lessons, even if the store has others by then.
  *  4. Every field of a lesson has a cap and a form (lesson_bad_field).
  *  5. An imported lesson is hostile data. The only words of it that reach a prompt are names of
- *     settings of a loaded playbook, and kinds of moves that Hone knows. It does not count if the
- *     user's own runs left a lesson of the same point or move.
+ *     settings of a loaded playbook, and kinds of moves that Hone knows. An imported lesson does
+ *     not count if the user's own runs left a lesson of the same point or move.
  *  6. Lessons have no influence on verdicts.
  */
 #ifndef MEMORY_MEMORY_H
@@ -46,7 +46,7 @@ struct memory_run {
 struct memory_outcome {
     const char *kind, *move; /* a move of the built-in author ends with the label of its point */
     double time_ns;          /* a candidate's time; 0 = it failed */
-    double gain; /* of an idea: the parent's time / the new time; 0 = it failed. < 0: a candidate */
+    double gain; /* an idea: the parent's time / the new time, 0 = it failed; a candidate: < 0 */
 };
 /* Keeps the n outcomes of a run as lessons. If no candidate passed, keeps nothing. */
 int memory_learn(struct store *s, const struct memory_run *run, const struct memory_outcome *o,
@@ -63,13 +63,13 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
  *                 runs", ...]}
  *
  * The gain of a point is the best time of its run / its own time, as the geometric mean over the
- * runs in which it passed. `held` counts the runs in which the point's gain was at least 0.98. In a
- * line, it counts the runs in which the move's gain was at least 1.01.
+ * runs in which it passed. `tried` counts the runs that tried the point, `held` the runs in which
+ * its gain was at least 0.98. A move in a line held if its gain was at least 1.01.
  */
 char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool measured,
                     const char *books, struct err *err);
-/* Copies from `j` what has the form above, and drops the rest. Returns a new reference, or NULL if
- * nothing is left. */
+/* Copies the parts of `j` that have the form above, and drops the others. Returns a new reference,
+ * or NULL if nothing is left. */
 json_t *memory_checked(const json_t *j);
 
 /* ---- files ----------------------------------------------------------------------------------- */

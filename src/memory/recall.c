@@ -1,15 +1,15 @@
 /*
  * recall.c - finds the lessons that may help with a task, and sums them up.
  *
- * Only lessons of tasks of the same class count, and none of the task itself. The weight of a
- * lesson is the similarity of its task. The weight is lower if the lesson is from another GPU, if
- * its times were measured and the run's times are modelled (or the reverse), or if it was imported.
+ * Only lessons of other tasks of the same class count. The weight of a lesson is the similarity of
+ * its task. The weight is lower if the lesson is from another GPU, if its times were measured and
+ * the run's times are modelled (or the reverse), or if it was imported.
  * An imported lesson does not count if the user's own runs left a lesson of the same point or move.
  * So no file from others can change the rank of such a point or move.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
- * the mean of L over all points that r tried. So it does not matter how many runs tried a point.
- * The points with the largest weighted mean of L over the runs come first.
+ * the mean of L over all points that r tried. So the rank of a point does not depend on how many
+ * runs tried it. The points with the largest weighted mean of L over the runs come first.
  *
  * Lines. All lessons with the same playbook, kind and text of a move make one line. The gain of the
  * line is the geometric mean over the runs in which the move passed. Its rank is the weighted sum
@@ -27,14 +27,14 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-#define FAILED_GAIN 0.125 /* the gain that stands for a failure, and the least gain, in ranks */
+#define FAILED_GAIN 0.125 /* in ranks, a failure and every gain below this count as this gain */
 #define RECALL_MAX 4000   /* the most lessons that one recall reads */
 #define HELD_POINT 0.98   /* a point with at least this gain held */
 #define HELD_MOVE 1.01    /* a move with at least this gain held */
 
 struct past_run {
     const struct lesson_rec *first;
-    double weight, sum; /* sum: of the logarithms of its points' gains */
+    double weight, sum; /* sum: the logarithms of the gains of its points, added up */
     unsigned points;
 };
 
@@ -85,7 +85,7 @@ static double log_gain(const struct lesson_rec *l)
     return log(MAX(MIN(l->gain, LESSON_MAX_GAIN), FAILED_GAIN));
 }
 
-/* The summary of the same point or move; adds one if there is none. */
+/* Returns the summary of the lesson's point or move. Adds a summary if there is none. */
 static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, bool point)
 {
     struct summary *all = point ? r->points.items : r->moves.items;
@@ -100,7 +100,7 @@ static struct summary *summary_of(struct recall *r, const struct lesson_rec *l, 
 }
 
 /* Is the lesson imported, and did the user's own runs leave a lesson of the same point or move? The
- * user's own lessons come first in the list, so s->l is one of them if there is any. */
+ * user's own lessons come first in the list. So if there is one, s->l is the user's own. */
 static bool is_outranked(const struct summary *s, const struct lesson_rec *l)
 {
     return l->imported && !s->l->imported;

@@ -175,7 +175,7 @@ void task_traits(struct task_traits *out, const struct task *t, struct arena *a)
     double sum[TRAITS_SIZES] = {0};
     unsigned shapes = 0;
     if (has_graph)
-        graph_normalise(&g, NULL); /* a graph that is too large stays as it is */
+        graph_normalise(&g, NULL); /* leaves a graph that is too large as it is */
     *out = (struct task_traits){.class = task_class_name(t->class), .ops = op_type_words(t, a)};
     vec_each (struct task_workload, w, &t->workloads) {
         struct arena mem = ARENA_INIT;
@@ -252,8 +252,8 @@ double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops
                          const char *sizes_b)
 {
     /* How fast similarity falls with the difference in each of the sizes. The width of elements has
-     * the largest rate, because elements of another width need other settings; a tensor of twice
-     * the size hardly does. */
+     * the largest rate, because elements of another width need other settings. A tensor of twice
+     * the size hardly needs other settings. */
     static const double rate[TRAITS_SIZES] = {0.05, 0.15, 0.1, 0.7, 0.2};
     unsigned na, nb, common;
     double a[TRAITS_SIZES], b[TRAITS_SIZES], distance = 0;

@@ -29,9 +29,9 @@ struct task_traits {
     const char *class;
     const char *ops;   /* names of the graph's operations, sorted, each once, with spaces between;
                           the op_type of a task without a graph */
-    const char *sizes; /* five numbers, each a log2, as the mean over the timed shapes: bytes of all
-                          tensors; of the first tensor the last extent, the product of the other
-                          extents, and the bytes of an element; 1 + the number of tensors */
+    const char *sizes; /* five numbers, each the mean of a log2 over the timed shapes: the bytes of
+                          all tensors; the last extent of the first tensor; the product of its other
+                          extents; the bytes of one of its elements; 1 + the number of tensors */
     const char *marks; /* one for each of the first 16 timed shapes, with spaces between */
 };
 

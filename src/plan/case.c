@@ -14,9 +14,9 @@ static double unit_roundoff(const struct task *t)
     return ldexp(1, -1 - dtype_mantissa_bits(t->compute));
 }
 
-/* Returns the dimensions of x along which a kernel may skip the last element without an obvious
- * error, as a mask. They are the innermost one and those whose axes no output has, because the task
- * reduces them. */
+/* Returns a mask of the dimensions of x along which a kernel may skip the last element without an
+ * obvious error. These are the innermost dimension, and the dimensions that the task reduces: no
+ * output has their axes. */
 static uint32_t edge_dims(const struct task *t, const struct task_tensor *x)
 {
     uint32_t mask = x->rank ? 1u << (x->rank - 1) : 0;

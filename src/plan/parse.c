@@ -354,7 +354,8 @@ static bool parse_part(struct plan *p, const struct json_node *n, const char *ke
     return !json_node_get(n, offset, &c) || plan_expr(p, &c, &out->offset);
 }
 
-/* Reports a memset or a copy that writes an input, and returns false then. */
+/* Returns false, and reports a problem, if a memset or a copy writes an input. `to` is its
+ * target. */
 static bool check_target(struct plan *p, const struct json_node *n, const char *key,
                          const struct plan_part *to)
 {
@@ -403,8 +404,9 @@ static void parse_copy(struct plan *p, const struct json_node *n)
 
 static const char word_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
 
-/* Returns whether the name is a C++ name with template arguments or namespaces: scale<float, 4>,
- * a::b<-1>. Its characters cannot end the expression in which the trailer puts it. */
+/* Returns whether s is a C++ name with template arguments or namespaces: scale<float, 4>, a::b<-1>.
+ * The trailer (sig.h) puts the name into a C++ expression, and no character that is allowed here
+ * can end that expression. */
 static bool is_cpp_name(const char *s)
 {
     size_t n = strlen(s);
@@ -542,8 +544,8 @@ static void check_outputs(const struct plan *p, const struct json_node *root)
             json_node_bad(&n, "no launch gets the output \"%s\"", p->task->tensors.items[i].name);
 }
 
-/* If the list of values of a constant cannot be read, the plan does not know the constant's name.
- * Reports this as the first problem, because it causes others. */
+/* If the list of values after a constant cannot be read, the constant is not a setting, and the
+ * plan does not know its name. Reports this as the first problem, because it causes others. */
 static void tell_broken_setting(const char *source, size_t len, struct problem_vec *problems)
 {
     char name[SETTING_MAX_NAME];

@@ -35,9 +35,8 @@ int plan_check_signature(const struct plan *p, const struct sig_vec *sigs,
                          struct problem_vec *problems);
 
 /* Fills the parts of a case that depend only on the task and the shape, not on the program: the
- * tensors' buffers (in task order), the phases of the oracle (the
- * functions of the compiled reference), axes and scalars, flops and bytes. The caller sets name,
- * programs, calls and timing. */
+ * tensors' buffers (in task order), the phases of the oracle (functions of the compiled reference),
+ * axes and scalars, flops and bytes. The caller sets name, programs, calls and timing. */
 int plan_fill_case(struct job_case *c, const struct shape *s, struct arena *a, struct err *err);
 
 /* Resolves this plan to a program of case `c`. Calls plan_fill_case() if the case has no buffers

@@ -5,8 +5,8 @@
  * A tensor needs a pointer to elements of its own size and kind, to a vector type whose size is a
  * multiple of that size, or to void. A workspace needs any pointer. An input needs a pointer to
  * const, so a kernel that writes its input has no valid plan. Numbers convert as in a C call, but a
- * float never becomes an integer. A null pointer needs any pointer. A tensor map is a 128-byte
- * struct by value.
+ * float never becomes an integer. A null pointer needs any pointer. A tensor map needs a 128-byte
+ * struct, passed by value.
  */
 #include <string.h>
 
@@ -194,7 +194,7 @@ static void check_launch(const struct plan *p, size_t i, const struct sig_vec *s
     }
 }
 
-/* Returns false if every launch passes the output as a pointer to const. */
+/* Returns false if every kernel that gets the output takes it as a pointer to const. */
 static bool can_be_written(const struct plan *p, size_t tensor, const struct sig_vec *sigs)
 {
     vec_each (struct plan_launch, l, &p->launches) {

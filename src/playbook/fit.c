@@ -155,7 +155,8 @@ struct templates {
     uint32_t arch;
 };
 
-/* Writes the file of the starting point of the first playbook with `part` that fits the task. */
+/* Writes a kernel file for the task: the starting point of the first playbook that fits and has
+ * `part` set. Returns false if there is none. */
 static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
 {
     const struct templates *t = ctx;
@@ -177,7 +178,8 @@ static bool write_part(void *ctx, const json_t *task, struct strbuf *source)
     return false;
 }
 
-/* The size at the task's last timed shape; -1 if there is none. */
+/* The size d at the task's last timed shape; -1 if there is no timed shape, or d has no value
+ * there. */
 static int64_t at_timed_shape(const struct graph *g, const json_t *task, const struct dim *d)
 {
     const json_t *all = json_object_get(task, "workloads"), *axes = NULL;
@@ -193,8 +195,9 @@ static int64_t at_timed_shape(const struct graph *g, const json_t *task, const s
     return n;
 }
 
-/* May sums move into linear maps? Kernels that do much less arithmetic than the task declares do
- * not pass, so the task's flops must not be those of the graph as it stands. */
+/* May sums move into linear maps (graph_collapse())? Hone rejects kernels that do much less
+ * arithmetic than the task's `flops`. So sums may move only if the task declares no flops, or no
+ * more than are left afterwards. */
 static bool may_collapse(struct graph *g, const json_t *task)
 {
     const char *flops = facts_text(task, "flops");
@@ -266,6 +269,12 @@ static bool may_use_tf32(const struct playbook *pb, const json_t *task)
            (str_eq(pb->class, "conv") && json_is_true(json_object_get(task, "allow_tf32_convs")));
 }
 
+bool playbook_writes_graphs(const struct playbook *pb)
+{
+    const struct pb_op *any = op_called(pb, "*");
+    return any && str_eq(facts_text(any->texts, "from"), "graph");
+}
+
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why)
 {
@@ -279,8 +288,7 @@ bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                     "it adds in no fixed order, and the task lacks the flag nondeterministic_ok");
         return false;
     }
-    const struct pb_op *any = op_called(pb, "*");
-    if (any && str_eq(facts_text(any->texts, "from"), "graph")) {
+    if (playbook_writes_graphs(pb)) {
         bool fits = bind_any(pb, task, arch, out, why);
         if (!fits)
             pb_binding_release(out);

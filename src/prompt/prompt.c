@@ -95,7 +95,7 @@ int prompt_has_slot(const char *name, const char *slot, bool *out, struct err *e
 
 struct rendering {
     struct prompt *p;
-    struct strbuf *out; /* first `stable`, after the turn marker `turn` */
+    struct strbuf *out; /* p->stable; after the turn marker, p->turn */
     const struct prompt_slot *slots;
     size_t n;
     bool *used;

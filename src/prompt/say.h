@@ -28,7 +28,7 @@ struct say_verdict {
     const struct verdict *best;       /* v's time is compared with best's time; NULL = none */
     const struct verdict *parent;     /* v's time is compared with parent's too; NULL = none */
     const struct verdict *with_torch; /* the verdict that has PyTorch's times; NULL = none */
-    uint64_t with_torch_index;        /* the number of its candidate */
+    uint64_t with_torch_index;        /* the number of the candidate that got this verdict */
 };
 
 /* Appends the whole verdict: the failure and its place, or the times and the bottleneck. */

@@ -438,7 +438,7 @@ static void say_counters(const struct verdict *v, struct strbuf *out)
         const struct verdict_counter *c = find_counter(v, t->workload, kernel, info->name);
         if (!c)
             c = find_counter(v, "code", kernel, info->name);
-        if (!c || c->value == 0) /* a zero tells of something that the kernel does not do */
+        if (!c || c->value == 0) /* 0: the kernel does no such thing */
             continue;
         if (told++ == 0)
             strbuf_addf(out, "Counters of `%s` at %s:\n", kernel,

@@ -44,8 +44,8 @@ static void add_unconfirmed(struct run_summary *m, struct store *s, const struct
         (struct unconfirmed){&m->nodes.items[r->index - STORE_CONFIRM], r->kind, summary};
 }
 
-/* Uses the verdict `r` for the comparison if PyTorch is one of its baselines, unless an earlier
- * call of take() found a verdict. */
+/* Uses the verdict `r` for the comparison if PyTorch is one of its baselines. Does nothing if an
+ * earlier call of take() found such a verdict. */
 static void take(struct run_summary *m, struct store *s, const struct verdict_rec *r)
 {
     if (m->has_with_torch || !load_verdict(s, r->json_sha, &m->with_torch))
@@ -53,7 +53,7 @@ static void take(struct run_summary *m, struct store *s, const struct verdict_re
     vec_each (struct verdict_time, t, &m->with_torch.times)
         m->has_with_torch |= baseline_is_torch(t->who);
     vec_each (struct verdict_baseline, b, &m->with_torch.baselines)
-        m->has_with_torch |= baseline_is_torch(b->who); /* even if wrong, and so without times */
+        m->has_with_torch |= baseline_is_torch(b->who); /* a wrong one has no times */
     if (!m->has_with_torch)
         verdict_release(&m->with_torch);
 }
@@ -63,8 +63,8 @@ static bool gives_ratio(const struct verdict_baseline *b)
     return !str_eq(b->state, "wrong") && !str_eq(b->state, "failed");
 }
 
-/* Copies what the best kernel's own verdict says about the kernel's time and its baselines, and
- * its warnings. */
+/* Copies from the best kernel's own verdict: what its time and speed-up refer to, the baselines
+ * that give no ratio, and the warnings. */
 static void note_own(struct run_summary *m, struct store *s, const struct verdict_rec *own)
 {
     struct verdict v;

@@ -85,8 +85,8 @@ static void fence(const char *text, struct strbuf *out)
         strbuf_addc(out, '`');
 }
 
-/* Adds a word of a shell command. Puts it in quotes if the shell would change it. The shell shall
- * expand the beginning "~/". */
+/* Adds a word of a shell command. Puts the word in quotes if the shell would change it. A leading
+ * "~/" stays outside the quotes, so that the shell expands it. */
 static void shell_word(const char *t, struct strbuf *out)
 {
     if (str_starts(t, "~/")) {
@@ -109,9 +109,9 @@ static void shell_word(const char *t, struct strbuf *out)
     strbuf_addc(out, '\'');
 }
 
-/* Returns the path as seen from the working directory. If it is not below that directory but in the
- * user's home, returns "~/REST" instead: "../../home/me/REST" would show the user's name. The
- * caller frees it. */
+/* Returns the path as seen from the working directory. If the path is outside that directory but in
+ * the user's home, returns "~/REST" instead: "../../home/me/REST" would show the user's name. The
+ * caller frees the result. */
 static char *path_to_share(const char *path)
 {
     const char *home = getenv("HOME");
@@ -125,8 +125,8 @@ static char *path_to_share(const char *path)
     return here;
 }
 
-/* Adds commands about the best kernel, which work from the directory in which the report was
- * written. */
+/* Adds commands about the best kernel. They work in the directory that is now the working
+ * directory. */
 static void commands(const struct run_summary *m, const struct store *s, const char *dir,
                      struct strbuf *out)
 {
@@ -300,9 +300,9 @@ static int write_in(const char *dir, const char *name, const struct strbuf *sb, 
     return rc;
 }
 
-/* If `text` is an absolute path, or "word:" followed by one, returns it with the path as
- * path_to_share() gives it; else returns `text`. A relative path without a slash gets "./", so that
- * it does not look like a name. */
+/* If `text` is an absolute path, or "word:" followed by an absolute path, returns a copy in which
+ * path_to_share() has replaced the path; else returns `text`. If the new path has no slash, puts
+ * "./" in front of it, so that it does not look like a name. */
 static const char *near_path(const char *text, struct arena *mem)
 {
     const char *path = strchr(text, '/');
@@ -353,8 +353,8 @@ static void near_paths(json_t *object, struct arena *mem)
     }
 }
 
-/* Returns the JSON as text that the caller frees, with 15 digits for each number if they read back
- * exactly: 0.35, not 0.34999999999999998. */
+/* Returns the JSON as text that the caller frees. Prints numbers with 15 digits if reading them
+ * back gives the same numbers: 0.35, not 0.34999999999999998. */
 static char *short_numbers(const json_t *j)
 {
     char *text = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -367,9 +367,9 @@ static char *short_numbers(const json_t *j)
     return text;
 }
 
-/* Returns the run with paths as seen from the working directory, because a report that is shared
- * must not show the directories of this machine. The run's task becomes the operand of a command.
- */
+/* Returns a copy of the run with paths as seen from the working directory, because a report that is
+ * shared must not show the directories of this machine. The copy's `task` can be given to commands
+ * that run in the working directory. */
 static struct run_rec run_from_here(const struct run_rec *r, struct arena *mem)
 {
     struct run_rec out = *r;

@@ -76,7 +76,7 @@ int run_summary_verdict(const struct run_summary *m, struct store *s, const stru
     return rc;
 }
 
-/* True if the node is the file that the user gave, or this file with other settings. */
+/* True if the node's source is the file that the user gave, or this file with other settings. */
 static bool is_of_file(const struct node_rec *n)
 {
     return str_eq(n->role, "given") || strstr(n->move, "[settings ");
@@ -144,8 +144,9 @@ static double best_before(const struct run_summary *m, size_t i)
 /* Times closer than this factor count as equal, as in the ledger of ideas. */
 static const double SAME_TIME = 1.01;
 
-/* Whether the idea made a kernel that is faster than the best one before it. A strategy may build
- * on a slower kernel for a while; to be faster than that kernel alone is no gain. */
+/* Whether the idea made a kernel that is faster than the best earlier kernel. A strategy may build
+ * on a slower kernel for a while; a kernel that is faster only than that slower kernel is no gain.
+ */
 static bool is_gain(const struct run_summary *m, const struct idea_rec *i)
 {
     size_t at = i->node >= 0 ? position(m, i->node) : m->nodes.n;
@@ -206,8 +207,9 @@ static void count_calls(struct run_summary *m)
     }
 }
 
-/* Returns the move with the values of the file's settings in place of their label: "kUnroll 2 -> 4
- * [kThreads=256 kUnroll=4]". Returns the move itself if it has no such label. */
+/* Returns the node's move with the values of the file's settings in place of the label
+ * "[settings ...]": "kUnroll 2 -> 4 [kThreads=256 kUnroll=4]". Returns the move itself if it has no
+ * such label. */
 static const char *move_with_values(struct run_summary *m, struct store *s,
                                     const struct node_rec *n)
 {
@@ -475,7 +477,7 @@ json_t *run_summary_json(const struct run_summary *m)
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* Whether the kernel is as fast as the best one before it. */
+/* Whether the kernel is as fast as the best earlier kernel. */
 static bool is_tie(const struct run_summary *m, const struct node_rec *n)
 {
     double best = best_before(m, (size_t)(n - m->nodes.items));

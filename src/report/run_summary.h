@@ -12,12 +12,13 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
-/* The gains of the moves of one kind in this run. `gained` counts those that gave a kernel faster
- * than the best one before it. */
+/* The gains of the moves of one kind in this run. `gained` counts the moves that gave a kernel
+ * faster than the best earlier kernel. */
 struct move_gain {
     char kind[24];
     unsigned tried, gained, failed;
-    /* Geometric mean of parent's time / own time over nodes where both passed; 0 = none. */
+    /* Geometric mean of (parent's time / node's time) over the nodes that passed and whose parent
+     * passed; 0 = there are none. */
     double geomean;
 };
 
@@ -31,12 +32,13 @@ struct run_summary {
     struct arena arena;
     struct run_rec run;
     struct node_rec_vec nodes;
-    VEC(const char *) moves_shown; /* one for each node: see run_summary_move() */
+    VEC(const char *) moves_shown; /* for each node, the result of run_summary_move() */
     struct idea_rec_vec ideas;
     struct call_rec_vec calls;
     struct event_rec_vec events;
     unsigned judged, passes, failures; /* candidates: all, those that pass, those that do not */
-    /* failures that are not repairs themselves; how many of these a chain of repairs made pass */
+    /* failures that are not repairs of earlier failures; how many of these led, through one or more
+     * repairs, to a candidate that passes */
     unsigned failures_entered, failures_repaired;
     unsigned regressions; /* candidates that pass but are no improvement */
     unsigned refused;     /* the failures whose kind is no_code or rejected */
@@ -46,7 +48,7 @@ struct run_summary {
     double usd;
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL = none */
-    const struct node_rec *given; /* the file of --from; NULL = none, or it had to be ported */
+    const struct node_rec *given; /* the file of --from; NULL = none, or it was ported first */
     const char *given_name, *given_summary; /* its name, and the summary of its verdict */
     const char *task_sha; /* hash of the task that the run was begun with; "" = unknown */
     /* The best kernel's time is the geometric mean over this many shapes; 0 = unknown. */
@@ -66,10 +68,11 @@ struct run_summary {
 /* Loads the run that `which` names, as for store_run_find(). After an error there is nothing to
  * release. */
 int run_summary_load(struct run_summary *m, struct store *s, const char *which, struct err *err);
-/* Whether a run with such authors may cost what Hone cannot know: a person or a program writes. */
+/* Whether Hone cannot know what the author's replies cost, because a person or a program writes
+ * them. */
 bool author_price_is_unknown(const char *author);
-/* Returns a node's move for people. Where the move ends with the label of a choice of settings, it
- * has their values instead. */
+/* Returns a node's move as people should see it. If the move has a label "[settings ...]", the
+ * values of the settings replace the label. */
 const char *run_summary_move(const struct run_summary *m, const struct node_rec *n);
 void run_summary_release(struct run_summary *m);
 /* Finds a candidate by its number, or "best"; NULL and an error if there is none. The numbers of a
@@ -80,14 +83,15 @@ const struct node_rec *run_summary_candidate(const struct run_summary *m, const 
  * is none, -1 on an error. */
 int run_summary_verdict(const struct run_summary *m, struct store *s, const struct node_rec *n,
                         bool confirmation, struct verdict *out, struct err *err);
-/* True if the call has ended and nobody knows its price: mailbox: and exec: name none. */
+/* True if the call has ended and its price is unknown. The authors mailbox: and exec: give no
+ * price. */
 bool run_summary_price_is_unknown(const struct call_rec *c);
 void run_summary_print(const struct run_summary *m, struct strbuf *out);
 json_t *run_summary_json(const struct run_summary *m);
 
-/* against_baselines.c: these compare the best kernel with its baselines, shape by shape.
- * run_summary_load() calls the first one. If PyTorch was not a baseline, the second and the third
- * append nothing. */
+/* In against_baselines.c: compare the best kernel with its baselines, shape by shape.
+ * run_summary_load() calls against_baselines_load(). If PyTorch was not a baseline, _print and
+ * _markdown append nothing. */
 int against_baselines_load(struct run_summary *m, struct store *s, struct err *err);
 void against_baselines_print(const struct run_summary *m, struct strbuf *out);
 void against_baselines_markdown(const struct run_summary *m, struct strbuf *out);

@@ -98,7 +98,7 @@ static void add_workloads(struct strbuf *sb, const struct verdict *v)
     size_t unknown = 0, missed = 0, compared = 0;
     vec_each (struct verdict_workload, w, &v->workloads) {
         missed += str_eq(w->note, VERDICT_DID_NOT_RUN);
-        unknown += !*w->verified; /* an older verdict does not say */
+        unknown += !*w->verified; /* an older verdict does not say how much was verified */
         compared += *w->output != '\0';
         worst = MAX(worst, w->max_ratio);
         rms = MAX(rms, w->rms_ratio);

@@ -18,7 +18,7 @@
 struct autoscale {
     unsigned most;
     uint64_t unit_ns;     /* the least time to wait after a failure is twice this; 0 = 1 s */
-    unsigned failures;    /* in a row */
+    unsigned failures;    /* how many in a row */
     uint64_t hold_ns;     /* no worker is started before this time */
     uint64_t too_many_ns; /* since when there are more workers than needed; 0 = there are not */
 };

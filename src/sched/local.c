@@ -1,11 +1,11 @@
 /*
- * local.c - runs bundles on this machine, each in a fresh `hone-worker` process. At most as many
- * bundles run at once as there are slots; the others wait. If a worker exceeds its limit of wall
- * time, local.c kills it with all processes it started.
+ * local.c - runs bundles on this machine, each in a fresh `hone-worker` process. There is a number
+ * of slots; one bundle runs in each slot, and the other bundles wait. If a worker exceeds its limit
+ * of wall time, local.c kills it with all processes it started.
  *
- * The worker of a GPU first waits until no other process of Hone uses that GPU. It says so in its
- * file `turn` (job/turn.h), and its limit and its time begin when it has the GPU. A worker that
- * does not even say that it waits is killed after the same limit.
+ * The worker of a GPU first waits until no other process of Hone uses that GPU. While it waits, it
+ * says so in its file `turn` (job/turn.h). Its limit and its time begin when it has the GPU. A
+ * worker that does not even say that it waits is killed after the same limit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +100,9 @@ static void read_turn(struct local_bundle *r)
     free(path);
 }
 
-/* Kills a worker that has used its GPU for longer than its limit. Also kills a worker that has not
- * said for as long that it waits for its GPU, because its process may be stopped. */
+/* Kills a worker that has used its GPU for longer than its limit. A worker that waits for its GPU
+ * keeps writing its file `turn`. If the file does not change for as long as the limit, the worker
+ * may hang, and we kill it too. */
 static void end_late_workers(struct local *l)
 {
     if (now_ns() - l->looked_ns < LOOK_NS)
@@ -132,7 +133,7 @@ static int start_waiting(struct local *l, struct err *err)
         r->child.on_end = on_end;
         r->child.ctx = r;
         char *turn = turn_path(r);
-        unlink(turn); /* of an earlier run of this bundle */
+        unlink(turn); /* the file of an earlier run of this bundle */
         free(turn);
         if (child_start(&r->child, l->loop, err) < 0)
             return -1;

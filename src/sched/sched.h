@@ -49,7 +49,7 @@ struct sched {
 };
 
 /* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR", "slurm" or "slurm:...".
- * `slots` is how many bundles run at once, for "local" only; with 0, one for each core. `gpu` is
+ * `slots` is how many bundles run at once, for "local" only; 0 = one for each core. `gpu` is
  * the number of the GPU that the bundles run on, or -1 for no GPU. Only one process at a time may
  * measure on a GPU. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
@@ -70,8 +70,8 @@ void sched_progress(struct sched *s, uint64_t ticket, struct strbuf *out);
  * ("slurm"). Then sched_open() in every child process uses the workers of this place. Sets *out to
  * NULL if `on` needs no such place. */
 int sched_share(struct sched **out, const char *on, bool emu, struct err *err);
-/* Looks after the workers of such a place. Call it a few times a second. Returns -1 if no worker
- * can be had. */
+/* Starts and watches the workers of such a place. Call it a few times a second. Returns -1 if no
+ * worker can be started. */
 int sched_tend(struct sched *s, struct err *err);
 
 /* Finds the hone-worker beside this program; HONE_WORKER names another. */
@@ -83,8 +83,8 @@ int sched_spool_open(struct sched **out, const char *dir, struct err *err);
 const char *sched_spool_dir(const struct sched *s);
 /* Jobs of Slurm; slurm_spec.h describes the text. */
 int sched_slurm_open(struct sched **out, const char *text, bool emu, struct err *err);
-/* Several GPUs of this machine, each with a worker of its own: "all", "0,2". With `pretend`, the
- * emulator stands for each of them. */
+/* Several GPUs of this machine, each with a worker of its own: "all", "0,2". If `pretend` is true,
+ * the emulator takes the place of each GPU. */
 int sched_gpus_open(struct sched **out, const char *list, bool pretend, struct err *err);
 
 #endif

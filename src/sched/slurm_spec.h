@@ -12,9 +12,9 @@
 #include "base/err.h"
 
 struct slurm_spec {
-    const char *dir;         /* of the spools; NULL = in the user's cache directory */
+    const char *dir;         /* directory of the spools; NULL = in the user's cache directory */
     const char *prolog;      /* a line of shell; NULL = none */
-    const char *options[12]; /* of sbatch: "--partition=gpu"; NULL-terminated */
+    const char *options[12]; /* options of sbatch: "--partition=gpu"; NULL-terminated */
     const char *gres, *time; /* as given; NULL = default */
     unsigned most;           /* max-workers; 8 by default */
     unsigned idle_s;         /* a worker leaves after this time without a bundle; 120 by default */

@@ -31,8 +31,8 @@ struct spooled {
     uint64_t ticket, submitted_ns, nonce;
     char *bundle;  /* the directory that gets the result */
     char kind[80]; /* which workers can run it: the KIND of spool/name.h */
-    unsigned puts; /* how often it was put into the spool */
-    bool waits;    /* it is not in the spool */
+    unsigned puts; /* how often the bundle was put into the spool */
+    bool waits;    /* in this process, not yet in the spool */
 };
 
 struct spool {
@@ -41,7 +41,7 @@ struct spool {
     struct spool_fs *fs;
     struct spool_run run;
     struct spooled *items; /* in the order of submission */
-    struct spooled **tail; /* where the next one is linked */
+    struct spooled **tail; /* where the next item will be linked */
     unsigned nitems;
     struct starter *starter;   /* starts workers; NULL = somebody else does */
     uint64_t finished;         /* how many bundles have finished */
@@ -88,7 +88,7 @@ static void read_job(struct spooled *x)
     if (file_read(path, JOB_MAX_BYTES, &sb, NULL) == 0 &&
         job_read(&job, sb.buf, sb.len, &a, NULL) == 0) {
         x->nonce = job.nonce;
-        /* The emulator's oracle is machine code for this kind of machine. */
+        /* The emulator's oracle is machine code, so its worker needs this kind of machine. */
         if (job.device == JOB_CUDA)
             snprintf(x->kind, sizeof x->kind, "cuda");
         else if (uname(&u) == 0)
@@ -249,7 +249,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the ids of all bundles in a folder. Returns whether it could list the folder. */
+/* Adds the ids of all bundles in a folder to *out. Returns whether it could list the folder. */
 static bool add_ids(struct spool *s, const char *folder,
                     bool (*parse)(struct spool_name *out, const char *text),
                     struct spool_names *out)
@@ -265,7 +265,7 @@ static bool add_ids(struct spool *s, const char *folder,
 }
 
 /* Counts the bundles that finished since the last look. A bundle that was in todo/ or claimed/ and
- * is in neither now has finished, or its run withdrew it. A listing that fails says nothing. */
+ * is in neither now has finished, or its run withdrew it. If a listing fails, counts nothing. */
 static void look_for_finished(struct spool *s)
 {
     struct spool_names now = VEC_INIT;

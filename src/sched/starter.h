@@ -17,7 +17,7 @@ struct starter;
 struct starter_ops {
     /* Called again and again while bundles are outstanding; may wait up to wait_ns. `bundles`
      * counts those that are not finished, `finished` all that ever finished. Returns -1 if no
-     * worker can be had. */
+     * worker can be started. */
     int (*step)(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
                 struct err *err);
     void (*close)(struct starter *st); /* ends the workers */
@@ -27,8 +27,8 @@ struct starter {
     const struct starter_ops *ops;
 };
 
-/* `list` is "all", or numbers: "0,2,3". With `pretend`, the numbers are pretend GPUs, and "all"
- * means one for each core. */
+/* `list` is "all", or numbers of GPUs: "0,2,3". If `pretend` is true, they are pretend GPUs (the
+ * emulator), and "all" means one for each core. */
 int starter_local(struct starter **out, struct spool_fs *fs, const char *dir, const char *list,
                   bool pretend, struct err *err);
 

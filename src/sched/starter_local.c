@@ -1,9 +1,9 @@
 /*
  * starter_local.c - starts one worker process for each GPU of this machine. Each worker locks its
  * GPU while it runs a bundle. If a worker dies, its bundle goes back to todo/ at once, and Hone
- * starts the worker again. After MAX_DEATHS deaths in a row without a finished bundle, Hone leaves
- * its GPU alone. Hone starts a further worker only if there are more bundles than workers that can
- * take one.
+ * starts the worker again. If a worker dies MAX_DEATHS times in a row without finishing a bundle,
+ * Hone stops using the worker's GPU. Hone starts a further worker only if there are more bundles
+ * than workers that can take one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
 struct slot {
     struct local_starter *owner;
     int gpu;
-    unsigned deaths; /* of the worker, in a row */
+    unsigned deaths; /* how often in a row the worker died */
     bool ended;      /* the worker's process has ended, and we have not handled that yet */
     bool runs, given_up;
     bool in_use; /* we have told the user that others use the GPU */

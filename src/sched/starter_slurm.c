@@ -38,10 +38,10 @@
 
 #define SECOND UINT64_C(1000000000)
 /* Hone gives up after MAX_FAILURES failures in a row. A failure is a start that brought no finished
- * bundle, or a refusal of sbatch. Hone also gives up if squeue fails MAX_FAILURES times in a row,
- * but not before so many intervals of every_ns: BLIND_AT_FIRST (a minute) if squeue has never
- * worked, BLIND_LATER (a quarter of an hour) if it has. The second wait is longer, because a
- * controller that restarts comes back, and the jobs go on meanwhile. */
+ * bundle, or a refusal of sbatch. Hone also gives up if squeue fails MAX_FAILURES times in a row
+ * and for a long enough time. If squeue has never worked, that time is BLIND_AT_FIRST intervals of
+ * every_ns (a minute). If it has worked before, the time is BLIND_LATER intervals (a quarter of an
+ * hour), because Slurm's controller may be restarting, and the jobs go on in the meantime. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;
@@ -107,7 +107,7 @@ static bool run_anyway(const char *const *argv)
     pid_t pid;
     int status = -1;
     posix_spawnattr_init(&attr);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP); /* Ctrl-C does not reach it */
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP); /* Ctrl-C does not reach the program */
     int rc = posix_spawnp(&pid, argv[0], NULL, &attr, (char *const *)argv, environ);
     posix_spawnattr_destroy(&attr);
     if (rc != 0)
@@ -145,7 +145,7 @@ static void count_line(struct slurm_starter *s, const char *line)
     static const char *const runs[] = {"RUNNING",  "COMPLETING", "SUSPENDED", "STOPPED",
                                        "RESIZING", "SIGNALING",  "STAGE_OUT"};
     const char *state = strchr(line, '|');
-    /* Sites print greetings, so a line counts only if it looks like ours. */
+    /* On some sites squeue also prints greetings, so we count only lines of the form "ID|STATE". */
     if (!state || strspn(line, "0123456789_[]-%,") != (size_t)(state - line))
         return;
     state++;
@@ -184,7 +184,7 @@ static int look(struct slurm_starter *s, struct err *err)
                 autoscale_failed(&s->scale, now_ns());
         }
         if (have < had)
-            autoscale_failed(&s->scale, now_ns()); /* undone when a bundle finishes */
+            autoscale_failed(&s->scale, now_ns()); /* a bundle that finishes resets the count */
     }
     strbuf_release(&out);
     return rc;

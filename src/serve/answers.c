@@ -1,4 +1,5 @@
-/* answers.c - a small table of answers, which replaces them in turn. See answers.h. */
+/* answers.c - a small table of answers. New answers take the places of old ones in turn. See
+ * answers.h. */
 #include "serve/answers.h"
 
 #include <stdlib.h>

@@ -158,7 +158,7 @@ struct MHD_Response *live_listen(struct live *l, struct MHD_Connection *c)
     return l->m->response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_events, x, end_listener);
 }
 
-/* ---- the store: the other thread ------------------------------------------------------------ */
+/* ---- the store: the thread that calls live_look() ------------------------------------------- */
 
 static struct watched *find_watched(struct live *l, int64_t id)
 {
@@ -168,7 +168,8 @@ static struct watched *find_watched(struct live *l, int64_t id)
     return NULL;
 }
 
-/* Compares the run with what the listeners know. Returns whether it changed. */
+/* Compares the run with what the listeners know about it, and notes its new state. Returns whether
+ * the run changed. */
 static bool note_run(struct live *l, const struct run_rec *r)
 {
     struct watched *w = find_watched(l, r->id);

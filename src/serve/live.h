@@ -8,7 +8,7 @@
  *     data: {"runs":[{"run":"softmax-refine-b879","candidates":7,"state":"running"}],
  *            "training":false}
  *
- * The thread that called live_new() calls live_look(), about four times a second, to look for
+ * The thread that called live_new() calls live_look() about four times a second. It looks for
  * changes of the newest 100 runs and of the training runs beside the store ("training"). A listener
  * without news is suspended, and live_look() wakes it. live.lock guards the listeners and the table
  * of runs.

@@ -19,7 +19,7 @@
 
 #include "base/err.h"
 
-#define SERVE_PORT 4663 /* HONE on a telephone's keys */
+#define SERVE_PORT 4663 /* these keys of a telephone spell HONE */
 
 struct server;
 
@@ -30,8 +30,8 @@ struct server_config {
 };
 
 int server_start(struct server **out, const struct server_config *c, struct err *err);
-/* Returns the address with the token. It is for the user's eyes: other users of the machine could
- * read it on a command line. */
+/* Returns the address with the token. Show it only to the user. Do not put it on a command line,
+ * where other users of the machine could read it. */
 const char *server_link(const struct server *v);
 /* Returns the address without the token. */
 const char *server_address(const struct server *v);

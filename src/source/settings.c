@@ -22,7 +22,8 @@ static size_t back_over_blanks(const char *s, size_t i)
     return i;
 }
 
-/* Reads "constexpr int kName = 4;", the line up to the comment, from its end. */
+/* Reads the part of a line before its comment, such as "constexpr int kName = 4;", from the end
+ * backwards. */
 static bool read_constant(const char *line, size_t end, struct source_setting *out)
 {
     char number[32];

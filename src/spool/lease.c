@@ -113,9 +113,9 @@ static bool claim_one(struct spool_worker *w, const char *name)
 
 bool spool_claim(struct spool_worker *w)
 {
-    /* An old listing saves work while there is much to do. If it has nothing left to claim, we list
-     * afresh once. We choose at random, so that workers seldom want the same bundle and no run that
-     * shares the spool comes last. */
+    /* We use the last listing of todo/ as long as it has a bundle to claim, because listing takes
+     * time. Then we list todo/ again, once. We choose at random, so that workers seldom want the
+     * same bundle, and no run that shares the spool always comes last. */
     for (int fresh = 0; fresh < 2; fresh++) {
         while (w->todo.n) {
             size_t i = (size_t)rng_below(&w->rng, w->todo.n);
@@ -152,7 +152,7 @@ bool spool_beat(struct spool_worker *w, const char *note)
 {
     if (!beat_if_due(w, note) || !*w->claim)
         return true;
-    /* If one look does not find the claim, the file system may be at fault. */
+    /* If one look does not find the claim, the file system may be wrong. So we count the misses. */
     w->missed = w->fs->ops->exists(w->fs, w->claim) ? 0 : w->missed + 1;
     if (w->missed < 2)
         return true;
@@ -170,8 +170,7 @@ bool spool_idle(struct spool_worker *w, const char *note)
     return spool_watch_step(&w->watch, "") > 0;
 }
 
-/* Deletes the bundle that the worker holds. done/ID exists already, so this result is a second
- * one. */
+/* Deletes the bundle that the worker holds. done/ID exists already, so the bundle has a result. */
 static void discard(struct spool_worker *w)
 {
     char junk[SPOOL_NAME_MAX];
@@ -199,7 +198,7 @@ bool spool_end(struct spool_worker *w, enum spool_end how)
             break;
         }
         if (!did && !w->fs->ops->exists(w->fs, w->claim)) {
-            /* The move happened, or a watcher took the bundle. Both leave nothing to do. */
+            /* The move happened, or a watcher took the bundle. Nothing is left to do. */
             break;
         }
     }

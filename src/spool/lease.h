@@ -15,12 +15,13 @@
  *     spool_worker_end(&w);
  *
  * Invariants:
- *   1. A bundle is one directory, and every step is one rename. So it is always in exactly one
- *      place, and whoever moved it there is the only one who did.
+ *   1. A bundle is one directory, and every step is one rename. So a bundle is always in exactly
+ *      one place, and exactly one process moved it there.
  *   2. A name of claimed/ contains the worker and a count, so it is never used twice.
  *   3. done/ID appears once and has a whole result.bin.
  *   4. A worker holds at most one bundle, and workers/W says which. Only W writes that file.
- *   5. A worker that lost its bundle can neither finish it nor put it back: its path is gone.
+ *   5. A worker that lost its bundle can neither finish the bundle nor put it back, because the
+ *      path of its claim is gone.
  *   6. No step compares times of two machines (watch.h).
  *
  *     todo/ID.gNfM ──claim──> claimed/ID.gNfM.W ──finish──> done/ID
@@ -47,10 +48,10 @@ struct spool_worker {
     char who[SPOOL_ID_MAX]; /* without dots and slashes */
     uint64_t lease_ns;
     bool gpu;                   /* takes bundles for a GPU */
-    bool only_gpu;              /* takes no others */
-    const char *machine;        /* "x86_64": takes emulator bundles of this machine; NULL = any */
-    struct spool_name name;     /* of the bundle that it holds */
-    char claim[SPOOL_NAME_MAX]; /* its path; "" = none */
+    bool only_gpu;              /* takes only bundles for a GPU */
+    const char *machine;        /* "x86_64": takes emulator bundles for such machines; NULL = any */
+    struct spool_name name;     /* the name of the bundle that the worker holds */
+    char claim[SPOOL_NAME_MAX]; /* the bundle's path; "" = the worker holds none */
     struct spool_beat beat;
     uint64_t beat_ns, watch_ns;
     unsigned missed;         /* how many beats in a row did not find the claim */
@@ -76,17 +77,17 @@ int spool_waiting(const struct spool_worker *w);
  * ends with SPOOL_FINISHED. */
 bool spool_hopeless(const struct spool_worker *w);
 
-/* Call it often; it writes the beat when it is due or when `note` changed. Returns false if the
- * worker has just lost its bundle; the worker then holds none. */
+/* Call it often. It writes the beat if a beat is due or if `note` changed. Returns false if the
+ * worker has just lost its bundle; the worker then holds no bundle. */
 bool spool_beat(struct spool_worker *w, const char *note);
 /* Call it while there is nothing to do. Writes the beat like spool_beat(). A few times in each
  * lease it also puts back bundles of workers that stopped, and returns whether there were any. */
 bool spool_idle(struct spool_worker *w, const char *note);
 
 enum spool_end { SPOOL_FINISHED, SPOOL_FAILED, SPOOL_PUT_BACK };
-/* Hands the bundle on: SPOOL_FINISHED, after the caller wrote result.bin, moves it to done/; the
- * others move it to todo/. If done/ has the bundle already, deletes this second one. The worker
- * holds no bundle afterwards. Returns true if the move succeeded. */
+/* Hands the bundle on. SPOOL_FINISHED, after the caller wrote result.bin, moves it to done/; the
+ * other values of `how` move it to todo/. If done/ has the bundle already, deletes the worker's
+ * copy. The worker holds no bundle afterwards. Returns true if the move succeeded. */
 bool spool_end(struct spool_worker *w, enum spool_end how);
 
 #endif

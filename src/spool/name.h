@@ -2,16 +2,17 @@
  * name.h - the names of bundles in a spool.
  *
  *     todo/ID.g2f1            a bundle that waits
- *     claimed/ID.g2f1.W       worker W has it
- *     done/ID                 it has its result
+ *     claimed/ID.g2f1.W       a bundle that worker W has
+ *     done/ID                 a bundle with its result
  *
  * g counts how often a worker took the bundle and did not finish it. f counts how often the process
- * that ran the bundle died without a result. Every claim of a bundle has another g, so its name
- * never comes back: a late worker cannot mistake a new claim for its own. A bundle that a tar file
- * brought is plain todo/ID; g and f are 0.
+ * that ran the bundle died without a result. Every claim of a bundle has another g, so the name of
+ * a claim is never used again, and a late worker cannot mistake a new claim for its own. A bundle
+ * that came in a tar file is called just todo/ID; its g and f are 0.
  *
- * Bundles that Hone submits are named KIND-RUN-SEQUENCE. KIND says which workers can run it: `cuda`
- * those with a GPU, `emu_x86_64` those on that kind of machine. All workers take any other name.
+ * Bundles that Hone submits have the id KIND-RUN-SEQUENCE. KIND says which workers can run the
+ * bundle: `cuda` means workers with a GPU, `emu_x86_64` means workers on an x86_64 machine. If an
+ * id has another form, every worker may take the bundle.
  */
 #ifndef SPOOL_NAME_H
 #define SPOOL_NAME_H

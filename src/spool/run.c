@@ -69,7 +69,7 @@ int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t 
     spool_todo_path(&n, to);
     int rc = r->fs->ops->move(r->fs, from, to);
     /* A move that reports a failure may have happened, and a worker may have claimed the bundle
-     * since. So we look for the old name, not for the new one. */
+     * since. So we look whether the old name is still there, not for the new name. */
     if (rc < 0 && r->fs->ops->exists(r->fs, from))
         return rc;
     struct spool_item *x = vec_push(&r->items);
@@ -247,7 +247,7 @@ bool spool_run_where(struct spool_run *r, uint64_t tag, char claim[SPOOL_NAME_MA
     return found;
 }
 
-/* Deletes a bundle. Moves it to tmp/ first, so that no worker claims one that is half deleted. */
+/* Deletes a bundle. Moves it to tmp/ first, so that no worker claims a half-deleted bundle. */
 static void withdraw(struct spool_run *r, const char *folder, const char *name)
 {
     char from[SPOOL_NAME_MAX], to[SPOOL_NAME_MAX];

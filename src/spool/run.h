@@ -13,7 +13,7 @@
  *
  * A run looks only at names that contain its own random RUN, so several runs may share a spool, and
  * it removes only its own bundles. A result counts only if it repeats the nonce of its job. After
- * the first result of a bundle, any other one is removed unread.
+ * the first result of a bundle, any further result is removed unread.
  *
  * Workers watch each other while they are idle. The run also watches its own bundles, because all
  * workers may be busy. If a bundle is in none of the folders for two leases, it is lost (somebody
@@ -38,7 +38,7 @@ struct spool_run {
     struct spool_watch watch;
     /* When we last counted our bundles in all folders (the census), and last listed done/. */
     uint64_t census_ns, list_ns;
-    size_t waiting, running; /* by the last census: bundles in todo/, in claimed/ */
+    size_t waiting, running; /* bundles in todo/ and in claimed/, by the last census */
 };
 
 struct spool_taken {
@@ -54,8 +54,8 @@ void spool_run_end(struct spool_run *r);
 
 /* Writes a new name to `id`. `kind` is the KIND of name.h. */
 void spool_run_id(struct spool_run *r, const char *kind, char id[SPOOL_ID_MAX]);
-/* Moves tmp/ID to todo/. `nonce` is the job's; with nonce 0, any result is accepted. `tag` comes
- * back in struct spool_taken. Returns 0, or -1 times the errno. */
+/* Moves tmp/ID to todo/. `nonce` is the nonce of the job; if it is 0, any result is accepted. `tag`
+ * comes back in struct spool_taken. Returns 0, or -1 times the errno. */
 int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t tag);
 /* Returns whether a bundle has ended; *out then describes it, and the run forgets the bundle. Looks
  * at the spool at most every `every_ns`. */

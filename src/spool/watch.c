@@ -10,9 +10,9 @@
 
 struct spool_watched {
     char claim[SPOOL_NAME_MAX]; /* without "claimed/" */
-    uint64_t count;             /* of the worker's last beat for this claim; 0 = none */
-    uint64_t quiet_ns;          /* how long the count has not changed */
-    uint64_t missing_ns;        /* how long no listing has had the claim */
+    uint64_t count;    /* the count in the worker's last beat for this claim; 0 = there was none */
+    uint64_t quiet_ns; /* how long the count has not changed */
+    uint64_t missing_ns; /* how long no listing has had the claim */
     bool listed;
 };
 
@@ -27,7 +27,7 @@ static int key_to_claim(const void *key, const void *x)
     return strcmp(key, ((const struct spool_watched *)x)->claim);
 }
 
-/* Marks the claims of the listing, and adds new ones while there is room. */
+/* Marks the claims that the listing has, and adds new claims while there is room. */
 static void take_listing(struct spool_watch *w, const struct spool_names *names, const char *part)
 {
     size_t known = w->seen.n; /* sorted; new claims follow */
@@ -102,7 +102,7 @@ unsigned spool_watch_step(struct spool_watch *w, const char *part)
             x->missing_ns += passed;
             gone = w->most || x->missing_ns > w->lease_ns;
         }
-        /* A claim that stays quiet after we tried to move it was moved by somebody else. */
+        /* If a claim stays quiet although we tried to put it back, another watcher has moved it. */
         if (gone || x->quiet_ns > 2 * w->lease_ns)
             *x = w->seen.items[--w->seen.n];
         else

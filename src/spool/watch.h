@@ -5,11 +5,12 @@
  *     spool_watch_step(&w, "");          now and then, at least four times in a lease
  *     spool_watch_release(&w);
  *
- * A worker writes a counter and the name of its claim into workers/W (lease.h). A watcher judges by
- * its own clock alone: it puts a bundle back if it saw no new counter of the claim's worker for the
- * time of the lease. It counts only time in which it looked. So a watcher that was suspended does
- * not take everybody's claims when it wakes. If the worker lives but says that it holds another
- * bundle, the claim is orphaned, and the watcher puts it back after the same time.
+ * A worker writes a counter and the name of its claim into workers/W (lease.h). A watcher uses its
+ * own clock alone: it puts a bundle back if the counter of the claim's worker did not change for
+ * the time of a lease. The watcher counts only time in which it looked. So a watcher that was
+ * suspended does not take everybody's claims when it wakes. If the worker lives but says that it
+ * holds another bundle, the claim is orphaned, and the watcher puts its bundle back after the same
+ * time.
  */
 #ifndef SPOOL_WATCH_H
 #define SPOOL_WATCH_H
@@ -23,10 +24,10 @@ struct spool_watch {
     struct spool_fs *fs;
     uint64_t lease_ns;
     size_t most;  /* the most claims to watch at once; 0 = all */
-    size_t first; /* with `most`: where to start, so that watchers choose different claims */
+    size_t first; /* if `most` is not 0: where to start, so that watchers choose different claims */
     VEC(struct spool_watched) seen;
     uint64_t last_ns;
-    uint64_t watched_ns; /* for how long it has watched; a long pause counts little */
+    uint64_t watched_ns; /* for how long it has watched; a long pause counts as a short one */
 };
 
 /* Looks once at the claims whose name contains `part`. Returns how many bundles it put back. */

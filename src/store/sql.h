@@ -27,7 +27,7 @@ struct store {
     int64_t schema; /* the file's schema version when it was last read */
     int lock_fd;
     uint64_t writes;                                 /* how many writes there were */
-    void (*hook)(void *ctx, uint64_t n, bool after); /* of store_set_hook() */
+    void (*hook)(void *ctx, uint64_t n, bool after); /* see store_set_hook() */
     void *hook_ctx;
 };
 

@@ -50,8 +50,8 @@ static int read_schema(struct store *s, struct err *err)
     return 0;
 }
 
-/* Calls `what` inside a transaction. The lock that `begin` takes keeps other processes from
- * migrating. */
+/* Calls `what` in a transaction that the statement `begin` opens, so that `what` sees one state of
+ * the file. After "BEGIN IMMEDIATE", other processes cannot migrate the store meanwhile. */
 static int in_transaction(struct store *s, const char *begin,
                           int (*what)(struct store *, struct err *), struct err *err)
 {
@@ -76,9 +76,9 @@ static int migrate(struct store *s, struct err *err)
     return 0;
 }
 
-/* Opens a store read-only. SQLite wants to create a log file beside the store. If it may not, and
- * if there is no log file yet, we assume that no process writes to the store, and tell SQLite that
- * the file is immutable. */
+/* Opens a store read-only. Even to read, SQLite wants to create a log file beside the store. If it
+ * may not (`may_log` is false) and there is no log file yet, we assume that no process writes to
+ * the store, and tell SQLite that the file is immutable. */
 static int open_to_read(struct store *s, bool may_log)
 {
     struct strbuf uri = STRBUF_INIT(4 * strlen(s->path) + 64);
@@ -99,7 +99,8 @@ static int open_db(struct store *s, const char *dir, bool *writable)
     bool exists = true;
     *writable = access(dir, W_OK) == 0;
     if (access(s->path, W_OK) < 0) {
-        /* Tested only once, because another process may be creating the file. */
+        /* We look only once whether the file exists: another process may be creating it, so a
+         * second look could give another answer. */
         exists = errno != ENOENT;
         *writable &= !exists;
     }
@@ -525,9 +526,9 @@ int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t b
     return sql_write(&q);
 }
 
-/* All runs and campaigns share one lock file. A process that works on a run locks the byte at the
- * run's number, until store_run_unlock() or its end; campaigns lock the bytes from CAMPAIGN_LOCKS
- * on. */
+/* All runs and campaigns share one lock file. A process that works on run number k locks byte k of
+ * the file, until it calls store_run_unlock() or ends. For campaign number k it locks byte
+ * CAMPAIGN_LOCKS + k. */
 #define CAMPAIGN_LOCKS (INT64_C(1) << 48)
 
 static int lock_byte(struct store *s, int64_t at, const char *what, struct err *err)
@@ -596,7 +597,8 @@ static bool any_run_is_locked(struct store *s)
     return fcntl(s->lock_fd, F_OFD_GETLK, &all) < 0 || all.l_type != F_UNLCK;
 }
 
-/* Removes the run's rows. Rows that refer to others go first, because of the foreign keys. */
+/* Removes the run's rows from every table. The caller has switched foreign keys off, so SQLite does
+ * not remove the rows that belong to a run by itself. */
 static int remove_records(struct store *s, int64_t run, struct err *err)
 {
     static const char *const deletes[] = {

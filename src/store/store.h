@@ -9,8 +9,8 @@
  *     store_call_end(s, run, &call, err);       before Hone uses the reply
  *
  * Invariants:
- *  1. A record is written before the next step begins. Each write is one synced transaction, or
- *     part of the one between store_begin() and store_end().
+ *  1. A record is written before the next step begins. Each write is a synced transaction of its
+ *     own, or part of the transaction between store_begin() and store_end().
  *  2. Keys of records do not depend on time: a call is (run, role, index), a verdict and a node
  *     (run, index), an event (run, key). Writing an equal record again changes nothing. So a run
  *     that is resumed after kill -9 can repeat the steps that it already did. Only a node, an idea
@@ -38,8 +38,8 @@ struct store;
 
 /* Creates the store if there is none. A store that cannot be written is opened read-only. */
 int store_open(struct store **out, const char *path, struct err *err);
-/* Opens an existing store that other processes may write to. No write can be made through it, and
- * it never delays a writer. */
+/* Opens an existing store read-only, while other processes may write to it. The handle never delays
+ * a writer. */
 int store_open_read(struct store **out, const char *path, struct err *err);
 /* Sets *version to a number that changes when another process has written to the store. */
 int store_version(struct store *s, int64_t *version, struct err *err);
@@ -64,9 +64,9 @@ struct run_rec {
     const char *config; /* JSON */
     const char *source; /* the author that the run began with: "mailbox:...", ...; never a key */
     /* Who wrote the candidates: "exec:..., then playbook (best: playbook)". The names are in the
-     * order of their first candidates; `source` if no candidate has an author. */
+     * order of their first candidates. Equal to `source` if no candidate has an author. */
     const char *written_by;
-    const char *best_author; /* who wrote the best kernel; "" = none, or it was given */
+    const char *best_author; /* who wrote the best kernel; "" = none, or the user gave it */
     int64_t created_ms, updated_ms;
     uint64_t wall_ns;
     int64_t best; /* node, -1 = none */
@@ -81,8 +81,9 @@ int store_run_create(struct store *s, const char *task, const char *strategy, co
                      const char *source, int64_t *id, struct err *err);
 /* Replaces the run's configuration, for example to allow more steps or another budget. */
 int store_run_configure(struct store *s, int64_t run, const char *config, struct err *err);
-/* Finds a run by its name, its number, "last", the beginning of its name, or the part of its name
- * after a '-'. A part of a name must fit only one run. If several fit, the error names them. */
+/* Finds a run by its name, its number, "last", the beginning of its name, or the end of its name
+ * after a '-'. A beginning or end must fit only one run. If several runs fit, the error names them.
+ */
 int store_run_find(struct store *s, const char *which, struct run_rec *out, struct arena *a,
                    struct err *err);
 /* Finds a run by its whole name. Leaves the counts and sums in *out 0, because computing them takes
@@ -106,9 +107,9 @@ bool store_run_is_locked(struct store *s, int64_t run);
 /* The state for people: "killed" if the run has the state "running", but no process works on it. */
 const char *store_run_state(struct store *s, const struct run_rec *r);
 /* Removes the run and all its records, and then every blob that no run uses any more. Fails if a
- * process works on the run, or if a campaign has it. While a process works on any other run or
- * campaign, the blobs stay, because that process may be about to use one; the next removal deletes
- * them. */
+ * process works on the run, or if the run belongs to a campaign. While a process works on any other
+ * run or campaign, the blobs stay, because that process may be about to use one of them; a later
+ * removal deletes them. */
 int store_run_remove(struct store *s, int64_t run, struct err *err);
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -131,8 +132,8 @@ struct call_rec {
 VEC_DECL(call_rec_vec, struct call_rec);
 
 int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
-/* Notes the handle of a call that runs: with it, a resumed run gets the reply to this call instead
- * of asking again (author_call_handle). */
+/* Notes the handle of a call that has not ended. With the handle, a resumed run gets the reply to
+ * this call and does not have to ask again (author_call_handle). */
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
 /* If the call failed but the author can be asked again, set ended = false. A resumed run then asks
@@ -176,8 +177,8 @@ struct node_rec {
     int64_t parent;  /* -1 = a root */
     int64_t verdict; /* index of its verdict, -1 = none */
     const char *source_sha;
-    const char *role;   /* who wrote it: "code", "debug", "port", "given" */
-    const char *author; /* the author of the reply that it is from; "" = given, or not known */
+    const char *role;   /* of its author: "code", "debug", "port"; "given" = by the user */
+    const char *author; /* who wrote its source; "" = given by the user, or not known */
     const char *stage;  /* structure, movement, pipelining, tuning, repair, ... */
     const char *move;   /* the change from the parent, in a few words */
     const char *fate;   /* "best", "kept", "regression", "failed", "pruned", ... */
@@ -275,8 +276,8 @@ int store_entry_state(struct store *s, int64_t campaign, uint64_t index, const c
 /* Notes the snapshot of the entry's task, which must be in the store as a blob. */
 int store_entry_task(struct store *s, int64_t campaign, uint64_t index, const char *task_sha,
                      struct err *err);
-/* Notes that this version of Hone works on the entry from now on, in this run; -1 = no run, so that
- * a new one will begin. */
+/* Notes that this version of Hone works on the entry from now on, in the run `run`. If `run` is -1,
+ * the entry has no run, and a new one will begin. */
 int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t run,
                     const char *hone, struct err *err);
 
@@ -316,16 +317,18 @@ struct lesson_run_rec {
 VEC_DECL(lesson_run_vec, struct lesson_run_rec);
 int store_lesson_runs(struct store *s, struct lesson_run_vec *out, struct arena *a,
                       struct err *err);
-/* Removes the lessons that fit all conditions; NULL and false are no condition. *n is how many. */
+/* Removes the lessons that fit all conditions, and sets *n to their number. An argument that is
+ * NULL or false is no condition. */
 int store_lesson_forget(struct store *s, const char *task, const char *class, const char *run,
                         bool imported, int64_t *n, struct err *err);
-/* Removes the oldest lessons until at most `keep` are left. */
+/* Removes lessons until at most `keep` are left: imported ones before the user's own, the oldest
+ * first. */
 int store_lesson_trim(struct store *s, int64_t keep, struct err *err);
 
-/* Begins a transaction: what is written until store_end() is kept as a whole or not at all. */
+/* Begins a transaction: either all writes until store_end() are kept, or none. */
 int store_begin(struct store *s, struct err *err);
-/* Ends the transaction. Keeps what was written since store_begin() if `keep` and if SQLite can
- * write it; then returns 0. Otherwise drops it and returns -1. */
+/* Ends the transaction. If `keep` is true and SQLite can write, keeps the writes since
+ * store_begin() and returns 0. Otherwise drops these writes and returns -1. */
 int store_end(struct store *s, bool keep, struct err *err);
 
 /* For torture tests: the hook is called before and after every write, with the number of the

@@ -14,7 +14,7 @@
 #include "task/snapshot.h"
 
 struct order {
-    uint64_t ticket; /* ours */
+    uint64_t ticket; /* the ticket that we gave to the caller */
     uint64_t theirs; /* the evaluator's ticket, if it was asked */
     char path[400];  /* the file of the verdict */
     bool asked;      /* the evaluator was asked, because the file was not there */
@@ -28,7 +28,8 @@ struct kept {
 };
 
 /* Returns the length of the source without the lines at its end that begin with //. Such a comment
- * changes no verdict, and an idle author `noisy` adds one to its parent's file. */
+ * changes no verdict. The author `noisy` adds one to the parent's file when it changes nothing
+ * else. */
 static size_t code_len(const char *source, size_t len)
 {
     for (;;) {

@@ -5,12 +5,9 @@
  * In the second phase every arm works on every task with every seed; arms with memory use the
  * lessons.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -22,6 +19,7 @@
 #include "sys/file.h"
 #include "sys/interrupt.h"
 #include "sys/json.h"
+#include "sys/pool.h"
 
 #define STREAM_SIBLINGS 7401
 
@@ -71,7 +69,7 @@ struct worker {
     struct evaluator *e;
     struct judge *judge;
     struct temp_dir dir;
-    uint32_t runs; /* so far, for the names of stores */
+    uint32_t runs; /* how many runs it has done, for the names of stores */
 };
 
 /* Fills in the best time after each candidate of the run. */
@@ -305,8 +303,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* The time at which a run of the built-in author with memory ends: it is as fast as without memory.
- * Returns 0 for all other arms. */
+/* For a run of the built-in author with memory, returns the kernel time at which the run ends: at
+ * most 0.5% above the best time without memory. Returns 0 for all other arms. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {
@@ -332,8 +330,8 @@ static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
     return rc;
 }
 
-/* A study that was killed may have left the first part of a row at the end of the file. Removes it,
- * because the next row would continue the same line. */
+/* A study that was killed may have left the first part of a row at the end of the file. Removes
+ * this part, because the next row would continue the same line. */
 static int drop_half_row(const struct study *s, struct err *err)
 {
     char *path = xasprintf("%s/study.tsv", s->dir);
@@ -351,9 +349,10 @@ static int drop_half_row(const struct study *s, struct err *err)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* The number of pieces into which the work of a phase is divided. A piece is a task in phase 0, and
- * a task with a seed in phase 1. All tasks with one seed come before the next seed. So a study that
- * is stopped has whole seeds, and two processes seldom judge the same kernel at the same time. */
+/* Returns the number of pieces into which the work of a phase is divided. A piece is a task in
+ * phase 0, and a task with a seed in phase 1. All tasks with one seed come before the next seed. So
+ * a study that is stopped has complete seeds, and two processes seldom judge the same kernel at the
+ * same time. */
 static uint32_t pieces_of(const struct study *s, int phase)
 {
     return (uint32_t)s->tasks.n * (phase ? s->seeds : 1);
@@ -373,13 +372,19 @@ static int do_piece(struct worker *w, int phase, uint32_t i, const struct study_
     return rc;
 }
 
-/* What a child process does: takes the next piece until none is left. `next` is shared memory.
- * Returns the exit status. */
-static int work(const struct study *s, int phase, uint32_t *next, const struct study_row_vec *rows)
+struct phase {
+    const struct study *s;
+    int number;
+    const struct study_row_vec *rows;
+};
+
+/* What a child process does: takes pieces until none is left. Returns the exit status. */
+static int work(struct pool_turn *turn, void *ctx)
 {
+    const struct phase *p = ctx;
     struct err err = ERR_INIT;
-    struct worker w = {.s = s, .dir = TEMP_DIR_INIT};
-    char *verdicts = xasprintf("%s/verdicts", s->dir);
+    struct worker w = {.s = p->s, .dir = TEMP_DIR_INIT};
+    char *verdicts = xasprintf("%s/verdicts", p->s->dir);
     if (access("/dev/shm", W_OK) == 0)
         setenv("TMPDIR", "/dev/shm", 0); /* the stores of runs make many small synced writes */
     int rc = temp_dir_make(&w.dir, &err);
@@ -387,9 +392,8 @@ static int work(const struct study *s, int phase, uint32_t *next, const struct s
         rc = evaluator_open(&w.e, &(struct eval_options){.device = "emu"}, &err);
     if (rc == 0) {
         w.judge = judge_kept(verdicts, w.e);
-        for (uint32_t i;
-             rc == 0 && (i = __atomic_fetch_add(next, 1, __ATOMIC_SEQ_CST)) < pieces_of(s, phase);)
-            rc = do_piece(&w, phase, i, rows, &err);
+        for (uint32_t i; rc == 0 && pool_next(turn, &i);)
+            rc = do_piece(&w, p->number, i, p->rows, &err);
         judge_close(w.judge);
         evaluator_close(w.e);
     }
@@ -403,21 +407,11 @@ static int work(const struct study *s, int phase, uint32_t *next, const struct s
 static int run_phase(const struct study *s, int phase, const struct study_row_vec *rows,
                      struct err *err)
 {
-    uint32_t *next =
-        mmap(NULL, sizeof *next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int bad = 0, status;
-    if (next == MAP_FAILED)
-        return err_errno(err, "cannot share memory");
-    for (uint32_t i = 0; i < s->jobs; i++) {
-        pid_t child = fork();
-        if (child == 0)
-            _exit(work(s, phase, next, rows));
-        bad += child < 0;
-    }
-    for (pid_t p; (p = wait(&status)) > 0 || (p < 0 && errno == EINTR);)
-        bad += p > 0 && status != 0;
-    munmap(next, sizeof *next);
-    return bad ? err_set(err, ERR_ENV, "the study is not complete: start it again to go on") : 0;
+    struct phase p = {.s = s, .number = phase, .rows = rows};
+    struct pool pool = {.jobs = s->jobs, .pieces = pieces_of(s, phase), .work = work, .ctx = &p};
+    if (pool_run(&pool, NULL) < 0 || interrupted())
+        return err_set(err, ERR_ENV, "the study is not complete: start it again to go on");
+    return 0;
 }
 
 int study_run(struct study *s, struct err *err)

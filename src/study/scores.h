@@ -11,7 +11,7 @@ struct study_scores {
     const struct study *s;
     struct arena mem;
     struct study_row_vec rows;
-    const struct study_row **index; /* by arm, task and seed; NULL = no row */
+    const struct study_row **index; /* the rows by arm, task and seed; NULL = no row */
     double *best_ns; /* for each task: the best time of any run; 0 = no kernel passed */
 };
 struct study_interval {
@@ -20,12 +20,12 @@ struct study_interval {
 
 int study_scores_load(struct study_scores *x, const struct study *s, struct err *err);
 void study_scores_release(struct study_scores *x);
-/* NULL if the study has no such row yet. */
+/* Returns the row of this arm, task and seed, or NULL if the study does not have it yet. */
 const struct study_row *study_find_row(const struct study_scores *x, const char *arm,
                                        const char *task, uint32_t seed);
-/* The score of an arm with a seed after `after` candidates: the mean over all tasks. -1 if the
- * study has no row for one of the tasks yet. A run in which no kernel passed counts as 0. A task on
- * which no kernel of any run passed is left out of the mean. */
+/* Returns the score of an arm with a seed after `after` candidates: the mean over all tasks.
+ * Returns -1 if the study has no row for one of the tasks yet. A run in which no kernel passed
+ * counts as 0. A task on which no kernel of any run passed is left out of the mean. */
 double study_score(const struct study_scores *x, const char *arm, uint32_t seed, uint32_t after);
 /* The mean of n > 0 values, with a 95% interval by bootstrap. */
 struct study_interval study_mean(const double *v, uint32_t n);

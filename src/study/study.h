@@ -12,8 +12,8 @@
  * task with each seed. The author is `noisy`, or in two arms the built-in author. The evaluator
  * gives the verdicts, on the emulator with modelled times. A run ends when `budget` candidates are
  * judged, or when the author has nothing left to try. A run of the built-in author with memory also
- * ends when it is as fast as the run without memory, because only the number of candidates until
- * then counts.
+ * ends when it is as fast as the run without memory: we only count how many candidates it needed
+ * until then.
  *
  * DIR below is the study's folder. A verdict depends only on the task and the source, so the study
  * keeps verdicts in DIR/verdicts under a hash of both, and evaluates no source twice. It does only
@@ -46,7 +46,7 @@
 struct study_arm {
     const char *name, *strategy;
     const char *ablate; /* the value for --ablate, "restore=off"; NULL = all defaults */
-    bool memory;        /* with the lessons of runs on sibling tasks */
+    bool memory;        /* the run gets the lessons of runs on sibling tasks */
     bool words;         /* changes only the words of prompts, which `noisy` does not read */
     const char *author; /* NULL = the study's author */
 };
@@ -55,7 +55,7 @@ extern const struct study_arm study_arms[]; /* ends with a NULL name */
 struct study_task {
     const char *name;
     struct task *task;       /* without the shapes that the study leaves out */
-    struct task *sibling[2]; /* the same with an axis halved at the timed shapes; NULL = no axis can
+    struct task *sibling[2]; /* the task with an axis halved at the timed shapes; NULL = no axis can
                                 be halved, or the task's constraints forbid it */
 };
 
@@ -86,20 +86,22 @@ int study_run(struct study *s, struct err *err);
 /* Reads the rows of DIR/study.tsv that belong to this study. */
 int study_read_rows(const struct study *s, struct study_row_vec *out, struct arena *a,
                     struct err *err);
-/* Writes the setup of a row: everything but arm, task and seed on which the row depends. */
+/* Writes the setup of a row: everything on which the row depends, except arm, task and seed. */
 void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
                  struct strbuf *out);
 /* Lists the sibling tasks of t: tasks of the study, and tasks with a halved axis, that have the
  * class of t and another name. */
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
-/* How many seeds the arm has: 0 if the study leaves it out, and 1 for the built-in author without
- * memory, whose runs do not depend on the seed. */
+/* Returns how many seeds the arm has: 0 if the study leaves it out, and 1 for the built-in author
+ * without memory, because its runs do not depend on the seed. */
 uint32_t study_seeds(const struct study *s, const struct study_arm *arm);
 
-/* The table of arms: how near to the best known time, with a 95% interval over seeds. */
+/* Writes the table of arms: how near each arm comes to the best known times, with a 95% interval
+ * over seeds. */
 int study_table(const struct study *s, struct strbuf *out, struct err *err);
-/* The table of memory: how many candidates the built-in author needs with and without memory. */
+/* Writes the table of memory: how many candidates the built-in author needs with and without
+ * memory. */
 int study_memory_table(const struct study *s, struct strbuf *out, struct err *err);
 int study_plot(const struct study *s, struct strbuf *svg, struct err *err);
 

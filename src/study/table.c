@@ -173,9 +173,9 @@ struct study_interval study_mean(const double *v, uint32_t n)
 
 /* The scores of an arm, one for each seed. */
 struct arm_scores {
-    double *end;       /* at the end */
-    double *way;       /* along the way: the mean over all numbers of candidates */
-    double *more;      /* how much more at the end than refine with the same seed */
+    double *end;       /* scores at the end of the runs */
+    double *way;       /* along the way: the mean of the scores after 1, 2, ... candidates */
+    double *more;      /* `end` minus the `end` of the arm refine with the same seed */
     uint32_t n;        /* the length of `end` and `way` */
     uint32_t compared; /* the length of `more` */
 };

@@ -38,7 +38,7 @@ static void drop_slow_parts(json_t *j)
         if (str_eq(role, "check") || str_eq(role, "heldout"))
             json_array_remove(all, i);
     }
-    json_object_set_new(j, "baselines", json_pack("[s]", "naive")); /* a task must have one */
+    json_object_set_new(j, "baselines", json_pack("[s]", "naive")); /* a task needs a baseline */
 }
 
 /* Halves one axis of a workload: the first (k = 0) or the last (k = 1) whose size is even and at

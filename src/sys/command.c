@@ -52,7 +52,8 @@ static void print_options(const struct options *spec)
     printf("--help\tshow this help\n");
 }
 
-/* Prints the names of every placeholder in the usage, and asks for file names if one is a file. */
+/* Prints the names that can stand for the placeholders in the usage. Prints ":files" too if a
+ * placeholder stands for a file; the shell then offers file names. */
 static void print_operands(const char *usage)
 {
     static const char *const known[] = {"TASK", "RUN"};
@@ -298,9 +299,10 @@ static void help(const struct program *p)
         printf("  %-10s %s\n", p->table[i]->name, p->table[i]->summary);
     printf("\n%s COMMAND --help explains COMMAND with an example. --json prints JSON.\n"
            "TIME is in seconds, or 500ns, 20us, 10ms, 2s, 5m, 1h, 1d. SIZE is in bytes, or\n"
-           "64K (also 64KiB), 2M, 6G, 1T. --no-FLAG takes an earlier --FLAG back.\n"
+           "64K (also 64KiB), 2M, 6G, 1T. --no-FLAG switches --FLAG off.\n"
            "Exit status: 0 good, 1 negative result, 2 usage, 3 environment, 130 interrupted.\n"
-           "HONE_LOG=debug (or AREA:debug) says more on stderr.\n",
+           "HONE_LOG=debug says more on stderr, HONE_LOG=AREA:debug only about one AREA:\n"
+           "author, compile, cuda, eval, gnn or worker.\n",
            p->name);
 }
 
@@ -319,6 +321,18 @@ static int finish(int status)
     }
     /* If the command finished before it noticed the signal, its result counts. */
     return interrupted() && status != HONE_OK ? HONE_INTERRUPTED : status;
+}
+
+/* `hone help COMMAND` is `hone COMMAND --help`, and `hone help task check` is `hone task check
+ * --help`. */
+static int help_about(const struct program *p, int argc, const char **argv)
+{
+    const char **ask = xcalloc((size_t)argc + 2, sizeof *ask);
+    memcpy(ask, argv, (size_t)argc * sizeof *ask);
+    ask[argc] = "--help";
+    int rc = cmd_dispatch("", p->table, p->n, argc + 1, ask);
+    free(ask);
+    return rc;
 }
 
 int program_main(const struct program *p, int argc, char **argv)
@@ -353,11 +367,8 @@ int program_main(const struct program *p, int argc, char **argv)
         return finish(HONE_OK);
     }
     if (str_eq(args[0], "--help") || str_eq(args[0], "-h") || str_eq(args[0], "help")) {
-        /* `hone help COMMAND` is `hone COMMAND --help`. */
-        if (argc > 2 && str_eq(args[0], "help")) {
-            const char *ask[] = {args[1], "--help", NULL};
-            return finish(cmd_dispatch("", p->table, p->n, 2, ask));
-        }
+        if (argc > 2 && str_eq(args[0], "help"))
+            return finish(help_about(p, argc - 2, args + 1));
         help(p);
         return finish(HONE_OK);
     }

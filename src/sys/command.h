@@ -58,9 +58,9 @@ struct program {
     const char *about;                  /* one sentence for --help */
     const struct command *const *table; /* in the order of --help */
     size_t n;
-    /* Prints the names that an operand or an option's value may have, one per line: those of the
-     * placeholder ("TASK", "RUN", "WHO"), or of the option ("strategy"; "" for an operand). Returns
-     * false if it knows none. May be NULL. */
+    /* Prints, one per line, the words that may stand for a placeholder of the usage ("TASK", "RUN",
+     * "WHO"). If the placeholder is another one, prints the values of `option` ("strategy"; "" if
+     * the placeholder is an operand). Returns false if it knows no words. May be NULL. */
     bool (*names)(const char *placeholder, const char *option, FILE *out);
 };
 
@@ -77,8 +77,9 @@ int cmd_dispatch(const char *of, const struct command *const *table, size_t n, i
 int cmd_forms(const char *of, const struct options *frame, const struct command *const *table,
               size_t n, int argc, const char **argv);
 
-/* True if the program only wants to know the command's options (__complete, __man). A command that
- * does not call cmd_parse must then do nothing else. */
+/* True if the program only wants to know the command's options (__complete, __man). Then even a
+ * command that has no other use for cmd_parse must call it: cmd_parse prints the options and exits.
+ */
 bool cmd_is_described(void);
 
 /* Parses the options and leaves only the operands in argv. Exits 0 after --help, 2 on bad usage. */

@@ -115,8 +115,9 @@ int file_write(const char *path, const void *data, size_t len, struct err *err)
     return file_write_mode(path, data, len, usual_mode(), err);
 }
 
-/* Locks an open file. The lock of a killed process ends with the process. File systems without
- * locks are used without. */
+/* Locks an open file. Returns true if another process holds the lock. When a process is killed,
+ * Linux drops its lock. On a file system without locks, the file stays unlocked and the result is
+ * false. */
 static bool locked_by_others(int fd)
 {
     return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
@@ -140,7 +141,7 @@ static int open_locked(const char *tmp, struct err *err)
             close(fd);
             return err_set(err, ERR_ENV, "another process is writing '%s'; let it end first", tmp);
         }
-        if (!has_name(fd, tmp)) { /* another process renamed it before we had the lock */
+        if (!has_name(fd, tmp)) { /* another process renamed the file before we had the lock */
             close(fd);
             continue;
         }
@@ -177,7 +178,7 @@ char *path_from_here(const char *path)
     struct strbuf out = STRBUF_INIT(64 << 10);
     char *full = realpath(path, NULL), *here = getcwd(NULL, 0);
     if (full && here) {
-        size_t same = 0; /* both paths begin with these bytes, which are whole directories */
+        size_t same = 0; /* length in bytes of the directories that both paths begin with */
         for (size_t i = 0;; i++) {
             if ((!full[i] || full[i] == '/') && (!here[i] || here[i] == '/'))
                 same = i;
@@ -336,8 +337,10 @@ void temp_dir_release(struct temp_dir *t)
     *t = (struct temp_dir)TEMP_DIR_INIT;
 }
 
-/* Whether a killed process left this temporary directory behind: the directory belongs to this
- * user, no process holds its lock, and it is so old that its owner has had time to lock it. */
+/* Whether a killed process left this temporary directory behind. That is so if the directory
+ * belongs to this user, no process holds its lock, and it is so old that its owner has had time to
+ * lock it.
+ */
 static bool is_left_behind(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -77,8 +77,8 @@ static void probe_devices(const struct driver *d, struct gpu_probe *out)
     }
 }
 
-/* sm_90 and its successors have instructions that need the suffix "a". For sm_120 Hone does without
- * them. */
+/* sm_90 and its successors have instructions that need the suffix "a". On sm_120 Hone does not use
+ * these instructions. */
 void gpu_arch(unsigned sm, char out[16])
 {
     snprintf(out, 16, "sm_%u%s", sm, sm >= 90 && sm != 120 ? "a" : "");

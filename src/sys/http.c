@@ -1,5 +1,5 @@
 /*
- * http.c - HTTP requests through libcurl's multi interface, which dlopen loads.
+ * http.c - HTTP requests through libcurl's multi interface. The library is loaded with dlopen.
  *
  * The declarations below are the part of libcurl's stable ABI that this file uses. With them the
  * program builds without curl's headers. If the library is missing, the program runs without HTTP.
@@ -97,7 +97,7 @@ struct http_transfer {
     char curl_error[256];
     char content_type[128];
     bool headers_done;
-    struct strbuf answer_headers; /* lines of the last answer, each ends with \n */
+    struct strbuf answer_headers; /* header lines of the last answer; each ends with \n */
     char *request_body;
     struct strbuf body;
     size_t max_bytes;

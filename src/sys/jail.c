@@ -3,8 +3,9 @@
  *
  * Invariants:
  *   1. jail_enter() allocates nothing, because it runs after fork.
- *   2. A filter knows one machine architecture. Calls of another one fail, so a 32-bit program
- *      cannot get round the filter. io_uring fails too, because it can open sockets by itself.
+ *   2. A filter knows the system calls of one machine architecture. All calls of other
+ *      architectures fail, so a 32-bit program cannot get round the filter. io_uring fails too,
+ *      because it can open sockets by itself.
  */
 #include "sys/jail.h"
 

@@ -7,11 +7,11 @@
  *     c.jail = &j;                                    a field of struct child_process
  *
  * Files are limited with Landlock, sockets with seccomp (on x86_64 and aarch64). A child inherits
- * the limits of its parent and cannot take them off. If Linux cannot limit what a jail asks for,
- * the program does not start, unless the jail is optional. An old Linux limits less: before
- * Landlock 3 (Linux 6.2), the program may truncate a file that it may not write; before Landlock 6
- * (Linux 6.12), it may send signals to processes outside the jail and connect to their abstract
- * Unix sockets.
+ * the limits of its parent and cannot take them off. If Linux lacks a limit that a jail asks for,
+ * the program starts only if the jail is `optional`. An old Linux limits less. Before
+ * Landlock 3 (Linux 6.2), the program can truncate a file that it is not allowed to write. Before
+ * Landlock 6 (Linux 6.12), it can send signals to processes outside the jail and connect to their
+ * abstract Unix sockets.
  */
 #ifndef SYS_JAIL_H
 #define SYS_JAIL_H
@@ -39,9 +39,9 @@ bool jail_can_limit_files(void);
 
 /* ---- for proc.c, supervise.c and code that forks by itself ----------------------------------- */
 
-/* Sets *fd to a descriptor for jail_enter(), or to -1 if the jail does not limit files, or if it is
- * optional and Linux cannot limit files. Leaves out paths that do not exist. Returns 0, or -1
- * with an error. */
+/* Sets *fd to a descriptor for jail_enter(). Sets it to -1 if the jail does not limit files, or if
+ * the jail is optional and Linux cannot limit files. Leaves out paths that do not exist. Returns 0,
+ * or -1 with an error. */
 int jail_prepare(const struct jail *j, int *fd, struct err *err);
 /* Limits this process. Safe after fork. Returns 0, or -1 with errno. */
 int jail_enter(int fd, enum jail_net net);

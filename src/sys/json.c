@@ -155,8 +155,8 @@ static const char *pointer_step(const char *pointer, char *buf, size_t size)
     return p;
 }
 
-/* Whether the string at `at`, which begins with a quote, equals key. jansson decodes keys with
- * escapes. */
+/* Whether the JSON string at `at`, which begins with a quote, equals key. A string with escapes is
+ * decoded by jansson first. */
 static bool key_is(const struct scan *at, const char *key)
 {
     struct scan s = *at;

@@ -36,8 +36,8 @@ static uint64_t proc_bytes(const char *path, const char *name)
     return 0;
 }
 
-/* Returns what the limit of a container leaves. Pages of files that the kernel can drop do not
- * count as used. */
+/* Returns how many bytes the memory limit of this container leaves; UINT64_MAX if there is no
+ * limit. Pages of files that the kernel can drop do not count as used. */
 static uint64_t left_in_container(void)
 {
     char most[32], used[32], text[8192];

@@ -11,12 +11,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Returns how many bytes new processes can have without swapping: those that the machine has left,
- * or that the limit of this process's container leaves, whichever is less. Returns 0 if it cannot
- * tell. HONE_MEMINFO names a file to read instead of /proc/meminfo, for tests. */
+/* Returns how many bytes new processes can have without swapping. That is the memory that the
+ * machine has left, or less if this process's container has a limit. Returns 0 if it cannot tell.
+ * HONE_MEMINFO names a file to read instead of /proc/meminfo, for tests. */
 uint64_t memory_available(void);
-/* Return how many bytes of a process are in memory now, and how many there were at most. A `pid` of
- * 0 is this process. */
+/* Return how many bytes of a process are in memory now, and the largest number so far. A `pid` of 0
+ * is this process. */
 uint64_t memory_resident(pid_t pid);
 uint64_t memory_peak(pid_t pid);
 

@@ -167,8 +167,9 @@ static void on_input(struct loop *l, int fd, short revents, void *ctx)
         stop_reading(c, &c->in_pipe);
 }
 
-/* Reads the rest of the output from the pipes, closes all descriptors and waits for the supervisor,
- * which ends the program first. If the program ended by itself, the output is complete. */
+/* Reads the rest of the output from the pipes, closes all descriptors and waits until the
+ * supervisor ends. The supervisor ends the program before it ends itself. If the program ended by
+ * itself, the output is complete. */
 static void read_rest(struct child_process *c)
 {
     if (c->out_pipe >= 0)

@@ -9,11 +9,11 @@
  *     if (c.end == CHILD_EXITED && c.code == 0) use(c.out.buf);
  *     child_release(&c);
  *
- * A small process, the supervisor, runs between Hone and the program. Hone forks it. It
+ * A small process, the supervisor, runs between Hone and the program. Hone forks it. The supervisor
  *   1. reaps all descendants of the program, also daemons, and leaves none alive (if Linux does not
  *      end one within 10 s of SIGKILL, it gives up);
  *   2. ends them when the program ends, at the time limit, over the memory limit, on child_release,
- *      and when Hone itself dies, even by SIGKILL (it notices that Hone's end of a socket closes);
+ *      and when Hone itself dies, even by SIGKILL (then Hone's end of a socket closes);
  *   3. reports once how the program ended.
  * With a memory limit, the supervisor measures the memory of all descendants every 20 ms (resident
  * anonymous and shared pages). It does not limit the address space, because CUDA and the sanitizers

@@ -14,14 +14,14 @@
 
 #include "base/util.h"
 
-/* Members lock bytes far behind the end of the file; the byte after theirs is the lock that
- * begin() takes. A lock of the whole file would, on a network file system, conflict with those of
- * the members. */
+/* Member number k locks the byte MEMBER_BYTES + k, far behind the end of the file. The byte after
+ * those of the members is the lock that begin() takes. begin() does not lock the whole file: on a
+ * network file system, such a lock would conflict with the locks of the members. */
 #define MEMBER_BYTES (INT64_C(1) << 40)
 #define STATE_BYTE SHARED_STATE_MEMBERS
 
 struct head {
-    uint64_t magic; /* written last, so that a half-made file is made again */
+    uint64_t magic; /* written last: a file without it is incomplete and is set up again */
     uint64_t size;
     _Atomic uint64_t current; /* 0 or 1 */
     uint64_t unused[5];

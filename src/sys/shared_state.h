@@ -8,10 +8,10 @@
  *     shared_state_end(s, true);                   false: forget the change
  *
  * Invariants:
- *  1. The file holds two copies of the struct and says which one is current. begin() copies the
- *     current one to the other, the caller changes the other, and end() makes it the current one by
- *     writing one word. So a process that is killed at any instant leaves the state before its
- *     change or after it, never a mixture.
+ *  1. The file holds two copies of the struct and says which copy is current. begin() overwrites
+ * the other copy with the current one. The caller changes that other copy, and end() makes it
+ *     current by writing one word. So if a process is killed at any instant, the state is the one
+ *     before its change or the one after it, never a mixture.
  *  2. Linux drops the lock of begin() when the process that holds it dies.
  *  3. A new state is all zeros.
  *  4. Each opener is a member and holds a lock on a byte of its own. A member is alive as long as

@@ -13,8 +13,8 @@ static bool path_char(char c)
     return isalnum((unsigned char)c) || (unsigned char)c >= 0x80 || (c && strchr("/._-+@~", c));
 }
 
-/* Returns whether an absolute path may begin at p. After a letter or a slash, a path begins only as
- * in "-I/usr/include" and "file:///usr/include". */
+/* Returns whether an absolute path may begin at p. If a letter or a slash stands before p, a path
+ * begins there only in texts such as "-I/usr/include" and "file:///usr/include". */
 static bool may_begin(const char *text, const char *p)
 {
     size_t before = (size_t)(p - text);

@@ -12,7 +12,7 @@
 /*
  * Shortens absolute paths to their last part: "mailbox:/home/me/box" becomes "mailbox:box". A home
  * directory becomes "~". In code, "a /b/c" may be a division. So if `code` is true, this function
- * takes a text for a path only if its first directory is a usual one (/home, /usr, /tmp, ...), or
+ * shortens a path only if the path's first directory is a usual one (/home, /usr, /tmp, ...), or
  * the first directory of $HOME or of the working directory.
  */
 void short_paths(const char *text, bool code, struct strbuf *out);

@@ -133,7 +133,7 @@ struct kernel_dirent {
     char name[];
 };
 
-/* Adds the children of a process. Linux keeps a separate list of them for each of its threads. */
+/* Adds the children of a process. Linux lists them separately for each thread of the process. */
 static void add_children(struct pid_set *set, pid_t pid)
 {
     char path[96];
@@ -355,7 +355,7 @@ static int wait_ms(const struct supervisor *v, uint64_t now)
     return wait == UINT64_MAX ? -1 : (int)MIN(wait / MS + 1, 1000000000);
 }
 
-/* Returns when all processes must end. */
+/* Watches the program. Returns as soon as all processes must end. */
 static void watch(struct supervisor *v)
 {
     const struct super_spec *s = v->spec;

@@ -40,7 +40,7 @@ void term_clean(char *s, unsigned width)
         unsigned char c = (unsigned char)*p;
         if (c < 0x20)
             *p = c == '\n' || c == '\t' ? ' ' : '?';
-        bool begins = (c & 0xc0) != 0x80; /* not the middle of a UTF-8 character */
+        bool begins = (c & 0xc0) != 0x80; /* it is the first byte of a UTF-8 character */
         if (!begins)
             continue;
         if (columns + 3 <= width)

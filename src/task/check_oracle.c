@@ -16,14 +16,15 @@
 
 /* The checks skip a shape that needs more operations than this, because it would take too long. */
 static const double MAX_OPS = 5e8;
-/* Hone wrote the reference of an imported task. Its accesses are watched only at shapes where that
- * is quick: we trust that accesses which are right at these shapes are right at others. */
+/* Hone wrote the reference of an imported task. So its accesses are watched only at shapes with at
+ * most MAX_WATCHED_OPS operations, and not at all if the text has more than MAX_WATCHED_TEXT bytes.
+ * We assume that accesses which are right at these shapes are right at all shapes. */
 static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000 };
-/* After this many operations in all, the check leaves out further shapes of such a task. */
+/* After this many operations in all, the check leaves out further shapes of an imported task. */
 static const double IMPORTED_OPS = 5e8;
-static const double MIN_SHARE =
-    0.25;           /* for this share of the nonzero elements, the tolerance must refuse a 0 */
+/* For at least this share of the elements that are not 0, the tolerance must refuse a 0. */
+static const double MIN_SHARE = 0.25;
 enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
 
 /* Wrong answers that a task must not accept. For each output and each wrong answer, the tolerance
@@ -48,8 +49,8 @@ struct oracle_check {
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
     double nonzero[TASK_MAX_TENSORS];      /* elements whose truth is not 0, over all shapes */
     double zero_refused[TASK_MAX_TENSORS]; /* those at which the tolerance refuses a 0 */
-    double operations;                     /* of all runs so far */
-    unsigned left_out;                     /* shapes beyond IMPORTED_OPS */
+    double operations;                     /* the operations of all runs so far */
+    unsigned left_out;                     /* shapes left out because of IMPORTED_OPS */
     VEC(const int64_t *) shapes;           /* of an imported task: the axes of each shape tried */
     struct arena arena;
 };
@@ -288,7 +289,7 @@ static int build(struct oracle_check *c, struct err *err)
     bool long_text = c->t->graph_json && strlen(c->t->reference_c) > MAX_WATCHED_TEXT;
     if (!long_text && oracle_build_checked(c->t, c->checked, err) == 0)
         return 0;
-    if (long_text) /* Hone wrote the reference */
+    if (long_text) /* only for an imported task: Hone wrote its reference */
         err_set(err, ERR_LIMIT, "the text is longer than %d bytes", MAX_WATCHED_TEXT);
     if (err->kind == ERR_INPUT)
         return err_prefix(err, "its accesses cannot be checked; use SCRATCH(i) only as a value or "

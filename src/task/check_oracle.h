@@ -4,7 +4,7 @@
  * It runs the oracle
  *  - at every smoke and check workload;
  *  - at every workload that Hone adds (task/regimes.h), except those that differ from others only
- * in the addresses of tensors, which the oracle does not see;
+ *    in the addresses of tensors, which the oracle does not see;
  *  - at some shapes of every held-out workload.
  * It skips shapes that would take too long, and says so in a note. It reports
  *  - undefined behaviour, and accesses out of bounds;

@@ -134,7 +134,7 @@ static const struct asset *builtin_file(const char *name, const char *file)
     return asset_find(path);
 }
 
-/* Adds the folders here that hold a task. */
+/* Adds the folders of the working directory that hold a task. */
 static void add_tasks_here(struct arena *a, struct str_vec *names)
 {
     struct name_vec here = VEC_INIT;

@@ -13,7 +13,7 @@ struct loader {
     struct problem_log r;
     struct json_node root;
     size_t expr_bytes; /* bytes of all expressions so far */
-    bool draft;        /* read only what says what the task computes: see task_find_draft() */
+    bool draft; /* read only the keys that say what the task computes: see task_find_draft() */
 };
 
 /* load_init.c: "init" of inputs, "tolerance" of outputs. */

@@ -133,7 +133,8 @@ static void load_mask(const struct json_node *n, struct task_tensor *t)
         json_node_bad(n, "%s leaves no room for a triangle or padding", dist_names[t->init.dist]);
 }
 
-/* Reads `of` of `lengths`. check_lengths() looks at the tensor when all of them are loaded. */
+/* Reads the key "of" of a tensor of lengths. When all tensors are loaded, check_lengths() checks
+ * the tensor that it names. */
 static void load_lengths(const struct json_node *n, struct task_tensor *t)
 {
     struct json_node c;

@@ -24,7 +24,7 @@
 #include "sys/proc.h"
 
 #define SOURCE_MAX_BYTES (16u << 20)
-#define LONG_SOURCE_BYTES (400u << 10) /* compiled with fewer optimizations */
+#define LONG_SOURCE_BYTES (400u << 10) /* a longer text is compiled with fewer optimizations */
 #define COMPILE_LIMIT_NS (300ull * 1000 * 1000 * 1000)
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)

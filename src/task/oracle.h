@@ -41,7 +41,7 @@ int oracle_run(const char *so_path, const struct shape *s, void *const *inputs,
 
 struct oracle_ctx {
     struct ref_ctx ref;                 /* its `scalar` and `fault` point to the members below */
-    const char *names[REF_MAX_TENSORS]; /* of the tensors */
+    const char *names[REF_MAX_TENSORS]; /* the names of the tensors */
     double *scalars;
     uint64_t fault;
 };

@@ -212,7 +212,8 @@ static void limit(int what, uint64_t soft, uint64_t hard)
 static uint64_t cpu_seconds(const struct shape *s)
 {
     uint64_t seconds = (uint64_t)MAX(CPU_SECONDS, oracle_operations(s) / FLOPS_PER_SECOND);
-    /* A reference that Hone wrote surely ends. It also computes errors, which takes longer. */
+    /* A reference that Hone wrote always ends. It also computes rounding errors, which takes
+     * longer. */
     return s->task->graph_json ? seconds * IMPORTED_PATIENCE : seconds;
 }
 

@@ -30,7 +30,7 @@ struct oracle_trial {
     double *value[TASK_MAX_TENSORS], *mag[TASK_MAX_TENSORS];
     /* seed of the random rounding, in a reference that has it (graph/reference/reference_mode.h) */
     uint64_t noise_seed;
-    uint64_t seed;  /* of the inputs */
+    uint64_t seed;  /* the seed of the inputs */
     double *shared; /* all values and magnitudes, in memory shared with the process */
     size_t shared_bytes;
 };

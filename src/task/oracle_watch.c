@@ -59,7 +59,7 @@ static bool is_me(const struct oracle_watch *w, const struct oracle_user *u)
     return u->phase == w->phase && u->unit == w->unit;
 }
 
-/* Whether the user was another unit of this phase. */
+/* Was u another unit of the phase that runs now? */
 static bool is_other(const struct oracle_watch *w, const struct oracle_user *u)
 {
     return u->phase == w->phase && (u->several || u->unit != w->unit);

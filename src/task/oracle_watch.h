@@ -32,8 +32,8 @@ struct oracle_user {
 };
 
 struct oracle_watch {
-    const char *const *names; /* of the tensors */
-    const char *fns[256];     /* of the phases that ran; [0] is not used */
+    const char *const *names; /* names of the tensors */
+    const char *fns[256];     /* names of the phases that ran; fns[0] is not used */
     uint16_t phase;           /* the phase and the unit that run now; the phase counts from 1 */
     int64_t unit;
     struct oracle_user *writer[REF_MAX_TENSORS];   /* one per element of each output */

@@ -68,7 +68,8 @@ int64_t axes_nearest(const struct regime_axes *b, size_t axis, int64_t v, int st
     return 0;
 }
 
-/* Reads `AXIS == expression` or `expression == AXIS`. The other side may not depend on AXIS. */
+/* Reads a constraint `AXIS == expression` or `expression == AXIS`. Returns the expression; NULL if
+ * the constraint has another form, or if the expression depends on AXIS. */
 static struct expr *value_in(struct regime_axes *b, const char *text, size_t axis)
 {
     const char *eq = strstr(text, "=="), *name = b->t->axes.items[axis].name;
@@ -175,7 +176,8 @@ static void read_axes(struct regime_axes *b)
 }
 
 /* Finds the axes along which a kernel uses vectors. These are inner axes. An inner axis that also
- * counts rows of some tensor is taken only in a heavy task, or if every inner axis counts rows. */
+ * counts rows of some tensor is such an axis only in a heavy task, or if every inner axis counts
+ * rows. */
 static void find_vector_axes(struct regime_axes *b)
 {
     bool any = false;
@@ -189,7 +191,7 @@ static void find_vector_axes(struct regime_axes *b)
     }
 }
 
-/* Marks each axis as inner from which an inner axis follows. */
+/* If an inner axis follows from other axes by a constraint, marks these axes as inner too. */
 static void spread_inner(struct regime_axes *b)
 {
     for (size_t k = 0; k < axes_count(b); k++)

@@ -24,13 +24,13 @@ enum {
 struct axis_value {
     int64_t v;
     const char *text; /* "just above a warp (32)" */
-    bool alone;       /* a workload has this value while all other axes are as small as possible */
+    bool alone;       /* one workload has this value, and the least value of every other axis */
 };
 
 struct axis_info {
     bool is_const;
-    bool inner;           /* the innermost extent of some tensor depends on it */
-    bool outer;           /* another extent of some tensor depends on it */
+    bool inner;           /* the innermost extent of some tensor depends on the axis */
+    bool outer;           /* an extent that is not the innermost depends on the axis */
     struct expr *follows; /* the axis equals this expression, by a constraint; NULL = free */
     int64_t least; /* the smallest value up to MAX_SCAN that axes_allow() accepts; 0 = none */
     int64_t most;  /* the largest value in the task's own workloads */

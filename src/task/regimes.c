@@ -31,6 +31,9 @@ enum {
 };
 static const double MAX_MS = 45, TOTAL_MS = 650, HEAVY_TOTAL_MS = 1000;
 
+/* GOAL_ALONE: `axis` is v, and all other axes have their least values. GOAL_VALUE: `axis` is v, and
+ * all other axes are above their least values. GOAL_PAIR: the sizes of `axis` and `other` are in
+ * the given classes. */
 enum goal_kind { GOAL_ALONE, GOAL_VALUE, GOAL_PAIR };
 
 enum size_class { SIZE_ONE, SIZE_ODD, SIZE_TWICE_ODD, SIZE_VECTORS, SIZE_CLASSES, SIZE_OTHER };
@@ -41,7 +44,7 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* GOAL_PAIR */
     const char *text;
-    bool relaxed; /* GOAL_VALUE: a shape covers it if one other axis is above its least value */
+    bool relaxed; /* GOAL_VALUE: it is enough if one other axis is above its least value */
     bool done;
 };
 
@@ -64,7 +67,7 @@ static double total_ms(const struct builder *b)
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* The number of rows of the largest tensor. If several tensors are largest, takes the one with the
- * fewest rows, because a kernel may choose that one. */
+ * fewest rows, because a kernel may go by the rows of that one. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;
@@ -113,7 +116,7 @@ static double cost_ms(const struct builder *b, const struct shape *s)
     return ms + 12e-6 * tiles;
 }
 
-/* Computes the axes that follow from others. */
+/* Computes the axes that follow from others. Returns false if one of them has no value. */
 static bool complete(const struct builder *b, int64_t *x)
 {
     for (size_t pass = 0; pass < axes_count(&b->ax); pass++) {
@@ -267,7 +270,8 @@ static int64_t draw_class(struct builder *b, size_t axis, enum size_class c)
     return 0;
 }
 
-/* Changes one free axis so that an axis that follows from it gets the value v. */
+/* Changes one free axis so that `axis`, which follows from it, gets the value v. Returns false if
+ * that is not possible. */
 static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
 {
     for (size_t j = 0; j < axes_count(&b->ax); j++) {
@@ -284,7 +288,9 @@ static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
     return false;
 }
 
-/* The smallest value above the least one with which a kernel may still take a vectorised path. */
+/* The smallest allowed value above the least value; along an axis with vectors, the smallest such
+ * multiple of VECTOR, so that a kernel may still take its vectorised path. Returns the least value
+ * if there is none. */
 static int64_t second_least(const struct builder *b, size_t axis)
 {
     int64_t least = b->ax.axis[axis].least;
@@ -294,8 +300,9 @@ static int64_t second_least(const struct builder *b, size_t axis)
     return least;
 }
 
-/* Sets the axes that a goal leaves open: all as small as possible, all a little larger, or drawn.
- * For a relaxed goal, one axis a little above its least value is enough. */
+/* Sets the axes that a goal leaves open. They get their least values (GOAL_ALONE), values a little
+ * larger (in the first try), or random values. For a relaxed goal, one axis a little above its
+ * least value is enough. */
 static void set_open_axes(struct builder *b, const struct goal *g, bool first, int64_t *x)
 {
     size_t larger = SIZE_MAX;
@@ -364,8 +371,8 @@ static void add_workload(struct builder *b, const int64_t *x, const uint32_t *of
     *vec_push(&b->t->regimes) = w;
 }
 
-/* Returns the rank of a goal, because there may not be time for all goals: small sizes come first,
- * then pairs, then large sizes. */
+/* Returns in which turn, 0 to 2, a goal is covered. There may not be time for all goals, so small
+ * sizes come first, then pairs, then large sizes. */
 static int turn_of(const struct goal *g)
 {
     return g->kind == GOAL_PAIR ? 1 : g->v <= 65 ? 0 : 2;
@@ -406,7 +413,7 @@ static void cover(struct builder *b, struct goal *g)
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 /* Sets the axes to a shape whose innermost extents are multiples of every vector width: `v` along
- * the inner axes, `rows` along the others. An axis that is an inner and an outer one gets just one
+ * the inner axes, `rows` along the others. An axis that is both inner and outer gets just one
  * vector if another axis can be long, because many rows are expensive. */
 static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, int64_t *x)
 {
@@ -422,9 +429,10 @@ static void set_vector_shape(const struct builder *b, int64_t v, int64_t rows, i
     }
 }
 
-/* Finds a shape as set_vector_shape() makes it, near `size`, that costs at most `limit`. If there
- * is none, finds one that costs more. Products of matrices get as many rows as columns, because
- * their kernels may ask for whole tiles. */
+/* Finds a shape as set_vector_shape() makes it, near `size`, that costs at most `limit` ms. If
+ * there is none, finds one that costs more. Returns its cost, or -1 if there is no such shape.
+ * Products of matrices get as many rows as columns, because their kernels may ask for whole
+ * tiles. */
 static double vector_shape(struct builder *b, int64_t size, double limit, int64_t *x)
 {
     size_t row_axes = 0;
@@ -452,8 +460,10 @@ static uint32_t elems_for(const struct task_tensor *t, uint32_t bytes)
     return MAX(bytes / (uint32_t)dtype_bytes(t->dtype), 1u);
 }
 
-/* Adds a workload with displaced addresses. `bytes` 0 means one element. An address may be
- * displaced only by a multiple of the alignment that the task promises. */
+/* Adds a workload with displaced addresses. `who` and the tensor `one` say which addresses, `bytes`
+ * says how far: 0 means by one element, VECTOR - 1 means to the last element before a multiple of
+ * 16 bytes. An address may be displaced only by a multiple of the alignment that the task
+ * promises. */
 static void displace(struct builder *b, const int64_t *x, double ms, enum displaced who, size_t one,
                      uint32_t bytes)
 {
@@ -485,8 +495,8 @@ static void displace(struct builder *b, const int64_t *x, double ms, enum displa
     add_workload(b, x, offsets, ms, arena_printf(&t->arena, "%s %s", which, how));
 }
 
-/* Adds all regimes of addresses at one shape. `thorough` adds displacements by more than an
- * element. */
+/* Adds workloads with displaced addresses at one shape. `thorough` also displaces all tensors but
+ * one, and displaces by more than an element. */
 static void displace_at(struct builder *b, const int64_t *x, double ms, bool thorough)
 {
     const struct task *t = b->t;

@@ -194,8 +194,8 @@ int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err
     *out = t->init;
     out->n = s->elems[i];
     if (out->mask || out->dist >= GEN_SORTED) {
-        /* A tensor of lengths has a length for each row of another tensor, the padded one; its
-         * `stream` is the number of that tensor. */
+        /* A tensor of lengths has a length for each row of another tensor, the padded one. Then
+         * `stream` is the index of the padded tensor. */
         size_t of = out->dist == GEN_LENGTHS ? t->stream : i;
         int64_t dims[TASK_MAX_RANK];
         uint32_t rank = s->task->tensors.items[of].rank;

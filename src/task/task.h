@@ -90,10 +90,10 @@ struct task_tensor {
     const char *name;
     enum dtype dtype;
     uint32_t rank;
-    struct expr *shape[8];             /* over axes */
-    bool is_input, is_output;          /* both: updated in place */
-    struct gen_spec init;              /* inputs; init_a and init_b, if set, give its a and b */
-    struct expr *init_a, *init_b;      /* over axes; NULL = the constants in init */
+    struct expr *shape[8];        /* over axes */
+    bool is_input, is_output;     /* both: updated in place */
+    struct gen_spec init;         /* of an input; init_a and init_b, if set, give its a and b */
+    struct expr *init_a, *init_b; /* over axes; NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
     uint32_t stream;                   /* number of the random sequence: the tensor's own index, or
                                         * the index of lengths_of */
@@ -102,7 +102,7 @@ struct task_tensor {
     double rtol, atol, budget; /* tolerance of an output; follows from `sigmas` if that is not 0 */
     double sigmas;             /* not 0: the oracle gives a sigma instead of a magnitude */
     const char *why;           /* the task's reason for the tolerance */
-    struct task_place place;   /* where the tolerance is */
+    struct task_place place;   /* where the tolerance is in task.json */
 };
 
 /* The tolerance of an output with "sigmas", the same for all tasks: an element may be off by

@@ -112,7 +112,7 @@ OBJECT_BUILDER(build_numel);
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
 /* Returns the tensor under any casts from integers to integers that are at least as wide. As an
- * index, it names the same rows as with the casts. */
+ * index, that tensor picks the same rows as v. */
 const struct value *index_source(const struct value *v);
 
 #endif

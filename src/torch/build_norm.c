@@ -2,7 +2,8 @@
 #include "base/util.h"
 #include "torch/build.h"
 
-/* Checks that the last axes have these sizes. Returns how many axes, or 0 with the reason. */
+/* Checks that the last axes of a have the sizes of `o`, the argument normalized_shape. Returns how
+ * many axes these are, or 0 with the reason in b->err. */
 static size_t normalized_axes(struct build *b, const struct value *a, const struct object *o)
 {
     const struct dim *d[GRAPH_MAX_RANK];

@@ -103,8 +103,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* Returns the labels in `of`, in their order, whose presence in p equals in_p and whose presence in
- * q equals in_q. */
+/* Returns those labels of `of`, in their order, that p has (if in_p) or lacks (if not), and that q
+ * has (if in_q) or lacks (if not). */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -178,8 +178,9 @@ static bool same_labels(struct build *b, const struct value *a, const struct lab
     return true;
 }
 
-/* Contracts two operands with a matmul. Each label is a batch label, a label that only one operand
- * has, or a label that is summed over. */
+/* Contracts the operands a and c with a matmul. Their labels are of four kinds: both operands and
+ * the result have a `batch` label; a and the result have a label in m; c and the result have a
+ * label in n; only a and c have a label in k, which is summed over. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
                                       const struct labels *out)
@@ -196,7 +197,7 @@ static const struct value *contracted(struct build *b, const struct value *a, st
     if (!a || !c)
         return NULL;
     const struct value *p;
-    if (!m.n && !n.n) { /* only a sum of products remains */
+    if (!m.n && !n.n) { /* no rows and no columns: multiply, then sum over k */
         p = op2(b, OP_MUL, a, c);
         return in_order(b, sum_others(b, p, &oa, &batch), &batch, out);
     }

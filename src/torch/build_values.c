@@ -105,8 +105,8 @@ VALUE_BUILDER(build_masked_fill)
     return cast_to(b, op3(b, OP_WHERE, mask, fill, a), a->dtype);
 }
 
-/* triu and tril: keeps the elements for which `column - row op diagonal` holds, where op is >= or
- * <=. The others become 0. */
+/* triu keeps the elements with column - row >= diagonal, tril those with column - row <= diagonal.
+ * The others become 0. `op` is the comparison. */
 VALUE_BUILDER(build_triangle)
 {
     const struct value *a = need_tensor(b, &arg[0], "input"), *at[2];

@@ -1,6 +1,6 @@
 /*
- * changes.c - finds the calls of an expression that change a tensor in place, and refuses those
- * whose change another part of the expression may see.
+ * changes.c - finds the calls of an expression that change a tensor in place. Refuses such a call
+ * if another part of the expression may see the change.
  */
 #include "torch/changes.h"
 

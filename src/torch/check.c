@@ -24,15 +24,16 @@
 
 #define ANSWER_NS (60 * SEC)
 #define START_NS (120 * SEC)
-#define DRAWS 2 /* shapes of each held-out workload */
+#define DRAWS 2 /* how many shapes of each held-out workload are checked */
 #define MAX_FLOPS 500000000
 
 /* Two ways to compute a value in double may differ by this factor times the magnitude. */
 static const double SAME = 1e-9;
-/* PyTorch rounds after every operation. So a result that it computes in the task's own dtypes may
- * exceed a tolerance that someone wrote by this factor. */
+/* PyTorch rounds after every operation. If a person wrote the tolerance, the error of a result that
+ * PyTorch computes in the task's own dtypes may be up to this many times the tolerance. */
 static const double NARROW_SLACK = 64;
-/* A result that PyTorch computes in double must be within this part of a derived tolerance. */
+/* The error of a result that PyTorch computes in double is at most this fraction of a derived
+ * tolerance. */
 static const double DERIVED_SLACK = 1e-3;
 
 struct expression_check {
@@ -144,7 +145,7 @@ static void start_python(struct torch_check *c)
     }
 }
 
-/* Stops the process if it did not answer a request, because it is then of no more use. */
+/* Stops the process if it did not answer a request: it is useless then. */
 static void lose_python(struct torch_check *c, const struct err *err)
 {
     if (err->kind == ERR_INPUT)
@@ -244,10 +245,11 @@ static double rms_of(const double *v, uint64_t n)
     return n ? sqrt(sum / (double)n) : 0;
 }
 
-/* Returns the largest error that PyTorch's result may have, in units of the tolerance. A tolerance
- * in sigmas is derived: PyTorch must satisfy it in the task's own dtypes and be far closer in
- * double. A tolerance that someone wrote may assume fewer roundings than PyTorch makes in the
- * task's own dtypes, so there PyTorch gets NARROW_SLACK. */
+/* Returns the largest error that PyTorch's result may have, in units of the tolerance. `wide` says
+ * that PyTorch computed in double. A tolerance in sigmas is derived: PyTorch must satisfy it in the
+ * task's own dtypes, and be far closer in double. A tolerance that a person wrote may assume fewer
+ * roundings than PyTorch makes in the task's own dtypes. So there PyTorch may exceed it by
+ * NARROW_SLACK. */
 static double slack_of(const struct task_tensor *t, bool wide)
 {
     if (t->sigmas > 0)
@@ -255,7 +257,7 @@ static double slack_of(const struct task_tensor *t, bool wide)
     return wide ? 1 : NARROW_SLACK;
 }
 
-/* Compares the outputs that the last call wrote with the oracle's. */
+/* Compares the outputs that PyTorch's last call wrote with the outputs of the oracle. */
 static int compare_outputs(const struct expression_check *e, const struct oracle_trial *x,
                            bool wide, const char *where, struct err *err)
 {
@@ -264,7 +266,7 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
         double slack = slack_of(t, wide);
         struct strbuf got = STRBUF_INIT(x->shape->elems[i] * sizeof(double) + 16);
         if (!x->value[i] || (!wide && t->sigmas > 0 && !dtype_is_float(t->dtype)))
-            continue; /* rounding may change an index */
+            continue; /* not an output, or an index, which rounding may change */
         double rms = rms_of(x->value[i], x->shape->elems[i]);
         const char *truth = e->oracle ? "reference.c" : "the reference in double";
         char *path = buffer_path(e, i, true);
@@ -398,9 +400,9 @@ static bool read_graph(const struct expression_check *e, struct graph *g)
     return ok;
 }
 
-/* Hone wrote the reference of an imported task from the task's graph. If PyTorch runs, comparing
- * this reference with PyTorch proves more than comparing it with a second reference from the same
- * graph. */
+/* True for an imported task if PyTorch runs. Hone wrote the reference of such a task from the
+ * task's graph. So comparing it with PyTorch proves more than comparing it with a second reference
+ * from the same graph. */
 static bool is_proven_by_torch(const struct expression_check *e)
 {
     if (!e->t->graph_json)

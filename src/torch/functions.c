@@ -438,7 +438,7 @@ bool function_call(struct build *b, const struct function *f, enum function_scop
     if (f->many && n > 1)
         n = gather_integers(b, own, n, nparams - 1);
     if (scope == IN_METHODS && f->op == OP_WHERE && f->value == build_elementwise && n > 1 &&
-        !own[1].key) { /* a.where(condition, b) */
+        !own[1].key) { /* a.where(condition, b) means where(condition, a, b) */
         struct argument self = own[0];
         own[0] = own[1];
         own[1] = self;

@@ -115,7 +115,8 @@ static int on_reals(struct build *b, const char *op, double a, double c, struct 
     return give(obj_float(v), out);
 }
 
-/* Sums, products, quotients and small powers of sizes are sizes again. */
+/* Computes with sizes: their sums, products, quotients and small powers are sizes again. Returns 1,
+ * 0 or -1, as number_binary() does. */
 static int on_sizes(struct build *b, const char *op, const struct dim *a, const struct dim *c,
                     struct object *out)
 {

@@ -279,9 +279,9 @@ static struct tree *unary(struct parser *p)
     return t;
 }
 
-/* Binary operators that PyTorch's tensors have; those that bind least come first. On one level, an
- * operator comes before its prefixes: "//" before "/". ** and the signs bind more tightly than all
- * of these; power() and unary() read them. */
+/* Binary operators that PyTorch's tensors have, by level; the level that binds most loosely comes
+ * first. On one level, an operator comes before its prefixes: "//" before "/". ** and the signs
+ * bind more tightly than all of these; power() and unary() read them. */
 enum { LEVELS = 7, COMPARISONS = 0 };
 static const char *const levels[LEVELS][7] = {{"<=", ">=", "==", "!=", "<", ">", NULL},
                                               {"|", NULL},

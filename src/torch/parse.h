@@ -22,7 +22,7 @@
 
 #define TORCH_MAX_TEXT 8192
 #define TORCH_MAX_NESTING 64 /* a bracket counts 2; a sign, ** or := counts 1 */
-#define TORCH_MAX_PARTS 32   /* of a tuple or an index, or of a call and its callee */
+#define TORCH_MAX_PARTS 32   /* parts of a tuple, an index or a call; the callee is a part */
 #define TREE_MAX_NODES 8192
 
 enum tree_kind {

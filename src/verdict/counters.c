@@ -43,8 +43,8 @@ const struct counter_info counter_infos[] = {
 };
 const size_t counter_ninfos = ARRAY_LEN(counter_infos);
 
-/* Counters that prompts do not tell. A name that ends in '*' stands for all that begin so; the
- * first match counts. */
+/* Counters that prompts do not mention. A name that ends in '*' stands for all names that begin
+ * with the part before the '*'. If several rows match a name, the first one counts. */
 static const struct counter_info others[] = {
     {"time", "for all launches of the kernel, by the cost model"},
     {"gpu__time_duration.sum", "for all launches of the kernel"},

@@ -105,7 +105,7 @@ void verdict_set_score(struct verdict *v)
         v->score = -1;
         return;
     }
-    /* Within a kind, a smaller error or a smaller time gives a larger part. */
+    /* Within a kind, a smaller error or a smaller time gives a larger `part`, so a better score. */
     double part = 0.5;
     if (v->kind == V_PASS && v->time_ns > 0)
         part = 1 / (1 + log1p(v->time_ns));

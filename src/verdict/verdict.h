@@ -38,9 +38,9 @@ enum verdict_kind {
 
 /* The note of a workload that did not run because something failed before it. */
 #define VERDICT_DID_NOT_RUN "did not run"
-/* The detail of a verdict tells of so many wrong workloads; `workloads` has them all. */
+/* The detail of a verdict describes at most this many wrong workloads; `workloads` has them all. */
 enum { VERDICT_TOLD_WORKLOADS = 4 };
-/* The note of a workload at which the run ended without results, for example by a fault. */
+/* The note of a workload in which the run ended without results, for example by a fault. */
 #define VERDICT_FAILED "failed"
 
 struct verdict_workload {
@@ -78,7 +78,7 @@ struct verdict_time {
     double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
     /* Percent of the measured or data-sheet ceiling; 0 = unknown. */
     double roofline_pct;
-    const char *limit; /* that ceiling: "DRAM" or "arithmetic"; an older verdict: "L2", "" */
+    const char *limit; /* which ceiling: "DRAM" or "arithmetic"; in old verdicts also "L2", "" */
 };
 
 /* A baseline of the evaluation, judged by the same rules as a candidate. A baseline that is "wrong"
@@ -91,9 +91,9 @@ struct verdict_baseline {
     const char *text;  /* why, in words; "" if it is right */
 };
 
-/* A finding of the emulator. `workload` names the workload that showed it ("check:1"), `role` is
- * that workload's role. If the workload is held-out, an author is told only the kind and the line
- * (see verdict_hidden). */
+/* A finding of the emulator. `workload` names the workload in which the emulator saw it
+ * ("check:1"), `role` is that workload's role. If the workload is held-out, an author is told only
+ * the kind and the line (see verdict_hidden). */
 struct verdict_finding {
     const char *workload, *role;
     enum finding_kind kind;
@@ -127,7 +127,7 @@ struct verdict {
     /* The facts with which an author can repair the candidate, in at most about 60 lines. */
     const char *detail;
     double score;   /* orders verdicts of one task, by kind first, then by error or time */
-    double time_ns; /* geomean over time workloads; 0 = none */
+    double time_ns; /* geometric mean over the timed workloads; 0 = none */
     double speedup; /* against the baseline `speedup_over`; 0 = none */
     const char *speedup_over;
     bool time_is_model;
@@ -152,7 +152,7 @@ struct verdict {
 };
 
 const char *verdict_kind_name(enum verdict_kind k);
-/* True for the held-out role and for unknown roles. An author must not learn what happened at
+/* True for the held-out role and for unknown roles. An author must not learn what happened in
  * workloads with such a role. */
 bool verdict_hidden(const char *role);
 enum verdict_kind verdict_kind_from(const char *name, bool *ok);
@@ -165,8 +165,8 @@ int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
 void verdict_verified_text(const struct verdict *v, struct strbuf *out);
 /* Returns the number of shapes over which time_ns is the geometric mean. */
 unsigned verdict_timed_shapes(const struct verdict *v);
-/* Sets *lo and *hi to the interval in which a measured time is to be expected, as factors of the
- * modelled time. Returns false if the verdict has no such interval. */
+/* Sets *lo and *hi to the interval in which we expect the measured time, as factors of the modelled
+ * time. Returns false if the verdict has no such interval. */
 bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
 /* The ratio to the first baseline: the geometric mean over the shapes, with its 95% interval.
  * Modelled times have no spread, so their interval is empty (lo == hi). */

@@ -95,8 +95,8 @@ static int add_candidate(struct collection *c, const char *run, uint64_t index, 
     return j ? 0 : -1;
 }
 
-/* Marks the best candidate and its ancestors, the nearest first, at most max / 2 of them. Then
- * marks the newest candidates, as long as fewer than `max` are marked. */
+/* Marks the best candidate and at most max / 2 of its ancestors, the nearest first. Then marks the
+ * newest candidates until `max` candidates are marked. */
 static void choose(const struct node_rec_vec *nodes, int64_t best, size_t max, bool *chosen)
 {
     size_t n = 0;

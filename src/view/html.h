@@ -16,8 +16,8 @@
 #include "base/strbuf.h"
 #include "store/store.h"
 
-/* The file holds the sources and verdicts of about this many candidates. If a run has more, the
- * file has those of its best candidate, of the nearest ancestors of this candidate, and of the
+/* The file holds the sources and verdicts of about this many candidates. If a run has more
+ * candidates, the file has its best candidate, the nearest ancestors of the best candidate, and the
  * newest candidates. The runs of a campaign get equal shares of the number. Plots and lineage
  * always show all candidates. */
 #define HTML_MAX_CANDIDATES 500

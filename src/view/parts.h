@@ -4,7 +4,8 @@
  *
  * A function reads in a transaction only if the rows that it reads must agree with each other. The
  * other functions may mix two states of the store. The page shows such a mix only for a moment,
- * because the browser draws the page again when the store changes.
+ * because the browser draws the page again when the store changes. The JSON values that the
+ * functions return are new references.
  */
 #ifndef VIEW_PARTS_H
 #define VIEW_PARTS_H
@@ -61,7 +62,7 @@ void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha)
 json_t *view_short_text(const char *text);
 /* Returns a copy of the JSON value with the paths in all its strings shortened. */
 json_t *view_short_json(const json_t *j);
-/* Does the same for an answer that will leave this machine, whose strings may be code. */
+/* Does the same for an answer that will leave this machine. Its strings may be code. */
 json_t *view_without_paths(const json_t *j);
 /* Appends compact JSON. Real numbers get six digits. */
 void view_dump(const json_t *j, struct strbuf *out);

@@ -113,7 +113,7 @@ static json_t *config(const struct run_summary *m)
 {
     json_t *j = json_read_text(m->run.config, strlen(m->run.config), "config", NULL, NULL);
     json_t *out = j ? view_short_json(j) : json_object();
-    json_object_del(out, "from"); /* the whole text of a starting kernel */
+    json_object_del(out, "from"); /* left out: the whole text of a starting kernel */
     json_decref(j);
     return out;
 }
@@ -128,7 +128,7 @@ json_t *view_run(struct store *s, const char *run, struct err *err)
     if (rc < 0 || run_summary_load(&m, s, run, err) < 0)
         return NULL;
     json_t *all = run_summary_json(&m);
-    json_object_del(all, "nodes"); /* `points` has them, in pages */
+    json_object_del(all, "nodes"); /* the query `points` returns them, in pages */
     json_t *out = view_short_json(all);
     json_decref(all);
     json_t *row = view_run_row(s, &m.run);

@@ -20,7 +20,7 @@
 enum {
     MAX_FILE = 8 << 20,
     PAGE = 25,         /* runs in one answer: we read a file for each */
-    MAX_EPOCHS = 2000, /* rows of epochs; of a longer run we show every second, third, ... one */
+    MAX_EPOCHS = 2000, /* rows of epochs in one answer: see epoch_rows() */
     MAX_SPANS = 2048,
     MAX_THREADS = 512,
     MAX_WORK = 64,
@@ -91,7 +91,7 @@ static int newest_first(const void *a, const void *b)
                : strcmp(x->name, y->name);
 }
 
-/* Lists the records, the newest first. Without the folder there are none. */
+/* Lists the records, the newest first. If the folder does not exist, lists none. */
 static void list_records(struct store *s, struct record_vec *out)
 {
     struct name_vec names = VEC_INIT;
@@ -105,7 +105,7 @@ static void list_records(struct store *s, struct record_vec *out)
     free(folder);
 }
 
-/* Returns the JSON of a record, or NULL if it is none. */
+/* Returns the JSON of a record, or NULL if the file is not a record. */
 static json_t *read_record(const struct record *r)
 {
     const struct json_caps caps = {.max_bytes = MAX_FILE, .max_depth = 8};
@@ -118,7 +118,7 @@ static json_t *read_record(const struct record *r)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Returns the number as a finite one, else null. */
+/* Returns a copy of the value if it is a finite number, else JSON null. */
 static json_t *number(const json_t *v)
 {
     double x = json_is_number(v) ? json_number_value(v) : NAN;
@@ -152,7 +152,8 @@ static json_t *column_names(void)
     return names;
 }
 
-/* Returns a row for each epoch. The last epoch is always among them. */
+/* Returns a row for each epoch. If a run has more than MAX_EPOCHS, returns a row for every second,
+ * third, ... epoch. The last epoch always has a row. */
 static json_t *epoch_rows(const json_t *epochs)
 {
     json_t *rows = json_array();
@@ -163,7 +164,7 @@ static json_t *epoch_rows(const json_t *epochs)
     return rows;
 }
 
-/* Returns the keys that both answers have. */
+/* Returns the part that the answers to `trainings` and to `training` have in common. */
 static json_t *summary(const struct record *r, const json_t *j)
 {
     static const char *const texts[] = {"model",     "data",     "state", "reason",
@@ -191,7 +192,8 @@ static json_t *texts_of(const json_t *list, size_t max)
     return out;
 }
 
-/* Returns whether a span is six integers, the first two below the sizes of their lists. */
+/* Returns whether a span is six integers that are not negative. The first must be an index into the
+ * list of threads, the second an index into the list of work. */
 static bool is_span(const json_t *span, size_t threads, size_t work)
 {
     for (size_t k = 0; k < 6; k++) {

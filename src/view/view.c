@@ -11,7 +11,7 @@
 /* The parameters of each kind of query, in their order. */
 static const struct {
     const char *name;
-    const char *key; /* parameter that names a run or a campaign; NULL = the query has none */
+    const char *key; /* parameter that is a name (of a run, ...); NULL = the query has none */
     bool role;
     const char *number; /* parameter that is a number; NULL = the query has none */
 } kinds[] = {

@@ -363,7 +363,8 @@ static int check_globals(struct job_run *r, struct call_ctx *x, struct err *err)
 }
 
 /* Checks guard zones, inputs and module variables after the call. If only a sample of the blocks
- * ran, keep_pieces() checks inputs and variables instead, if the call is to be verified. */
+ * ran, checks only guard zones; keep_pieces() checks inputs and variables if the call will be
+ * verified. */
 static int check_after_call(struct job_run *r, struct call_ctx *x, struct err *err)
 {
     const struct device_ops *ops = r->dev->ops;
@@ -485,8 +486,8 @@ static int keep_outputs(struct job_run *r, struct call_ctx *x, struct err *err)
 }
 
 /* Returns the share of an output that was not written by the blocks that ran. In an in-place tensor
- * we cannot see this, because a written element may keep its value. There we return the share of
- * blocks that did not run instead. */
+ * we cannot see which elements were written, because a written element may keep its value. So for
+ * an in-place tensor we return the share of blocks that did not run. */
 static double share_unseen(const struct call_ctx *x, uint32_t i, const struct device_written *w)
 {
     double ran =

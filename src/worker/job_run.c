@@ -294,8 +294,8 @@ static void write_turn(const struct job_run *r, const struct turn *t)
     bundle_write(r->dir, TURN_FILE, text, (size_t)len, false, NULL);
 }
 
-/* Waits until no other process of Hone uses the job's GPU, and returns its lock. PyTorch takes
- * seconds to import, so the sidecars do that before we have the GPU to ourselves. */
+/* Waits until no other process of Hone uses the job's GPU, and returns the GPU's lock. Importing
+ * PyTorch takes seconds, so the sidecars do that before we take the lock. */
 static int take_gpu(struct job_run *r)
 {
     int lock;

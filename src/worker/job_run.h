@@ -42,8 +42,9 @@ bool candidate_is_short(const struct job_run *r, uint32_t c);
 /* Times all cases with a short candidate in further processes and appends the calls of these
  * processes to the result. If there are such cases, closes the device first. */
 void time_in_processes(struct job_run *r);
-/* Decides after a timed call of the candidate whether the worker keeps the call's outputs and
- * verifies them. If it does and the case has enough kept calls, drops one of those. */
+/* Decides after a timed call of the candidate whether the worker keeps the call's outputs, to
+ * verify them. If so, and if the case already has as many kept calls as the job asks for, drops one
+ * of these earlier calls. */
 bool rounds_keep_call(struct rounds *s, double time_ns);
 /* Loads the oracle and verifies all kept calls (verify.c). */
 int verify_kept_calls(struct job_run *r, struct err *err);
@@ -58,8 +59,8 @@ enum result_status job_run_fail(struct job_run *r, enum result_status st, uint32
 /* Hands the result so far to the watchdog and writes it to progress.bin, with the message `where`.
  * If the last write was less than 50 ms ago, does less:
  *   - if `now` is false, nothing;
- *   - if `now` is true and the job is one for the emulator with a time limit, only hands the result
- *     to the watchdog, which writes it 50 to 100 ms later, unless it gets a newer one before. */
+ *   - if `now` is true and the job runs on the emulator with a time limit, only hands the result to
+ *     the watchdog, which writes it 50 to 100 ms later, unless it gets a newer one before. */
 void job_run_save_progress(struct job_run *r, const char *where, bool now);
 /* Returns how many threads to use: the job's number, or one for each core if the job names none. */
 unsigned job_run_threads(const struct job_run *r);

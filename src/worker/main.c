@@ -22,20 +22,23 @@ static const char usage[] =
     "       hone-worker --spool DIR [option...]  serve a spool directory\n"
     "       hone-worker --tar IN.tar OUT.tar     run the bundles todo/ID/ of IN.tar; OUT.tar gets\n"
     "                                            done/ID/result.bin for each\n"
-    "       hone-worker --ceilings SERVICE.cubin [GPU]   print the highest rates of the GPU as "
-    "JSON\n"
-    "                                            (default GPU 0; bundles for GPUs have the cubin)\n"
+    "       hone-worker --ceilings SERVICE.cubin [GPU]   measure the highest rates of the GPU\n"
+    "                                            (default 0) with the file service.cubin of a\n"
+    "                                            bundle for GPUs, and print them as JSON\n"
     "       hone-worker --show RESULT.bin        print a result as text\n"
     "       hone-worker --version | --help       versions of job.bin and result.bin; this help\n"
     "\n"
-    "  --lock           wait until no other process of Hone uses the job's GPU\n"
+    "  --lock           first wait, however long, until no other process of Hone uses the GPU\n"
+    "                   of BUNDLE_DIR; with --spool and --tar Hone always does this\n"
     "\n"
     "options of --spool:\n"
     "  --once           stop when no bundle is left, also none that another worker holds\n"
     "  --idle SECONDS   stop after so long without a bundle (default: never); with --once, wait\n"
     "                   at most so long for other workers and for a busy GPU (default 45)\n"
     "  --gpu N          run all bundles on this GPU (default: the one that a bundle names)\n"
-    "  --pretend-gpu N  run only bundles for the emulator, one at a time among workers of this N\n"
+    "  --pretend-gpu N  run only bundles for the emulator; workers with the same N take turns, as\n"
+    "                   on one GPU (`--device emu --on local:0,1` of hone starts such workers);\n"
+    "                   excludes --gpu\n"
     "  --threads N      threads of the emulator (default: one for each core)\n"
     "\n"
     "A bundle is a directory that `hone` makes, with job.bin and the files that it names.\n"
@@ -103,7 +106,7 @@ static bool read_spool_options(struct spool_options *o, char **argv)
         }
         if (!argv[1] || !read_number(*++argv, 1000000, &n))
             return false;
-        if (str_eq(name, "--gpu") || str_eq(name, "--pretend-gpu")) {
+        if ((str_eq(name, "--gpu") || str_eq(name, "--pretend-gpu")) && o->place.gpu < 0) {
             o->place.gpu = (int)n;
             o->place.pretend = str_eq(name, "--pretend-gpu");
         } else if (str_eq(name, "--threads") && n > 0 && n <= 1024) {
@@ -156,8 +159,10 @@ int main(int argc, char **argv)
         return finish(spool_tar(argv[2], argv[3], &err), &err);
     if (argc == 3 && str_eq(argv[1], "--show"))
         return finish(show_result(argv[2], stdout, &err), &err);
-    if ((argc == 3 || argc == 4) && str_eq(argv[1], "--ceilings"))
-        return finish(ceilings(argv[2], argc == 4 ? atoi(argv[3]) : 0, &err), &err);
+    long gpu = 0;
+    if ((argc == 3 || (argc == 4 && read_number(argv[3], 1023, &gpu))) &&
+        str_eq(argv[1], "--ceilings"))
+        return finish(ceilings(argv[2], (int)gpu, &err), &err);
     fputs(usage, stderr);
     return 2;
 }

@@ -113,8 +113,8 @@ static void crew_run(struct crew *w, unsigned nthreads)
         pthread_join(t[i], NULL);
 }
 
-/* Runs a part of the sampled units. Each run of adjacent units is one call of the phase's
- * function. */
+/* Runs a part of the sampled units. Calls the phase's function once for each group of adjacent
+ * units. */
 static void work_phase(struct crew *w, uint64_t first, uint64_t count)
 {
     for (uint64_t n; count; first += n, count -= n) {

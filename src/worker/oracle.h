@@ -34,11 +34,11 @@ int oracle_open(struct oracle **out, const char *dir, const char *name, struct e
 /* Is this file of a bundle a reference in Python? Such a reference computes only whole outputs. */
 bool oracle_is_python(const char *name);
 void oracle_close(struct oracle *o);
-/* It is an error if the reference accesses a tensor out of bounds. If all units run, it is also an
- * error if no unit writes an element. If only a sample of the units runs, the `mag` of elements
- * that none of them writes is COMPARE_UNSEEN. `got` holds what the candidate wrote, by buffer, or
- * is NULL. The reference can read it (GOT in hone_ref.h) only for outputs that have several right
- * answers (job_has_choice()). */
+/* Computes the truth of the call. An access out of bounds by the reference is an error. If all
+ * units run, an output element that no unit writes is an error too. If only a sample of the units
+ * runs, the `mag` of such an element is COMPARE_UNSEEN. `got` has for each buffer what the
+ * candidate wrote, or is NULL. The reference can read it (GOT in hone_ref.h) only for outputs that
+ * have several right answers (job_has_choice()). */
 int oracle_compute(struct oracle *o, const struct job_case *c, const struct job_call *call,
                    void *const *got, uint64_t sample_seed, unsigned nthreads, struct truth *out,
                    struct err *err);

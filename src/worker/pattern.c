@@ -62,8 +62,8 @@ static double got_at(const struct view *v, uint64_t i)
 
 /* ---- where the bad elements are ------------------------------------------------------------- */
 
-/* A line is a row or a column. This is the span [first, last] of the lines with bad elements, and
- * how many lines in it have any. */
+/* A line is a row or a column. `first` and `last` are the first and the last line with bad
+ * elements. `lines` is the number of lines with bad elements. */
 struct span {
     uint64_t first, last, lines;
 };
@@ -372,7 +372,7 @@ const char *pattern_words(const struct pattern_input *p, struct arena *a)
     view_init(&v, p);
     struct strbuf where = STRBUF_INIT(WORDS_MAX), what = STRBUF_INIT(WORDS_MAX);
     tell_where(&where, &v);
-    /* The verdict says itself how many elements were never written. */
+    /* The verdict says elsewhere how many elements were never written, so we do not repeat it. */
     bool unwritten = p->nunwritten * 10 >= p->nbad * 9;
     if (!unwritten && !tell_constant(&what, &v) && !tell_factor(&what, &v))
         tell_moved(&what, &v);

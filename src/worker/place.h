@@ -4,7 +4,7 @@
  *     worker_place_set(&p);              in the process that serves a spool
  *     worker_place_apply(&job);          in the process of each bundle: overrides the job's own
  *
- * The first process passes these to the processes of the bundles in the environment variable
+ * The first process passes these values to the processes of the bundles in the environment variable
  * HONE_WORKER_PLACE.
  */
 #ifndef WORKER_PLACE_H

@@ -17,11 +17,12 @@
  * (time_in_processes.c).
  *
  * The worker decides after each call of the candidate whether to verify this call. It takes the
- * first calls until it has as many as the job asks for. From then on, only a call that is no slower
- * than the median so far can replace one of these: first one that is now 10% slower than the
- * median, else one that a random draw names (reservoir sampling). Neither the candidate nor the job
- * knows the choice in advance. So if a kernel computes correctly only in some calls, the worker
- * verifies its fast calls, which are the ones that determine its time.
+ * first calls until it has as many as the job asks for. From then on, a call that is no slower than
+ * the median so far can replace one of these. It replaces a call that is now more than 10% slower
+ * than the median. If there is none, a random draw decides whether it replaces a call, and which
+ * one (reservoir sampling). Neither the candidate nor the job knows the choice in advance. So if a
+ * kernel computes correctly only in some calls, the worker verifies its fast calls, which are the
+ * ones that determine its time.
  */
 #include <stdlib.h>
 
@@ -90,8 +91,8 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     if (time_ns > median && slot == s->t->verify)
         return false;
     s->nfast += time_ns <= median;
-    /* If the reservoir is full, we first replace a call that is now slower than the median. It must
-     * be 10% slower: otherwise noise alone would cause replacements, and each costs time. */
+    /* If the reservoir is full, we first look for a call in it that is more than 10% slower than
+     * the median. With less than 10%, noise alone would cause replacements, and each costs time. */
     if (slot == s->t->verify)
         for (slot = 0; slot < s->nsampled; slot++)
             if (s->r->calls[s->c].items[s->sampled[slot]].time_ns > 1.1 * median)
@@ -108,10 +109,10 @@ bool rounds_keep_call(struct rounds *s, double time_ns)
     return true;
 }
 
-/* The seed of the data that the program gets in this round. Each program gets the same sequence of
- * data, because the time may depend on the data. Baselines are one round behind the candidate, so
- * that the candidate never finds, in memory that was freed, what a baseline computed from the same
- * data. */
+/* Returns the seed of the data that the program gets in this round. Each program gets the same
+ * sequence of data, because the time may depend on the data. Baselines are one round behind the
+ * candidate. Otherwise a baseline could run first, and the candidate could find the baseline's
+ * results for the same data in freed memory. */
 static uint64_t data_seed(const struct rounds *s, uint32_t program)
 {
     return poison_mix(poison_mix(s->t->seed) + s->round + (program == 0));
@@ -161,8 +162,8 @@ static bool medians_known(const struct rounds *s)
     return true;
 }
 
-/* When the budget is used up, the worker goes on until there are min_calls calls. If it has gone on
- * for this time, or for twice the budget if that is longer, three calls are enough. */
+/* When the time budget is used up, the worker goes on until there are min_calls calls. But it stops
+ * with three calls once it has gone on for PATIENCE_NS or twice the budget, whichever is longer. */
 static const uint64_t PATIENCE_NS = 3000000000u;
 
 enum result_status run_rounds(struct job_run *r, uint32_t c, uint64_t budget_ns, uint64_t *spent_ns)

@@ -66,9 +66,10 @@ static uint64_t patience_ns(const struct server *s)
     return o->idle_ns ? o->idle_ns : o->once ? s->w.lease_ns + s->w.lease_ns / 2 : 0;
 }
 
-/* Returns the time on the clock for patience_ns(). A worker with --once must watch the claims of
- * other workers long enough to notice that one of them died, and on a slow machine it looks less
- * often. So its clock is the time for which it has watched; with --idle it is the usual clock. */
+/* Returns the time on the clock that measures patience_ns(). With --idle it is the usual clock. A
+ * worker with --once must watch the claims of other workers long enough to notice that one of them
+ * died. On a slow machine it looks at them less often. So its clock is the time for which it has
+ * watched them. */
 static uint64_t idle_clock_ns(const struct server *s)
 {
     return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
@@ -117,8 +118,9 @@ static void remove_file(const char *bundle, const char *name)
     free(p);
 }
 
-/* Reads which GPU a bundle is for (-1 for the emulator) and how long it may run. If job.bin cannot
- * be read, this function keeps silent: the process that runs the bundle reports it. */
+/* Returns the GPU that a bundle is for (-1 for the emulator), and sets *wall_ns to how long it may
+ * run. If job.bin cannot be read, returns -1 and one hour; the process that runs the bundle will
+ * report the error. */
 static int gpu_of(const char *bundle, uint64_t *wall_ns)
 {
     struct arena mem = ARENA_INIT;
@@ -148,8 +150,8 @@ static void end_child(pid_t pid)
 }
 
 /* Runs the bundle's process, and shows with spool_beat() that this worker lives. A worker without a
- * GPU of its own waits here for the job's GPU. If it loses patience, it puts the bundle back and
- * stops. Sets *lost if another worker has taken the bundle over. */
+ * GPU of its own waits here for the job's GPU. If it has waited for patience_ns(), it puts the
+ * bundle back and stops. Sets *lost if another worker has taken the bundle over. */
 static enum spool_end run_child(struct server *s, const char *bundle, bool *lost)
 {
     uint64_t wall_ns, started = 0, asked = now_ns();
@@ -297,10 +299,10 @@ static int leave_undone(const struct server *s, int bundles, struct err *err)
                    s->blocked && bundles >= 0 ? s->blocked : "");
 }
 
-/* Called when the worker has found nothing to run. Returns whether the worker stops, which only one
- * with --once or --idle does. If it leaves bundles undone, *rc becomes -1. While other workers hold
- * bundles, or others use its GPU, a worker with --once stays longer than a lease (spool/lease.h),
- * so that it can take over the bundles of workers that died. */
+/* Called when the worker has found nothing to run. Returns whether the worker stops; a worker
+ * without --once and --idle never does. If it leaves bundles undone, sets *rc to -1. While other
+ * workers hold bundles, or other processes use its GPU, a worker with --once stays longer than a
+ * lease (spool/lease.h), so that it can take over the bundles of workers that died. */
 static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err)
 {
     uint64_t patience = patience_ns(s);
@@ -310,7 +312,7 @@ static bool stops(struct server *s, uint64_t waited_ns, int *rc, struct err *err
     int left = spool_waiting(&s->w);
     if (left == 0)
         return late || nothing_is_claimed(s);
-    /* A bundle that came just now is not blocked: we try to claim it first. */
+    /* If nothing blocks us, a bundle may have come just now: we try to claim it before we stop. */
     if (!late || (!s->blocked && waited_ns <= 2 * patience))
         return false;
     *rc = leave_undone(s, left, err);

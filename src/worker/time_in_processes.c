@@ -4,13 +4,13 @@
  * The driver places page tables and other data of a process somewhere in the GPU's memory. With a
  * flushed cache, this address makes a kernel of 4 us up to 100 ns faster or slower, in every call
  * of the process alike. So the worker times a case with a short candidate again in further
- * processes. In each of them it makes as many timed calls of the case as in this one. A timing
+ * processes. Each of these makes as many timed calls of the case as this process made. A timing
  * process is a worker too. It runs an inner bundle, a directory inside our bundle, which holds only
  * the cases with a short candidate. It checks and verifies its calls as this process does, and we
  * append its calls to ours.
  *
- * We do not time PyTorch baselines again, because PyTorch takes seconds to start. Nor do we time
- * baselines again that take longer than LONG_NS: the calls that they already have are enough.
+ * We do not time PyTorch baselines again, because PyTorch takes seconds to start. For baselines
+ * that take longer than LONG_NS, the calls that they already have are enough.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -45,7 +45,8 @@ class View:
 def keeping_double(own):
     """A scope in which new tensors are float64, and casts to narrower floats give float64.
 
-    Numbers that depend on the dtype stay those of `own`, in which the program computes otherwise.
+    Constants that depend on the dtype (torch.finfo, the default eps of rms_norm) are those of `own`,
+    the dtype in which the program computes outside of this scope.
     """
     from torch.utils._python_dispatch import TorchDispatchMode
     narrow = (torch.float16, torch.bfloat16, torch.float32)
@@ -87,7 +88,7 @@ class Sidecar:
         if rq["mode"] == "compile":
             import torch._dynamo
             import torch._inductor.compile_fx
-            # The processes that compile Triton's kernels take seconds to start.
+            # The processes that compile Triton's kernels take seconds to start, so we start them now.
             with contextlib.suppress(ImportError, AttributeError):
                 from torch._inductor.async_compile import AsyncCompile
                 AsyncCompile.warm_pool()
@@ -113,7 +114,7 @@ class Sidecar:
         self.clock_hz = getattr(props, "clock_rate", 1980000) * 1e3
         self.driver = ctypes.CDLL("libcuda.so.1")
         self.source, self.mode = rq["source"], rq["mode"]
-        if self.mode == "compile":  # by default PyTorch silently runs the ninth shape eagerly
+        if self.mode == "compile":  # by default PyTorch compiles eight shapes and silently runs the ninth eagerly
             import torch._dynamo
             for limit in ("recompile_limit", "cache_size_limit", "accumulated_recompile_limit",
                           "accumulated_cache_size_limit"):

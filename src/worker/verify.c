@@ -193,9 +193,10 @@ static void apply_copy(const struct job_case *c, const struct job_call *call,
     }
 }
 
-/* Writes to `dst` the bytes [from, from + n) that an output holds before the kernels run: its data
- * if it is an in-place tensor, else poison, and over these the memsets and copies of the plan.
- * Returns false if a copy takes bytes from a buffer that kernels may write or from a file. */
+/* Writes to `dst` the bytes [from, from + n) that an output holds before the kernels run. These are
+ * its data if it is an in-place tensor, else poison; then the memsets and copies of the plan change
+ * some of them. Returns false if a copy takes bytes from a file, or from a buffer that kernels may
+ * write. */
 static bool original_bytes(const struct job_case *c, const struct job_call *call, uint32_t i,
                            uint64_t from, uint32_t n, uint8_t *dst)
 {
@@ -274,8 +275,9 @@ static int share_to_change(struct verifier *v, const struct kept_call *k, uint32
     return 0;
 }
 
-/* For in-place tensors and outputs that a memset or copy filled: lowers call->most_written to the
- * largest share of the needed changes that the call can have made. */
+/* In a tensor that is updated in place, or that a memset or copy filled, only some elements need a
+ * change. Lowers call->most_written to the largest share of these changes that the call can have
+ * made. */
 static int check_changed(struct verifier *v, const struct kept_call *k, struct result_call *call,
                          struct err *err)
 {

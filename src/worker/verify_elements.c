@@ -24,19 +24,19 @@ static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.
 #define SMALL_OPS 1e5
 enum {
     MAX_ELEMS = 1536,
-    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most 8 pieces */
+    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most so many pieces */
     MAX_PLACES = 1024,
     MAX_ROUNDS = 64,
     MAX_UNITS = 1 << 20,
     SEEN_SIZE = 1 << 16
 };
 
-/* We run the units up to NFILLS times, each time with another of these values in all of the
- * scratch. A result that depends on scratch that no unit wrote then differs between the runs.
- * Arithmetic passes a NaN on. A comparison may drop a NaN, but not both a large positive and a
- * large negative number. If in the first run all units wrote the scratch that they used, the result
- * cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN with
- * unusual bits, so an element with these bits holds the fill or a copy of it. */
+/* We run the units up to NFILLS times. Before each run we fill the whole scratch with another of
+ * these values. A result that depends on scratch that no unit wrote then differs between the runs:
+ * arithmetic passes a NaN on; a comparison may hide a NaN, but it cannot hide both a large positive
+ * and a large negative number. If in the first run all units wrote the scratch that they used, the
+ * result cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN
+ * with unusual bits, so an element with these bits holds the fill or a copy of it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 
@@ -94,10 +94,10 @@ static uint8_t piece_shift(const struct lazy *z)
     return (uint8_t)(z->shift - (uint32_t)__builtin_ctzll(dtype_bytes(z->dtype)));
 }
 
-/* A unit is about to read or write this element of the scratch; we cannot see which. If the element
- * still holds the fill, only a write is harmless, and a write replaces the fill. So if the element
- * holds the fill at its next use too, or at the end of the phase (check_used()), the first use may
- * have been a read. */
+/* A unit is about to read or write element i of the scratch; we cannot see which. If the element
+ * still holds the fill, a read would be wrong, and a write would replace the fill. So if the
+ * element holds the fill at its next use too, or at the end of the phase (check_used()), this use
+ * may have been a read. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
@@ -214,7 +214,7 @@ static void units_of(const struct verify_elements *s, uint32_t b, uint32_t level
 }
 
 /* Whether no element has asked for units [first, end) of a phase yet. If `remember` is true, notes
- * that one has asked now. */
+ * that an element has asked for them now. */
 static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, uint64_t end,
                    bool remember)
 {
@@ -232,9 +232,9 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
     return true;
 }
 
-/* Returns an upper bound on the cost of those units of the element that no other element has asked
- * for. We do not know how the work divides among the phases, so we assume that each phase does all
- * of it. */
+/* Returns an upper bound on the cost of the units that the element needs and that no other element
+ * has asked for. We do not know how the work divides among the phases, so we assume that each phase
+ * does all the work. */
 static double cost_of(struct verify_elements *s, uint32_t b, uint32_t level, uint64_t elem)
 {
     double cost = 0;
@@ -374,8 +374,8 @@ static void copy_results(const struct verify_elements *s, double *to)
         }
 }
 
-/* If the result of an element differs from `was`, it depends on scratch that no unit wrote. Marks
- * such elements as unknown, in our results and in `was`. */
+/* `was` has the results of the first run. If the result of an element differs from them, it depends
+ * on scratch that no unit wrote. Marks such elements as unknown, in our results and in `was`. */
 static void drop_changed(const struct verify_elements *s, double *was)
 {
     for (uint32_t b = 0; b < s->c->nbuffers; b++)
@@ -485,7 +485,7 @@ static uint32_t draw_large(struct verify_elements *s, const struct device_piece 
     return best;
 }
 
-/* Finds how many units of the phases before the last one an element needs. Tries the levels (see
+/* Finds how many units an element needs in the phases before the last one. Tries the levels (see
  * part_of_element()) on one element, from the fewest units to all of them, as far as the budget
  * allows. */
 static int find_level(struct verify_elements *s, uint32_t b, struct err *err)
@@ -520,7 +520,7 @@ static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, d
     return true;
 }
 
-/* A place is an element of which we know the block that wrote it. Takes the first place of each
+/* A place is an element for which we know which block wrote it. Takes the first place of each
  * output, then the second of each, and so on. The places of an output come in random order, but all
  * blocks have their first place before any has its second. The places may use three quarters of the
  * budget. */

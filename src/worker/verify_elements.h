@@ -6,11 +6,11 @@
  *
  * The caller passes pieces of the outputs, and places: elements for which it knows which block
  * wrote them. As far as a limit on operations allows, we take one element of each block, then draw
- * more at random, and run the units of the oracle that compute these elements (docs/glossary.md
- * explains piece, unit, phase and scratch). We generate only the inputs that these units read. The
- * task does not say which units compute an element, so we guess from its position: for an element
- * in the middle of its tensor we run the unit in the middle of the last phase, and units in the
- * middle of the phases before.
+ * more at random. We run the units of the oracle that compute these elements, and generate only the
+ * inputs that these units read (docs/glossary.md explains piece, unit, phase and scratch). The task
+ * does not say which units compute an element, so we guess from the element's position. For an
+ * element in the middle of its tensor we run the unit in the middle of the last phase, and units in
+ * the middle of the phases before.
  *
  * We notice a wrong guess: either the unit writes another element, or the value depends on the old
  * contents of the scratch. If the truth of an element stays unknown, we do not compare the element.

@@ -29,8 +29,8 @@ struct watchdog {
     bool stop;
 };
 
-/* Writes the snapshot as result.bin and ends the process with _exit(). This runs no destructors:
- * those of the driver might wait for the kernel that hangs. */
+/* Writes the snapshot as result.bin and ends the process with _exit(), which runs no destructors.
+ * The driver's destructors might wait for the kernel that hangs. */
 static void end_process(struct watchdog *w, enum result_status status)
 {
     if (w->snapshot && w->len > RESULT_STATUS_AT) {

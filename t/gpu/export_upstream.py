@@ -32,7 +32,7 @@ PROBLEMS = ["1/9_Tall_skinny_matrix_multiplication_", "1/7_Matmul_with_small_K_d
             "1/8_Matmul_with_irregular_shapes_", "1/40_LayerNorm", "2/37_Matmul_Swish_Sum_GroupNorm",
             "2/45_Gemm_Sigmoid_LogSumExp", "2/12_Gemm_Multiply_LeakyReLU", "2/29_Matmul_Mish_Mish",
             "2/14_Gemm_Divide_Sum_Scaling", "1/87_conv_pointwise_2D"]
-DEFINITIONS = ["rmsnorm/rmsnorm_h96", "gemm/gemm_n48_k96", "activation/silu_and_mul_d64"]
+DEFINITIONS = ["rmsnorm/rmsnorm_h96", "gemm/gemm_n48_k96", "rmsnorm/fused_add_rmsnorm_h80"]
 TRIALS = 5
 
 
@@ -148,6 +148,11 @@ def flashinfer(folder):
     shutil.copytree(FIB + "/definitions", "set/definitions", dirs_exist_ok=True)
     shutil.copytree(FIB + "/workloads", "set/workloads", dirs_exist_ok=True)
     names, books = [], {}
+    with open("set/workloads/rmsnorm/fused_add_rmsnorm_h80.jsonl", "w") as f:  # it comes without workloads
+        for tokens in (1, 33, 512):
+            random = {name: {"type": "random"} for name in ("x", "residual", "weight")}
+            f.write(json.dumps({"definition": "fused_add_rmsnorm_h80", "solution": None, "evaluation": None, "workload": {
+                "uuid": f"fused_add_rmsnorm_h80-{tokens}", "axes": {"tokens": tokens}, "inputs": random}}) + "\n")
     for definition in DEFINITIONS:
         name = os.path.basename(definition)
         hone("import", "flashinfer-bench", f"set/definitions/{definition}.json", "--out", "tasks_fib")

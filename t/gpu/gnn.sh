@@ -15,7 +15,7 @@ status=0
 
 echo "== kernels"
 for task in "$root"/kernels/gnn/*/task.json; do
-    task=$(dirname "$task") name=$(basename "$(dirname "$task")")
+    task=$(dirname "$task") && name=$(basename "$task")
     "$root/tools/gnn-kernels" source "$name" >"$OUT/$name.cu" || exit 1
     "$HONE" eval --device cuda --json "$task" "$OUT/$name.cu" >"$OUT/$name.json" 2>"$OUT/$name.err" || status=1
     python3 - "$name" "$OUT/$name.json" <<'PY' || status=1

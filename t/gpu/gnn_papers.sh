@@ -13,7 +13,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} DEVICE=${DEVICE:-cuda}
 gnn=$(dirname "$HONE")/hone-gnn python=${HONE_PYTHON:-python3}
 scale=${SCALE:-1} epochs=${EPOCHS:-2} hidden=${HIDDEN:-256} more=${MORE:-} fanout=${FANOUT:-15,10,5}
-infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-1} split_scale=${SPLIT_SCALE:-$host_scale} threads=${THREADS:-$(nproc)}
+infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-1} same_scale=${SAME_SCALE:-0.1} threads=${THREADS:-$(nproc)}
+split_scale=${SPLIT_SCALE:-$host_scale}
 only=${ONLY:-train infer kernels models nccl split pipeline torch}
 read -r -a trains <<<"${TRAINS:-20480 20480 204800 409600}" # training nodes of the rows of the pipeline: their epochs are short
 [ "$DEVICE" != cuda ] || [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
@@ -240,9 +241,17 @@ if wanted torch; then
             echo "  $module is not installed, but pip can download it" ||
             echo "  $module is not installed, and pip cannot download it here"
     done
-    if "$python" -c "import torch; assert torch.cuda.is_available()" 2>/dev/null && [ -f "$OUT/fp32.json" ]; then
-        echo "== the same model's step in PyTorch, on batches of the same size"
-        step torch 60 "$python" "$root/t/gpu/gnn_torch_step.py" "$OUT/fp32.json" && cat "$OUT/torch.json"
+    if "$python" -c "import torch; assert torch.cuda.is_available()" 2>/dev/null; then
+        # The graph is smaller, because the CPU makes it here. Its batches are as large.
+        small=papers:scale=$same_scale$more
+        echo "== one step on the same batches: ours (with sampling), PyTorch's and PyG's (without); scale $same_scale"
+        for p in fp32 tf32; do
+            step "same-$p" 60 "$gnn" train --device "$DEVICE" --make "$small,train=51200" -m sage --hidden "$hidden" -f "$fanout" \
+                -e 2 --precision $p --json && show "same-$p"
+        done
+        step batches 90 "$gnn" sample --make "$small,train=51200" -f "$fanout" -t "$threads" --slots $((2 * threads)) --most 10 \
+            --save "$OUT/batches" --json &&
+            step torch 60 "$python" "$root/t/gpu/gnn_torch_step.py" "$OUT/batches" && cat "$OUT/torch.json"
     fi
 fi
 exit $status

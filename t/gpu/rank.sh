@@ -59,7 +59,7 @@ measure)
     awk -F'\t' '!($4 + 0 > 0)' "$OUT/rank.measured.tsv" | head
     ;;
 model)
-    each "$OUT/rank.model.tsv" "$HONE" emu --gpu "$GPU" --no-sanitize
+    each "$OUT/rank.model.tsv" "$HONE" emu --gpu "$GPU" --skip-sanitizer
     awk -F'\t' '!($4 + 0 > 0)' "$OUT/rank.model.tsv" | head
     ;;
 compare) python3 "$root/t/gpu/rank.py" "$OUT/rank.measured.tsv" "$OUT/rank.model.tsv" ;;

@@ -331,6 +331,7 @@ static void keeps_entries(void **state)
                                      .arch = "",
                                      .compiler = "",
                                      .gpu_model = "G",
+                                     .out = "/results",
                                      .steps = 3,
                                      .jobs = 2,
                                      .smoke = true,
@@ -349,6 +350,7 @@ static void keeps_entries(void **state)
     assert_int_equal(again.steps, 3);
     assert_true(again.smoke && !again.baselines && again.budget.usd == 1.5);
     assert_string_equal(again.gpu_model, "G");
+    assert_string_equal(again.out, "/results");
     /* a run and its entry: both or neither */
     OK(store_begin(s, &err));
     OK(store_run_create(s, "t", "refine", "{}", "x", &run, &err));

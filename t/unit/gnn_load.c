@@ -14,7 +14,9 @@
 #include "base/util.h"
 #include "gnn/load/digest.h"
 #include "gnn/load/loader.h"
+#include "gnn/load/save_batch.h"
 #include "gnn/make/make.h"
+#include "gnn/read/npy.h"
 #include "sys/file.h"
 
 struct rig {
@@ -399,6 +401,59 @@ static void sorting_in_parts_changes_nothing(void **state)
     free(dir);
 }
 
+/* Reads DIR/NAME.npy and compares its values with an array. */
+static void has_ints(const char *dir, const char *name, const int32_t *want, int64_t n)
+{
+    char *path = xasprintf("%s/%s.npy", dir, name);
+    int64_t *got = xcalloc((size_t)n + 1, sizeof *got);
+    struct bytes b;
+    struct stream *s;
+    struct npy a;
+    assert_int_equal(bytes_open(&b, path, NULL), 0);
+    assert_int_equal(stream_open(&s, &b, STREAM_PLAIN, 0, b.size, NULL), 0);
+    assert_int_equal(npy_header(&a, s, name, NULL), 0);
+    assert_int_equal(a.dims, 1);
+    assert_int_equal(a.shape[0], n);
+    assert_int_equal(npy_ints(&a, s, got, n, NULL), 0);
+    assert_int_equal(stream_read(s, got + n, 1, NULL), 0); /* nothing follows */
+    for (int64_t i = 0; i < n; i++)
+        assert_int_equal(got[i], want[i]);
+    stream_close(s);
+    bytes_close(&b);
+    free(got);
+    free(path);
+}
+
+static void saved_batches_read_back(void **state)
+{
+    const struct rig *r = *state;
+    const struct loader_options o = options(1, 2);
+    char *dir = xasprintf("%s/saved", r->temp.path), *first = xasprintf("%s/0", dir),
+         *path = xasprintf("%s/feature.npy", first);
+    const struct gnn_batch *b;
+    struct loader *l;
+    struct bytes bytes;
+    unsigned char row[14];
+    assert_int_equal(loader_open(&l, &r->data, &o, NULL), 0);
+    assert_int_equal(loader_start(l, r->data.train, 0, NULL), 0);
+    assert_int_equal(loader_next(l, &b, NULL), 1);
+    assert_int_equal(save_batch(b, dir, NULL), 0);
+    has_ints(first, "node", b->node, b->n_nodes[2]);
+    has_ints(first, "row0", b->row[0], b->n_nodes[0] + 1);
+    has_ints(first, "col1", b->col[1], b->n_edges[1]);
+    has_ints(first, "label", b->label, b->n_nodes[0]);
+    assert_int_equal(bytes_open(&bytes, path, NULL), 0); /* rows of 7 numbers of 2 bytes */
+    assert_int_equal(bytes_read(&bytes, row, 14, bytes.size - 14, NULL), 0);
+    assert_memory_equal(row, (const char *)b->feature + (b->n_nodes[2] - 1) * 14, 14);
+    bytes_close(&bytes);
+    assert_int_equal(save_batch(b, "/proc/nowhere", NULL), -1);
+    loader_give_back(l, b);
+    loader_close(l);
+    free(path);
+    free(first);
+    free(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +466,7 @@ int main(void)
         cmocka_unit_test(cancel_at_any_moment),
         cmocka_unit_test(close_in_any_state),
         cmocka_unit_test(bad_options_are_errors),
+        cmocka_unit_test(saved_batches_read_back),
         cmocka_unit_test(sorting_in_parts_changes_nothing),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

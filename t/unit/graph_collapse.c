@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,37 @@ static void test_sums_move(void **state)
     }
 }
 
+/* Only the elements of a product that triu or tril keeps count. */
+static void test_triangles(void **state)
+{
+    enum { SIDE = 11, PAIRS = 5 }; /* H and K of size_named() */
+    for (int k = -SIDE - 2; k <= SIDE + 2; k++)
+        for (int upper = 0; upper < 2; upper++) {
+            struct torch_rig r;
+            struct graph g;
+            struct err err = ERR_INIT;
+            int64_t sizes[RIG_MAX], flops, kept = 0;
+            char torch[64];
+            snprintf(torch, sizeof torch, "torch.tri%c(x @ w, %d)", upper ? 'u' : 'l', k);
+            rig_spec(&r, "x float32 H,K; w float32 K,H; y float32 H,H out");
+            assert_int_equal(torch_read(&g, torch, &r.task, &err), 0);
+            for (size_t i = 0; i < r.task.naxes; i++)
+                sizes[i] = size_named(r.axes[i]);
+            assert_true(dim_eval(graph_flops(&g), sizes, &flops));
+            for (int i = 0; i < SIDE; i++)
+                for (int j = 0; j < SIDE; j++)
+                    kept += upper ? j - i >= k : j - i <= k;
+            /* the triangle next to the main diagonal is an estimate; the comparison of indices and
+             * `where` cost 3 flops an element
+             */
+            int64_t most = 2 * PAIRS * kept + 3 * SIDE * SIDE + (abs(k) <= 1 ? SIDE * PAIRS : 0);
+            if (flops > most)
+                fail_msg("%s: %lld flops, at most %lld", torch, (long long)flops, (long long)most);
+            graph_release(&g);
+            arena_release(&r.mem);
+        }
+}
+
 /* Transposed convolutions and poolings, for which Hone reads no PyTorch text. */
 struct transposed {
     const char *what;
@@ -212,6 +244,7 @@ static void test_transposed_convolutions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums_move),
+                                       cmocka_unit_test(test_triangles),
                                        cmocka_unit_test(test_transposed_convolutions)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

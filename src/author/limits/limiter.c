@@ -26,10 +26,10 @@ enum {
     RING = PARTS + 2,
     SALT = 32,
     BURST = 8,     /* 1/BURST of a limit may go at once */
-    CREDIT = 8,    /* how many requests a run may lag behind and still make up for */
+    CREDIT = 8,    /* a run that was idle may catch up by this many requests */
     OLD_DAYS = 30, /* the age at which unchanged state files are removed */
 };
-/* For how long at most the first request, or the first one after a pause, keeps others waiting. */
+/* The longest time for which the first request, or the first after a pause, lets others wait. */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
@@ -52,15 +52,15 @@ struct limit {
     uint64_t closed_until_ns; /* no grants before this time, because a longer limit (for example
                                  for a day) is used up; 0 = open */
     double used[RING];        /* what answered requests used, by parts of the window */
-    /* The provider may count these in addition: reserved tokens that were not used, and requests of
-     * other machines. */
+    /* What the provider may count in addition to `used`: reserved tokens that were not used, and
+     * requests of other machines. */
     double extra[RING];
 };
 
 /* A process (or one author of a process) that has the state file open. */
 struct member {
     int64_t run;   /* 0 = no such member */
-    double served; /* the run's place in the fair queue, see charge() and clock */
+    double served; /* what the run was charged so far: see charge() */
 };
 
 /* The content of the state file. A window is the provider's minute. */
@@ -179,7 +179,7 @@ static double sum_of(const struct state *s, const double log[RING])
     return sum;
 }
 
-/* The sum of all that requests under way may still take. */
+/* How much of limit k the requests under way may still take. */
 static double coming_of(const struct state *s, int k)
 {
     double sum = 0;
@@ -197,8 +197,8 @@ static double counted_of(const struct state *s, int k)
     return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
-/* Adds the need of a request to the log. Output tokens are left out, because the provider counts
- * them when they are written. */
+/* Adds the need of a request to the log. Leaves out its output tokens, because the provider counts
+ * them only when the model has written them. */
 static void log_need(struct state *s, struct ticket *t)
 {
     t->logged_at = s->part;
@@ -232,14 +232,15 @@ static void forget_member(struct state *s, unsigned member)
         struct ticket *t = &s->tickets[i];
         if (t->stage == FREE || t->member != member)
             continue;
-        if (t->stage == SENT) /* the provider may have counted it */
+        if (t->stage == SENT) /* the provider may have counted the request */
             log_need(s, t);
         t->stage = FREE;
     }
     s->members[member] = (struct member){0};
 }
 
-/* Forgets processes that have died, at most once a second, or in each quarter of a short window. */
+/* Forgets processes that have died. Looks for them at most once a second; if the window is shorter
+ * than four seconds, at most once in a quarter of the window. */
 static void sweep(struct limiter *l, struct state *s, uint64_t now)
 {
     if (now < s->swept_ns + MIN(SEC_NS, l->window_ns / 4))
@@ -262,7 +263,7 @@ static struct state *begin(struct limiter *l, uint64_t now)
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
-/* Returns the cost of a request: of each limit it needs a share, and the largest share counts. */
+/* Returns the cost of a request: of the shares that it needs of the limits, the largest. */
 static double cost_of(const struct state *s, const struct ticket *t)
 {
     double most = 0;
@@ -272,8 +273,8 @@ static double cost_of(const struct state *s, const struct ticket *t)
     return most > 0 ? most : 1e-3;
 }
 
-/* Adds a cost to what a run has got. A process with several authors is one run, so all its members
- * get the cost. */
+/* Adds a cost to what a run was charged so far. A process with several authors is one run with
+ * several members, so we charge each of them. */
 static void charge(struct state *s, unsigned member, double cost)
 {
     int64_t run = s->members[member].run;
@@ -448,9 +449,9 @@ bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why)
     return granted;
 }
 
-/* Lowers `extra` in the parts before `end` to what the provider may have counted there, if it has
- * counted `taken` in all. We ascribe that number to the latest parts first, because they stay in
- * the window for longest. */
+/* The provider has counted only `taken` in all, less than we did. Lowers `extra` in the parts
+ * before `end` accordingly. We assume that `taken` belongs to the latest parts, because these stay
+ * in the window longest. */
 static void trim_extra(const struct state *s, struct limit *m, double taken, uint64_t end)
 {
     uint64_t first = s->part > PARTS ? s->part - PARTS : 0;
@@ -464,7 +465,8 @@ static void trim_extra(const struct state *s, struct limit *m, double taken, uin
 }
 
 /* Compares our own count of limit k with the provider's. The provider had counted everything that
- * we logged before this request was sent. Its number says nothing about later parts of the log. */
+ * we logged before this request was sent. But its number says nothing about later parts of our log.
+ */
 static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {
@@ -526,7 +528,7 @@ void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS])
     uint64_t now = l->now();
     struct state *s = begin(l, now);
     struct ticket *t = &s->tickets[ticket];
-    if (t->stage == SENT) /* no headers came, and the provider may have counted it */
+    if (t->stage == SENT) /* no headers came, but the provider may have counted it */
         log_need(s, t);
     if (t->stage == ANSWERED && used)
         settle(s, t, used);

@@ -13,23 +13,26 @@
  * A ticket:   WAITING ──> GRANTED ──> SENT ──> ANSWERED ──> freed by limiter_end
  *
  * Who is granted:
- *  - Limits come from the headers of answers alone. As long as no answer has come, only one request
- *    is under way at a time, so that not all of them meet an unknown limit. If a provider tells no
- *    limits, requests are not held back.
+ *  - We learn limits only from the headers of answers. As long as no answer has come, only one
+ *    request is under way at a time, so that not all of them meet an unknown limit. If a provider
+ *    tells no limits, requests are not held back.
  *  - Requests never take more than the limit in any minute. That suits providers that count by the
- *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. A
- *    request counts with the prompt and the longest reply until it ends. Some providers go on
- *    counting the longest reply, so we do too until a later answer says that more is left.
+ *    minute on the clock, over the last sixty seconds, or by a bucket that fills steadily. Until a
+ *    request ends, we count its prompt and its longest possible reply. Some providers count the
+ *    longest possible reply even after the request has ended. So we do that too, until a later
+ *    answer says that more is left.
  *  - Each answer says how much is left. If that is less than we think, other machines use the key
  *    too, and we count what they took.
- *  - Requests are spread over the minute: an eighth of a limit may go at once. Otherwise runs with
- *    many calls would take the whole limit before a run that makes one call at a time comes back.
+ *  - Requests are spread over the minute: at once they may take an eighth of a limit. Otherwise
+ *    runs with many calls would use up the limit while a run that makes one call at a time waits
+ *    for its answer.
  *  - Among the waiting runs the one that got least so far is next. A run is a process.
- *  - After an answer such as 429 nobody sends until the pause is over, and then one at a time until
- *    an answer is good.
+ *  - After an answer such as 429, no request is sent until the pause is over. Then one request is
+ *    sent at a time, until an answer is good.
  *
  * The state is in an owner-only file in the cache directory (sys/shared_state.h). Its name is a
- * hash of a random secret of the user, the address, the model and the key; the key is not in it.
+ * hash of a random secret of the user, the address, the model and the key. The file does not hold
+ * the key.
  * Tickets of a process that died are taken back within a second. If the file cannot be used, the
  * limiter works for this process alone and logs a warning.
  */
@@ -64,7 +67,7 @@ void limiter_close(struct limiter *l);
 int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS]);
 /* Returns true once, when the request may be sent; send it at once. `why` may be NULL. */
 bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why);
-/* The headers have come. `ok`: the provider took the request. */
+/* Call it when the headers have come. `ok`: the provider accepted the request. */
 void limiter_answered(struct limiter *l, int ticket, bool ok,
                       const struct limit_told told[LIMIT_KINDS]);
 /* Gives the ticket back, with the amounts that the request used in the end; NULL if they are not

@@ -101,8 +101,8 @@ void budget_pool_close(struct budget_pool *p)
     free(p);
 }
 
-/* How many tokens of reply the limits still pay for after the prompt, if `taken` is spent or
- * reserved; -1 if they do not pay for the prompt. */
+/* Returns how many tokens of a reply the limits still pay for, after the prompt and after `taken`,
+ * which is spent or reserved. Returns -1 if they do not even pay for the prompt. */
 static double affordable(const struct state *s, const struct pool_wish *w, struct pool_sum taken)
 {
     double out = (double)w->out;
@@ -136,8 +136,9 @@ static int free_ticket(const struct state *s)
     return -1;
 }
 
-/* Decides whether a call may go: never, if even the end of all other calls would leave too little;
- * later, if others hold what it needs; else now, perhaps with a shorter reply. */
+/* Decides whether a call may begin. Never (POOL_OVER) if too little would be left even if all other
+ * calls gave their reservations back. Later (POOL_WAIT) if other calls hold what it needs. Else now
+ * (POOL_YES), perhaps with a shorter reply. */
 static enum pool_answer decide(const struct budget_pool *p, struct state *s, struct pool_wish *w,
                                int *ticket, struct strbuf *why)
 {

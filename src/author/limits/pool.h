@@ -10,10 +10,11 @@
  *     case POOL_OVER: the budget is used up, `why` says so
  *     }
  *
- * A call reserves its prompt and its longest reply before it is sent, and settles for what it used.
- * So the sum of what was spent and what calls under way may still spend never exceeds the limit. If
- * less is left than the longest reply needs, and no other call can give anything back, the reply is
- * limited to what is left. Reservations of a process that died are given back.
+ * Before a call is sent, it reserves the cost of its prompt and its longest reply. When it ends, it
+ * pays only for what it used. So the sum of what was spent and what calls under way may still spend
+ * never exceeds the limit. If less is left than the longest reply needs, and no other call can give
+ * anything back, the reply is limited to what is left. Reservations of a process that died are
+ * given back.
  *
  * A campaign keeps its pool in a file that its processes share (sys/shared_state.h). A run that
  * does not belong to a campaign has a pool in memory.
@@ -37,7 +38,7 @@ struct pool_sum {
 };
 
 struct pool_wish {
-    uint64_t prompt;            /* tokens, at most */
+    uint64_t prompt;            /* upper bound on its tokens */
     uint64_t out;               /* tokens of the longest reply; budget_pool_reserve may lower it */
     double prompt_usd, out_usd; /* the price of one token */
 };
@@ -57,7 +58,7 @@ void budget_pool_settle(struct budget_pool *p, int ticket, const struct pool_sum
 /* Counts what was spent without a reservation. */
 void budget_pool_charge(struct budget_pool *p, const struct pool_sum *used);
 
-/* Sets *spent to the sum of all calls that ended, *reserved to that of calls under way. */
+/* Sets *spent to what all ended calls used, and *reserved to what calls under way have reserved. */
 void budget_pool_read(struct budget_pool *p, struct pool_sum *spent, struct pool_sum *reserved);
 
 #endif

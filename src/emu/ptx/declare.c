@@ -40,15 +40,9 @@ static uint64_t parse_init_list(struct parser *ps, struct ptx_var *v, uint64_t o
         if (ps->lx.tok == T_IDENT && !ps_is(ps, T_IDENT, "WARP_SZ")) {
             struct ptx_reloc r = {.off = off, .size = elem};
             struct name *nm = ps_name(ps);
-            if (lex_is(&ps->lx, '(') && (str_eq(nm->text, "generic") || str_eq(nm->text, "mask"))) {
+            if (lex_is(&ps->lx, '(') && str_eq(nm->text, "generic")) {
                 ps_next(ps);
-                r.generic = str_eq(nm->text, "generic");
-                /* mask(0xff00)(symbol); the form 0xff00(symbol) is parsed below */
-                if (!r.generic) {
-                    (void)ps_const(ps, 0);
-                    ps_expect(ps, ')');
-                    ps_expect(ps, '(');
-                }
+                r.generic = true;
                 nm = ps_name(ps);
                 ps_expect(ps, ')');
             }

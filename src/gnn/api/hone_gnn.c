@@ -1,14 +1,15 @@
 /*
  * hone_gnn.c - handles with references around dataset.h and loader.h.
  *
- *     tensor ──> batch ──> loader ──> data            an arrow is a counted reference
+ *     tensor ──> batch ──> loader ──> data            A ──> B: A holds a counted reference to B
  *     tensor ────────────────────────> data
  *
  * Invariants:
- *   1. A handle that the caller closed lives on until the last reference is gone. So memory never
- *      goes away under a tensor.
- *   2. `owner` is the process that opened a handle. Other processes neither lock, wait nor free:
- *      their copy of a mutex may be locked for ever, and the threads are not there.
+ *   1. A handle that the caller closed lives on until the last reference to it is gone. So a tensor
+ *      never points to freed memory.
+ *   2. `owner` is the process that opened a handle. In a fork of that process, functions on the
+ *      handle neither lock, wait nor free: the fork's copy of a mutex may stay locked for ever, and
+ *      the loader's threads do not run there.
  */
 #include "gnn/api/hone_gnn.h"
 
@@ -34,7 +35,7 @@ struct hone_gnn_loader {
     struct loader *l;
     struct hone_gnn_data *data;
     struct id_list ids;
-    int32_t *own_ids; /* what ids points to, unless that is a split */
+    int32_t *own_ids; /* our copy of the caller's ids; NULL if `ids` is a split of the data */
     int64_t batch_size;
     pid_t owner;
     atomic_int refs;
@@ -108,12 +109,13 @@ static void batch_unref(struct hone_gnn_batch *b)
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 struct tensor {
-    struct hone_gnn_tensor t; /* the first member: a pointer to it is one to the tensor */
+    struct hone_gnn_tensor t; /* the first member, so that its address is that of the tensor */
     int64_t shape[2];
     atomic_int refs;
-    struct hone_gnn_batch *batch; /* what the tensor is a part of, or NULL */
+    /* The batch, or the data, in which the memory of the tensor lies; NULL if it does not. */
+    struct hone_gnn_batch *batch;
     struct hone_gnn_data *data;
-    void *copy; /* memory of its own, or NULL */
+    void *copy; /* memory that belongs to this tensor alone, or NULL */
 };
 
 struct hone_gnn_tensor *hone_gnn_tensor_keep(struct hone_gnn_tensor *t)
@@ -234,7 +236,7 @@ static int check_range(const char *name, int64_t v, int64_t lo, int64_t hi)
                    name, lo, hi, v);
 }
 
-/* Copies the caller's seeds. The sampler needs different nodes of the graph. */
+/* Copies the caller's seed nodes. Fails if one of them is not in the graph or comes twice. */
 static int copy_ids(struct hone_gnn_loader *l, const int32_t *ids, int64_t n)
 {
     const int64_t nodes = l->data->d.manifest.nodes;

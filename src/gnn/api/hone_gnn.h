@@ -21,17 +21,17 @@
  *
  * Lifetime. A batch lies in one of the loader's slots. Its memory stays as it is until the caller
  * has dropped the batch and all tensors of it; then the threads fill the slot again. This also
- * holds if the caller closes the loader or begins another epoch in between. A loader keeps its
- * data, and so do tensors of the data.
+ * holds if the caller closes the loader or begins another epoch in between. The data stays open
+ * until its loaders and all tensors of the data are gone, even if the caller closes it.
  *
- * Threads. Any thread may drop batches and tensors and call hone_gnn_cancel. All else on one loader
- * is for one thread at a time.
+ * Threads. Any thread may drop batches and tensors and call hone_gnn_cancel. Only one thread at a
+ * time may call the other functions on a loader.
  *
  * Processes. A forked child does not have the loader's threads. In a child, functions on a handle
  * of its parent fail, and dropping or closing does nothing. Data and batches remain readable.
  *
  * Functions that return a pointer return NULL on an error, functions that return int return -1.
- * hone_gnn_error() then says what, where and what to do.
+ * hone_gnn_error() then says what failed, where, and what to do.
  */
 #ifndef HONE_GNN_H
 #define HONE_GNN_H
@@ -54,10 +54,10 @@ HONE_GNN_EXPORT const char *hone_gnn_error(void);
 /* A DLManagedTensor of DLPack. */
 struct hone_gnn_tensor {
     void *data;
-    int32_t device_type, device_id; /* 1, 0: the memory of the CPU */
+    int32_t device_type, device_id; /* always 1 and 0: the memory of the CPU */
     int32_t ndim;
     uint8_t code, bits; /* code 0: integer, 2: float */
-    uint16_t lanes;     /* 1 */
+    uint16_t lanes;     /* always 1 */
     int64_t *shape;
     int64_t *strides; /* NULL: row-major */
     uint64_t byte_offset;
@@ -65,8 +65,9 @@ struct hone_gnn_tensor {
     void (*deleter)(struct hone_gnn_tensor *);
 };
 
-/* Each consumer of a tensor needs a reference of its own. Whoever got the tensor has the first;
- * hone_gnn_tensor_keep adds one. The deleter does the same as hone_gnn_tensor_drop. */
+/* A function that returns a tensor gives its caller one reference. hone_gnn_tensor_keep adds one,
+ * for a further consumer. hone_gnn_tensor_drop gives one back; the tensor's `deleter` does the
+ * same. */
 HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_tensor_keep(struct hone_gnn_tensor *t);
 HONE_GNN_EXPORT void hone_gnn_tensor_drop(struct hone_gnn_tensor *t);
 
@@ -97,15 +98,15 @@ struct hone_gnn_batch;
 struct hone_gnn_options {
     int64_t size;                  /* sizeof(struct hone_gnn_options) */
     const char *split;             /* seed nodes: "train", "valid" or "test"; NULL = `ids` */
-    const int32_t *ids;            /* different nodes; copied */
+    const int32_t *ids;            /* n_ids nodes, none of them twice; hone_gnn_open copies them */
     int64_t n_ids, batch_size;     /* batch_size counts the seeds of all ranks */
     const char *sampler;           /* "uniform", "replace" or "labor" */
     int32_t fanout[HONE_GNN_HOPS]; /* -1 = all neighbours */
     int32_t hops;                  /* 1 to HONE_GNN_HOPS */
-    uint64_t seed;                 /* of the shuffle and the sampler */
+    uint64_t seed;                 /* of the random choices of shuffle and sampler */
     int32_t threads, slots;        /* slots: how many batches fit in memory */
-    int32_t rank, ranks;           /* 0 of 1, or this process's share of every batch */
-    int32_t shuffle, as_ready;     /* as_ready: in any order */
+    int32_t rank, ranks;           /* this process gets share `rank` of `ranks` of every batch */
+    int32_t shuffle, as_ready;     /* as_ready: deliver batches as they are ready, in any order */
     int32_t no_features;           /* leave features and labels out */
 };
 
@@ -113,10 +114,10 @@ HONE_GNN_EXPORT struct hone_gnn_loader *hone_gnn_open(struct hone_gnn_data *d,
                                                       const struct hone_gnn_options *o);
 /* Returns how many batches an epoch has. */
 HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
-/* Begins an epoch, without its first `skip` batches. Ends the epoch before. */
+/* Begins an epoch, without its first `skip` batches. If another epoch still runs, ends that one. */
 HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
-/* Returns 1 with the next batch, 0 at the end of the epoch, 2 if there is none after timeout_ms.
- * Waits without limit if timeout_ms is negative. */
+/* Returns 1 with the next batch, 0 at the end of the epoch, 2 if no batch is ready after timeout_ms
+ * milliseconds. Waits without limit if timeout_ms is negative. */
 HONE_GNN_EXPORT int hone_gnn_next(struct hone_gnn_loader *l, int64_t timeout_ms,
                                   struct hone_gnn_batch **out);
 /* Ends the epoch: hone_gnn_next then fails. */
@@ -126,8 +127,8 @@ HONE_GNN_EXPORT void hone_gnn_close(struct hone_gnn_loader *l);
 /* src/gnn/batch.h says how a batch is built. */
 struct hone_gnn_batch_info {
     int64_t hops;
-    int64_t n_nodes[HONE_GNN_HOPS + 1]; /* known before hop h; [0] = seeds, [hops] = all */
-    int64_t n_edges[HONE_GNN_HOPS];     /* sampled in hop h */
+    int64_t n_nodes[HONE_GNN_HOPS + 1]; /* nodes known before hop h; [0] = seeds, [hops] = all */
+    int64_t n_edges[HONE_GNN_HOPS];     /* edges sampled in hop h */
     int64_t epoch, index;
 };
 HONE_GNN_EXPORT struct hone_gnn_batch_info hone_gnn_batch_info(const struct hone_gnn_batch *b);
@@ -141,12 +142,12 @@ enum hone_gnn_array {
     HONE_GNN_EDGES,     /* int64 [2][edges]: sources and targets of a hop; a copy */
     HONE_GNN_LABELS_64, /* int64 [seeds]; a copy */
 };
-/* Returns NULL with an error if the batch does not have the array. `hop` says which hop, for ROW,
- * COL and EDGES. */
+/* Returns an array of the batch, or NULL with an error if the batch does not have it. `hop` says
+ * which hop; only ROW, COL and EDGES use it. */
 HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_batch_tensor(struct hone_gnn_batch *b,
                                                               enum hone_gnn_array what, int hop);
-/* Returns one number for the contents; `hone-gnn sample --digest` prints the sum over all
- * batches. */
+/* Returns a checksum of the batch. `hone-gnn sample --digest` prints the sum of the checksums of
+ * all batches. */
 HONE_GNN_EXPORT uint64_t hone_gnn_batch_digest(const struct hone_gnn_batch *b);
 HONE_GNN_EXPORT void hone_gnn_batch_drop(struct hone_gnn_batch *b);
 

@@ -24,7 +24,8 @@ struct import_args {
 #define IMPORT_OPTIONS(a)                                                                  \
     OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"), \
         OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE",                                   \
-                      "most memory for sorting edges (default 1G)"),                       \
+                      "most memory for sorting edges (default 1G); more edges than fit\n"  \
+                      "are sorted in parts, in temporary files beside DIR"),               \
         OPT_FLAG(0, "replace", &(a)->replace,                                              \
                  "replace a dataset that is in DIR; otherwise Hone leaves it alone"),      \
         OPT_FLAG(0, "json", &(a)->json, "print JSON")
@@ -74,13 +75,12 @@ static int run_npy(int argc, const char **argv)
         OPT_STR(0, "features", &f.features, "FILE",
                 "array N x D: the features of each node (default: none; training needs them)"),
         OPT_STR(0, "labels", &f.labels, "FILE",
-                "array of N classes 0, 1, 2, ..., one for each node; NaN = unlabelled (default:\n"
-                "none; training needs them)"),
+                "array of N classes 0, 1, 2, ..., one for each node; an unlabelled node has NaN,\n"
+                "which needs an array of floats (default: none; training needs classes)"),
         OPT_STR(0, "train", &f.split[0], "FILE",
-                "array of ids, not a mask: the nodes for training (default: none; so --valid and\n"
-                "--test)"),
-        OPT_STR(0, "valid", &f.split[1], "FILE", "ids of the validation nodes"),
-        OPT_STR(0, "test", &f.split[2], "FILE", "ids of the test nodes"),
+                "array of ids, not a mask: the nodes for training (default: no nodes)"),
+        OPT_STR(0, "valid", &f.split[1], "FILE", "ids of the validation nodes (default: no nodes)"),
+        OPT_STR(0, "test", &f.split[2], "FILE", "ids of the test nodes (default: no nodes)"),
         OPT_POS_UINT('n', "nodes", &a.nodes, "N",
                      "nodes (default: rows of the features, else the largest id + 1)"),
         IMPORT_OPTIONS(&a),

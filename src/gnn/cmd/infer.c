@@ -151,11 +151,34 @@ static int open_and_infer(const struct args *a, const char *dir, struct err *err
     return rc;
 }
 
+/* Returns the first given option that only sampling needs, or NULL. */
+static const char *sampling_option(const struct args *a)
+{
+    return a->load.fanout                ? "fanout"
+           : a->load.mode                ? "sampler"
+           : a->load.seed != UINT64_MAX  ? "seed"
+           : a->load.ahead != UINT64_MAX ? "ahead"
+           : a->place                    ? "place"
+           : a->cache                    ? "cache"
+                                         : NULL;
+}
+
+/* Fills in the defaults of options that were not given. */
+static void fill_sampling(struct load_args *l)
+{
+    const struct load_args init = LOAD_ARGS_INIT;
+    l->fanout = l->fanout ? l->fanout : "20";
+    l->mode = l->mode ? l->mode : init.mode;
+    l->seed = l->seed != UINT64_MAX ? l->seed : init.seed;
+    l->ahead = l->ahead != UINT64_MAX ? l->ahead : init.ahead;
+}
+
 static int run(int argc, const char **argv)
 {
     struct args a = {.load = LOAD_ARGS_INIT, .compute_threads = processors()};
     a.load.split = "test";
-    a.load.fanout = "20";
+    a.load.fanout = a.load.mode = NULL;
+    a.load.seed = a.load.ahead = UINT64_MAX; /* not given */
     const struct option opts[] = {
         OPT_STR('c', "checkpoint", &a.checkpoint, "FILE",
                 "the trained model, as `hone-gnn train -c` saved it; required"),
@@ -165,8 +188,8 @@ static int run(int argc, const char **argv)
                 "how many neighbours to take for each node, a number or `all` for each hop; one\n"
                 "alone serves all hops (default 20)"),
         OPT_FLAG(0, "full", &a.full,
-                 "use all neighbours, layer by layer for all nodes; --fanout, --sampler, --place\n"
-                 "and --cache have no effect then, and --batch changes only the time"),
+                 "use all neighbours, layer by layer for all nodes; --batch then changes only the\n"
+                 "time. Excludes --fanout, --sampler, --seed, --place, --cache and --ahead"),
         OPT_STR(0, "sampler", &a.load.mode, "NAME",
                 "how to take them: uniform (without replacement, default), replace (with\n"
                 "replacement), labor (LABOR-0: nodes of a batch share neighbours), or plain (the\n"
@@ -193,6 +216,11 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (load_args_check(&a.load, argc))
         return cmd_usage(&spec, "%s", load_args_check(&a.load, argc));
+    const char *unused = a.full ? sampling_option(&a) : NULL;
+    if (unused)
+        return cmd_usage(&spec, "--full uses all neighbours: --%s has no effect, leave it out",
+                         unused);
+    fill_sampling(&a.load);
     if (!a.checkpoint)
         return cmd_usage(&spec, "give -c FILE, a checkpoint of hone-gnn train");
     if (a.compute_threads > LOADER_MAX_THREADS)

@@ -26,16 +26,18 @@ struct make_args {
         .seed = 1, .memory = UINT64_C(1) << 30, .type = "float16", .train = 0.6, .valid = 0.2 \
     }
 
-#define MAKE_OPTIONS(a)                                                                        \
+/* `random` says what the seed decides. */
+#define MAKE_OPTIONS(a, random)                                                                \
     OPT_UINT(0, "dim", &(a)->dim, "N", "features of each node; 0 = none (default above)"),     \
         OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"), \
         OPT_REAL(0, "train", &(a)->train, "SHARE",                                             \
                  "share of the nodes for training, 0 to 1 (default 0.6)"),                     \
         OPT_REAL(0, "valid", &(a)->valid, "SHARE",                                             \
                  "share of the nodes for validation (default 0.2); the rest is for tests"),    \
-        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of all random choices (default 1)"),      \
+        OPT_UINT('s', "seed", &(a)->seed, "N", "seed of " random " (default 1)"),              \
         OPT_POS_BYTES(0, "memory", &(a)->memory, "SIZE",                                       \
-                      "most memory for sorting edges (default 1G)"),                           \
+                      "most memory for sorting edges (default 1G); more edges than fit are\n"  \
+                      "sorted in parts, in temporary files beside DIR"),                       \
         OPT_FLAG(0, "replace", &(a)->replace,                                                  \
                  "replace a dataset that is in DIR; otherwise Hone leaves it alone"),          \
         OPT_FLAG(0, "json", &(a)->json, "print JSON")
@@ -91,19 +93,40 @@ static int finish(const struct make_args *a, const char *dir, int rc, struct pro
     return HONE_OK;
 }
 
+/* Reads "0.57,0.19,0.19". */
+static int read_quadrants(const char *text, struct rmat_options *r, struct err *err)
+{
+    double *const to[] = {&r->a, &r->b, &r->c};
+    const char *p = text;
+    for (size_t i = 0; i < ARRAY_LEN(to); i++) {
+        char *end;
+        *to[i] = strtod(p, &end);
+        if (end == p || *end != (i + 1 < ARRAY_LEN(to) ? ',' : '\0'))
+            return err_set(err, ERR_USAGE,
+                           "--quadrants takes three numbers such as 0.57,0.19,0.19, not '%s'",
+                           text);
+        p = end + 1;
+    }
+    return 0;
+}
+
 static int run_rmat(int argc, const char **argv)
 {
     struct make_args a = MAKE_ARGS_INIT;
     struct rmat_options r = {.a = 0.57, .b = 0.19, .c = 0.19};
+    const char *quadrants = NULL;
+    bool isolated = true;
     a.nodes = 1 << 21, a.edges = 30000000, a.classes = 16, a.dim = 128;
     const struct option opts[] = {
         GRAPH_OPTIONS(&a),
-        OPT_REAL(0, "a", &r.a, "P", "R-MAT: probability of the first quadrant (default 0.57)"),
-        OPT_REAL(0, "b", &r.b, "P", "probability of the second quadrant (default 0.19)"),
-        OPT_REAL(0, "c", &r.c, "P",
-                 "probability of the third quadrant (default 0.19); the fourth has the rest"),
-        OPT_FLAG(0, "no-isolated", &r.no_isolated, "give every node an edge"),
-        MAKE_OPTIONS(&a),
+        OPT_STR(
+            0, "quadrants", &quadrants, "A,B,C",
+            "R-MAT: probabilities of three quadrants of the adjacency matrix: upper left, upper\n"
+            "right, lower left (default 0.57,0.19,0.19); the lower right one has the rest"),
+        OPT_FLAG(0, "isolated", &isolated,
+                 "leave nodes without an edge as they are (default); --no-isolated gives each of\n"
+                 "them one"),
+        MAKE_OPTIONS(&a, "edges, features, classes and splits"),
         OPT_END(),
     };
     const struct options spec = {
@@ -120,7 +143,9 @@ static int run_rmat(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (argc != 1)
         return cmd_usage(&spec, "give one DIR");
-    if (make_options(&a, argv[0], "hone-gnn make rmat", &p, &o, &err) < 0)
+    r.no_isolated = !isolated;
+    if ((quadrants && read_quadrants(quadrants, &r, &err) < 0) ||
+        make_options(&a, argv[0], "hone-gnn make rmat", &p, &o, &err) < 0)
         return cmd_fail(&err);
     return finish(&a, argv[0], make_rmat(&o, &r, &m, &err), &p, &m, &err);
 }
@@ -140,8 +165,9 @@ static int run_blocks(int argc, const char **argv)
             "share of the edges drawn within a class, 0 to 1 (default 0.5); the others join any\n"
             "two nodes"),
         OPT_REAL(0, "noise", &b.noise, "X",
-                 "standard deviation of a feature around the mean of its class (default 3)"),
-        MAKE_OPTIONS(&a),
+                 "standard deviation of a feature around the mean of its class (default 3); the\n"
+                 "means themselves have the standard deviation 1"),
+        MAKE_OPTIONS(&a, "edges, features, classes and splits"),
         OPT_END(),
     };
     const struct options spec = {
@@ -182,7 +208,7 @@ static int run_debian(int argc, const char **argv)
     const struct option opts[] = {
         OPT_STR(0, "snapshot", &path, "FILE",
                 "the packages, as tools/debian-snapshot writes them (default: built in)"),
-        MAKE_OPTIONS(&a),
+        MAKE_OPTIONS(&a, "the splits; nothing else is random"),
         OPT_END(),
     };
     const struct options spec = {

@@ -29,39 +29,39 @@ struct model_args {
                      "gat: attention heads, 1 to 64; must divide --hidden (default 1)"),           \
         OPT_STR(0, "aggregate", &(a)->aggregate, "HOW",                                            \
                 "how sage and gin combine neighbours: mean (default of sage), sum (default\n"      \
-                "of gin) or max"),                                                                 \
+                "of gin) or max; not for gat and sage-ri"),                                        \
         OPT_REAL(                                                                                  \
             0, "dropout", &(a)->dropout, "P",                                                      \
             "probability that training drops a value, 0 to below 1 (default 0.5; sage-ri 0.1)")
 
 /* `all` is text that follows "all processors" in the help of --compute-threads. */
-#define MACHINE_OPTIONS(a, compute, all, device, place, cache, precision, products)               \
-    OPT_GROUP("Machine"),                                                                         \
-        OPT_STR(                                                                                  \
-            0, "device", (device), "DEV",                                                         \
-            "what computes: cpu (default), cuda, cuda:N (GPU N; an H100 or H200), or emulator\n"  \
-            "(for tests)"),                                                                       \
-        OPT_STR(                                                                                  \
-            0, "place", (place), "WHERE",                                                         \
-            "where graph and features lie: host (CPU memory), gpu (which then samples\n"          \
-            "too), split (as gpu, but some rows of the features lie on the host, and the GPU\n"   \
-            "fetches them), or auto (default: gpu if they take at most 3/4 of its memory (with\n" \
-            "--make: fit into it); split if the graph does; host if neither does, on the CPU,\n"  \
-            "or if the sampler is labor or a fanout all)"),                                       \
-        OPT_STR(                                                                                  \
-            0, "cache", (cache), "SIZE",                                                          \
-            "--place split: how much of the features lies in the GPU's memory, a share of all\n"  \
-            "rows (0 to 1) or a size such as 20G; it takes the rows that batches need most\n"     \
-            "often (default: what fits)"),                                                        \
-        OPT_STR(0, "precision", (precision), "P",                                                 \
-                "precision of matrix products: fp32 (default), or tf32 on a GPU"),                \
-        OPT_STR(                                                                                  \
-            0, "products", (products), "HOW",                                                     \
-            "instructions of a GPU's products, in both precisions: wgmma where sizes allow it\n"  \
-            "(default), or mma"),                                                                 \
-        THREADS_OPTION(a),                                                                        \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                        \
-                     "threads that compute on the CPU (default: all processors" all ")"),         \
+#define MACHINE_OPTIONS(a, compute, all, device, place, cache, precision, products)                \
+    OPT_GROUP("Machine"),                                                                          \
+        OPT_STR(0, "device", (device), "DEV",                                                      \
+                "what computes: cpu (default), cuda (GPU 0), cuda:N (GPU N), or emulator (for\n"   \
+                "tests). The GPU must be an H100 or H200: the kernels are compiled for sm_90a"),   \
+        OPT_STR(                                                                                   \
+            0, "place", (place), "WHERE",                                                          \
+            "where graph and features lie: host (CPU memory), gpu (which then samples too;\n"      \
+            "refuses the sampler labor, the fanout all, and data that does not fit), split (as\n"  \
+            "gpu, but some rows of the features lie on the host, and the GPU fetches them), or\n"  \
+            "auto (default: if --device is a GPU that can do so, gpu if the data takes at most\n"  \
+            "3/4 of its memory (with --make: all of it), split if the graph does; else host)"),    \
+        OPT_STR(                                                                                   \
+            0, "cache", (cache), "SIZE",                                                           \
+            "--place split: how much of the features lies in the GPU's memory, a share of all\n"   \
+            "rows (0 to 1) or a size such as 20G; it takes the rows that batches need most\n"      \
+            "often (default: what fits)"),                                                         \
+        OPT_STR(0, "precision", (precision), "P",                                                  \
+                "precision of matrix products: fp32 (default; on a GPU three TF32 products make\n" \
+                "one as precise), or tf32 on a GPU (one TF32 product)"),                           \
+        OPT_STR(                                                                                   \
+            0, "products", (products), "HOW",                                                      \
+            "instructions for these TF32 products on a GPU: wgmma (default; mma where sizes do\n"  \
+            "not allow wgmma), or mma for all"),                                                   \
+        THREADS_OPTION(a),                                                                         \
+        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
+                     "threads that compute on the CPU (default: all processors" all ")"),          \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */
@@ -76,10 +76,10 @@ int place_args_parse(const char *place, const char *cache, enum gpu_place *where
 /* Only checks them, before the data is opened. */
 int place_args_check(const char *place, const char *cache, struct err *err);
 /* Whether graph and features of --make belong in host memory: --place is host or split, or it is
- * auto and the GPU cannot sample so. */
+ * auto and the GPU cannot sample with the options *o. */
 bool made_data_on_host(const char *place, const struct sample_options *o);
-/* If the device makes them and made_data_on_host(), makes them there and copies them to host
- * memory. */
+/* If *d still lacks graph and features, and made_data_on_host() wants them in host memory: makes
+ * them on the device and copies them to host memory. */
 int fetch_made_data(struct dataset *d, const char *device, const char *place,
                     const struct sample_options *o, struct err *err);
 uint64_t processors(void); /* the number of processors that this process may use */

@@ -6,7 +6,7 @@
  *     ...
  *     struct dataset d;
  *     struct loader_options o;
- *     if (load_args_parse(&a, &o, &err) < 0 || load_args_open(&a, dir, &d, &err) < 0) ...
+ *     if (load_args_parse(&a, &o, &err) < 0 || load_args_open(&a, dir, false, &d, &err) < 0) ...
  */
 #ifndef GNN_CMD_OPTIONS_H
 #define GNN_CMD_OPTIONS_H
@@ -66,16 +66,17 @@ struct load_args {
     OPT_STR(0, "data", &(a)->data, "HOW",                                                         \
             "read: copy the files of DIR into memory; map: leave them on disk; auto (default):\n" \
             "read if they take at most 3/4 of the free memory"),                                  \
-        OPT_STR(0, "make", &(a)->make, "SPEC",                                                    \
-                "make the data in memory, in place of DIR: papers is a graph like\n"              \
-                "ogbn-papers100M; papers:scale=0.01 has 1% of its 111 million nodes. Further\n"   \
-                "keys, after commas: local=0.967 (share of the edges within communities),\n"      \
-                "members=512 (nodes of a community), dim=128, classes=172, seed=1, train=N\n"     \
-                "(training nodes) (docs/gnn.md)")
+        OPT_STR(                                                                                  \
+            0, "make", &(a)->make, "SPEC",                                                        \
+            "make the data in memory, in place of DIR: papers is a graph as large as\n"           \
+            "ogbn-papers100M, 111 million nodes; papers:scale=0.01 has 1% of them. Further\n"     \
+            "keys, after commas, with their defaults: local=0.967 (share of the edges within\n"   \
+            "communities), members=512 (nodes of a community), dim=128, classes=172, seed=1,\n"   \
+            "train=N (training nodes; default 1.1% of all) (docs/gnn.md)")
 
 int load_args_parse(const struct load_args *a, struct loader_options *o, struct err *err);
-/* Opens the dataset in the way that --data asks for. If `dir` is NULL, makes the one of --make.
- * With on_device, graph and features of a made dataset are left to the device. */
+/* Opens the dataset in `dir` in the way that --data asks for, or makes the dataset of --make. If
+ * on_device is true, does not make graph and features: the device will make them. */
 int load_args_open(const struct load_args *a, const char *dir, bool on_device, struct dataset *d,
                    struct err *err);
 /* Checks that there is either one DIR or --make, and --data only with DIR. Returns a message if

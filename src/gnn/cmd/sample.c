@@ -9,6 +9,7 @@
 #include "gnn/cmd/options.h"
 #include "gnn/load/digest.h"
 #include "gnn/load/loader.h"
+#include "gnn/load/save_batch.h"
 
 /* Sums over batches. */
 struct totals {
@@ -30,18 +31,27 @@ static void add(struct totals *t, const struct gnn_batch *b, bool digest)
         t->digest += batch_digest(b);
 }
 
-static int run_epochs(struct loader *l, struct id_list ids, int64_t epochs, bool digest,
+struct wishes {
+    int64_t epochs, most; /* batches of an epoch at most */
+    bool slice, digest, json;
+    const char *save; /* a folder for the batches, or NULL */
+};
+
+static int run_epochs(struct loader *l, struct id_list ids, const struct wishes *w,
                       struct totals *t, struct err *err)
 {
     const struct gnn_batch *b;
     uint64_t start = now_ns();
     int rc = 0;
-    for (int64_t e = 0; e < epochs && rc == 0; e++) {
+    for (int64_t e = 0; e < w->epochs && rc == 0; e++) {
         if (loader_start(l, ids, e, err) < 0)
             return -1;
-        while ((rc = loader_next(l, &b, err)) > 0) {
-            add(t, b, digest);
+        for (int64_t n = 0; n < w->most && (rc = loader_next(l, &b, err)) > 0; n++) {
+            add(t, b, w->digest);
+            rc = w->save && e == 0 ? save_batch(b, w->save, err) : 0;
             loader_give_back(l, b);
+            if (rc < 0)
+                return -1;
         }
     }
     t->wall_ns = now_ns() - start;
@@ -85,8 +95,8 @@ static void print_json(const struct totals *t, int hops, bool digest)
     json_decref(j);
 }
 
-static int sample(const struct load_args *a, const char *dir, int64_t epochs, bool slice,
-                  bool digest, struct totals *t, int *hops, struct err *err)
+static int sample(const struct load_args *a, const char *dir, const struct wishes *w,
+                  struct totals *t, int *hops, struct err *err)
 {
     struct loader_options o;
     struct dataset d;
@@ -94,13 +104,13 @@ static int sample(const struct load_args *a, const char *dir, int64_t epochs, bo
     struct id_list ids;
     if (load_args_parse(a, &o, err) < 0 || load_args_open(a, dir, false, &d, err) < 0)
         return -1;
-    o.no_slice = !slice;
+    o.no_slice = !w->slice;
     *hops = o.sample.hops;
     int rc = dataset_split(&d, a->split, &ids, err);
     if (rc == 0)
         rc = loader_open(&l, &d, &o, err);
     if (rc == 0)
-        rc = run_epochs(l, ids, epochs, digest, t, err);
+        rc = run_epochs(l, ids, w, t, err);
     loader_close(l);
     dataset_release(&d);
     return rc;
@@ -109,16 +119,19 @@ static int sample(const struct load_args *a, const char *dir, int64_t epochs, bo
 static int run(int argc, const char **argv)
 {
     struct load_args a = LOAD_ARGS_INIT;
-    uint64_t epochs = 1;
-    bool json = false, digest = false, slice = true;
+    uint64_t epochs = 1, most = 0;
+    struct wishes w = {.slice = true};
     const struct option opts[] = {
         OPT_GROUP("Batches"),
         SAMPLE_OPTIONS(&a),
         SPLIT_OPTION(&a),
         OPT_FLAG(0, "shuffle", &a.shuffle,
                  "shuffle the split's nodes (default); --no-shuffle takes them in order"),
-        OPT_POS_UINT(0, "epochs", &epochs, "N", "prepare all batches N times (default 1)"),
-        OPT_FLAG(0, "slice", &slice,
+        OPT_POS_UINT(0, "epochs", &epochs, "N",
+                     "prepare the batches of N epochs (default 1); each samples and shuffles anew"),
+        OPT_POS_UINT(0, "most", &most, "N",
+                     "prepare only the first N batches of an epoch (default: all)"),
+        OPT_FLAG(0, "slice", &w.slice,
                  "also copy features and labels (default); --no-slice only samples"),
         OPT_GROUP("Machine"),
         THREADS_OPTION(&a),
@@ -127,9 +140,15 @@ static int run(int argc, const char **argv)
                  "deliver batches in order (default); --no-in-order: as they are ready"),
         DATA_OPTIONS(&a),
         OPT_GROUP("Output"),
-        OPT_FLAG(0, "digest", &digest,
-                 "print a checksum of all batches: equal batches have equal checksums"),
-        OPT_FLAG(0, "json", &json, "print JSON"),
+        OPT_STR(
+            0, "save", &w.save, "DIR",
+            "write each batch of the first epoch to a folder of its own in DIR, as .npy files:\n"
+            "node, row and col of each hop, feature, label (docs/gnn.md)"),
+        OPT_FLAG(
+            0, "digest", &w.digest,
+            "print a checksum of all batches: equal batches have equal checksums. It does not\n"
+            "depend on the order of delivery; --no-slice changes it"),
+        OPT_FLAG(0, "json", &w.json, "print JSON"),
         OPT_END(),
     };
     const struct options spec = {
@@ -138,7 +157,8 @@ static int run(int argc, const char **argv)
         .about = "Prepares the batches of an epoch and says how large they are and how long it\n"
                  "took. Batches depend on the data, the options and the seed, not on threads.",
         .example = "hone-gnn sample data/debian\n"
-                   "hone-gnn sample -f 20,20,20 --split test --digest --json data/debian",
+                   "hone-gnn sample -f 20,20,20 --split test --digest --json data/debian\n"
+                   "hone-gnn sample --most 10 --save batches data/debian",
         .opts = opts};
     struct err err = ERR_INIT;
     struct totals t = {0};
@@ -146,10 +166,11 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     if (load_args_check(&a, argc))
         return cmd_usage(&spec, "%s", load_args_check(&a, argc));
-    if (sample(&a, argv[0], (int64_t)MIN(epochs, (uint64_t)INT32_MAX), slice, digest, &t, &hops,
-               &err) < 0)
+    w.epochs = (int64_t)MIN(epochs, (uint64_t)INT32_MAX);
+    w.most = most ? (int64_t)MIN(most, (uint64_t)INT64_MAX) : INT64_MAX;
+    if (sample(&a, argv[0], &w, &t, &hops, &err) < 0)
         return cmd_fail(&err);
-    (json ? print_json : print_text)(&t, hops, digest);
+    (w.json ? print_json : print_text)(&t, hops, w.digest);
     return HONE_OK;
 }
 

@@ -20,14 +20,14 @@
 #include "sys/interrupt.h"
 #include "sys/term.h"
 
-#define RECORD_NS 300000000u /* the least time between two records of a run that goes on */
+#define RECORD_NS 300000000u /* the least time between two records of a run under way */
 
 struct args {
     struct load_args load;
     struct model_args model;
     double lr;
     uint64_t epochs, save_every, compute_threads, ranks,
-        gpus; /* 0 compute_threads = see threads_of() */
+        gpus; /* compute_threads 0 = not given: threads_of() chooses */
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place, *cache;
     const char *precision, *products;
     bool resume, json, profile;
@@ -41,7 +41,7 @@ struct job {
     const struct dataset *data;
     struct train_options o;
     int64_t begun_s; /* Unix time */
-    char device[16]; /* of this rank, if there are several on GPUs */
+    char device[16]; /* name of this rank's GPU, if there are several ranks */
 };
 
 /* The nodes to evaluate after each epoch; none if there are no ids. */
@@ -163,8 +163,8 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* Returns the feed of the training, or none if its sampler does not know the fanouts of the
- * evaluation. */
+/* Returns the feed of the training. If the GPU cannot sample with the options of the evaluation,
+ * leaves out the store, so that the host samples. */
 static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
     struct feed f = *trainer_feed(t);
@@ -248,8 +248,8 @@ static int write_report(const struct job *j, const struct trainer *t, json_t *li
     return rc;
 }
 
-/* Writes the record of the run so far, for `hone serve`. `why` says why the run ended early. Short
- * epochs do not write it each time. */
+/* Writes the record of the run so far, for `hone serve`. `why` says why the run ended early. While
+ * the run goes on, writes at most one record in RECORD_NS. */
 static int write_record(const struct job *j, const struct trainer *t, json_t *lines,
                         const char *state, const char *why, struct err *err)
 {
@@ -317,9 +317,9 @@ static int run_recorded(const struct job *j, const struct evaluation *v, struct 
     return -1;
 }
 
-/* Sets the device and the way to average of a rank on a GPU. `local` is its number on this machine.
- * HONE_GNN_NCCL=none averages in host memory, HONE_GNN_NCCL=always takes NCCL on the emulator too.
- */
+/* Sets which GPU a rank uses, and whether NCCL averages the gradients. `local` is the number of the
+ * rank on this machine. With HONE_GNN_NCCL=none the ranks average in host memory, with
+ * HONE_GNN_NCCL=always they use NCCL even on the emulator. */
 static void set_gpu_rank(struct job *j, int local)
 {
     const char *nccl = getenv("HONE_GNN_NCCL");
@@ -420,7 +420,8 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
     return train_rank(&j, joined, err);
 }
 
-/* With --gpus, this process forks the ranks and must not use a GPU before. */
+/* Whether a device makes the data of --make. With --gpus, this process forks the ranks and must not
+ * use a GPU before the fork. So it makes data that belongs in host memory on the CPU. */
 static bool makes_on_device(const struct args *a, const struct sample_options *o)
 {
     return data_on_device(a->device) && !(a->gpus > 0 && made_data_on_host(a->place, o));
@@ -501,8 +502,9 @@ static int run(int argc, const char **argv)
                      "every\nbatch (default 1); not under mpirun or srun"),
         OPT_POS_UINT(
             0, "gpus", &a.gpus, "N",
-            "--device cuda: start N processes that train together, one for each of N GPUs;\n"
-            "NCCL averages their gradients if it is installed"),
+            "--device cuda: start N processes that train together on the GPUs 0 to N-1, each\n"
+            "with a share of every batch (--batch is the sum). NCCL averages their gradients;\n"
+            "without NCCL they go through CPU memory"),
         OPT_END(),
     };
     const struct options spec = {

@@ -3,7 +3,7 @@
  *
  *     struct comm *c;
  *     if (comm_open_shared(&c, ranks, n, err) < 0) ...        before the ranks are forked
- *     comm_set_rank(c, rank);                                 in each of them
+ *     comm_set_rank(c, rank);                                 in each rank
  *     or:  if (comm_join(&c, err) < 0) ...                    under mpirun or srun
  *     double sums[2] = {rows, loss};
  *     if (comm_reduce(c, sums, 2, gradient, n, err) < 0) ...
@@ -52,7 +52,7 @@ int comm_join(struct comm **out, struct err *err);
 /* If c is NULL, there is one rank, number 0. */
 int comm_rank(const struct comm *c);
 int comm_ranks(const struct comm *c);
-/* The number of this rank among those of its machine. */
+/* Returns the number of this rank among the ranks on its machine. */
 int comm_local_rank(const struct comm *c);
 
 /* Replaces sums[0..count) by their sums over the ranks, and x[0..n) by the weighted mean over the

@@ -34,7 +34,7 @@ struct group {
     struct report *report;
     int ranks;
     pid_t *pid;          /* 0 after the process has ended */
-    struct pollfd *ends; /* readable when the process has ended; the last one: after Ctrl-C */
+    struct pollfd *ends; /* ends[r]: readable when rank r has ended; ends[ranks]: after Ctrl-C */
 };
 
 static void report_error(struct report *r, int rank, const struct err *err)
@@ -96,8 +96,8 @@ static int start_ranks(struct group *g, struct comm *c, rank_fn fn, void *ctx, s
     return 0;
 }
 
-/* If a rank fails, another rank may stop because of it and end first. So we wait a little until the
- * failed rank has written its report. */
+/* If a rank fails, another rank may notice, stop and end before the failed rank does. So we wait up
+ * to two seconds until the failed rank has written its report. */
 static void await_report(const struct report *r)
 {
     const struct timespec step = {.tv_nsec = 10000000};
@@ -130,7 +130,7 @@ static int watch_ranks(struct group *g, struct err *err)
         if (poll(g->ends, (nfds_t)g->ranks + 1, -1) < 0 && errno != EINTR)
             return err_errno(err, "waiting for the ranks");
         if (interrupted() && g->ends[g->ranks].fd >= 0) {
-            signal_ranks(g, SIGTERM); /* they save what they have, and end */
+            signal_ranks(g, SIGTERM); /* the ranks save their state and end */
             g->ends[g->ranks].fd = -1;
         }
         for (int r = 0; r < g->ranks; r++) {

@@ -36,7 +36,7 @@ static struct {
 
 struct mpi_comm {
     struct comm base;
-    float *parts; /* this rank's chunk of every rank's array; grows */
+    float *parts; /* this rank's chunk of every rank's array; the memory grows */
     size_t part_reals;
     int *counts, *starts, *own_counts, *own_starts;
 };

@@ -76,7 +76,8 @@ int comm_reduce(struct comm *c, double *sums, int count, float *x, int64_t n, st
     return rc;
 }
 
-/* A double holds four bytes exactly. The other ranks add zeros. */
+/* Broadcasts by comm_reduce, four bytes in each sum: a double holds them exactly. Rank 0 gives its
+ * bytes and the other ranks give zeros, so the sums are the bytes of rank 0. */
 int comm_broadcast(struct comm *c, void *p, size_t bytes, struct err *err)
 {
     char *at = p;

@@ -6,8 +6,8 @@
  *
  * Rank r alone writes its sums, its array and its chunk of the result. Ranks wait for each other at
  * barriers: each writes, waits, and then reads the others' memory. The barriers of gather() in the
- * next call of comm_reduce also keep a rank from writing its array, or its chunk of the result,
- * before all ranks have read them.
+ * next call of comm_reduce also keep a rank from overwriting its array, or its chunk of the result,
+ * before all ranks have read it.
  *
  * A rank that dies never arrives at the barrier. The launcher (launch.h) then ends the others.
  */
@@ -63,7 +63,7 @@ static int gather(struct comm *c, const double *mine, double *all, struct err *e
     memcpy(s->sums + c->rank * COMM_MAX_SUMS, mine, COMM_MAX_SUMS * sizeof *mine);
     barrier(s);
     memcpy(all, s->sums, (size_t)c->ranks * COMM_MAX_SUMS * sizeof *all);
-    barrier(s); /* nobody writes the next sums before all have read these */
+    barrier(s); /* no rank writes its next sums before all ranks have read these */
     return 0;
 }
 

@@ -36,23 +36,23 @@
 #include "sys/interrupt.h"
 
 #define SECOND UINT64_C(1000000000)
-#define MEET_NS (120 * SECOND)  /* for all ranks to appear */
-#define CONNECT_NS (5 * SECOND) /* for one address */
+#define MEET_NS (120 * SECOND)  /* how long a rank waits for all ranks to appear */
+#define CONNECT_NS (5 * SECOND) /* how long it waits for one address, or one first message */
 enum { SECRET = 32, MAX_ADDRESSES = 400, MAX_GUESTS = 2 * COMM_MAX_RANKS };
 
 /* The first message of a connection. */
 struct hello {
     char secret[SECRET];
     uint32_t rank;
-    char where[MAX_ADDRESSES]; /* "MACHINE PORT ADDRESS..."; MACHINE is its boot id */
+    char where[MAX_ADDRESSES]; /* "MACHINE PORT ADDRESS..."; MACHINE is the boot id */
 };
 
 struct slurm_comm {
     struct comm base;
-    int *fd; /* to each rank; -1 = this one */
+    int *fd; /* the connection to each rank; -1 = this rank, or not connected yet */
     struct hello own;
     int listener;
-    float *parts; /* this rank's chunk of every rank's array; grows */
+    float *parts; /* this rank's chunk of every rank's array; the memory grows */
     size_t part_reals;
     struct transfer *out, *in;
 };
@@ -353,7 +353,7 @@ static bool take_guest(struct slurm_comm *s, const struct guest *g, int above,
     set_options(g->fd);
     bool missing = s->fd[h->rank] < 0;
     if (!missing)
-        close(s->fd[h->rank]); /* the rank gave that connection up */
+        close(s->fd[h->rank]); /* the rank gave up its older connection */
     s->fd[h->rank] = g->fd;
     if (where) {
         memcpy(where[h->rank], h->where, MAX_ADDRESSES);
@@ -489,8 +489,8 @@ static bool read_meeting_file(struct slurm_comm *s, const char *path, char where
     return ok;
 }
 
-/* Gets the addresses of all ranks from rank 0. The file may be left of a rank 0 that was killed, so
- * we try again until rank 0 answers. */
+/* Gets the addresses of all ranks from rank 0. The file may be left over from an earlier rank 0
+ * that was killed, so we try again until rank 0 answers. */
 static int find_first(struct slurm_comm *s, const char *path, char (*where)[MAX_ADDRESSES],
                       uint64_t until, struct err *err)
 {

@@ -109,7 +109,7 @@ static int check_offsets(const struct gnn_graph *g, const char *dir, struct err 
                        dir, g->offset[0], g->offset[g->nodes], g->edges);
     for (int64_t v = 0; v < g->nodes; v++) {
         int64_t a = g->offset[v], b = g->offset[v + 1];
-        /* Tested before the subtraction, which could overflow in a hostile file. */
+        /* The bounds of a and b come first: in a hostile file, b - a could overflow. */
         if (a > b || a < 0 || b > g->edges || b - a > GNN_MAX_DEGREE)
             return err_set(err, ERR_INPUT,
                            "%s/offsets.bin: node %" PRId64 " has the neighbours %" PRId64

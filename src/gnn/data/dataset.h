@@ -42,7 +42,7 @@ struct dataset {
     const int32_t *label; /* NULL = none */
     struct id_list train, valid, test;
     enum dataset_memory memory; /* READ or MAP */
-    int64_t bytes;              /* of all files */
+    int64_t bytes;              /* size of all files */
     /* If set, the data was not read from files (data/papers.h). Then graph and features may be
      * absent from memory: graph.offset, graph.neighbour and feature are NULL. */
     struct papers *made;

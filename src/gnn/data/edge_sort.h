@@ -9,8 +9,8 @@
  *
  * The nodes are cut into ranges whose edges fit into memory. Edges go to the file of their range;
  * edge_sort_finish reads one file at a time, sorts it by radix and gives out the rows. If all edges
- * fit, no file is written. A range that does not fit is an error that says how much memory would be
- * enough: this happens only if few nodes have most of the edges.
+ * fit, no file is written. If the edges of a range do not fit, the error says how much memory would
+ * be enough. This happens only if few nodes have most of the edges.
  */
 #ifndef GNN_DATA_EDGE_SORT_H
 #define GNN_DATA_EDGE_SORT_H
@@ -25,8 +25,8 @@ int edge_sort_open(struct edge_sort **out, const char *dir, int64_t nodes, int64
                    uint64_t memory_bytes, struct err *err);
 int edge_sort_add(struct edge_sort *s, int32_t from, int32_t to, struct err *err);
 
-/* edge_sort_finish() calls such a function for every node, in order. The neighbours are sorted and
- * different. The function returns 0, or -1 to stop. */
+/* edge_sort_finish() calls such a function for every node, in order. The neighbours are sorted,
+ * without duplicates. The function returns 0, or -1 to stop. */
 typedef int (*edge_row_fn)(void *ctx, int32_t node, const int32_t *neighbour, int64_t n,
                            struct err *err);
 int edge_sort_finish(struct edge_sort *s, edge_row_fn fn, void *ctx, struct err *err);

@@ -16,8 +16,8 @@
  *     train, valid, test
  *                  int32 ids; no node is in two splits     optional
  *
- * Every size follows from nodes, edges and dim, except those of the splits; a manifest whose
- * sizes disagree is refused.
+ * The size of every file follows from nodes, edges and dim; only a split may have any size. A
+ * manifest with other sizes is refused.
  */
 #ifndef GNN_DATA_MANIFEST_H
 #define GNN_DATA_MANIFEST_H

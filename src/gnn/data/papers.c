@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "gnn/data/checksum.h"
 
-/* papers100M, with 111,059,956 nodes. */
+/* papers100M has 111,059,956 nodes. This is the next multiple of 512, the size of a community. */
 #define PAPERS_NODES 111059968.0
 static const double split_nodes[] = {1207179, 125265, 214338}; /* train, valid, test */
 static const double mean_degree = 29.1, exponent = 1.8;
@@ -22,7 +22,7 @@ enum { MAX_MEMBERS = 1 << 20, MAX_THREADS = 64 };
 
 struct papers_options {
     double scale, local;
-    double members, dim, classes, seed, train; /* whole numbers; train 0 = by the scale */
+    double members, dim, classes, seed, train; /* whole numbers; train 0 = the scale says */
 };
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -82,8 +82,9 @@ static int options_parse(struct papers_options *o, const char *spec, struct err 
 
 /* ---- the shape ------------------------------------------------------------------------------- */
 
-/* Sets the degrees of the members to quantiles of a Pareto distribution with this smallest value.
- * Returns their sum. */
+/* Gives the members of a community degrees that are quantiles of a Pareto distribution, with the
+ * smallest value `smallest`. Writes the running sums of the degrees to `prefix`, and returns the
+ * sum of all. */
 static int64_t set_degrees(int32_t *prefix, int32_t members, double smallest)
 {
     int64_t sum = 0;
@@ -244,7 +245,7 @@ static int make_on_host(struct dataset *d, struct err *err)
         part[i].first = nodes * i / n;
         part[i].end = nodes * (i + 1) / n;
         if (i == n - 1 || pthread_create(&thread[i], NULL, make_part, &part[i]) != 0) {
-            part[i].end = nodes; /* this thread makes the rest */
+            part[i].end = nodes; /* the last part, or no thread started: we make all that is left */
             make_part(&part[i]);
             break;
         }
@@ -269,7 +270,7 @@ static void set_manifest(struct manifest *m, const struct papers *p, const char 
                            .feature_type = GNN_F16};
     snprintf(m->name, sizeof m->name, "papers");
     snprintf(m->made_by, sizeof m->made_by, "--make %s", spec);
-    /* Stands for the checksums of the files: checkpoints compare it. */
+    /* There are no files. This checksum takes the place of theirs: checkpoints compare it. */
     checksum_init(&c);
     checksum_add(&c, &p->shape, sizeof p->shape);
     checksum_add(&c, &p->classes, sizeof p->classes);

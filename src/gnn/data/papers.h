@@ -7,15 +7,15 @@
  *     dataset_release(&d);
  *
  * papers_core.h describes the graph. With PAPERS_ON_DEVICE the dataset has only splits and the
- * labels of their nodes in memory; gpu/gpu_store.h makes the same graph and the same features in
- * the memory of a GPU, bit for bit. d.made then says what to make.
+ * labels of their nodes in memory, and d.made says what to make. gpu/gpu_store.h then makes the
+ * same graph and the same features in the memory of a GPU, bit for bit.
  *
  * Degrees follow a Pareto distribution with exponent 1.8 and mean 29.1; the smallest degree is 13.
  * A high share of edges within communities makes the neighbourhoods of a batch's nodes overlap, as
- * they do in graphs of papers: the default share gives batches of 1024 seeds with fanouts 15,10,5
- * the number of input nodes that papers100M has, 396,000. Labels and features can be learned: three
- * nodes in four have the class of their community, and the features of a node are the mean of its
- * class plus noise.
+ * they do in graphs of papers. With the default share, a batch of 1024 seeds with fanouts 15,10,5
+ * has about 396,000 input nodes, as on papers100M. Labels and features can be learned: three nodes
+ * in four have the class of their community, and the features of a node are the mean of its class
+ * plus noise.
  */
 #ifndef GNN_DATA_PAPERS_H
 #define GNN_DATA_PAPERS_H

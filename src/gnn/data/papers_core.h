@@ -1,6 +1,6 @@
 /*
- * papers_core.h - a random graph of communities. Every neighbour is a function of its place, so
- * that CPU and GPU can make the same graph without sorting edges.
+ * papers_core.h - a random graph of communities. Every neighbour is a function of its place in the
+ * list of neighbours, so that CPU and GPU can make the same graph without sorting edges.
  *
  * There are `communities` communities of `members` nodes. Member i of community g is the node
  * i * communities + g, so the nodes of a community are far apart in memory. Members with the same
@@ -31,7 +31,7 @@ struct papers_shape {
     uint32_t seed;
 };
 
-/* Feistel's network over `bits` bits, or its inverse. */
+/* Feistel's network: a permutation of the numbers of `bits` bits, or its inverse. */
 GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inverse)
 {
     uint32_t low_bits = bits / 2, low_mask = (1u << low_bits) - 1,
@@ -48,7 +48,8 @@ GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inve
     return high << low_bits | low;
 }
 
-/* A permutation of 0..n-1 (i < n), or its inverse. Values outside go through the network again. */
+/* A permutation of 0..n-1 (i < n), or its inverse. A value of n or more goes through the network
+ * again. */
 GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse)
 {
     uint32_t bits = 2;
@@ -122,7 +123,7 @@ GEN_FN int32_t papers_label(const struct papers_shape *p, uint32_t classes, uint
     return (int32_t)((from >> 8) % classes);
 }
 
-/* The mean of a class, feature d: 1/16 up or down. */
+/* The mean of feature d in a class: 1/16 or -1/16. */
 GEN_FN float papers_mean(const struct papers_shape *p, uint32_t label, uint32_t d)
 {
     return gen_mix32(papers_key(p, PAPERS_ALL) ^ (label << 16 | d)) & 1 ? 0.0625f : -0.0625f;

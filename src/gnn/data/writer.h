@@ -11,7 +11,8 @@
  *     writer_free(w);                                  removes everything that was not committed
  *
  * The graph becomes symmetric: each edge is stored in both directions, once. Self loops are dropped
- * unless keep_loops. Memory is bounded by memory_bytes and a few buffers, whatever the graph.
+ * unless keep_loops is set. The writer takes memory_bytes and a few buffers, however large the
+ * graph is.
  */
 #ifndef GNN_DATA_WRITER_H
 #define GNN_DATA_WRITER_H
@@ -37,7 +38,9 @@ struct writer_options {
 struct writer;
 
 struct writer_counts {
-    int64_t given, loops, duplicates; /* edges given; of those, self loops; directed duplicates */
+    /* `given` edges came in, `loops` of them self loops. `duplicates` counts directed edges that
+     * were dropped because they were there already. */
+    int64_t given, loops, duplicates;
 };
 
 int writer_open(struct writer **out, const struct writer_options *o, struct err *err);

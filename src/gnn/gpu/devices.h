@@ -4,8 +4,8 @@
  *     struct gnn_device *d;
  *     if (gnn_device_open(&d, "cuda:1", threads, err) < 0) ...
  *
- * Names: "cpu" (NULL means the same), "cuda" or "cuda:N" for GPU N, and "emulator", which runs the
- * GPU's kernels without a GPU, slowly and under the sanitizer, for tests.
+ * Names: "cpu" (NULL means the same), "cuda" or "cuda:N" for GPU N, and "emulator". The emulator is
+ * for tests: it runs the GPU's kernels without a GPU, slowly and under the sanitizer.
  */
 #ifndef GNN_GPU_DEVICES_H
 #define GNN_GPU_DEVICES_H
@@ -13,11 +13,11 @@
 #include "gnn/gpu/kernel_time.h"
 #include "gnn/ops/ops.h"
 
-/* `threads` counts the threads of the CPU device; the others ignore it. Close the device with
- * d->ops->close(d). */
+/* `threads` is the number of threads of the CPU device; other devices ignore it. Close the device
+ * with d->ops->close(d). */
 int gnn_device_open(struct gnn_device **out, const char *name, int threads, struct err *err);
 
-/* Sets the precision of products: "fp32" (NULL means the same) or "tf32", which a GPU knows. */
+/* Sets the precision of products: "fp32" (NULL means the same) or, only on a GPU, "tf32". */
 int gnn_device_precision(struct gnn_device *d, const char *precision, struct err *err);
 
 /* Sets the instructions of a GPU's products: "wgmma" (NULL means the same) or "mma". */

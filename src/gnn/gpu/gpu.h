@@ -7,8 +7,8 @@
  *
  * Every operation is a kernel of kernels/gnn/ that Hone's judge has passed, as the C that
  * `hone export` wrote. Both kinds run the same code on a `struct cu_driver`: that of libcuda, or
- * that of emu/driver.h. The order of the calls is that of the work, but sampling (gpu_store.h) and
- * transposing have streams of their own.
+ * that of emu/driver.h. The device works in the order of the calls, but sampling (gpu_store.h) and
+ * transposing run beside the other work, on streams of their own.
  */
 #ifndef GNN_GPU_GPU_H
 #define GNN_GPU_GPU_H

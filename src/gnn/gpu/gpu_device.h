@@ -78,7 +78,7 @@ struct gpu_chunk {
     size_t bytes, used;
 };
 
-/* Device memory that grows; its contents are lost if it does. */
+/* Device memory that grows. When it grows, its contents are lost. */
 struct gpu_room {
     void *p;
     size_t bytes;
@@ -90,7 +90,8 @@ struct gpu_numbers {
     int64_t n;
 };
 
-/* Host memory that copies to or from the device use, and its counterpart there. */
+/* Two pieces of memory of the same size, one on the host and one on the device. The device copies
+ * from one to the other. */
 struct gpu_mail {
     void *host; /* pinned */
     cu_ptr at;
@@ -105,8 +106,8 @@ struct gpu_lane {
 
 /* The results of a batch on their way to the host, and the parameters of its update. */
 struct gpu_step {
-    bool running;          /* `done` was recorded and the results were not delivered */
-    cu_event done;         /* the work on the batch */
+    bool running;          /* `done` was recorded and the results were not delivered yet */
+    cu_event done;         /* the work on the batch is done */
     struct gpu_mail sums;  /* the results of `loss` */
     struct gpu_mail adam;  /* the parameters of Adam */
     struct gpu_mail best;  /* the results of `predict`; grows */
@@ -126,19 +127,19 @@ struct gpu_device {
     cu_device gpu;
     cu_context context;
     struct gpu_lane compute, sample; /* sampling runs at the same time as computing */
-    struct gpu_lane turn_hops;       /* and so does transposing */
-    struct gpu_lane *lane; /* where operations go: `compute`, or another one for a few operations */
+    struct gpu_lane turn_hops;       /* transposing runs at the same time too */
+    struct gpu_lane *lane; /* takes the next operations: `compute`, or for a short while another */
     cu_event hops_ready;   /* `compute` has the hops that `turn_hops` will transpose */
     cu_event hops_turned;  /* `turn_hops` has transposed them */
-    bool turning;          /* `compute` does not wait for `hops_turned` yet */
-    char products[160], products_wgmma[176]; /* what computes products, for people */
+    bool turning;          /* transposing has begun, and `compute` does not wait for its end yet */
+    char products[160], products_wgmma[176]; /* say in words how products are computed */
 #define X(name) struct gnn_##name name;
     struct {
         GPU_KERNELS(X)
     } kernel;
 #undef X
     VEC(struct gpu_chunk) batch; /* the arrays of this batch; sync() empties it */
-    size_t batch_bytes; /* of all chunks of the last batch that needed several; 0 = none did */
+    size_t batch_bytes; /* size of all chunks of the last batch with several; 0 = there was none */
     struct gpu_step step[GNN_STEPS_AHEAD]; /* a ring, one entry for each batch under way */
     int turn;      /* index in `step` of this batch; the entry after it is the oldest */
     bool profiled; /* the times of kernels are measured, one kernel at a time */
@@ -165,7 +166,7 @@ static inline void *pointer_to(cu_ptr p)
 
 /* Notes a failure, unless there is one already. */
 void gpu_fail(struct gpu_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Does the same if `rc`, the result of a function of cuda/, is negative. Its message is in *err. */
+/* Notes the failure *err if `rc` is negative. Both come from a function of cuda/. */
 void gpu_note(struct gpu_device *d, int rc, const struct err *err);
 /* Makes room for a kernel's workspace. Returns NULL after a failure, or if bytes is 0. */
 void *gpu_workspace(struct gpu_device *d, size_t bytes);

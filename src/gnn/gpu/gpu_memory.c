@@ -2,9 +2,10 @@
  * gpu_memory.c - allocates memory of a GPU device, copies, and keeps the arrays of a batch.
  *
  * Arrays of a batch lie one behind the other in a few chunks. sync() marks all chunks as unused.
- * The device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller, unless a batch has arrays
- * in chunks. If a batch needed several chunks, the next batch gets a single chunk as large as all
- * of them, so after the largest batch there are no allocations.
+ * The device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. But if a batch has arrays
+ * in chunks, the caller waits for the end of that batch. If a batch needed several chunks, the next
+ * batch gets a single chunk as large as all of them. So after the largest batch there are no
+ * allocations.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -291,7 +292,7 @@ int gpu_end_step(struct gnn_device *dev, struct err *err)
     struct err own = ERR_INIT;
     if (d->failed || has_arrays(d))
         return gpu_sync(dev, err);
-    gpu_wait_transposed(d); /* it reads the batch */
+    gpu_wait_transposed(d); /* transposing reads the batch, so the batch is not done before */
     gpu_note(d, cu_event_record(d->cu, s->done, d->compute.stream, &own), &own);
     s->running = true;
     d->turn = (d->turn + 1) % GNN_STEPS_AHEAD;

@@ -41,8 +41,8 @@ static int64_t drop_limit(const struct gnn_epilogue *ep)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Transposing waits for memory, not for arithmetic. It runs beside the forward pass, on a stream of
- * its own, after all work that was queued before. */
+/* Memory, not arithmetic, limits the speed of transposing. So transposing runs beside the forward
+ * pass, on a stream of its own, after all work that was queued before. */
 static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst)
 {
@@ -240,7 +240,8 @@ static void apply_grad(struct gnn_device *dev, int64_t rows, int64_t width, cons
                                                              .PLACE = a.place});
 }
 
-/* `relu`: x is dropout(ReLU(..)), with the limit `limit`, and dx becomes the gradient before. */
+/* If `relu` is true, x is dropout(ReLU(z)) with the dropout limit `limit`, and dx becomes the
+ * gradient of z. Otherwise dx becomes the gradient of x. */
 static void segment_sum_grad(struct gpu_device *d, bool mean, const struct gnn_hop *h,
                              int64_t width, const void *dout, void *dx, int64_t add_rows,
                              const void *x, bool relu, int64_t limit)
@@ -393,8 +394,8 @@ static void predict(struct gnn_device *dev, int64_t rows, int64_t classes, const
     s->classes_bytes = bytes;
 }
 
-/* Adam's numbers change with every step, so the kernel reads them from device memory. The host's
- * copy may be overwritten here, because the last step that used it has ended. */
+/* The parameters of Adam change with every step, so the kernel reads them from device memory. We
+ * may overwrite the host's copy here, because the last step that used this copy has ended. */
 static void adam(struct gnn_device *dev, int64_t n, const struct gnn_adam *s, const void *grad,
                  void *weight, void *moment1, void *moment2)
 {

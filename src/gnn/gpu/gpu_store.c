@@ -17,8 +17,8 @@
 #include "sys/memory.h"
 
 enum {
-    MAX_PLACES = 536870911, /* of a padded hop: the limit of kernels/gnn/number_hop */
-    SLOTS = 3,              /* batches in the GPU's memory: computing, sampled, being sampled */
+    MAX_PLACES = 536870911, /* most neighbours in a padded hop: a limit of kernels/gnn/number_hop */
+    SLOTS = 3,              /* for batches in use, already sampled, and being sampled */
 };
 
 /* A batch in the GPU's memory. */
@@ -39,10 +39,10 @@ struct gpu_store {
     double choose_s;
     struct gpu_numbers numbers;
     struct gpu_room pick, count;
-    bool reduces; /* batches have `reduced`: a mean, or a sum */
+    bool reduces; /* batches have `reduced`: a mean if `mean` is true, else a sum */
     bool mean;
     bool degrees;          /* batches have `degree` */
-    struct gpu_mail sizes; /* edges and new nodes of a hop */
+    struct gpu_mail sizes; /* how many edges and new nodes a hop has */
     size_t sizes_bytes;
     struct slot slot[SLOTS];
     struct slot *now; /* the slot of the last batch */
@@ -172,7 +172,7 @@ static void make_data(struct gpu_store *s, const struct papers *p)
                                                                 .R = h->communities,
                                                                 .C = p->classes,
                                                                 .SEED = h->seed});
-    (void)gpu_sync(d, NULL); /* the copies have read `mean`; a failure shows at the next sync */
+    (void)gpu_sync(d, NULL); /* now the copies have read `mean`; a later sync reports a failure */
     free(mean);
 }
 
@@ -315,7 +315,7 @@ void gpu_store_close(struct gpu_store *s)
 {
     if (!s)
         return;
-    (void)gpu_sync(&s->d->base, NULL); /* no kernel uses the memory any more */
+    (void)gpu_sync(&s->d->base, NULL); /* so that no kernel uses the memory any more */
     struct gnn_device *d = &s->d->base;
     gpu_release(d, s->offset);
     gpu_release(d, s->neighbour);
@@ -332,7 +332,7 @@ void gpu_store_close(struct gpu_store *s)
 }
 
 /* Makes room for the nodes of the largest batch. A hop with n targets writes up to n * fanout new
- * nodes behind them. */
+ * nodes behind its targets. */
 static int node_room(struct gpu_store *s, const struct sample_options *o, int64_t seeds,
                      struct err *err)
 {
@@ -370,7 +370,8 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     void *count = room(s, &s->count, n, sizeof(int32_t));
     b->row[h] = room(s, &s->now->row[h], n + 1, sizeof(int32_t));
     b->col[h] = room(s, &s->now->col[h], n * fanout, sizeof(int32_t));
-    /* An axis is at most INT32_MAX. The kernel does not read E, the number of neighbours. */
+    /* E, the number of edges of the graph, is capped at INT32_MAX, the most that an axis can be.
+     * That does no harm, because the kernel does not read E. */
     gpu_run_sample_hop(s->d,
                        (struct gnn_sample_hop_args){.offset = s->offset,
                                                     .neighbour = s->neighbour,
@@ -528,8 +529,9 @@ static void gather(struct gpu_store *s, struct gnn_batch *b)
     b->feature_dim = m->feature_dim;
 }
 
-/* Copies the seeds to the device, through pinned memory: the caller may reuse its own at once. The
- * last batch of this slot has been sampled, so its copies are done. */
+/* Copies the seeds to the device through pinned memory, so that the caller may reuse its own memory
+ * at once. The last batch in this slot has been sampled, so the copies from the slot's pinned
+ * memory are done. */
 static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struct gnn_batch *out)
 {
     struct gnn_device *d = &s->d->base;
@@ -547,8 +549,8 @@ static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struc
     gpu_upload(d, t->label.p, id + n, bytes);
 }
 
-/* Samples and gathers on the stream of the sampler. The host waits for the sizes of each hop; the
- * stream of the kernels that compute goes on in the meantime. */
+/* Samples and gathers on the stream of the sampler. The host waits for the sizes of each hop. The
+ * compute stream goes on in the meantime. */
 static void sample_batch(struct gpu_store *s, const struct sample_options *o,
                          const struct gnn_batch *seeds, struct gnn_batch *out)
 {
@@ -569,8 +571,8 @@ static void sample_batch(struct gpu_store *s, const struct sample_options *o,
         gpu_note(d, cu_stream_wait_event(d->cu, d->compute.stream, s->now->ready, &err), &err);
 }
 
-/* Takes the next slot. All work on the last batch has been queued, and the sampler must not
- * overwrite a slot before the work on it is done. */
+/* Takes the next slot. By now all work on the last batch has been queued, so `used` marks its end.
+ * The sampler must not overwrite a slot before the work on the slot's batch is done. */
 static void next_slot(struct gpu_store *s)
 {
     struct gpu_device *d = s->d;

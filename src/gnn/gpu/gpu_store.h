@@ -8,12 +8,12 @@
  *     network_batch(network, &batch);                 its arrays are memory of the device
  *     gpu_store_close(s);
  *
- * The batch equals that of sampler_run() (gnn/sample/sampler.h) bit for bit: the same picks, the
- * same numbers of nodes. The sampler has a stream of its own, so it prepares a batch while the GPU
- * computes with the one before. A hop is sampled in padded form, with room for `fanout` neighbours
- * of each target; a second kernel packs the edges and numbers new nodes in order of first
- * appearance. The store keeps one table with an int32 for each node of the graph, so it needs no
- * hashing.
+ * The batch equals that of sampler_run() (gnn/sample/sampler.h) bit for bit: the same neighbours,
+ * the same local ids. The sampler has a stream of its own, so it prepares a batch while the GPU
+ * computes with the batch before. A hop is sampled in padded form, with room for `fanout`
+ * neighbours of each target; a second kernel packs the edges and numbers new nodes in order of
+ * first appearance. The store keeps one table with an int32 for each node of the graph, so it needs
+ * no hashing.
  *
  * With GPU_PLACE_SPLIT, only some rows of the features are in the GPU's memory: those that batches
  * need most often (vip.h). The GPU reads the other rows from host memory (gpu_cache.h). The batches
@@ -69,8 +69,8 @@ enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
 /* Opens a store if `where` asks for it, else sets *out to NULL. With GPU_PLACE_AUTO it opens one if
  * `d` is a GPU, the sampler knows the options, the graph has an edge, and gpu_place_choose() does
  * not choose the host. With GPU_PLACE_GPU and GPU_PLACE_SPLIT it fails if it cannot open one. Data
- * of papers.h that has no graph in host memory counts as GPU_PLACE_GPU. `data` must outlive the
- * store. */
+ * that papers.h made, and that has no graph in host memory, counts as GPU_PLACE_GPU. `data` must
+ * outlive the store. */
 int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
@@ -93,15 +93,16 @@ struct gpu_store_arrays {
 struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s);
 /* Returns 0 if the sampler can run with these options, else -1, and *err says why. */
 int gpu_store_samples(const struct sample_options *o, struct err *err);
-/* From now on, batches with features in half precision have `reduced` (gnn/batch.h): the sum or the
- * mean, straight from the features. It saves the rows that only the sum would read. With GNN_MAX
- * they have none. */
+/* From now on, batches with features in half precision have `reduced` (gnn/batch.h), computed
+ * straight from the store's features: a sum or a mean, as `kind` says. So the batch need not hold
+ * the rows that only the reduction reads. With GNN_MAX, batches have no `reduced`. */
 void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind);
-/* Says whether batches have `degree` from now on. */
+/* Sets whether batches have `degree` from now on. */
 void gpu_store_degrees(struct gpu_store *s, bool wanted);
-/* Samples a batch for the seeds of *seeds (n_nodes[0], node, label, seed, epoch, index, first; host
- * memory) and gathers its features, if the dataset has any. The label may be NULL. The arrays of
- * *out are valid for work that is queued before the next call. */
+/* Samples a batch for the seeds of *seeds, and gathers its features if the dataset has any. Of
+ * *seeds it reads n_nodes[0], node, label, seed, epoch, index and first; the arrays are host
+ * memory, and label may be NULL. The arrays of *out are valid for work that is queued before the
+ * next call. */
 int gpu_store_batch(struct gpu_store *s, const struct sample_options *o,
                     const struct gnn_batch *seeds, struct gnn_batch *out, struct err *err);
 

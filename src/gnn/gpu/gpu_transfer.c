@@ -15,15 +15,15 @@ struct slot {
     struct gpu_room packed, x, reduced;
     cu_event arrived; /* the copy is done */
     cu_event used;    /* all work that reads the batch is done */
-    /* On the compute stream, before and after it waits for the copy. */
+    /* Recorded on the compute stream, before and after it waits for the copy. */
     cu_event idle, resumed;
-    bool timed; /* both were recorded, and nobody added the time between them */
+    bool timed; /* both were recorded, and exposed_ms lacks the time between them */
 };
 
 struct gpu_transfer {
     struct gpu_device *d;
     struct batch_memory memory;
-    bool reduces, mean; /* batches have `reduced`: a mean, or a sum */
+    bool reduces, mean; /* reduces: batches have `reduced`, a mean or else a sum */
     int slots;
     struct slot slot[GPU_MAX_AHEAD + 1];
     int now;                                         /* the slot of the last batch */
@@ -34,7 +34,7 @@ struct gpu_transfer {
     double exposed_ms;
 };
 
-/* Threads of the loader call it, and each thread needs the context. */
+/* The threads of the loader call this function. Each of them must have the CUDA context. */
 static void *grab(void *ctx, size_t bytes, struct err *err)
 {
     struct gpu_transfer *t = ctx;
@@ -135,8 +135,8 @@ double gpu_transfer_exposed_s(struct gpu_transfer *t)
     return t->exposed_ms / 1e3;
 }
 
-/* Takes the next slot. All work on the last batch has been queued. The host waits until the work on
- * the batch that was in the slot is done. */
+/* Takes the next slot. By now all work on the last batch has been queued, so `used` marks its end.
+ * The host waits until the work on the batch that was in the next slot is done. */
 static struct slot *next_slot(struct gpu_transfer *t)
 {
     struct gpu_device *d = t->d;
@@ -151,7 +151,7 @@ static struct slot *next_slot(struct gpu_transfer *t)
     return s;
 }
 
-/* Queues the copy on the stream of the sampler, which is idle: the threads of the host sample. */
+/* Queues the copy on the stream of the sampler. That stream is idle, because the host samples. */
 static void copy_packed(struct gpu_transfer *t, struct slot *s, const struct gnn_batch *b)
 {
     struct gpu_device *d = t->d;
@@ -218,7 +218,7 @@ static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
                                                  .MEAN = t->mean});
 }
 
-/* Converts the features to float: all rows, or those of the targets if the others are reduced. */
+/* Converts the features to float. If the batch has `reduced`, converts only the rows of targets. */
 static void convert(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
     if (!b->feature || b->feature_type != GNN_F16)

@@ -4,17 +4,18 @@
  *
  *     struct gpu_transfer *t;
  *     if (gpu_transfer_open(&t, device, ahead, err) < 0) ...
- *     options.memory = gpu_transfer_memory(t);          the loader prepares batches in pinned
- * memory if (gpu_transfer_batch(t, batch, &sent, err) < 0) ... network_batch(network, &sent); its
- * arrays are memory of the device
+ *     options.memory = gpu_transfer_memory(t);          the loader uses pinned memory
+ *     ...
+ *     if (gpu_transfer_batch(t, batch, &sent, err) < 0) ...
+ *     network_batch(network, &sent);                    its arrays are memory of the device
  *     ...
  *     while ((b = gpu_transfer_done(t, at_most)))       the copy is done
  *         loader_give_back(loader, b);
  *     gpu_transfer_close(t);                            after the loader is closed
  *
  * A batch lies in one piece of pinned memory (gnn/load/pack.h), so one copy brings all of it. The
- * copies have a stream of their own. The GPU has ahead + 1 slots for batches: one that it computes
- * with, and `ahead` ones that arrive in the meantime.
+ * copies have a stream of their own. The GPU has ahead + 1 slots for batches: one for the batch it
+ * computes with, and `ahead` slots for batches that arrive in the meantime.
  *
  *     copy stream     | copy 0 | copy 1 | copy 2 |        | copy 3 |
  *     compute stream           | batch 0         | batch 1         | batch 2
@@ -39,19 +40,19 @@ int gpu_transfer_ahead(const struct gpu_transfer *t);
 /* Gives pinned memory. It is valid until gpu_transfer_close(). */
 const struct batch_memory *gpu_transfer_memory(struct gpu_transfer *t);
 /* From now on, batches with features in half precision have `reduced` (gnn/batch.h): a sum or a
- * mean. With GNN_MAX they have none. */
+ * mean, as `kind` says. With GNN_MAX, batches have no `reduced`. */
 void gpu_transfer_reduce(struct gpu_transfer *t, enum gnn_segment kind);
 
 /* Queues the copy of a packed batch. The arrays of *out are valid for work that is queued before
  * the next call. *b must stay as it is until gpu_transfer_done() returns it. */
 int gpu_transfer_batch(struct gpu_transfer *t, const struct gnn_batch *b, struct gnn_batch *out,
                        struct err *err);
-/* Returns the oldest batch whose copy is done, once; NULL if there is none. If more than `at_most`
- * copies are under way, waits for the oldest. */
+/* Returns the oldest batch if its copy is done, else NULL. Each batch is returned once. If more
+ * than `at_most` copies are under way, waits for the oldest. */
 const struct gnn_batch *gpu_transfer_done(struct gpu_transfer *t, int at_most);
 
-/* Returns the time that the GPU waited for copies so far, in seconds: it had the kernels of a
- * batch, but not its data. Counts batches whose work is done. */
+/* Returns for how many seconds the GPU waited for copies so far: the kernels of a batch were
+ * queued, but its data was not there. Counts only batches whose work is done. */
 double gpu_transfer_exposed_s(struct gpu_transfer *t);
 
 #endif

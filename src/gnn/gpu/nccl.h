@@ -10,8 +10,8 @@
  *     nccl_mean(n, share, gradient, count);
  *     nccl_leave(n);
  *
- * The sums are those of NCCL: every rank gets the same bits, but another number of GPUs may give
- * other bits.
+ * NCCL computes the sums. Every rank gets the same bits, but another number of GPUs may give other
+ * bits.
  */
 #ifndef GNN_GPU_NCCL_H
 #define GNN_GPU_NCCL_H
@@ -34,8 +34,8 @@ int nccl_join(struct nccl **out, struct gnn_device *d, const void *id, int rank,
 /* NULL is allowed. */
 void nccl_leave(struct nccl *n);
 /* Replaces x[0..count) on the device by the sum over the ranks of share * x. The shares of all
- * ranks add up to 1. Queues the work behind that of the device; a failure shows at the next sync().
- */
+ * ranks add up to 1. Queues the work behind the other work of the device; the next sync() reports a
+ * failure. */
 void nccl_mean(struct nccl *n, double share, void *x, int64_t count);
 
 #endif

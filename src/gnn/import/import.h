@@ -18,8 +18,8 @@ struct array_files {
     const char *split[3]; /* ids: train, valid, test; optional */
 };
 
-/* If o->nodes is 0, there are as many nodes as rows of features; without features, the largest id
- * + 1. */
+/* If o->nodes is 0, the number of nodes is the number of rows of the features, or without features
+ * the largest id + 1. */
 int import_arrays(const struct make_options *o, const struct array_files *f, struct made *out,
                   struct err *err);
 

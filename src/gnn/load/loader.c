@@ -1,6 +1,6 @@
 /*
- * loader.c - the threads and the ring of slots behind loader.h. One mutex guards all of it, except
- * that a slot which a thread fills belongs to that thread alone.
+ * loader.c - the threads and the ring of slots behind loader.h. One mutex guards all of the loader.
+ * Only the contents of a slot that a thread fills are not guarded: they belong to that thread.
  *
  * A slot goes round:      FREE --thread--> FILLING --thread--> READY --loader_next--> TAKEN
  *                           ^                                                           |
@@ -8,7 +8,7 @@
  *
  * Invariants, whenever the mutex is free:
  *   1. A thread takes a free slot and the number `next` together. So the lowest batch that was not
- *      delivered has a slot or is the next to get one, and delivery in order cannot deadlock.
+ *      delivered yet has a slot or is the next to get one. Delivery in order cannot deadlock.
  *   2. Threads take numbers only while `state` is RUNNING. loader_cancel and a failure end that
  *      state; slots that are FILLING then become FREE when their threads are done.
  *   3. `filling` counts the slots that are FILLING. loader_start waits until it is 0.
@@ -34,7 +34,7 @@ struct slot {
     enum slot_state state;
     struct batch_space space;
     struct pages feature;
-    struct packed packed; /* has all arrays if the options have `memory`, in place of `feature` */
+    struct packed packed; /* all arrays, if the options have `memory`; then `feature` is unused */
     int32_t *label, *seed;
 };
 
@@ -42,10 +42,10 @@ struct loader {
     struct loader_options o;
     const struct dataset *data;
     pthread_mutex_t lock;
-    pthread_cond_t work, ready; /* threads wait for work, the consumer for ready */
+    pthread_cond_t work, ready; /* threads wait for `work`, the consumer waits for `ready` */
     struct slot *slots;
     pthread_t *threads;
-    int n_threads; /* running */
+    int n_threads; /* how many threads run */
     enum epoch_state state;
     bool quit;
     atomic_bool cancel; /* tells samplers to end early; set if the state is not RUNNING */

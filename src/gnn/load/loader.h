@@ -20,7 +20,7 @@
  * Ctrl-C.
  *
  * A batch depends on the data, the options and its number alone. With `ranks` processes, each of
- * them prepares a part of every batch: an equal share of its seeds, and the nodes that they need.
+ * them prepares a part of every batch: an equal share of its seeds, and their sampled neighbours.
  * The sample of a node depends on the batch's number and on the node, so the parts together sample
  * the same neighbours as the whole batch does. If a batch has fewer seeds than there are ranks,
  * some parts are empty.
@@ -62,8 +62,8 @@ int loader_open(struct loader **out, const struct dataset *d, const struct loade
                 struct err *err);
 
 /* Begins an epoch over these nodes. An epoch that still runs is cancelled first. Batches that the
- * consumer still has stay as they are, and their slots stay in use until it gives them back. `ids`
- * is borrowed until the epoch ends. */
+ * consumer still has stay as they are, and their slots stay in use until the consumer gives them
+ * back. `ids` is borrowed until the epoch ends. */
 int loader_start(struct loader *l, struct id_list ids, int64_t epoch, struct err *err);
 /* Like loader_start, without the first `skip` batches: continues an epoch. */
 int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t skip,
@@ -72,8 +72,8 @@ int loader_continue(struct loader *l, struct id_list ids, int64_t epoch, int64_t
 int64_t loader_batches(const struct loader *l);
 
 /* Waits for the next batch. Returns 1 with a batch, 0 at the end of the epoch, -1 on an error,
- * after loader_cancel, and after Ctrl-C. It is an error if the consumer has all slots. Only one
- * thread may call it. */
+ * after loader_cancel, and after Ctrl-C. It is an error to call it while the consumer has all
+ * slots. Only one thread may call it. */
 int loader_next(struct loader *l, const struct gnn_batch **out, struct err *err);
 /* Like loader_next, but returns LOADER_NOT_YET if no batch is ready after this time. */
 enum { LOADER_NOT_YET = 2 };

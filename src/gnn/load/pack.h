@@ -13,17 +13,17 @@
 #include "gnn/batch.h"
 #include "gnn/batch_memory.h"
 
-enum { PACK_ALIGN = 256 }; /* bytes; each array begins at a multiple */
+enum { PACK_ALIGN = 256 }; /* each array begins at a multiple of this many bytes */
 
-/* A piece of memory. It grows with the batches and is kept for the next one. */
+/* A piece of memory. It grows with the batches and is kept for the next batch. */
 struct packed {
     void *p;
     size_t bytes;
 };
 
-/* Copies the nodes and the hops of a sampled batch into *to and lets *b point there. b->feature
- * gets room for the rows of the input nodes, `row_bytes` bytes each, and b->label, if `labels` is
- * true, room for the seeds; the caller fills both. */
+/* Copies the nodes and the hops of a sampled batch into *to and lets *b point there. Makes room in
+ * *to for b->feature, a row of `row_bytes` bytes for each input node, and if `labels` is true also
+ * for b->label. The caller fills both. */
 int pack_batch(struct packed *to, const struct batch_memory *m, struct gnn_batch *b,
                size_t row_bytes, bool labels, struct err *err);
 void packed_release(struct packed *p, const struct batch_memory *m);

@@ -16,7 +16,7 @@ struct model {
     int32_t *label;
     int32_t *sorted;    /* nodes by class */
     double *sum;        /* sum[i]: weights of sorted[0..i-1] */
-    int64_t *class_end; /* index into sorted; class c begins where c - 1 ends */
+    int64_t *class_end; /* class_end[c]: index in `sorted` behind the last node of class c */
 };
 
 static void model_release(struct model *m)
@@ -42,7 +42,7 @@ static void model_init(struct model *m, const struct make_options *o,
     }
     for (size_t c = 0; c < k; c++)
         m->class_end[c + 1] += m->class_end[c];
-    /* class_end[c] is the beginning of class c now; filling moves it to the end. */
+    /* So far class_end[c] is where class c begins. Each node of the class moves it on by one. */
     for (size_t v = 0; v < n; v++)
         m->sorted[m->class_end[m->label[v]]++] = (int32_t)v;
     for (size_t i = 0; i < n; i++)

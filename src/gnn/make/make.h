@@ -2,8 +2,8 @@
  * make.h - makes datasets without a download: two random graphs, and Debian's packages.
  *
  * Every maker is deterministic: the same options give the same files. All graphs are symmetric,
- * without self loops and duplicate edges. Memory is bounded by memory_bytes and a few words for
- * each node.
+ * without self loops and duplicate edges. A maker takes at most memory_bytes of memory, and a few
+ * words for each node.
  */
 #ifndef GNN_MAKE_MAKE_H
 #define GNN_MAKE_MAKE_H
@@ -19,7 +19,7 @@
 
 struct make_options {
     const char *dir, *made_by;
-    int64_t nodes, edges; /* edges: undirected ones to draw, before duplicates are removed */
+    int64_t nodes, edges; /* edges: undirected edges to draw; duplicates among them are removed */
     int64_t classes, dim;
     enum gnn_type type;
     uint64_t seed, memory_bytes;
@@ -44,9 +44,10 @@ struct rmat_options {
 int make_rmat(const struct make_options *o, const struct rmat_options *r, struct made *out,
               struct err *err);
 
-/* A degree-corrected block model: the classes are blocks. A node's weight is Pareto-distributed; an
- * edge stays within its class with probability `within`. The features of a node are the mean of its
- * class plus Gaussian noise; the mean itself is drawn from a Gaussian. */
+/* A degree-corrected block model: the classes are blocks. A node's weight, which sets how many
+ * edges it gets, is Pareto-distributed. An edge joins two nodes of one class with probability
+ * `within`, otherwise any two nodes. The features of a node are the mean of its class plus Gaussian
+ * noise; the mean itself is drawn from a Gaussian. */
 struct blocks_options {
     double pareto, within, noise;
 };

@@ -13,7 +13,7 @@
 #include "sys/memory.h"
 
 enum { COPY_ROWS = 1 << 17 };
-static const uint64_t round_ns = 300000000; /* the scale for how long a measurement runs */
+static const uint64_t round_ns = 300000000; /* each measurement takes a third to twice this time */
 
 static uint64_t cpu_ns(void)
 {
@@ -79,8 +79,8 @@ struct rig {
     int32_t *seed, *random_row;
     struct pages rows;
     size_t row_bytes;
-    /* The next batch is number `index` of `epoch`, so that every batch is a new one. `batches` is
-     * how many were sampled. */
+    /* The next batch is number `index` of `epoch`. Both move on, so that no batch comes twice.
+     * `batches` is how many batches were sampled. */
     int64_t epoch, index, batches;
     struct rates *r;
 };

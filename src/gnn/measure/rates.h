@@ -15,7 +15,7 @@
 #include "gnn/load/loader.h"
 
 struct rates {
-    /* one thread, per CPU second */
+    /* rates of one thread, per CPU second */
     double reads;      /* random reads of 4 bytes from the array of neighbours */
     double far_reads;  /* the same from 4 GiB of huge pages, which no cache holds; 0 = not asked */
     double edges;      /* sampled edges */
@@ -30,7 +30,7 @@ struct rates {
     int64_t data_bytes, resident_bytes, peak_bytes;
 };
 
-/* Measures random reads from 4 GiB, for the field far_reads. Takes that much memory meanwhile. */
+/* Measures random reads from 4 GiB, for the field far_reads. Allocates these 4 GiB for a while. */
 int measure_far_reads(double *out, struct err *err);
 
 /* Measures everything except far_reads, which it leaves as it is in *out. `rounds` is from 1 to

@@ -53,7 +53,7 @@ static const struct gnn_hop *hop_of(const struct gnn_network *n, const struct gn
     return h;
 }
 
-/* Whether the batch has the result of the step, up to a scale. */
+/* Whether the batch has the result of the step already, in `reduced`, up to a factor. */
 static bool reads_reduced(const struct gnn_network *n, const struct gnn_step *s)
 {
     return s->kind == GNN_STEP_SEGMENT && s->in[0] == n->p->input && n->reduced;
@@ -78,8 +78,8 @@ static void forward_attend(struct gnn_network *n, const struct gnn_step *s,
         o->apply(n->d, h->n_dst, at->heads * at->dim, out, ep, out);
 }
 
-/* In inference, a sum over sampled neighbours is their mean times the number of neighbours that
- * training would have taken. */
+/* In inference, the sum over sampled neighbours is computed as their mean times the number of
+ * neighbours that training would have taken. */
 static void forward_segment(struct gnn_network *n, const struct gnn_step *s, int64_t rows,
                             int64_t width, void *out)
 {

@@ -29,14 +29,15 @@ int model_kind(const char *name, enum gnn_model_kind *out, struct err *err)
 
 static const struct gnn_after nothing = {GNN_LINEAR, 0, 0};
 
-/* Adds a weight within Glorot's bound, times `gain`, as torch.nn.init.xavier_uniform_ draws it. */
+/* Adds a weight that is drawn within Glorot's bound times `gain`, as
+ * torch.nn.init.xavier_uniform_ does. */
 static int glorot(struct gnn_program *p, const char *name, int64_t in, int64_t out, double gain)
 {
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, gain * sqrt(6.0 / (double)(in + out)));
 }
 
-/* Adds a weight within the bound of torch.nn.Linear: 1 / sqrt(inputs). `all` counts the inputs of
- * all terms. */
+/* Adds a weight that is drawn within the bound of torch.nn.Linear: 1 / sqrt(all), where `all`
+ * counts the inputs of all terms of the product. */
 static int plain(struct gnn_program *p, const char *name, int64_t in, int64_t out, int64_t all)
 {
     return program_weight(p, name, in, out, GNN_INIT_SPREAD, 1 / sqrt((double)all));
@@ -119,7 +120,8 @@ static int sage_ri_layer(const struct gnn_model_config *c, struct gnn_program *p
     return program_add(p, level, 1, y, x);
 }
 
-/* A product over values side by side is the sum of the products with each of them. */
+/* The head multiplies the input and the results of all layers, put side by side, by one matrix. We
+ * compute the same as a sum of products, one for each of these values. */
 static int sage_ri_head(const struct gnn_model_config *c, struct gnn_program *p)
 {
     int w[GNN_MAX_TERMS];

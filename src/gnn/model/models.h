@@ -6,7 +6,9 @@
  *     struct gnn_program p;
  *     if (model_build(&c, &p, err) < 0) ...
  *
- * x is the matrix of the layer's inputs, x' its first rows: those of the targets.
+ * x is the matrix of the layer's inputs, x' its first rows: those of the targets. Capital letters,
+ * a_src and a_dst are weights; a, b, c, d and r are biases. norm is batch norm. LeakyReLU_0.2 has
+ * the slope 0.2.
  *
  *     sage     relu(mean(x) A + x' B), dropout 0.5 between layers; no bias
  *     gat      z = x W; target i weights its neighbours j, and itself, with the softmax over j of
@@ -14,10 +16,10 @@
  *              layer averages its heads, the others put theirs side by side; no bias
  *     gin      y = x' + sum(x); relu(relu(norm(y A + a)) B + b); after the last layer
  *              dropout_0.5(relu(y C + c)) D + d
- *     sage-ri  y = x' R + r + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), R
- *              and r only in the first layer, whose x is dropout(features); after the last layer
- *              two products with bias, without activation, over this x and the results of all
- *              layers side by side; dropout 0.1
+ *     sage-ri  x' R + r + dropout(LeakyReLU_0.01(norm(mean(dropout(x)) A + dropout(x') B))), with
+ *              dropout 0.1. The x of the first layer is dropout(features). The other layers have
+ *              x' in place of x' R + r. After the last layer come two products with bias, without
+ *              activation, over the first x and the results of all layers side by side.
  *
  * Attention has exactly one edge from a target to itself, as in PyG's GATConv, whether or not the
  * graph has a self loop there. The other models take a self loop like any other edge.
@@ -26,9 +28,9 @@
  * trained with few neighbours sees larger sums in full inference. A mean instead of the sum avoids
  * this.
  *
- * The sizes, activations and dropouts are those of SALIENT's public code. In that code, the head of
- * sage-ri sees the results of the layers with the residual added, because an in-place addition
- * changes them after they were put side by side. Here the head sees the same.
+ * The sizes, activations and dropouts are those of SALIENT's public code. In that code, an in-place
+ * addition of the residual also changes the results that were put side by side for the head of
+ * sage-ri. So the head sees results with the residual added, here as in that code.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H

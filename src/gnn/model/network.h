@@ -35,9 +35,9 @@ struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *
 void network_free(struct gnn_network *n);
 const struct gnn_program *network_program(const struct gnn_network *n);
 
-/* Says how many neighbours training takes in each hop at most: most[h], 0 = not known. A model with
- * sums or attention learns with that many, so inference with n sampled neighbours of a node counts
- * each of them min(degree, most[h]) / n times. Batches for inference then need `degree`. */
+/* Says that training takes at most most[h] neighbours in hop h; 0 = not known. A model with sums or
+ * attention learns with that many neighbours. So inference with n sampled neighbours of a node
+ * counts each of them min(degree, most[h]) / n times. Batches for inference then need `degree`. */
 void network_trained_with(struct gnn_network *n, const int32_t *most);
 /* Whether batches need `degree` in this mode. */
 bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);
@@ -51,7 +51,7 @@ void network_forward(struct gnn_network *n, enum gnn_mode mode);
 /* Also writes the gradient of the output if the mode of network_forward was GNN_TRAIN. */
 void network_loss(struct gnn_network *n, struct gnn_loss *loss);
 void network_backward(struct gnn_network *n);
-/* Makes a step of Adam. Counts the steps itself and sets the corrections of *a. */
+/* Makes a step of Adam. Counts the steps itself, and sets the bias corrections in *a. */
 void network_update(struct gnn_network *n, struct gnn_adam *a);
 int network_sync(struct gnn_network *n, struct err *err);
 /* Ends the work on a batch as gnn_ops.step does: `loss` and `best` may become ready later. */
@@ -66,7 +66,7 @@ void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batc
 /* Sets a value, and the number of rows of its level, from `rows` rows in host memory. */
 void network_set(struct gnn_network *n, int value, int64_t rows, enum gnn_type type,
                  const void *data);
-/* Runs the steps of one layer in GNN_EVAL; `layers` stands for the head. */
+/* Runs the steps of one layer in the mode GNN_EVAL. The number of layers stands for the head. */
 void network_forward_layer(struct gnn_network *n, int layer);
 /* Copies the first `rows` rows of a value to `out`, as float. */
 void network_get(struct gnn_network *n, int value, int64_t rows, float *out);

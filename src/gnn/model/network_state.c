@@ -182,11 +182,11 @@ bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum
     if (!program_reduces_input(n->p, kind))
         return false;
     if (*kind == GNN_SUM && mode == GNN_EVAL && n->most[n->p->layers - 1])
-        *kind = GNN_MEAN; /* forward_segment() scales it */
+        *kind = GNN_MEAN; /* forward_segment() scales the mean */
     return true;
 }
 
-/* The targets of all hops are the first of one list, so all hops have the same array. */
+/* The targets of every hop are the first nodes of one list, so all hops share one array. */
 static const int32_t *batch_degree(struct gnn_network *n, const struct gnn_batch *b)
 {
     if (!b->degree || !network_reads_degrees(n, GNN_EVAL))

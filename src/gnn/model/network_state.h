@@ -12,8 +12,8 @@ struct buffer {
     size_t bytes;
 };
 
-/* The buffers that a step of the program keeps for its backward pass. AUX_D* are scratch of the
- * backward pass. */
+/* The buffers that a step of the program keeps for its backward pass. Only the backward pass uses
+ * those called AUX_D..., to hold gradients. */
 enum {
     AUX_SAVED,
     AUX_ARG = AUX_SAVED,
@@ -46,12 +46,12 @@ struct gnn_network {
     enum gnn_mode mode;
     void *state[GNN_STATES];
 
-    int64_t rows[GNN_MAX_LAYERS + 1]; /* of each level */
+    int64_t rows[GNN_MAX_LAYERS + 1]; /* how many rows each level has */
     struct gnn_hop hop[GNN_MAX_LAYERS];
     struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
     int32_t most[GNN_MAX_LAYERS]; /* neighbours that training takes in each hop; 0 = not known */
-    const int32_t *label, *node;  /* of the batch; NULL if network_batch did not set them */
-    const void *reduced;          /* of the batch, or NULL */
+    const int32_t *label, *node;  /* arrays of the batch; NULL if network_batch did not set them */
+    const void *reduced;          /* `reduced` of the batch, or NULL */
     struct value_buffers *value;
     struct step_buffers *step;
 };
@@ -66,8 +66,8 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
     return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
 }
 
-/* Returns how many neighbours of a target the result of step s stands for at most; 0 = those of the
- * batch. */
+/* In inference, the result of step s over a target's sampled neighbours stands for more of its
+ * neighbours. Returns how many at most; 0 = only for those in the batch. */
 int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode);
 /* Fills term[] with the terms of a product: values, weights, gradients of weights. */
 void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);

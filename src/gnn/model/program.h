@@ -33,7 +33,7 @@ enum { GNN_MAX_LAYERS = GNN_MAX_HOPS, GNN_MAX_TERMS = GNN_MAX_LAYERS + 1, GNN_NO
 struct gnn_value {
     int level;
     int64_t width;
-    bool has_grad; /* false for the features and what depends on them alone */
+    bool has_grad; /* false for the features, and for values computed from them alone */
 };
 
 enum gnn_init {
@@ -44,7 +44,7 @@ enum gnn_init {
 struct gnn_weight {
     const char *name;
     int64_t rows, width;
-    int64_t offset; /* in reals, into the network's weights */
+    int64_t offset; /* where the weight begins in the network's weights, in reals */
     enum gnn_init init;
     double bound;
 };
@@ -100,8 +100,8 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 /* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Whether steps read all rows of the input only to reduce them over a hop, by the same sum or mean.
- * Then *kind says which. Other steps may read the rows of the level below. */
+/* Whether the only steps that read all rows of the input reduce them over a hop, all by a sum or
+ * all by a mean. Then *kind says which. Other steps may read the rows of the level below. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 
 /* Each function adds a step and returns the number of the value that the step computes. */

@@ -75,8 +75,8 @@ void *cpu_scratch(struct cpu_device *d, size_t bytes)
     return d->scratch;
 }
 
-/* A counting sort of the edges by source. It runs on one thread: its cost is small beside that of
- * the products, and its order is fixed. */
+/* Sorts the edges by source, with a counting sort. One thread is enough: products take much longer.
+ * With one thread, the order of the edges is always the same. */
 void cpu_transpose(struct gnn_device *d, const struct gnn_hop *h, int32_t *t_row, int32_t *t_edge,
                    int32_t *t_dst)
 {

@@ -3,10 +3,10 @@
  *
  * The element in column c of the row of node v has number i = v * width + c. So a node's dropout
  * does not depend on the batch, or on the process, in which the node appears. In dropout number
- * `place` of training step `step`, element i takes 16 random bits: half-word i % 8 of a Philox
- * block whose counter is (i / 8, place, step) and whose key is the seed. The element is dropped if
- * the bits are below round(65536 p). The other elements are divided by the exact probability to
- * stay, so the mean is right although p is rounded.
+ * `place` of training step `step`, element i takes 16 random bits: half-word i % 8 of the Philox
+ * block with the counter (i / 8, place, step) and the key `seed`. With the dropout probability p,
+ * the element is dropped if the bits are below round(65536 p). The other elements are divided by
+ * the exact probability to stay, so the mean is right although p is rounded.
  */
 #ifndef GNN_OPS_DROPOUT_H
 #define GNN_OPS_DROPOUT_H

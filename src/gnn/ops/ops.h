@@ -34,7 +34,7 @@
  * One hop of a batch. Target i has the edges row[i]..row[i+1]-1, and col[e] is the source of edge
  * e. Targets are the first n_dst sources. The transposed form lists the edges of a source:
  * t_edge[t_row[j]..t_row[j+1]-1] in ascending order, and t_dst holds the targets of these edges.
- * Only gradients read it; transpose() makes it.
+ * Only gradients read the transposed form; transpose() makes it.
  */
 struct gnn_hop {
     int64_t n_dst, n_src, n_edges;
@@ -51,8 +51,9 @@ enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
 /*
  * The last part of an operation: out = dropout(act(value + bias)). Whether dropout drops an element
  * depends only on `drop`, `seed`, `step`, `place`, the width, the node of its row and its column
- * (gnn/ops/dropout.h). So the gradient finds out again which elements were dropped and needs no
- * mask. It does not need the input of the activation either: the sign of `out` tells the slope.
+ * (gnn/ops/dropout.h). So the gradient can compute again which elements were dropped, and needs no
+ * mask. The gradient does not need the input of the activation either: the sign of `out` tells the
+ * slope.
  */
 struct gnn_epilogue {
     const void *bias; /* NULL = none */
@@ -78,13 +79,13 @@ struct gnn_adam {
 };
 
 struct gnn_loss {
-    double sum; /* of -log p(label), over the labelled rows */
+    double sum; /* sum of -log p(label) over the labelled rows */
     int64_t rows, correct;
 };
 
 struct gnn_attention {
     int64_t heads, dim;
-    double slope; /* of the LeakyReLU on the scores */
+    double slope; /* slope of the LeakyReLU on the scores */
     /* 0, or: the n edges of a target stand for min(degree, most) edges. Reads gnn_hop.degree. */
     int32_t most;
 };
@@ -95,10 +96,10 @@ struct gnn_ops {
     const char *name; /* "cpu", "cuda", "emulator" */
     size_t real_bytes;
     void (*close)(struct gnn_device *d);
-    const char *(*products)(const struct gnn_device *d); /* what computes products, for people */
+    const char *(*products)(const struct gnn_device *d); /* says how products are computed */
 
     /* ---- memory ---- */
-    /* 64-byte aligned. Without memory, aborts or makes the next sync() fail. */
+    /* Returns memory aligned to 64 bytes. Without memory, aborts or makes the next sync() fail. */
     void *(*alloc)(struct gnn_device *d, size_t bytes);
     void (*release)(struct gnn_device *d, void *p);
     void (*zero)(struct gnn_device *d, void *p, size_t bytes);
@@ -121,17 +122,17 @@ struct gnn_ops {
                    const int32_t *id, void *out);
 
     /* ---- segments: reductions over the neighbours of each target ---- */
-    /* Call it early: a GPU transposes at the same time as it computes, until a gradient needs the
-     * result. */
+    /* Makes the transposed form of a hop. Call it early: a GPU transposes while it computes, and
+     * waits only when a gradient needs the result. */
     void (*transpose)(struct gnn_device *d, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst);
     /* Gathers and reduces at once. A target without neighbours gets 0. `arg` is for GNN_MAX: the
      * source of each maximum, -1 = none; the first edge wins a tie. */
     void (*segment)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                     int64_t width, const void *x, void *out, int32_t *arg);
-    /* The gradient is added to the first `add_rows` rows of dx and overwrites the others. With
-     * `ep`, x is the result of an operation with this epilogue, and the call then does what
-     * apply_grad(x, ep, dx) does. */
+    /* Adds the gradient to the first `add_rows` rows of dx, and overwrites the other rows with it.
+     * If `ep` is not NULL, x is the result of an operation with this epilogue; the call then also
+     * does apply_grad(x, ep, dx). */
     void (*segment_grad)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                          int64_t width, const void *dout, const int32_t *arg, void *dx,
                          int64_t add_rows, const void *x, const struct gnn_epilogue *ep);
@@ -168,11 +169,11 @@ struct gnn_ops {
                            const void *dout, void *dx, bool add);
 
     /* ---- batch norm ---- */
-    /* `running` holds width means, then width variances. In training `saved` is not NULL: the call
-     * normalises with the statistics of x, writes them to `saved` (width means, then width values
-     * of 1/deviation), and moves `running` a tenth of the way to the mean and the unbiased variance
-     * of x. If `saved` is NULL, the call normalises with `running`. `gain` holds width factors,
-     * then width offsets. */
+    /* `running` holds width means, then width variances. `gain` holds width factors, then width
+     * offsets. In training `saved` is not NULL. The call then normalises with the statistics of x,
+     * and writes them to `saved`: width means, then width values of 1/deviation. It also moves
+     * `running` a tenth of the way to the mean and the unbiased variance of x. If `saved` is NULL,
+     * the call normalises with `running`. */
     void (*batch_norm)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
                        const void *gain, void *running, void *saved, const struct gnn_epilogue *ep,
                        void *out);
@@ -187,8 +188,9 @@ struct gnn_ops {
     /* For each target a softmax over the LeakyReLU of src_score + dst_score of its edges. Each
      * target has an added edge to itself. `weight` has one row of `heads` values for each edge of
      * the hop, then one row for the added edge of each target. If the hop itself has an edge from a
-     * target to itself, that edge gets weight 0, so that it does not count twice. With at->most,
-     * the exponential of each of the n other edges counts min(degree, most) / n times. */
+     * target to itself, that edge gets weight 0, so that it does not count twice. If at->most is
+     * not 0, the exponential of each of the target's n other edges counts min(degree, most) / n
+     * times. */
     void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
                          const struct gnn_attention *at, const void *src_score,
                          const void *dst_score, void *weight);
@@ -214,12 +216,12 @@ struct gnn_ops {
 
     /* ---- the end of a training step ---- */
     /* Log-softmax and negative log-likelihood. *loss is ready after sync(), or after a later
-     * step(); until then its `rows` is -1. With `dlogits`, writes the gradient of the mean over the
-     * labelled rows. One call for each batch. */
+     * step(); until then its `rows` is -1. If `dlogits` is not NULL, also writes the gradient of
+     * the mean loss of the labelled rows there. At most one call for each batch. */
     void (*loss)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                  const int32_t *label, void *dlogits, struct gnn_loss *loss);
-    /* Sets best[r] to the class with the largest logit, the first of equal ones. `best` is host
-     * memory and ready after sync(), or after a later step(). One call for each batch. */
+    /* Sets best[r] to the class with the largest logit; of equal logits the first counts. `best` is
+     * host memory, ready after sync() or after a later step(). At most one call for each batch. */
     void (*predict)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                     int32_t *best);
     /* One step of Adam for n weights: changes `weight` and both moments. */

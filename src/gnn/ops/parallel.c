@@ -12,7 +12,7 @@ struct parallel {
     pthread_t *helper;
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    uint64_t round; /* number of the loop; helpers wait for the next one */
+    uint64_t round; /* number of the loop; helpers wait for the next loop */
     bool open;      /* helpers may join this round */
     int busy;       /* helpers that have joined and are not done */
     bool quit;
@@ -112,8 +112,8 @@ void parallel_rows(struct parallel *p, int64_t rows, int64_t block, parallel_fn 
     pthread_cond_broadcast(&p->start);
     pthread_mutex_unlock(&p->lock);
     work(p);
-    /* Every block has an owner now. We do not wait for a helper that has not woken up yet: on a
-     * busy machine it may wake up late. */
+    /* By now the threads have taken all blocks. We wait for helpers that work, but not for a helper
+     * that has not woken up yet: on a busy machine it may wake up late. */
     pthread_mutex_lock(&p->lock);
     p->open = false;
     while (p->busy > 0)

@@ -8,7 +8,7 @@
 #include "base/util.h"
 
 /* The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
- * A reader of exactly this form is enough: NumPy writes no other. */
+ * NumPy writes only this form, so we read no other. */
 struct text {
     const char *p;
 };
@@ -149,7 +149,7 @@ int npy_header(struct npy *n, struct stream *s, const char *name, struct err *er
     return rc;
 }
 
-/* Calls `store` for each value of the next `count`. */
+/* Calls `store` for each of the next `count` values. */
 static int each_value(const struct npy *n, struct stream *s, int64_t count, void *to,
                       void (*store)(void *to, int64_t i, enum dtype t, const void *p),
                       struct err *err)

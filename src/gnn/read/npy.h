@@ -26,7 +26,7 @@ struct npy {
     bool fortran;
     int dims;
     int64_t shape[NPY_MAX_DIMS];
-    int64_t count; /* of values */
+    int64_t count; /* number of values */
 };
 
 /* `name` is the array's name in errors about the header. */

@@ -9,8 +9,8 @@
  *     stream_close(s);
  *     bytes_close(&b);
  *
- * Several streams may read the same bytes. Memory is bounded, whatever the file says about itself.
- * zlib is loaded at run time.
+ * Several streams may read the same bytes. A stream takes a fixed amount of memory, even if a
+ * hostile file claims large sizes. zlib is loaded at run time.
  */
 #ifndef GNN_READ_STREAM_H
 #define GNN_READ_STREAM_H

@@ -14,7 +14,7 @@ enum {
     ENTRY_BYTES = 46,
     LOCAL_BYTES = 30,
     MAX_COMMENT = 65535,
-    MAX_DIRECTORY = 16 << 20 /* an .npz has a few members */
+    MAX_DIRECTORY = 16 << 20 /* bytes: far more than the few members of an .npz need */
 };
 
 static uint64_t little(const unsigned char *p, int bytes)
@@ -61,7 +61,7 @@ static int find_directory(const struct bytes *b, uint64_t *at, uint64_t *size, s
     return rc;
 }
 
-/* Replaces sizes and offset that did not fit 32 bits by those of the zip64 field. */
+/* Sizes and an offset that do not fit 32 bits are in the zip64 field. Takes them from there. */
 static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uint64_t *size,
                        uint64_t *at)
 {
@@ -83,7 +83,7 @@ static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uin
     }
 }
 
-/* Finds the data of a member. They follow its local header, which repeats the name. */
+/* Finds the data of a member. The data follows its local header, which repeats the name. */
 static int locate(const struct bytes *b, uint64_t at, uint64_t size, int method,
                   struct zip_member *out, struct err *err)
 {

@@ -2,8 +2,8 @@
  * id_table.h - finds the local ids of a batch: a flat hash table from node to position.
  *
  * The table has one word for each entry, uses linear probing, and is at most half full. So a lookup
- * is nearly always one cache miss. The table grows when a batch needs it and keeps its size, so
- * that after some batches nothing is allocated any more.
+ * is nearly always one cache miss. The table grows when a batch needs more room, and never shrinks.
+ * So after some batches nothing is allocated any more.
  */
 #ifndef GNN_SAMPLE_ID_TABLE_H
 #define GNN_SAMPLE_ID_TABLE_H
@@ -14,7 +14,7 @@
 #include "gnn/pages.h"
 
 struct id_table {
-    uint64_t *entry; /* node << 32 | position; ID_EMPTY */
+    uint64_t *entry; /* node << 32 | position, or ID_EMPTY */
     int bits;        /* 1 << bits entries */
     struct pages memory;
 };

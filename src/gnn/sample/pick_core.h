@@ -1,6 +1,6 @@
 /*
- * pick_core.h - which neighbours of a node a hop takes: the randomness of the sampler, in the
- * common subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
+ * pick_core.h - decides at random which neighbours of a node a hop takes. The code is in the common
+ * subset of C17 and C++17, so that a GPU computes the same picks bit for bit.
  *
  * A node has one slot for each neighbour that it takes. Every random word is a function of (seed,
  * epoch, batch, hop, node, slot, attempt): the seed is the key of Philox, the rest makes its
@@ -8,17 +8,17 @@
  * nodes are sampled nor on threads, ranks or the device. An implementation on a GPU can give each
  * node a thread, or each slot a lane.
  *
- * A number below n is the high half of word * n (Lemire). If the low half is below 2^w mod n, for
- * words of w bits, the word is rejected and the slot's next attempt counts. So all numbers are
- * exactly equally likely. An attempt is part of the counter: a rejection in one slot does not move
- * the others.
+ * A random number below n is the high half of word * n (Lemire). If the low half is below
+ * 2^w mod n, for words of w bits, the word is rejected and the slot tries its next word. So all
+ * numbers are exactly equally likely. The number of the attempt is part of the counter, so a
+ * rejection in one slot does not change the numbers of the other slots.
  */
 #ifndef GNN_SAMPLE_PICK_CORE_H
 #define GNN_SAMPLE_PICK_CORE_H
 
 #include "base/number_core.h"
 
-/* The randomness of one hop of one batch. */
+/* Selects the random words of one hop of one batch. */
 struct pick_key {
     uint64_t seed;
     uint32_t epoch, batch, hop; /* hop below 16 */
@@ -48,7 +48,7 @@ GEN_FN uint32_t pick_again(const struct pick_key *k, uint32_t node, uint32_t slo
 
 /* Draws the numbers of slots 0..count-1: number i is below the limit first + i * step. `at` has
  * room for PICK_ROOM(count). If all limits are at most PICK_SMALL, half a word is enough for a
- * number, and a block of words gives eight numbers. Fewer than 1% of them are then rejected. */
+ * number, and a block of four words gives eight. Then fewer than 1% of the numbers are rejected. */
 GEN_FN void pick_numbers(const struct pick_key *k, uint32_t node, uint32_t first, uint32_t step,
                          uint32_t count, uint32_t *at)
 {

@@ -24,7 +24,7 @@
 enum {
     BLOCK_TARGETS = 256,  /* targets of a block */
     BLOCK_EDGES = 512,    /* edges after which a block ends early */
-    MAX_EDGES = INT32_MAX /* of a hop: row offsets are int32 */
+    MAX_EDGES = INT32_MAX /* most edges of a hop, because row offsets are int32 */
 };
 
 struct sample_block {
@@ -217,10 +217,10 @@ static uint32_t pick(struct sampler *s, const struct pick_key *key, int32_t node
 
 /* ---- a hop ----------------------------------------------------------------------------------- */
 
-/* The state of a hop. `nodes` and `edges` grow. */
+/* The state of a hop. So far the batch has `nodes` nodes and the hop has `edges` edges. */
 struct hop {
     int32_t *node, *row, *col;
-    int32_t *degree; /* of each target */
+    int32_t *degree; /* degree of each target in the graph */
     int64_t nodes, edges, max_edges;
     struct pick_key key;
     int32_t fanout;
@@ -234,27 +234,27 @@ static int too_large(const struct hop *p, struct err *err)
                    p->key.hop, p->key.batch, MAX_EDGES);
 }
 
-/* The passes `touch` and `ids`: edges [from, hop->edges) hold global ids and get local ones. */
+/* The passes `touch` and `ids`: col[from..edges-1] holds global ids, which become local ids. */
 static int number_edges(struct sampler *s, struct hop *p, int64_t from, struct err *err)
 {
     if (id_table_reserve(&s->ids, p->node, p->nodes, p->nodes + (p->edges - from), err) < 0)
         return -1;
     int32_t *col = p->col, *node = p->node, next = (int32_t)p->nodes;
-    uint64_t touched = 0; /* the pass `touch`; the empty asm keeps the reads */
+    uint64_t touched = 0; /* the pass `touch`; the asm keeps the compiler from removing the reads */
     for (int64_t e = from; s->o.mode != SAMPLE_PLAIN && e < p->edges; e++)
         touched |= s->ids.entry[id_slot(&s->ids, col[e])];
     __asm__ volatile("" : : "r"(touched));
     for (int64_t e = from; e < p->edges; e++) {
         int32_t v = col[e], id = id_find(&s->ids, v, next);
         col[e] = id;
-        node[next] = v; /* one beyond the last node is scratch */
+        node[next] = v; /* if v is not new, the next new node overwrites this element */
         next += id == next;
     }
     p->nodes = next;
     return 0;
 }
 
-/* The passes `loads`, `touch` and `ids` for n edges, whose indices are in the block. */
+/* The passes `loads`, `touch` and `ids` for the n edges in s->block. */
 static int take_edges(struct sampler *s, struct hop *p, int64_t n, struct err *err)
 {
     const int32_t *neighbour = s->graph->neighbour;
@@ -301,7 +301,7 @@ static void look_up_rows(struct sampler *s, const struct hop *p, int64_t first, 
     }
 }
 
-/* Samples for the `known` nodes that the batch has so far. */
+/* Samples neighbours for the first `known` nodes, which are all nodes that the batch has so far. */
 static int run_hop(struct sampler *s, struct hop *p, int64_t known, struct err *err)
 {
     struct sample_block *b = s->block;

@@ -11,11 +11,12 @@
  * belongs to one thread. The memory of the result belongs to the space.
  *
  * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, which finds the
- * edges in parallel, the same numbers come out of three passes (kernels/gnn/number_hop): (1) every
- * edge e with neighbour v does atomicMin(first[v], e); (2) an edge is the first of its neighbour if
- * first[v] == e; an exclusive scan over these flags numbers the new nodes; (3) every edge reads the
- * number of its neighbour. The order of neighbours within a target is that of the slots, which
- * pick_core.h defines.
+ * edges in parallel, three passes give the same numbers (kernels/gnn/number_hop):
+ *   1. Every edge e with neighbour v does atomicMin(first[v], e).
+ *   2. An edge is the first of its neighbour if first[v] == e. An exclusive scan over these flags
+ *      numbers the new nodes.
+ *   3. Every edge reads the number of its neighbour.
+ * The neighbours of a target are in the order of its slots, which pick_core.h defines.
  */
 #ifndef GNN_SAMPLE_SAMPLER_H
 #define GNN_SAMPLE_SAMPLER_H
@@ -49,10 +50,11 @@ int sample_fanouts_parse(struct sample_options *o, const char *text, struct err 
 int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err);
 int sample_options_check(const struct sample_options *o, struct err *err);
 
-/* The arrays of one batch: address space for the worst case, memory as it is touched. */
+/* The arrays of one batch. They reserve address space for the worst case, but take memory only for
+ * pages that are touched. */
 struct batch_space {
     struct pages node, degree, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* how many fit */
+    int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* how many of each fit into the arrays */
 };
 
 /* Reserves space for batches of at most `seeds` seed nodes. */
@@ -73,7 +75,7 @@ int sampler_init(struct sampler *s, const struct gnn_graph *g, const struct samp
                  struct err *err);
 void sampler_release(struct sampler *s);
 
-/* Fills everything of `out` but features and labels. The seeds must be different nodes. */
+/* Fills everything in *out except features and labels. No node may be twice among the seeds. */
 int sampler_run(struct sampler *s, const int32_t *seeds, int64_t n, int64_t epoch, int64_t index,
                 struct batch_space *space, struct gnn_batch *out, struct err *err);
 

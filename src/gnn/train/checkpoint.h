@@ -11,9 +11,9 @@
  *     checkpoint_release(&c);
  *
  * A save replaces the file as a whole: a process that is killed at any moment leaves the old file
- * or the new one. Reading checks sizes and a checksum, so a damaged file is an error. The file has
- * everything that later steps depend on; a run that continues from it gives the same bits as one
- * that was never interrupted.
+ * or the new file. Reading checks sizes and a checksum, so a damaged file is an error. The file has
+ * everything that later steps depend on. So a run that continues from the file gives the same bits
+ * as a run that was never interrupted.
  */
 #ifndef GNN_TRAIN_CHECKPOINT_H
 #define GNN_TRAIN_CHECKPOINT_H
@@ -28,7 +28,7 @@
 /* Everything that decides the result of training. */
 struct train_setting {
     struct gnn_model_config model;
-    struct sample_options sample; /* its seed also draws weights and dropout */
+    struct sample_options sample; /* sample.seed also draws weights and dropout */
     int64_t batch_size;
     double lr;
     uint64_t data; /* checksum over the checksums of the dataset's files */
@@ -37,8 +37,8 @@ struct train_setting {
 
 /* How far training is. */
 struct train_position {
-    int64_t epoch, batch;       /* the next batch; both count from 0 */
-    struct gnn_loss epoch_loss; /* over the batches of this epoch so far */
+    int64_t epoch, batch;       /* number of the next batch, and its epoch; both count from 0 */
+    struct gnn_loss epoch_loss; /* the loss over the batches of this epoch so far */
 };
 
 struct checkpoint {
@@ -46,7 +46,7 @@ struct checkpoint {
     struct train_position position;
     int64_t steps;
     struct strbuf text; /* the file */
-    size_t state_at;    /* where the state of the network begins in it */
+    size_t state_at;    /* where the state of the network begins in `text` */
 };
 
 uint64_t dataset_fingerprint(const struct manifest *m);

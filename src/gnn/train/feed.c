@@ -25,7 +25,7 @@ void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mo
 {
     enum gnn_segment kind;
     if (!network_reduces_input(n, mode, &kind))
-        kind = GNN_MAX; /* the feed does not reduce */
+        kind = GNN_MAX; /* GNN_MAX: the feed does not reduce */
     if (f->store) {
         gpu_store_degrees(f->store, network_reads_degrees(n, mode));
         gpu_store_reduce(f->store, kind);

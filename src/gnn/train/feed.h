@@ -14,8 +14,8 @@
  *     feed_close(&f);                                       after loader_close
  *
  * With `store`, the GPU samples for the loader's seeds. With `transfer`, the loader prepares
- * batches in pinned memory and a stream copies them ahead. With neither, the device reads the batch
- * in the loader's memory, or copies it when it needs it.
+ * batches in pinned memory, and a stream copies them ahead. If both are NULL, the device reads the
+ * batch in the loader's memory (the CPU), or copies its arrays when it needs them (a GPU).
  */
 #ifndef GNN_TRAIN_FEED_H
 #define GNN_TRAIN_FEED_H
@@ -31,7 +31,7 @@ struct feed {
     struct gpu_transfer *transfer;
 };
 
-/* Opens a store as gpu_store_place() decides. If it opens none, `ahead` is not 0 and `d` is a GPU,
+/* Opens a store if gpu_store_place() decides so. Otherwise, if `d` is a GPU and `ahead` is not 0,
  * opens a transfer that copies `ahead` batches ahead. */
 int feed_open(struct feed *f, const struct gpu_placement *where, int ahead, struct gnn_device *d,
               const struct dataset *data, const struct sample_options *o, struct err *err);
@@ -51,8 +51,8 @@ void feed_options(const struct feed *f, struct loader_options *o);
  * device. */
 int feed_batch(const struct feed *f, const struct sample_options *o, const struct gnn_batch *b,
                struct gnn_batch *own, const struct gnn_batch **use, struct err *err);
-/* Call it after all work on the batch was queued. Gives back the batches whose slots are free to be
- * used again; keeps at least one of the loader's `slots` free. */
+/* Call it after all work on the batch was queued. Gives back to the loader the batches that the
+ * device does not read any more. Waits if all of the loader's `slots` would stay in use. */
 void feed_give_back(const struct feed *f, struct loader *l, int slots, const struct gnn_batch *b);
 /* Waits for all copies and gives back all batches. */
 void feed_end(const struct feed *f, struct loader *l);

@@ -52,7 +52,7 @@ static int each_batch(struct gnn_network *n, const struct dataset *d, const stru
         if (rc < 0)
             break;
     }
-    /* After an error too: results that are still under way go to memory that the caller frees. */
+    /* We must sync after an error too: results under way go to memory that the caller will free. */
     int ended = network_sync(n, rc == 0 ? err : NULL);
     feed_end(feed, l);
     rc = rc < 0 ? rc : ended;
@@ -145,7 +145,7 @@ struct full {
     struct infer_result *r;
     int layer;
     struct pages carry[GNN_MAX_LAYERS]; /* carry[l]: input of layer l for all nodes, l > 0 */
-    struct pages stage;                 /* the rows of one batch */
+    struct pages stage;                 /* rows of one batch, on their way to the device */
 };
 
 static int64_t carry_width(const struct full *f, int layer)
@@ -186,8 +186,8 @@ static void inner_batch(void *ctx, const struct gnn_batch *b)
 }
 
 /* Runs the last layer and the head. The last layer leaves its input and its result where the head
- * reads them. If the head also reads inputs of earlier layers, we set them here; they have buffers
- * of their own, so the last layer's input and result stay as they are. */
+ * reads them. If the head also reads inputs of earlier layers, we set those inputs here. They have
+ * buffers of their own, so the last layer's input and result stay as they are. */
 static void last_batch(void *ctx, const struct gnn_batch *b)
 {
     struct full *f = ctx;

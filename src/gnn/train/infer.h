@@ -8,7 +8,7 @@
  *
  * infer_sampled runs the forward pass of training over batches of sampled neighbours. infer_full
  * computes layer after layer for all nodes with all their neighbours, the last layer only for the
- * nodes that were asked for. It keeps the results of a layer for all nodes in memory.
+ * nodes that were asked for. infer_full keeps the results of a layer for all nodes in memory.
  */
 #ifndef GNN_TRAIN_INFER_H
 #define GNN_TRAIN_INFER_H

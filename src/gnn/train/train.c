@@ -16,7 +16,7 @@
 
 /* A batch whose loss may not be known yet: the device runs behind the trainer. */
 struct pending {
-    struct gnn_loss loss; /* rows is -1 until it is known */
+    struct gnn_loss loss; /* loss.rows is -1 until the loss is known */
     int64_t epoch, index;
 };
 
@@ -34,8 +34,8 @@ struct trainer {
     struct nccl *nccl; /* averages gradients over GPUs; NULL = comm does */
     float *host;       /* gradients or statistics on their way between a GPU and comm */
     int64_t labelled;  /* seeds of this batch that have a label, in this rank */
-    struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring; batch n is at n % its length */
-    int64_t begun, counted;                      /* batches */
+    struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring; batch n is at n % (ring length) */
+    int64_t begun, counted; /* how many batches began; of how many the loss was counted */
 };
 
 static int check_data(const struct dataset *d, struct err *err)
@@ -85,7 +85,7 @@ static int start_position(struct trainer *t, struct err *err)
     if (rc == 0)
         rc = checkpoint_restore(&c, t->network, err);
     t->position = c.position;
-    if (comm_rank(t->o.comm) > 0 && !on_cpu(t)) /* rank 0 counts the losses before */
+    if (comm_rank(t->o.comm) > 0 && !on_cpu(t)) /* rank 0 alone keeps the losses so far */
         t->position.epoch_loss = (struct gnn_loss){0};
     checkpoint_release(&c);
     return rc;
@@ -173,7 +173,7 @@ void trainer_close(struct trainer *t)
         return;
     if (t->device)
         (void)t->device->ops->sync(t->device,
-                                   NULL); /* no copy reads the loader's memory any more */
+                                   NULL); /* so that no copy reads the loader's memory any more */
     loader_close(t->loader);
     network_free(t->network);
     feed_close(&t->feed);
@@ -189,7 +189,8 @@ void trainer_close(struct trainer *t)
 
 enum { SUM_ROWS, SUM_LOSS, SUM_CORRECT, SUMS };
 
-/* Sets *share to this rank's share of the labelled seeds of the batch; below 0: there are none. */
+/* Sets *share to this rank's share of the labelled seeds of the batch, or to -1 if the batch has no
+ * labelled seeds. */
 static int share_of_batch(struct trainer *t, double *share, struct err *err)
 {
     double rows = (double)t->labelled;
@@ -212,7 +213,8 @@ static int reduce_on_host(struct trainer *t, enum gnn_state part, struct err *er
 }
 
 /* Replaces the gradients on GPUs by those of the whole batch, and the running statistics of batch
- * norm by their mean. The losses stay those of this rank: they are not known yet. */
+ * norm by their mean over the ranks. Does not reduce the losses, because the GPU has not delivered
+ * them yet. */
 static int reduce_on_gpus(struct trainer *t, struct err *err)
 {
     static const enum gnn_state parts[] = {GNN_GRADIENTS, GNN_RUNNING};
@@ -220,7 +222,7 @@ static int reduce_on_gpus(struct trainer *t, struct err *err)
     double share = 0;
     if (t->nccl && share_of_batch(t, &share, err) < 0)
         return -1;
-    if (t->labelled == 0) /* there may be no gradient at all */
+    if (t->labelled == 0) /* this rank may have computed no gradient, so its gradient is 0 */
         t->device->ops->zero(t->device, network_state(n, GNN_GRADIENTS),
                              (size_t)t->program.n_weights * sizeof(float));
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -323,8 +325,8 @@ static int train_batch(struct trainer *t, const struct gnn_batch *b, struct err 
     return count_losses(t, err);
 }
 
-/* Sets *loss to the loss of the epoch so far, over all ranks. Ranks on GPUs count their own losses,
- * so they must all call it. */
+/* Sets *loss to the loss of the epoch so far, over all ranks. All ranks must call it: ranks on GPUs
+ * add up their losses only here. */
 static int whole_loss(struct trainer *t, struct gnn_loss *loss, struct err *err)
 {
     int rc = catch_up(t, err);
@@ -387,7 +389,7 @@ static int next_batch(struct trainer *t, const struct gnn_batch **b, struct epoc
     if (given)
         loader_give_back(t->loader, *b);
     struct gnn_loss loss;
-    int rc_loss = whole_loss(t, &loss, NULL); /* all ranks call it */
+    int rc_loss = whole_loss(t, &loss, NULL); /* all ranks must call this function */
     if (rc_loss == 0 && (interrupted() || !failed))
         (void)save_position(t, loss, r, NULL);
     (void)meet(t, false, NULL);

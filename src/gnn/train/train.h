@@ -10,9 +10,9 @@
  *         if (trainer_epoch(t, &report, err) < 0) ...
  *     trainer_close(t);
  *
- * The threads of the loader prepare batches while the threads of the device compute. The result is
- * a function of data, model, sampling, batch size, learning rate and seed: numbers of threads do
- * not change a bit of it, nor does an interruption that --resume continues.
+ * The threads of the loader prepare batches while the threads of the device compute. The result
+ * depends on data, model, sampling, batch size, learning rate and seed. The numbers of threads do
+ * not change a bit of it. Neither does an interruption after which --resume continues.
  *
  * With `comm`, several processes (ranks) train one model. Each computes with its share of every
  * batch, and the ranks average their gradients, so all have the same weights after every batch. The
@@ -29,18 +29,18 @@
 
 struct train_options {
     struct gnn_model_config model; /* features, classes and layers come from the data and sample */
-    struct loader_options load;    /* its sample.seed also draws weights and dropout; the rank comes
-                                      from comm */
+    struct loader_options load;    /* load.sample.seed also draws weights and dropout; the rank
+                                      comes from comm */
     struct comm *comm;             /* NULL = one process */
     bool nccl;                     /* with comm and a GPU: average with NCCL, not in host memory */
-    int threads;                   /* that compute, on the CPU */
+    int threads;                   /* how many threads compute, on the CPU */
     const char *device;            /* see gnn/gpu/devices.h; NULL = "cpu" */
     const char *precision;         /* of products: NULL = "fp32"; see gnn/gpu/devices.h */
-    const char *products;          /* their instructions on a GPU: NULL = "mma" */
+    const char *products;          /* instructions of products on a GPU: NULL = "wgmma" */
     bool profile;                  /* measure the times of a GPU's kernels */
     enum gpu_place place;          /* where the data lies; see gnn/gpu/gpu_store.h */
     struct gpu_cache_size cache;   /* with GPU_PLACE_SPLIT: how much of the features */
-    int ahead; /* batches that are copied to a GPU while it computes; 0 = it waits for each copy */
+    int ahead; /* batches copied to a GPU while it computes; 0 = the GPU waits for each copy */
     double lr;
     const char *checkpoint;     /* file; NULL = none */
     int64_t checkpoint_batches; /* also save whenever this many batches are done; 0 = only after
@@ -54,11 +54,11 @@ struct train_options {
 
 struct epoch_report {
     int64_t epoch, batches, first_batch; /* first_batch > 0 if an interrupted epoch was continued */
-    struct gnn_loss loss;                /* over the whole epoch */
-    int64_t seeds, input_nodes, edges;   /* of the batches since first_batch, over all ranks */
+    struct gnn_loss loss;                /* loss over the whole epoch */
+    int64_t seeds, input_nodes, edges;   /* in the batches since first_batch, over all ranks */
     int hops;
-    int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS]; /* as in struct gnn_batch, summed;
-                                                                     of this rank */
+    /* n_nodes and n_edges of struct gnn_batch, summed over the batches of this rank */
+    int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS];
     bool split;                    /* the features are split between the GPU and the host */
     int64_t host_rows, host_bytes; /* input rows that came from the host, over all ranks */
     double wall_s;
@@ -82,7 +82,7 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err);
 int64_t trainer_epochs_done(const struct trainer *t);
 struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
-const char *trainer_products(const struct trainer *t);    /* what computes products */
+const char *trainer_products(const struct trainer *t);    /* says how products are computed */
 const struct feed *trainer_feed(const struct trainer *t); /* how batches come to the device */
 
 /* The times of the device's kernels, as gnn_device_kernel_times() gives them. */

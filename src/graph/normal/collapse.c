@@ -12,8 +12,8 @@ enum { MAX_WINDOW = 16 };
 
 struct collapse {
     struct graph *g;
-    const uint32_t *uses; /* of the values that were there before */
-    size_t n;             /* how many there were */
+    const uint32_t *uses; /* how often each value that the graph had at the start is used */
+    size_t n;             /* how many values the graph had at the start */
     struct err err;       /* why graph_add() refused a value: then the sum stays as it is */
 };
 
@@ -37,7 +37,7 @@ static const struct value *times(struct collapse *c, const struct value *v, cons
     return dim_is(n, 1) ? v : two(c, OP_MUL, v, graph_size(c->g, n));
 }
 
-/* Was v there before, as a float32 value that only one other value uses? */
+/* Did the graph have v at the start, as a float32 value that is used once? */
 static bool used_once(const struct collapse *c, const struct value *v)
 {
     return v->id < c->n && c->uses[v->id] == 1 && v->dtype == DT_F32;
@@ -49,7 +49,7 @@ static bool known(const struct dim *d, int64_t *out)
     return d->fixed->is_number;
 }
 
-/* The axis of b that broadcasts along `axis` of v; -1 if b has no such axis, or one of size 1. */
+/* The axis of b that corresponds to `axis` of v; -1 if b has no such axis, or if it has size 1. */
 static int64_t own_axis(const struct value *b, const struct value *v, int64_t axis)
 {
     int64_t own = axis - (int64_t)v->rank + (int64_t)b->rank;
@@ -64,7 +64,7 @@ static bool is_uniform(const struct value *b, const struct value *v, const struc
     return true;
 }
 
-/* The sum of b, broadcast to the shape of v. */
+/* The sum along `axes` of b broadcast to the shape of v. Axes that b lacks become a factor. */
 static const struct value *plain_sum(struct collapse *c, const struct value *b,
                                      const struct value *v, const struct attr *axes)
 {
@@ -90,7 +90,7 @@ static const struct value *sum_of_product(struct collapse *c, const struct value
     const struct value *x = v->args[0], *w = v->args[1], *s;
     if (axes->n != 1 || axes->ints[0] != (int64_t)v->rank - 1 || x->rank < 2 || w->rank < 2)
         return NULL;
-    if (w->op == OP_PERMUTE) { /* the sum of w itself reads memory in order */
+    if (w->op == OP_PERMUTE) { /* sum before the permute, to read memory in order */
         const int64_t *dims = value_attr(w, "dims")->ints;
         s = sum(c, w->args[0], attr_axis(dims[w->rank - 1]));
         s = s ? graph_permute(c->g, s, dims, &c->err) : NULL;
@@ -102,7 +102,8 @@ static const struct value *sum_of_product(struct collapse *c, const struct value
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* Adds the bias of the convolution `of`, which `count` elements had, to s. */
+/* s is a sum of `count` elements of the convolution `of`, without the bias. Adds the bias `count`
+ * times. */
 static const struct value *with_bias(struct collapse *c, const struct value *s,
                                      const struct value *of, const struct dim *count)
 {
@@ -126,8 +127,10 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return -floor_div(-a, b);
 }
 
-/* Tap k of a window along a summed axis is multiplied with the sum of all input places but the
- * first `before` and the last `after`. Finds these numbers for side i. */
+/* Side i is spatial axis i of a convolution, which is axis 2 + i of a tensor. Tap k is place k of
+ * the window along a side. If the side is summed, tap k is multiplied with the sum of all elements
+ * along the side, without the first `before` and the last `after` of them. Finds these two numbers.
+ * Returns false if they are not known. */
 static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k, int64_t *before,
                       int64_t *after)
 {
@@ -148,7 +151,7 @@ static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k
     return true;
 }
 
-/* The sum of x along the axis without its first and last elements. */
+/* The sum of x along the axis, without its first `before` and last `after` elements. */
 static const struct value *cut_sum(struct collapse *c, const struct value *x, int64_t axis,
                                    int64_t before, int64_t after)
 {
@@ -161,7 +164,7 @@ static const struct value *cut_sum(struct collapse *c, const struct value *x, in
     return sum(c, x, attr_axis(axis));
 }
 
-/* Replaces side i of x by the sums that each tap of the window is multiplied with. */
+/* Replaces side i of x by `window` sums: entry k is the sum that tap k is multiplied with. */
 static const struct value *sums_of_side(struct collapse *c, const struct value *v,
                                         const struct value *x, size_t i, int64_t window)
 {
@@ -192,8 +195,8 @@ static void set_int(struct attr *attrs, const struct value *v, const char *name,
     attrs[op_attr_place(v->op, name)].ints[i] = n;
 }
 
-/* If all sides are summed, each output is the product of all sums and weights. In a transposed
- * convolution, the first two axes of the weights are exchanged. */
+/* If all sides are summed, the result is a matrix product of the sums and the weights. In a
+ * transposed convolution, the first two axes of the weights are exchanged. */
 static const struct value *product_of_sums(struct collapse *c, const struct value *v,
                                            const struct value *sums)
 {
@@ -216,12 +219,12 @@ static const struct value *product_of_sums(struct collapse *c, const struct valu
     return y ? graph_reshape(c->g, y, v->rank, result, &c->err) : NULL;
 }
 
-/* Which sides of a convolution are summed, and the axes of a tensor in the order: the first two
- * axes, the summed sides, the others. */
+/* Which sides of a convolution are summed. `order` lists the axes of a tensor: the first two axes,
+ * then the summed sides, then the other sides. */
 struct sides {
     bool summed[GRAPH_MAX_RANK]; /* one per axis */
     int64_t order[GRAPH_MAX_RANK];
-    uint32_t rank, first_kept; /* the place of the first side that is not summed */
+    uint32_t rank, first_kept; /* first_kept: the place in `order` of the first side not summed */
 };
 
 static void order_sides(struct sides *s)
@@ -238,7 +241,7 @@ static void order_sides(struct sides *s)
             s->order[n++] = axis;
 }
 
-/* Makes the summed sides of v a part of its axis `into`, the first or the second. */
+/* Merges the summed sides of v into its axis `into`, which is 0 or 1. */
 static const struct value *fold_sides(struct collapse *c, const struct value *v,
                                       const struct sides *s, uint32_t into)
 {
@@ -265,8 +268,8 @@ static const struct value *fold_sides(struct collapse *c, const struct value *v,
     return v ? graph_reshape(c->g, v, n, shape, &c->err) : NULL;
 }
 
-/* A convolution like v along the sides that are not summed. The taps of the summed sides are input
- * channels. */
+/* Returns a convolution like v, but only along the sides that are not summed. The taps of the
+ * summed sides become input channels. */
 static const struct value *conv_of_sums(struct collapse *c, const struct value *v,
                                         const struct value *sums, const struct sides *s)
 {
@@ -289,7 +292,8 @@ static const struct value *conv_of_sums(struct collapse *c, const struct value *
     return y ? graph_reshape(c->g, y, v->rank, shape, &c->err) : NULL;
 }
 
-/* The sum of a convolution along sides: a product or a convolution of sums of x. */
+/* Returns the sum of the convolution v along `axes`: a matrix product or a convolution of sums of
+ * its input. Returns NULL if there is no such form. */
 static const struct value *sum_of_conv(struct collapse *c, const struct value *v,
                                        const struct attr *axes)
 {
@@ -318,7 +322,7 @@ static const struct value *sum_of_conv(struct collapse *c, const struct value *v
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes);
 
-/* The sum of operand k of v, if it has the shape of v and is a linear map. */
+/* The sum of operand k of v, if the operand has the shape of v and is a linear map; else NULL. */
 static const struct value *operand_sum(struct collapse *c, const struct value *v, uint32_t k,
                                        const struct attr *axes)
 {
@@ -348,8 +352,8 @@ static const struct value *sum_of_terms(struct collapse *c, const struct value *
     return two(c, v->op, a, b);
 }
 
-/* The sum of v along the axes, which stay as axes of size 1; NULL if v is not a linear map. Nothing
- * else may use v, else the map would be computed as well. */
+/* The sum of v along the axes, which stay as axes of size 1. NULL if v is not a linear map, or if v
+ * has another use: then the map would have to be computed anyway. */
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes)
 {
@@ -378,9 +382,9 @@ enum { MAX_SCALES = 4 };
 
 struct pooling {
     const struct value *of;                             /* a convolution */
-    const struct value *scale[MAX_SCALES];              /* MUL and DIV by one number after it */
+    const struct value *scale[MAX_SCALES];              /* MUL and DIV of `of` by one number */
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK]; /* one per axis of `of`; 0: no windows */
-    uint32_t n, scales;                                 /* how many axes have windows; scales */
+    uint32_t n, scales;                                 /* number of axes with windows; of scales */
 };
 
 static bool is_scale(const struct value *v)
@@ -389,7 +393,8 @@ static bool is_scale(const struct value *v)
            v->args[1]->rank == 0;
 }
 
-/* Reads the windows that v adds up: those of sides of a convolution, which may be scaled. */
+/* Fills *p if v adds up windows along sides of a convolution, which may be scaled first. Returns
+ * false if v is anything else. */
 static bool read_pooling(const struct collapse *c, const struct value *v, struct pooling *p)
 {
     const struct value *w = v->args[0];
@@ -412,14 +417,16 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     return ok;
 }
 
-/* How the weights of a side become those of the convolution and the pooling as one: zeros around
- * them, and sums of windows with a step. `pad` is the padding of the transposed convolution. */
+/* How to make the weights, along one side, of a single convolution that also does the pooling: put
+ * `before` and `after` zeros around the weights, and add up windows with step `step`. `pad` is the
+ * padding of the new convolution, if it is transposed. */
 struct side {
     int64_t before, after, step, pad;
 };
 
-/* Output i of the pooling adds up x[j] * w[k] for all places step*i + t = stride*j + k - padding of
- * its window. With stride == step, it depends on i - j only. */
+/* Fills *s for a side with `window` weights. For a transposed convolution: output i of the pooling
+ * adds up x[j] * w[k] for all j and k with step*i + t = stride*j + k - padding, where t is a place
+ * in the window of the pooling. With stride == step, the weight of x[j] depends on i - j only. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];
@@ -435,8 +442,9 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
     return s->before >= 0;
 }
 
-/* Can one convolution make the pooling, and would it multiply less? A transposed convolution must
- * have the stride of the pooling: then the result has stride 1. */
+/* Can one convolution replace the convolution and its pooling, and does it multiply less? Fills
+ * `sides`. The stride of a transposed convolution must be the step of the pooling; the new
+ * convolution then has stride 1. */
 static bool pooling_saves(const struct pooling *p, struct side *sides)
 {
     int64_t before = 1, after = 1, window;
@@ -456,8 +464,8 @@ static bool pooling_saves(const struct pooling *p, struct side *sides)
     return after < before;
 }
 
-/* The weights of a convolution and the pooling after it, as one: each place of the new window has
- * the sum of the weights that meet there. */
+/* The weights of the one convolution that replaces a convolution and its pooling. Each place of the
+ * new window has the sum of the weights that fall on it. */
 static const struct value *pooled_weights(struct collapse *c, const struct pooling *p,
                                           const struct side *sides)
 {
@@ -524,7 +532,7 @@ static const struct dim *combined(struct collapse *c, const struct value *v)
     return n;
 }
 
-/* If v combines only one element into each of its own, returns that element, else NULL. */
+/* If v is a reduction over a single element, returns its operand, reshaped; else NULL. */
 static const struct value *single_element(struct collapse *c, const struct value *v)
 {
     bool combines = v->op == OP_SUM || v->op == OP_MEAN || v->op == OP_AMAX || v->op == OP_AMIN;
@@ -565,7 +573,7 @@ void graph_collapse(struct graph *g)
             ((s = single_element(&c, made[i])) || (s = simpler(&c, made[i]))))
             made[i] = s;
         any |= s != NULL;
-        if (!made[i]) { /* keep the graph as it was */
+        if (!made[i]) { /* graph_rebuild() failed: keep the outputs as they are */
             arena_release(&mem);
             return;
         }

@@ -5,8 +5,8 @@
  *     conv2d(x, w).mean((2, 3))          a convolution of sums of x
  *     avg_pool2d(conv2d(x, w), 4)        a convolution with a stride of 4
  *
- * Sums, means and poolings of products of matrices and of convolutions are such sums, also if the
- * product is scaled or something is added to it first.
+ * This works for sums, means and average poolings of matrix products and of convolutions. Before
+ * the sum, the product or convolution may be scaled, and something may be added to it.
  */
 #ifndef GRAPH_NORMAL_COLLAPSE_H
 #define GRAPH_NORMAL_COLLAPSE_H
@@ -16,7 +16,7 @@
 /* Replaces sums in the graph. New values are added at the end, and values that are no longer needed
  * stay. */
 void graph_collapse(struct graph *g);
-/* The flops that are left if sums move. The outputs of g stay as they are. */
+/* The flops that the graph would have after graph_collapse(). The outputs of g stay as they are. */
 const struct dim *graph_least_flops(struct graph *g);
 
 #endif

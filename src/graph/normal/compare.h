@@ -46,8 +46,8 @@ struct value_match {
 bool value_matches(struct value_match *m, const struct value *a, const struct value *b);
 
 bool graph_same_value(const struct value *a, const struct value *b);
-/* Do both graphs have the same inputs and scalars, in any order, and the same outputs, in the same
- * order, by name and declaration, and do the outputs compute the same? */
+/* True if both graphs have the same inputs and scalars, in any order, and the same outputs. Outputs
+ * must have the same order, names and declarations, and compute the same. */
 bool graph_same(const struct graph *a, const struct graph *b);
 /* Compares sizes by canonical form, so the attributes may belong to different graphs. */
 bool attr_equal(const struct attr *a, const struct attr *b);

@@ -17,8 +17,8 @@ const struct value *rules_apply_comparisons(struct graph *g, const struct value 
 /* Writes operations along axes as sums and extremes: mean(x) becomes sum(x) / n. */
 const struct value *rules_apply_unfoldings(struct graph *g, const struct value *v);
 
-/* Does `made` have v's dtype and shape, and is it a Python number only if v is one, so that it can
- * take v's place? False if `made` is NULL. */
+/* Can `made` take v's place? It must have v's dtype and shape, and it may be a Python number only
+ * if v is one. False if `made` is NULL. */
 bool value_fits(const struct value *made, const struct value *v);
 /* How many elements of the operand does the reduction v combine into one? */
 const struct dim *reduced_count(struct graph *g, const struct value *v);

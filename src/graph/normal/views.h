@@ -24,8 +24,8 @@ const struct value *views_hoist_expand(struct graph *g, const struct value *v);
 /* Works out +, -, * and // of sizes and integers: (2*D) // 2 is D. Also makes the negation of a
  * number a number. */
 const struct value *views_fold_sizes(struct graph *g, const struct value *v);
-/* For the value of an output. An output with one element may have any shape, so this removes its
- * reshape and its kept axes. */
+/* For the value of an output only. If it has one element, its shape does not matter, so this
+ * function removes a reshape, and the axes that a reduction kept. */
 const struct value *views_of_output(struct graph *g, const struct value *v);
 
 #endif

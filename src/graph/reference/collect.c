@@ -28,7 +28,7 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
     struct collector c = {.kind = kind, .flags = flags, .of = v, .i = i};
     bool one = kind == COLLECT_PROD && e->mode.kind == REFERENCE_MAGNITUDE;
     const char *type = e->u.real;
-    if (e->mode.kernel && collect_is_index(kind)) /* the element itself, beside its index */
+    if (e->mode.kernel && collect_is_index(kind)) /* c.v is the element, c.m its index */
         e->u.real = kernel_type(v->args[0]);
     c.v = unit_var(&e->u, "%s", start[kind]);
     e->u.real = type;
@@ -57,14 +57,14 @@ static void add_choice(struct emit *e, const struct collector *c, struct term t,
          arg = collect_is_index(c->kind);
     const char *better = arena_printf(e->u.arena, "%s == %s && !(%s %s %s)", c->v, c->v, t.v,
                                       most ? "<=" : ">=", c->v);
-    if (arg) /* the first element may be -inf */
+    if (arg) /* take the first element in any case: it may be -inf */
         better = arena_printf(e->u.arena, "%s < 0 || (%s)", c->m, better);
     struct index take = index_text(&e->u, scope_depth(e->u.at), "%s", better);
     if (e->mode.kind == REFERENCE_SIGMA && !arg)
         unit_set(&e->u, c->m, "= hone_pick(%s, %s, %s, %s, %s)", take.text, c->v, t.v, c->m, t.m);
     else
         unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, arg ? index : t.m, c->m);
-    if (arg) /* only the loop itself reads the value */
+    if (arg) /* unit_set() would be dropped: only the loop itself reads c->v */
         unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
     else
         unit_set(&e->u, c->v, "= %s ? %s : %s", take.text, t.v, c->v);
@@ -91,7 +91,7 @@ static void add_factor(struct emit *e, const struct collector *c, struct term t)
     unit_set(&e->u, c->v, "= %s", step(e, c, arena_printf(a, "%s * %s", c->v, t.v)));
     unit_set(&e->u, c->m, "+= hone_own(%.9g, %.9g, %s)", chain_rounding(c->of),
              least_error(c->of->dtype == DT_F64 ? DT_F64 : DT_F32), c->v);
-    unit_do(&e->u, "%s += 1", c->n); /* only the next round of the loop reads it */
+    unit_do(&e->u, "%s += 1", c->n); /* unit_set() would be dropped: only the next round reads it */
 }
 
 /* Adds the chain to the sum, and begins a new chain. */
@@ -113,7 +113,7 @@ static void add_to_chain(struct emit *e, const struct collector *c, struct term 
     unit_set(&e->u, c->s, "= %s", step(e, c, arena_printf(a, "%s + %s", c->s, t.v)));
     if (c->flags & COLLECT_PRODUCTS)
         unit_set(&e->u, c->squares, "+= %s * %s", c->s, c->s);
-    else /* 0 + t is exact */
+    else /* the first partial sum, 0 + t, is exact */
         unit_set(&e->u, c->squares, "+= %s > 0 ? %s * %s : 0.0", c->n, c->s, c->s);
     unit_set(&e->u, c->q, "+= %s * %s", t.v, t.v);
     unit_set(&e->u, c->n, "+= 1");
@@ -166,7 +166,8 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
     struct scope *was = unit_if(&e->u, "%s != (double)(%s)", c->at[k], at);
     unit_set(&e->u, c->m, "+= %s * %s / 16", c->off[k], c->off[k]);
     unit_set(&e->u, c->off[k], "= 0");
-    unit_do(&e->u, "%s = (double)(%s)", c->at[k], at); /* only the next round reads it */
+    /* unit_set() would be dropped: only the next round of the loop reads c->at[k]. */
+    unit_do(&e->u, "%s = (double)(%s)", c->at[k], at);
     unit_close(&e->u, was);
     unit_set(&e->u, c->off[k], "+= %s - %s", off.v, t.v);
 }

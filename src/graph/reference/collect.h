@@ -8,8 +8,8 @@
  *     unit_close(&e->u, was);
  *     struct term t = collect_end(e, &c);
  *
- * In SIGMA and NOISY references a sum is made of chains of at most COLLECT_CHAIN terms, whose
- * partial sums are rounded one by one, and a tree over the chains.
+ * In SIGMA and NOISY references a sum is made of chains of at most COLLECT_CHAIN terms. Each
+ * partial sum of a chain is rounded. A tree adds up the chains.
  */
 #ifndef GRAPH_REFERENCE_COLLECT_H
 #define GRAPH_REFERENCE_COLLECT_H

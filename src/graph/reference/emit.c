@@ -272,7 +272,7 @@ static struct term emit_op(struct emit *e, const struct value *v, struct place *
 const char *kernel_type(const struct value *v)
 {
     if (v->dtype == DT_F64 || v->op == OP_FLOOR_DIV || v->op == OP_REMAINDER || v->op == OP_FMOD)
-        return "double"; /* a quotient that is rounded to float may have another integral part */
+        return "double"; /* rounding a quotient to float may change its integral part */
     if (dtype_is_float(v->dtype))
         return "float";
     if (v->dtype != DT_BOOL)
@@ -313,8 +313,8 @@ static int source_number(const struct shared_error *s, const struct value *v)
     return -1;
 }
 
-/* A source as the terms see it: without a variance, and moved by 4 sigma if it is the source that
- * is off. Notes its place. */
+/* Writes source k as the terms of the sum read it: without a variance, and increased by 4 sigma if
+ * it is the source that is off (s->off). Stores the place in s->at[k]. */
 static struct term emit_source(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
@@ -346,7 +346,7 @@ static struct term emit_offs(struct emit *e, const struct value *v, struct place
     int own = off < 0 ? -1 : source_number(e->store[v->id].offs, e->shared->source[off]);
     struct term t = {.depth = scope_depth(e->u.at)};
     if (off < 0)
-        emit_op(e, v, p); /* notes the places of the sources; nobody reads the result */
+        emit_op(e, v, p); /* only to set the places of the sources (s->at) */
     if (own >= 0)
         t.v = unit_let(&e->u, "OFF%d_%u(%s)", own, v->id, i.text);
     else

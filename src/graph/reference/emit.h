@@ -46,28 +46,28 @@ struct store {
     bool in_parts;  /* a reduction in two steps; its partial results are PART and PMAG */
     bool needs_mag, part_needs_mag;
     bool is_exact; /* its magnitude is |value|; or, in a SIGMA reference, it has no error */
-    /* Kernels only; usually NULL. If it is set, the value is a sum in parts: of the squares of
-     * x - centre, where the centre is the mean of x. The sum for this mean has the same parts, and
-     * one launch computes the parts of both sums. A part of the squares uses the mean of that part
-     * as its centre; the second step corrects this. */
+    /* Kernels only; usually NULL. If it is set, the value is a sum in two steps: it adds up the
+     * squares of x - centre, where the centre is the mean of x. The sum for this mean has the same
+     * parts, and one launch computes the parts of both sums. A part of the squares uses the mean of
+     * that part as its centre; the second step corrects this. */
     const struct value *centre;
-    bool part_with_squares; /* kernels: the parts of this sum come with those of the squares */
+    bool part_with_squares; /* kernels: the launch of the squares also computes this sum */
     /* The sources of its shared errors (struct shared_error). Set if scratch also holds the
      * variance without these errors (OWN), and the value with each source off (OFF0_, OFF1_, ...);
      * else NULL. */
     const struct shared_error *offs;
 };
 
-/* Values whose error is shared by many terms of a sum: an operand that is broadcast, such as the
- * mean of a row. Such errors add up, where the terms' own errors cancel in part. While `shared` of
- * struct emit is set, emit_value() gives the values on `path` without the sources' errors, or with
- * one source off by 4 sigma (shared_error.c). */
+/* The sources of the errors that many terms of a sum share. A source is an operand that is
+ * broadcast, such as the mean of a row. Shared errors add up, while the terms' own errors partly
+ * cancel. While `shared` of struct emit is set, emit_value() gives the values on `path` without the
+ * sources' errors, or with one source off by 4 sigma (shared_error.c). */
 #define EMIT_SOURCES 4
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
     struct index at[EMIT_SOURCES]; /* where the last term read the source */
     uint32_t n;
-    unsigned number;     /* of this sum: another sum can have other sources */
+    unsigned number;     /* the number of this sum; another sum can have other sources */
     int off;             /* the source that is off by 4 sigma; -1 = none */
     bool too_many;       /* there are more sources; their errors count as independent */
     const uint8_t *path; /* one per value: is it between the sum and a source? */
@@ -104,10 +104,11 @@ struct emit {
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
 /* The element of a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
-/* Makes `s` the shared errors in the terms of a sum over v's first two operands. The caller
- * restores e->shared to the result afterwards. */
+/* Finds the shared errors in the terms of the sum v, writes them to `s` and sets e->shared to `s`,
+ * or to NULL if there are none. Returns the old e->shared, which the caller puts back
+ * afterwards. */
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
-/* The same for the terms that read one value. */
+/* Finds the shared errors in terms that read the value v. Leaves e->shared as it is. */
 void shared_of_value(struct emit *e, const struct value *v, struct shared_error *s);
 /* As emit_value(), but v itself is computed even if it is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
@@ -137,15 +138,16 @@ struct term emit_with_error(struct emit *e, const struct value *v, const struct 
                             struct index i, unsigned depth);
 /* Rounds the result of an operation that is not elementwise to its narrow type. */
 struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i);
-/* Rounds v, which is written to an output of a narrower type. */
+/* Rounds the term t of v to `to`, the narrower type of the output. */
 struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t);
 /* The same as value_is_exact(), for a SIGMA or NOISY reference. */
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
 /* The variance of the rounding of a partial sum, divided by the square of that sum. */
 double chain_rounding(const struct value *v);
-/* The variance that a rounding to t has at least. The error may be half the distance of subnormal
- * numbers. For float32 and bfloat16 it may be the smallest normal number, because arithmetic in
- * float32 may flush subnormal numbers to zero. 0 for float64. */
+/* The least variance that a rounding to t has. It belongs to an error of half the distance between
+ * two subnormal numbers. For float32 and bfloat16 it belongs to an error as large as the smallest
+ * normal number, because arithmetic in float32 may flush subnormal numbers to zero. 0 for
+ * float64. */
 double least_error(enum dtype t);
 /* The variance of rounding an operand of the product v to TF32, divided by the square of the
  * operand; 0 if v is not computed in TF32. */

@@ -11,7 +11,7 @@
 
 struct attention {
     const struct value *v;
-    struct place row; /* of the result; its last axis is not set */
+    struct place row; /* the unit's row of the result; the index along the last axis is not set */
     const char *scale;
     struct index keys; /* the number of keys */
 };
@@ -56,8 +56,9 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     return collect_now(e, &c);
 }
 
-/* `text` as the result of a float32 operation. SIGMA adds the variance of its rounding, NOISY
- * rounds it at random. */
+/* The result `text` of a float32 operation, with the variance `m` from its operands. SIGMA adds the
+ * variance of the rounding. NOISY adds an error that is uniform in +-spread, and rounds at random;
+ * `salt` tells the roundings of one pair apart. */
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
@@ -213,7 +214,8 @@ static struct place value_place(struct emit *e, struct errors *x, struct index j
     return from;
 }
 
-/* VAL: the weighted sum so far. MAG: the variance of its roundings and of the values' errors. */
+/* Adds up weight * value over the keys. VAL holds the sum so far, MAG the variance of its roundings
+ * and of the values' errors. */
 static void add_values(struct emit *e, struct errors *x)
 {
     const struct value *v = x->a.v;

@@ -304,7 +304,7 @@ static struct term kernel_element(struct emit *e, const struct value *v, const s
         bool converts = !str_eq(kernel_type(v->args[k]), e->u.real);
         same &= !converts;
         in[k] = args[k];
-        if (converts) /* unit_let() replaces double by float if the result is one */
+        if (converts) /* if the result is a float, unit_let() makes this a cast to float */
             in[k].v = arena_printf(e->u.arena, "((double)%s)", args[k].v);
     }
     if (v->op == OP_CAST && dtype_is_float(v->dtype) && same)

@@ -1,6 +1,9 @@
 /*
  * emit_error.c - writes the rounding error of an element: its variance (SIGMA), or a random draw of
  * it (NOISY). docs/tolerance.md has the rules and their reasons.
+ *
+ * In this file f is the exact result of an operation, or the text that computes it, and u is
+ * unit_roundoff() of a type.
  */
 #include <math.h>
 #include <string.h>
@@ -140,7 +143,7 @@ static bool rounds_argument(enum graph_op op)
     }
 }
 
-/* The size that the operation's own error is relative to. It is larger than |f| if the usual
+/* The operation's own error is relative to this size (as text). It is |f|, or larger if the usual
  * formula subtracts: gelu is x * (1 + erf), elu is exp - 1. */
 static const char *scale_text(struct emit *e, const struct value *v, const char *f,
                               const struct term *t)
@@ -186,8 +189,8 @@ static bool only_chooses(const struct value *v)
     }
 }
 
-/* Is the value rounded to its narrow type here? Operands that are the results of operations have
- * been rounded before. */
+/* Is the value rounded to its narrow type here? A value that only chooses among operands which are
+ * rounded already is not rounded again. */
 static bool rounds_here(const struct emit *e, const struct value *v)
 {
     bool inner = false;
@@ -240,7 +243,8 @@ static const char *moved_text(struct emit *e, const struct value *v, const struc
     return unit_let(&e->u, "%s", element_text(e, v, moved));
 }
 
-/* Adds the variance that f's secant over +-4 sigma gives, for one operand after the other. */
+/* Adds the variance that the error of each operand causes. Estimates it from the change of f if the
+ * operand moves up or down by 4 sigma. */
 static void add_secants(struct emit *e, const struct value *v, const char *f,
                         const struct term *args, struct strbuf *out)
 {
@@ -314,8 +318,8 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
     return arena_printf(mem, "hone_product(%s, %s, %s, %s)", a.v, b.v, am, bm);
 }
 
-/* Returns the variance of the error that v makes by itself, divided by the square of the size that
- * the error is relative to (scale_text()). *least is added to the variance. */
+/* Returns the variance of the error that v makes by itself, divided by the square of scale_text().
+ * Sets *least to the part of the variance that does not depend on that scale. */
 static double own_variance(const struct emit *e, const struct value *v, double *least)
 {
     enum own own = op_row(v->op)->kind == OPK_ELEMENTWISE ? own_of(v) : OWN_NONE;

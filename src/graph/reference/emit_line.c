@@ -37,8 +37,8 @@ static void choice_line(struct emit *e, const struct value *v, bool with_mag)
     unit_close(&e->u, was);
 }
 
-/* cumsum in a kernel: chains of at most COLLECT_CHAIN terms on top of the sum of the chains
- * before. */
+/* cumsum in a kernel. The terms are added up in chains of at most COLLECT_CHAIN. An element is the
+ * sum of all earlier chains, plus the current chain so far. */
 static void cumsum_line(struct emit *e, const struct value *v)
 {
     struct unit_text *u = &e->u;
@@ -57,7 +57,8 @@ static void cumsum_line(struct emit *e, const struct value *v)
     const char *sum = unit_let(u, "%s + %s", all.v, chain.v);
     line_put(e, v, p, "=", term_of(e, sum, j.depth), false);
     unit_close(u, inner);
-    unit_do(u, "%s += %s", all.v, chain.v); /* only the next round of the loop reads it */
+    /* unit_set() would be dropped: only the next round of the loop reads all.v. */
+    unit_do(u, "%s += %s", all.v, chain.v);
     unit_close(u, outer);
 }
 
@@ -84,7 +85,7 @@ static void scan_line(struct emit *e, const struct value *v, bool with_mag)
 
 /* ---- index_add ------------------------------------------------------------------------------- */
 
-/* Opens loops over the axes after `dim` and sets their indices in both places. */
+/* Opens loops over the axes after `dim` and sets their indices in the places a and b. */
 static uint32_t inner_loops(struct emit *e, const struct value *v, struct place *a, struct place *b,
                             struct scope **opened)
 {

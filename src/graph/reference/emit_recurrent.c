@@ -114,7 +114,7 @@ static struct index gate_row(struct emit *e, const struct cell *c, uint32_t gate
     return index_add(u, index_mul(u, index_number(u, gate), index_dim(u, c->hidden)), c->j);
 }
 
-/* The product of element k of h and one of the weight. */
+/* The product of h, element k of the hidden state, and w, an element of the weight. */
 static struct term product(struct emit *e, struct cell *c, struct term h, struct term w,
                            struct index k)
 {

@@ -88,7 +88,7 @@ static struct place factor(struct emit *e, const struct value *v, uint32_t which
     return q;
 }
 
-/* The product of an element of v's operand 0 and one of operand 1. */
+/* The product of a, an element of v's operand 0, and b, an element of operand 1. */
 static struct term product_of(struct emit *e, const struct value *v, struct term a, struct term b)
 {
     struct term t = term_of(e, unit_let(&e->u, "%s * %s", a.v, b.v), scope_depth(e->u.at));
@@ -99,7 +99,7 @@ static struct term product_of(struct emit *e, const struct value *v, struct term
     return t;
 }
 
-/* The same for a reduction or a product. */
+/* The term that the reduction or matmul v adds at `gone`: an element, or a product of two. */
 static struct term item(struct emit *e, const struct value *v, struct place *kept,
                         struct place *gone)
 {
@@ -228,8 +228,9 @@ void emit_part(struct emit *e, const struct value *v, bool with_mag)
         unit_do(&e->u, "%sPMAG%u(unit) = %s", guard, v->id, t.m);
 }
 
-/* The squares of part i have another centre than those of the whole sum. Returns the difference:
- * (sum of the part - n * centre)^2 / n, where the part has n elements. */
+/* Part i added up squares of the distances from its own mean, not from the mean of the whole sum.
+ * Returns the number to add for the latter: (sum of the part - n * centre)^2 / n, where n is the
+ * number of elements of the part and `centre` the mean of the whole. */
 static const char *moved_centre(struct emit *e, const struct value *v, const char *centre,
                                 struct index first, struct index i)
 {
@@ -474,7 +475,7 @@ struct term emit_embedding_bag(struct emit *e, const struct value *v, struct pla
     struct term r = {.depth = t.depth};
     const char *how = max ? "%s > 0 ? %s : 0.0" : "%s > 1 ? %s / %s : %s";
     r.v = unit_let(&e->u, how, n, t.v, n, t.v);
-    if (e->mode.kind == REFERENCE_SIGMA && !max) /* a variance, and the rounding of the division */
+    if (e->mode.kind == REFERENCE_SIGMA && !max) /* the variance of the mean */
         r.m = unit_let(&e->u, "%s > 1 ? %s / (%s * %s) + hone_own(%.9g, 0, %s) : %s", n, t.m, n, n,
                        chain_rounding(v), r.v, t.m);
     else

@@ -183,8 +183,8 @@ static const struct value *lower_softmax(struct lower *l)
     return l->v->op == OP_LOG_SOFTMAX ? two(l, OP_SUB, d, one(l, OP_LOG, sum)) : share(l, e, sum);
 }
 
-/* Elements of a log_softmax: only the elements of its operand are picked, so that the log_softmax
- * itself need not be stored. */
+/* A gather from a log_softmax gathers from its operand instead, and subtracts the logarithm of the
+ * sum afterwards. So the log_softmax itself need not be stored. */
 static const struct value *lower_gather(struct lower *l)
 {
     const struct value *from = l->v->args[0];
@@ -288,8 +288,8 @@ static bool is_narrow(enum dtype t)
     return t == DT_F16 || t == DT_BF16;
 }
 
-/* A value of 16-bit floats in float32; any other value as it is. Permutations stay outside: the
- * cast is stored, and a template reads it transposed. */
+/* Casts a value of 16-bit floats to float32; returns any other value as it is. The cast of a
+ * permuted value goes below the permute: the cast is stored, and a template reads it transposed. */
 static const struct value *widened(struct lower *l, const struct value *v)
 {
     if (!v || !is_narrow(v->dtype))

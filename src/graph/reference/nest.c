@@ -6,7 +6,7 @@
 /* Lanes do not share a loop of at most this many terms. */
 enum { FEW_TERMS = 32 };
 
-/* Does the sum have chains? Only sums of floats in kernels have. */
+/* Is the sum added up in chains? Only sums of floats in kernels are. */
 static bool in_chains(const struct nest *x)
 {
     const struct collector *c = &x->sum[0];

@@ -17,8 +17,8 @@
 
 enum { MAX_SOURCE = 8 << 20 }; /* as TASK_MAX_REFERENCE */
 
-/* A region is the part of scratch that holds one value. Regions of one size lie side by side, so
- * that few expressions say where they begin. */
+/* A region is the part of scratch that holds one value. Regions of the same size form a class and
+ * lie side by side. So the text needs only one expression per class to say where regions begin. */
 struct region_class {
     const struct dim *size;
     size_t n;
@@ -114,7 +114,7 @@ static void write_value(struct emit *e, const struct sink *s)
         write_offs(e, s->v);
 }
 
-/* Writes one sink. A copy with drawn errors has no magnitude, because no phase reads it. */
+/* Writes one sink. A copy with drawn errors gets no variance, because no phase reads that. */
 static void write_sink(struct emit *e, const struct sink *s)
 {
     const struct store *store = &e->store[s->v->id];
@@ -225,7 +225,7 @@ static void describe(const struct sink *s, struct strbuf *out)
         strbuf_addf(out, "%u (%s)", s->v->id, op_row(s->v->op)->name);
 }
 
-/* Adds the text of a phase of copies with drawn errors. Its units are numbered by sample, then by
+/* Adds the text of a phase that computes copies with drawn errors. Unit number = sample * `each` +
  * element. */
 static void add_sampled(struct writer *w, const struct dim *each, const char *text,
                         struct strbuf *out)

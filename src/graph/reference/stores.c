@@ -22,8 +22,9 @@ enum { LONG_ROW = 65536 };
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
  * the unit computes the element once. planner.site has a number for each value: SITE_NONE if no
  * read was counted yet, SITE_SEVERAL if it is read at several sites, else the number of its only
- * site. With n for a sink or a value, 16 n and 16 n + 1 are the element that a unit of the sink
- * computes, and 16 n + 2 + k is operand k of the value. */
+ * site. Numbers of sites, for a graph with N values: 16*n + 1 is the element of the stored value n
+ * that a unit computes, 16*(N + i) the element of output i, and 16*(N + i) + 1 the element of its
+ * copy with drawn errors; 16*n + 2 + k is where value n reads its operand k. */
 enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 
 struct planner {
@@ -117,7 +118,8 @@ static int64_t times_read(const struct planner *p, const struct value *v, uint32
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
 }
 
-/* Sets the weight of v: its own work, and that of operands which are computed with it. */
+/* Sets the weight of v: its own work, and the work of those operands that are computed where v
+ * reads them, because they are not stored. */
 static void weigh(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -131,7 +133,7 @@ static void weigh(struct planner *p, const struct value *v)
             (p->weight[a->id] > CHEAP && times_read(p, v, k) == MANY))
             continue; /* the operand is absent, or certain to be stored */
         if (p->e->mode.kernel && is_heavy(a))
-            continue; /* a kernel never computes it again: see must_store() */
+            continue; /* a kernel never computes the operand again: see must_store() */
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
@@ -145,8 +147,8 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Is the value read at one site only, for the element that the unit of a sink computes? Then a unit
- * computes the element once. */
+/* Is a value with this site read at one site only, for the element that the unit of a sink
+ * computes? Then a unit computes the element of the value once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
@@ -175,7 +177,7 @@ static bool must_store(const struct planner *p, const struct value *v)
     return reads > 1 && (w >= HEAVY || (w > CHEAP && w * reads > RECOMPUTE));
 }
 
-/* Counts reads of a at a site. */
+/* Counts `reads` reads of a at `site`. */
 static void add_reads(struct planner *p, const struct value *a, int64_t reads, int64_t site)
 {
     int64_t *s = &p->site[a->id];
@@ -227,8 +229,8 @@ static void read_operands(struct planner *p, const struct value *v)
             p->operand[stored_operand(v, a)->id] = true;
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
         if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY && !is_brief(p, a))
-            reads = MANY; /* a part reads many elements of a, so a value that needs a loop must be
-                             stored */
+            reads = MANY; /* each part reads many elements of a, and each element of a needs a loop,
+                             so a must be stored */
         if (reads == 1)
             add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
         else
@@ -372,8 +374,8 @@ static bool reads_same_place(const struct value *v, uint32_t k)
                                                   value_same_shape(v, v->args[k])));
 }
 
-/* The anchor whose elements v computes with, element by element; the last one if there are several,
- * NULL if there is none. `of` has the anchor of each operand. */
+/* The anchor from which v is computed element by element: the last one if there are several, NULL
+ * if there is none. of[id] is the anchor of an earlier value. */
 static const struct value *anchor_of(const struct planner *p, const struct value *v,
                                      const struct value *const *of)
 {
@@ -388,8 +390,8 @@ static const struct value *anchor_of(const struct planner *p, const struct value
     return found;
 }
 
-/* A launch has one anchor. So if v computes with several, we store the values that were computed
- * from the others, and v reads them from memory. */
+/* A launch has one anchor. If v is computed from several, one launch computes v together with the
+ * last anchor. Operands of v that come from the other anchors are stored, and v reads them. */
 static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
 {
     for (uint32_t k = 0; k < v->nargs; k++) {

@@ -33,7 +33,8 @@ struct stores {
 
 void stores_plan(struct stores *s, struct emit *e);
 
-/* Is v a convolution or a product of float32 matrices, for which a template may exist? */
+/* Is v an anchor: a convolution or a product of float32 matrices, for which a template may
+ * exist? */
 bool stores_is_anchor(const struct value *v);
 /* If v adds up the squares of x - centre, and the centre is the mean of x along the same axes,
  * returns the centre: a quotient of a sum and a size. Else returns NULL. */

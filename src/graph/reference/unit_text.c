@@ -9,7 +9,8 @@
 
 #include "base/util.h"
 
-/* The steps of an unrolled loop can be hundreds of blocks deep. */
+/* Deeper blocks are not indented further: the steps of an unrolled loop can be hundreds of blocks
+ * deep. */
 enum { MAX_INDENT = 8 };
 
 enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
@@ -375,7 +376,7 @@ static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t 
             strbuf_adds(out, ", ");
         from = at + 1;
     }
-    /* f(a, f(b, c)): n arguments need n - 1 calls */
+    /* f(a, f(b, c)): closes all calls, one less than there are arguments */
     while (calls-- > 0)
         strbuf_addc(out, ')');
     return at;
@@ -592,8 +593,9 @@ static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
     return str_eq(a->number.text, b->number.text) && str_eq(a->tail, tail) && !b->first;
 }
 
-/* Finds the longest run of axes, from `first` on, whose indices came from one number. Returns the
- * end of the run, and sets *at to the row-major number in it. */
+/* Finds the longest run of axes, from `first` on, whose indices place_at() computed from one
+ * number. Returns the end of the run, and sets *at to the row-major index along the axes of the
+ * run. */
 static uint32_t join_run(struct unit_text *u, const struct place *p, uint32_t first,
                          struct index *at)
 {

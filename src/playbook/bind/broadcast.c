@@ -67,8 +67,8 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, b
     return true;
 }
 
-/* An input's strides over the groups: contiguous in the groups along which it varies, 0 in the
- * others. */
+/* Appends the strides of an input, one for each group. The input is contiguous in memory over the
+ * groups along which it varies; along the other groups its stride is 0. */
 static void add_strides(const struct groups *g, size_t input, struct strbuf *out)
 {
     struct strbuf step = STRBUF_INIT(256);
@@ -125,8 +125,9 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
                            json_object_get(out, "shape")) &&
                 str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
     const char *expr = bound_text(b, "expr", strlen("expr"));
-    /* Along rows, only a playbook that broadcasts takes an expression other than the input. An op
-     * with the text "alike" has no simpler playbook beside it. */
+    /* A simpler playbook serves the task if all tensors are alike, with two exceptions. Simpler
+     * playbooks for rows take only the input itself ("v0"), not an expression. And an op with the
+     * text "alike" has no simpler playbook. */
     if (rows && expr)
         alike = alike && str_eq(expr, "v0");
     alike = alike && !bound_text(b, "alike", strlen("alike"));
@@ -151,7 +152,7 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         if (g.have[0] >> i & 1)
             strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
         else
-            /* This input needs no alignment, because its elements are read one by one. */
+            /* The elements of this input are read one by one, so any alignment will do. */
             strbuf_addf(&align, "%s256", comma);
     }
     const struct {

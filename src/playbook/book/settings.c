@@ -32,7 +32,9 @@ bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
         if (expr_eval(*x, &(struct expr_env){.values = values}, &v, NULL) < 0 || !v)
             return false;
     }
-    return !b->texts.n || playbook_fits(pb, b, p); /* without texts: the check of a loaded file */
+    /* load.c checks starting values with a binding that has no texts: then `fits` cannot be
+     * computed. */
+    return !b->texts.n || playbook_fits(pb, b, p);
 }
 
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b)
@@ -149,8 +151,8 @@ struct search {
     const struct pb_trial_vec *hints;
     uint32_t order[PB_MAX_SETTINGS], n;
     uint32_t skip;  /* how many points to pass over before one is taken */
-    bool postponed; /* take only points with a value that is dominated in the hints; else only
-                       others */
+    bool postponed; /* true: take only points with a value that is dominated in the hints; false:
+                       take only the other points */
 };
 
 /* Is a value of the point dominated by the value of `base` in the hints? */
@@ -162,7 +164,7 @@ static bool is_postponed(const struct search *x, const struct pb_point *p)
     return false;
 }
 
-/* Is p the point that the search is for? Counts `skip` down if p would do but is passed over. */
+/* Should the search take point p? If p is suitable but must be passed over, counts `skip` down. */
 static bool take(struct search *x, const struct pb_point *p)
 {
     return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) &&

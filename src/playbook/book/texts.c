@@ -106,7 +106,7 @@ const char *element_type(enum dtype t)
         [DT_U32] = "unsigned",
         [DT_U16] = "unsigned short",
         [DT_U8] = "unsigned char",
-        [DT_BOOL] = "unsigned char", /* CuTe packs bools into bits */
+        [DT_BOOL] = "unsigned char", /* not bool, because CuTe packs bools into bits */
     };
     return names[t];
 }

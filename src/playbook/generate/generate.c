@@ -22,10 +22,11 @@
 #include "playbook/generate/params.h"
 #include "playbook/generate/part.h"
 
-/* The most sinks of one launch; more would need too many arguments. */
+/* One launch computes at most MAX_TOGETHER sinks; more would need too many arguments. A graph with
+ * more than MAX_ELEMENTWISE_PARTS sinks uses no templates for elementwise work. */
 enum { MAX_TOGETHER = 4, MAX_ELEMENTWISE_PARTS = 16 };
-/* So many threads fill a GPU. If a launch has as many units, a unit whose loop does not read
- * contiguous memory has one lane. */
+/* A number of threads that fills a GPU. If a launch has at least as many units, and the loop of a
+ * unit does not read contiguous memory, each unit has one lane. */
 enum { ENOUGH_THREADS = 1 << 18 };
 
 enum mapping { MAP_THREADS, MAP_LANES, MAP_BLOCK };
@@ -43,17 +44,17 @@ struct writer {
     struct stores tail; /* see find_tail(); tail.store is NULL if there is no tail */
     const struct sink *tail_sink;
     const struct generate_templates *templates;
-    struct strbuf workspaces, tensormaps; /* of templates */
+    struct strbuf workspaces, tensormaps; /* those of templates */
     struct part_code_vec codes;
     struct err *err;
 };
 
 /* ---- which threads make a unit --------------------------------------------------------------- */
 
-/* Finds the first reduction or product that the launch of v computes itself, without storing it;
- * NULL if there is none. `own` says that v is the value of the launch, which is computed even if it
- * is stored. `seen` marks the values that were looked at, because many paths may lead to one value.
- */
+/* Finds the first reduction or product that the launch of v computes itself, and does not read from
+ * memory; NULL if there is none. `own` says that v is the value of the launch, which is computed
+ * even if it is stored. `seen` marks the values that were looked at, because many paths may lead to
+ * one value. */
 static const struct value *loop_of(struct writer *w, const struct value *v, bool own, bool *seen)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -130,7 +131,7 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
 
 struct launch {
     const struct sink *sinks;
-    size_t n, last; /* `last` is the number of the last of neighbouring sinks */
+    size_t n, last; /* `last`: the number of the last sink, without one that rides */
     bool rides; /* there are two sinks, and a unit of the second one reads only the element of the
                    first one that has the same index: see can_ride() */
     enum mapping map;
@@ -333,7 +334,7 @@ static struct part part_of(struct writer *w, const struct sink *s,
 }
 
 /* May a template compute the part? A template for elementwise work takes longer to compile than a
- * generated kernel, so a graph of many launches does without. */
+ * generated kernel, so a graph with many launches uses no such templates. */
 static bool asks_template(struct writer *w, const struct part *p)
 {
     return w->templates->write &&
@@ -366,7 +367,7 @@ static bool find_kept(struct writer *w, bool *keep)
     return any;
 }
 
-/* The part of a sink; that of the tail reads only the values that the tail keeps stored. */
+/* The part of a sink. The part of the tail's sink reads only the values that w->tail stores. */
 static struct part part_or_tail(struct writer *w, const struct sink *s)
 {
     struct part p = part_of(w, s, name_by_slot);
@@ -375,7 +376,7 @@ static struct part part_or_tail(struct writer *w, const struct sink *s)
     return p;
 }
 
-/* Writes the launch of a sink by a template; false if none fits. */
+/* Writes the launch of a sink with a template; false if no template fits. */
 static bool write_template(struct writer *w, const struct sink *s)
 {
     struct strbuf source = STRBUF_INIT(GENERATED_MAX_TEXT), calls = STRBUF_INIT(1 << 16);
@@ -423,9 +424,9 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
  * unit's own index, or other elements too. */
 enum reading { READS_NOT, READS_OWN, READS_OTHERS };
 
-/* How does a unit that computes v read `of`? `loop` is the reduction of the unit. It goes over the
- * same axes as `of`. So if all operations below it are elementwise, each element of the loop reads
- * the element of `of` for its own row. */
+/* How does a unit that computes v read the reduction `of`? `loop` is the reduction that the unit
+ * itself computes, over the same axes as `of`. So if all operations below `loop` are elementwise,
+ * the loop reads only the element of `of` for the unit's own row. */
 static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
                                const struct value *loop, bool own, uint8_t *known)
 {
@@ -458,7 +459,7 @@ static bool same_axes(const struct value *a, const struct value *b)
     return same;
 }
 
-/* Does v read the input, without reading another stored value first? */
+/* Is v computed from the input, without a stored value in between? */
 static bool reads_input(struct writer *w, const struct value *v, const struct value *input,
                         bool own, bool *seen)
 {
@@ -473,7 +474,8 @@ static bool reads_input(struct writer *w, const struct value *v, const struct va
     return false;
 }
 
-/* Do two reductions of values of the same shape read the same input of that shape? */
+/* Do the reductions a and b, whose operands have the same shape, read the same input of that
+ * shape? */
 static bool share_input(struct writer *w, const struct value *a, const struct value *b)
 {
     bool found = false;
@@ -489,8 +491,9 @@ static bool share_input(struct writer *w, const struct value *a, const struct va
     return found;
 }
 
-/* Sink number `first` is a reduction. Can the same launch compute sink t right after it? t may read
- * the reduction row by row, or the same input. */
+/* Sink number `first` is a reduction. Can the same launch compute sink t right after it? It can if
+ * t reads, in each row, only the reduction's result for this row, or if t reduces the same
+ * input. */
 static bool can_ride(struct writer *w, size_t first, const struct sink *t)
 {
     const struct value *of = w->stores.sinks.items[first].v, *loop = NULL;
@@ -513,9 +516,9 @@ static bool can_ride(struct writer *w, size_t first, const struct sink *t)
     return ok;
 }
 
-/* If sink number `first` is a reduction, finds a later sink that reads it row by row, such as the
- * squares around a mean or the exponentials below a maximum, or a reduction of the same input.
- * Returns its number, or 0. */
+/* If sink number `first` is a reduction, finds a later sink that its launch can compute too
+ * (can_ride()). Examples are the sum of squares around a mean, the sum of exponentials after a
+ * maximum, and a second reduction of the same input. Returns the number of that sink, or 0. */
 static size_t find_rider(struct writer *w, size_t first)
 {
     const struct sink_vec *v = &w->stores.sinks;
@@ -593,14 +596,15 @@ static size_t keep_anchors(struct writer *w, bool *below)
     return n;
 }
 
-/* Is the value of the sink needed before an anchor? Parts of squares come with those of a sum. */
+/* Is the value of the sink needed to compute an anchor? True also for squares around a mean if an
+ * anchor needs the sum for that mean: one launch computes the parts of both. */
 static bool is_before(struct writer *w, const struct sink *s, const bool *below)
 {
     const struct value *centre = w->stores.store[s->v->id].centre;
     return below[s->v->id] || (centre && below[centre->args[0]->id]);
 }
 
-/* Notes that sink number `reader` reads the stored values of the tail below v. */
+/* Notes that sink number `reader` reads those values below v that w->tail stores. */
 static void note_tail(struct writer *w, const struct value *v, size_t reader, bool *seen)
 {
     if (seen[v->id])

@@ -210,8 +210,8 @@ static void add_named(struct params *p, enum param_kind kind, const char *name)
     add(p, x);
 }
 
-/* If the sink computes the partial squares of a variance, it also computes partial sums. Returns
- * the number of the value to which these belong, else -1. */
+/* If the sink computes the partial squares of a variance, it also computes the partial sums of the
+ * mean. Returns the id of the value that these partial sums belong to, else -1. */
 static int64_t sum_with(const struct params *p, const struct sink *s)
 {
     const struct value *centre = s->kind == SINK_PART ? p->stores->store[s->v->id].centre : NULL;

@@ -20,7 +20,7 @@ enum value_array { ARRAY_VAL, ARRAY_PART, ARRAY_PMAG, ARRAYS };
 struct param {
     enum param_kind kind;
     const char *name; /* as the task calls it, or "VAL3" for stored value 3 */
-    const char *type; /* of an element; NULL: the type of indices */
+    const char *type; /* the type of an element; NULL: the type of indices */
     bool writes;
     const struct dim *elems; /* NULL: not an array */
     uint32_t slot;           /* PARAM_VALUE */
@@ -36,12 +36,12 @@ struct params {
     struct emit *emit;
     const struct stores *stores;
     struct arena *arena;
-    VEC(struct param) all; /* of the launch that is being written */
+    VEC(struct param) all; /* the parameters of the launch that is being written */
     size_t n;              /* all.n */
     VEC(struct slot) slots;
-    int32_t *slot_of;       /* ARRAYS for each value; -1: none yet */
+    int32_t *slot_of;       /* the slots of each value, ARRAYS entries per value; -1: none yet */
     uint32_t *last_read;    /* one per value: the number of the last sink that reads it */
-    const char *slot_names; /* what the names of workspaces begin with */
+    const char *slot_names; /* the prefix of the names of workspaces */
 };
 
 void params_init(struct params *p, struct graph *g, struct emit *e, const struct stores *s,
@@ -68,7 +68,7 @@ enum params_fit params_fit_int(const struct params *p, const struct dim *units, 
 
 /* The workspace of a stored value, which must have a slot. */
 const char *params_slot(const struct params *p, const struct value *v);
-/* Appends the plan's "workspace", with further entries that are JSON already. */
+/* Appends the entries of the plan's "workspace". `further` holds more entries, already as JSON. */
 int params_workspaces(const struct params *p, const char *further, struct strbuf *out,
                       struct err *err);
 /* The headers that the types of the inputs and outputs need, and functions that load and store

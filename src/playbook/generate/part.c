@@ -46,7 +46,7 @@ static void walk_part(const struct part *p, void (*act)(struct walk *, const str
 
 struct anchors {
     unsigned n;
-    bool only; /* nothing else needs a loop */
+    bool only; /* only anchors need a loop */
     bool *keep;
 };
 
@@ -103,7 +103,7 @@ bool part_is_elementwise(const struct part *p)
 }
 
 struct tail {
-    bool loops, other; /* a value needs a loop; a value is not for a template */
+    bool loops, other; /* a value needs a loop; a template cannot compute a value */
 };
 
 /* Looks for loops, and for values that a template cannot compute as generated kernels do: anchors,
@@ -316,9 +316,9 @@ static void add_entries(const json_t *entries, const char *prefix, struct strbuf
     }
 }
 
-/* Gives the template's own workspaces in tensor maps the names that they have in the whole plan. A
- * map of a workspace has no tensor from which to take the dtype; templates read the workspaces of
- * the whole plan as float32. */
+/* Corrects the tensor maps of a template for the whole plan. A map of the template's own workspace
+ * gets the name that the workspace has there. A map of a stored value gets the dtype float32: a
+ * stored value is in a workspace, and a workspace has no dtype of its own. */
 static void mend_maps(json_t *maps, const json_t *workspaces, const char *slots, const char *prefix)
 {
     const char *name;

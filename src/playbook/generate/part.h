@@ -23,7 +23,8 @@ struct part {
 };
 
 /* Does the launch compute an anchor (stores.h), and nothing else that needs a loop? If `keep` is
- * not NULL, marks the anchors there, and other loops do not matter. */
+ * not NULL, the function marks the anchors in it, and returns true even if something else needs a
+ * loop. */
 bool part_has_anchor(const struct part *p, bool *keep);
 /* Does the launch only elementwise work, for a value with two axes or more? */
 bool part_is_elementwise(const struct part *p);
@@ -46,9 +47,9 @@ VEC_DECL(part_code_vec, struct part_code);
 void part_codes_release(struct part_code_vec *v);
 
 /* Adds a kernel file with a plan to the generated texts. Its code goes into the namespace `prefix`,
- * and its workspaces and tensor maps get names that begin with `prefix`. `slots` is what the names
- * of the stored values' workspaces begin with. If `first` is true, the plan has no launch yet.
- * Returns how many launches it has, or -1 if the file has no usable plan. */
+ * and its workspaces and tensor maps get names that begin with `prefix`. The workspaces of stored
+ * values have names that begin with `slots`. `first` says that the generated plan has no launch
+ * yet. Returns how many launches were added, or -1 if the file has no usable plan. */
 int part_add(const char *source, const char *prefix, const char *slots, bool first,
              const struct part_texts *out);
 

@@ -56,8 +56,8 @@ static bool is_zero(const struct value *v)
     return value_is_number(v, &number) && number == 0;
 }
 
-/* If v is a zero and then the sums of all elements but the last, along one axis, returns the value
- * whose elements are summed. v is then an exclusive scan. Otherwise returns NULL. */
+/* If v is an exclusive scan along one axis (a zero, then the running sums of all elements except
+ * the last), returns the value that is scanned. Otherwise returns NULL. */
 static const struct value *exclusive_scan_of(const struct value *v)
 {
     if (v->op != OP_CAT || v->nargs < 2 || (v->nargs > 2 && v->args[2]) ||

@@ -27,10 +27,10 @@ struct chain {
     const struct dim *outer, *length, *inner; /* NULL until a pass is found */
     const struct value *pass[MAX_PASSES];     /* sums and extremes, inner ones first */
     size_t n;
-    const struct value *space[GRAPH_MAX_VALUES]; /* of each value that was looked at */
+    const struct value *space[GRAPH_MAX_VALUES]; /* the space of each value looked at */
     bool in_pass[GRAPH_MAX_VALUES];              /* values that were looked at inside a pass */
     bool full[PB_MAX_TENSORS];       /* inputs with the shape of a space other than the output */
-    bool broadcasts[PB_MAX_TENSORS]; /* inputs that are used beside the output's shape */
+    bool broadcasts[PB_MAX_TENSORS]; /* inputs that broadcast to the output's shape */
     uint64_t summed;                 /* inputs that passes read: a bit for each */
 };
 
@@ -96,7 +96,7 @@ static bool add_pass(struct chain *c, const struct value *v)
     return true;
 }
 
-/* Looks at an input that is read beside the elements of `space`. */
+/* Looks at an input that is combined with elements of `space`. False if it has the wrong shape. */
 static bool see_input(struct chain *c, const struct value *v, const struct value *space,
                       bool in_pass)
 {
@@ -155,7 +155,7 @@ static bool is_length(const struct chain *c, const struct value *v)
     return v->op == OP_SIZE && dim_same(v->size, c->length);
 }
 
-/* Is v the number of elements of a pass minus 1, as in var()? It may be a number. */
+/* Is v the number of elements of a pass minus 1, as in var()? v may be a plain number. */
 static bool is_length_less_one(const struct chain *c, const struct value *v)
 {
     double length = 0, less = 0;
@@ -275,8 +275,8 @@ static void bind_axes(struct chain *c)
         bind_text(c->x->b, axes[i].key, arena_printf(&c->x->m->mem, "(%s)", axes[i].dim->text));
 }
 
-/* Gives the output, and the inputs that have the shape of another space, the shape that the
- * expression has. */
+/* Sets x->seen to a copy of the task. In it the output has the shape of the expression, and so do
+ * the inputs that have the shape of another space. */
 static void see_full(struct chain *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *shape = json_array();

@@ -14,7 +14,8 @@ enum { SIDES = 3, MAX_WINDOW = 64 };
 /* The largest stride, dilation and padding that templates take, because they compute with int. */
 enum { MAX_STEP = 1 << 16 };
 /* The template of dense convolutions has a mask of 64 bits: a bit for each place of the window
- * along each side, and one more. So the sum of the window's sizes is at most 63. */
+ * along each side, and one more. So the sum of the window's sizes is at most 63. MAX_PHASES is the
+ * most phases (bind_taps()). */
 enum { MAX_WINDOW_SUM = 63, MAX_PHASES = 4096 };
 
 static const char *const side_names[SIDES] = {"d", "h", "w"};
@@ -24,7 +25,7 @@ static const char *const side_names[SIDES] = {"d", "h", "w"};
 struct conv {
     const struct value *v;
     bool transposed;
-    int x, w, bias; /* inputs; bias: -1 if there is none */
+    int x, w, bias; /* numbers of inputs; bias: -1 if there is none */
     unsigned dims;
     int64_t window[SIDES], stride[SIDES], pad[SIDES], dilation[SIDES];
 };
@@ -32,7 +33,7 @@ struct conv {
 /* Finds the geometry of side i (0 depth, 1 height, 2 width); false if a number is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
-    unsigned axis = i + c->dims - SIDES; /* among the spatial axes */
+    unsigned axis = i + c->dims - SIDES; /* counted among the spatial axes */
     const struct dim *size = c->v->args[1]->shape[2 + axis]->fixed;
     if (!size->is_number || size->value < 1 || size->value > MAX_WINDOW)
         return false;
@@ -190,14 +191,15 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
     bind_number(x->b, arena_printf(&x->b->arena, "%s:%s", name, side_names[side]), v);
 }
 
-/* Binds what templates know of the taps of a side:
- * - "phases": in a transposed convolution, the outputs whose places leave the same remainder by the
- *   stride are a phase;
- * - "taps": the most taps (places of the window) that a phase uses. Along the width, one column of
- *   taps serves all phases, and "taps" counts the columns;
- * - "kinds": a stride divides the places of the input that a tap can read into kinds, one for each
- *   remainder by the stride that a tap has;
- * - "reach": how many places of a kind the last tap is behind the first. */
+/* Binds four numbers about the taps (places of the window) along side i:
+ * - "phases": the stride in a transposed convolution, else 1. The outputs whose places are equal
+ *   modulo the stride form a phase;
+ * - "taps": the most taps that a phase uses. Along the width of a transposed convolution, one
+ *   column of taps serves all phases, and "taps" counts the columns;
+ * - "kinds": how many different remainders the offsets of the taps have modulo the stride. The
+ *   places of the input that taps with the same remainder read form a kind;
+ * - "reach": the distance from the first tap to the last, counted in places of one kind.
+ * Returns the most taps that a phase uses along this side. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
     int64_t window = c->window[i], stride = c->stride[i], gap = c->dilation[i];

@@ -113,8 +113,8 @@ static const char *index_name(const struct epilogue *e, const struct value *v,
 struct writing {
     struct match *x;
     const struct epilogue *e;
-    /* A value with the shape in which we look at the result's elements now: the result itself, or
-     * below a reshape the value that the reshape reads. */
+    /* The value with the shape that the current indices refer to: the result itself or, below a
+     * reshape, the operand of that reshape. */
     const struct value *domain;
     unsigned reshapes; /* how many reshapes we are below */
     /* used[i]: the expression reads the input, scalar or axis that the template calls v<i> */
@@ -289,7 +289,8 @@ static int sign_of_index(const struct epilogue *e, const struct value *v, const 
 static void read_band(const struct epilogue *e, const struct value *c, const struct value *d,
                       bool taken, struct band *out)
 {
-    static const enum graph_op ops[] = {OP_LT, OP_GE, OP_GT, OP_LE}; /* each beside its opposite */
+    /* LT and GE are opposites, and so are GT and LE. */
+    static const enum graph_op ops[] = {OP_LT, OP_GE, OP_GT, OP_LE};
     const struct value *x = c->args[0], *y = c->args[1];
     double k = 0;
     size_t op = 0;
@@ -313,9 +314,9 @@ static void read_band(const struct epilogue *e, const struct value *c, const str
         out->to = MIN(out->to, sign * bound);
 }
 
-/* Follows the operations from the result down to the product, as long as each has one operand that
- * is computed from the product. A torch.where() on the way may ignore the product in some elements.
- */
+/* Finds the band of elements in which the epilogue uses the product. Goes from the result down to
+ * the product, as long as each operation has one operand that is computed from the product. A
+ * torch.where() on the way may ignore the product in some elements. */
 static struct band find_band(const struct match *x, const struct epilogue *e)
 {
     const struct value *v = x->v, *next;

@@ -17,13 +17,13 @@
 struct epilogue {
     /* The product or convolution, which the template's expression calls `v`. */
     const struct value *product;
-    int operands[2]; /* the inputs of the product, which the expression itself need not use */
+    int operands[2]; /* numbers of the product's inputs; the expression need not use these again */
     /* If true, n is the last axis of the result, else the second one. */
     bool rows;
     /* The size that the template's row index m counts; NULL if the template has no such index. */
     const struct dim *m;
-    int bias; /* an input with one value for each n that is added to the product; the expression
-                 must not use it again. -1 if there is none */
+    int bias; /* number of an input that is added to the product, with one value for each n; the
+                 expression must not use this input again. -1 if there is none */
 };
 /* Returns false, with the reason in x->why, if the epilogue cannot be written. */
 bool bind_epilogue(struct match *x, const struct epilogue *e);

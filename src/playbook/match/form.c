@@ -5,7 +5,7 @@
  *
  * A form is a PyTorch expression whose names are the roles of the op; $last is the last axis. Hone
  * assigns the task's inputs to the roles in every possible order, reads the form, and compares it
- * with what the task computes. Both are in normal form, so a playbook need list only one spelling.
+ * with what the task computes. Both are in normal form, so a playbook lists only one spelling.
  * Differences in the order of factors and terms, in casts between floats, and in whether a quotient
  * is written as a product do not matter. The task may have a number where the form has a scalar.
  */
@@ -26,7 +26,7 @@ struct form {
     const struct value *results[MAX_RESULTS]; /* the task's results, made by for_comparing() */
     size_t inputs, nroles;
     const char *roles[MAX_ROLES];           /* inputs, then scalars */
-    const struct value *values[MAX_ROLES];  /* what the roles stand for */
+    const struct value *values[MAX_ROLES];  /* the value that each role stands for */
     int input_at[PB_MAX_TENSORS];           /* the number of the input in each role; -1: none yet */
     bool taken[PB_MAX_TENSORS];             /* inputs that have a role */
     const struct value *scalars[MAX_ROLES]; /* the scalar or number in each scalar's role */
@@ -57,7 +57,7 @@ static const struct value *for_comparing(struct graph *g, const struct value *v)
 
 /* ---- one assignment of inputs to roles ------------------------------------------------------- */
 
-/* With the inputs that the roles have now: does the form compute the task's results? */
+/* Does the form compute the task's results, with the inputs that the roles have now? */
 static bool same_results(struct form *f)
 {
     struct torch_name all[MAX_ROLES];
@@ -139,8 +139,9 @@ static int updated(const struct meaning *m, size_t k)
     return -1;
 }
 
-/* Assigns the inputs that are updated in place: the k-th output must be the input in the role of
- * the op's k-th output. Returns false if an output that should be an input is none. */
+/* Assigns the inputs that are updated in place. If the op's k-th output is also an input, the
+ * task's k-th output must be an input too, and gets that role. Returns false if it is not an
+ * input. */
 static bool place_results(struct form *f)
 {
     const struct pb_signature *sig = f->op->sig;

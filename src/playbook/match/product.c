@@ -4,10 +4,11 @@
  *     F.silu(x @ w.T + b)     the op "gemm_nt"; the epilogue is silu of (v + float(e.v2[n]))
  *
  * The op's tensors are A[Z, M, K], B[Z, K, N] and C[Z, M, N], or A[Z, K, M] and B[Z, N, K] if they
- * are stored transposed. Z is the batch. If the second operand has no batch, Z is 1 and the leading
- * axes of the first operand are rows, if they lie so. Otherwise an operand without a batch is
- * A[1, M, K] or B[1, K, N], and serves the whole batch of the other. Each operand is a view
- * (view.h) of an input, which must be stored as an array of matrices or of transposed matrices.
+ * are stored transposed. Z is the batch. If the second operand has no batch, the batch of the first
+ * operand counts as rows, and Z is 1. That needs a layout in which batch and rows are one axis.
+ * With any other layout, an operand without a batch is A[1, M, K] or B[1, K, N], and is multiplied
+ * with every matrix of the other operand. Each operand is a view (view.h) of an input, which must
+ * be stored as an array of matrices or of transposed matrices.
  */
 #include <stdio.h>
 
@@ -25,7 +26,7 @@ static bool is_input(void *m, const struct value *v)
     return v->op == OP_INPUT || meaning_input(m, v) >= 0;
 }
 
-/* The number of an input, whether it is read as it is or through a reshape. */
+/* The number of the input that v is, as it is or through a reshape; -1 if v is not an input. */
 static int number_of_input(const struct meaning *m, const struct value *v)
 {
     for (size_t i = 0; i < m->inputs; i++)
@@ -51,8 +52,8 @@ struct product {
     const struct value *v;
     const struct value *args[2]; /* the operands, before they were repeated along the batch */
     struct operand a, b;
-    bool batched[2]; /* A and B have a matrix for each of the batch */
-    bool turned[2];  /* A is stored as [Z, K, M], B as [Z, N, K] */
+    bool batched[2]; /* A, B: there is a matrix for each index of the batch */
+    bool turned[2];  /* A is stored as [Z, K, M]; B is stored as [Z, N, K] */
     const struct dim *z, *m, *n, *k;
 };
 
@@ -127,7 +128,7 @@ static bool find_sizes(struct meaning *m, struct product *p)
     p->n = column ? one : b->shape[nb + 1];
     p->batched[0] = !are_ones(a->shape, na);
     p->batched[1] = !are_ones(b->shape, nb);
-    if (!p->batched[1]) { /* the batch of the first operand becomes rows */
+    if (!p->batched[1]) { /* try the batch of the first operand as rows */
         p->z = one;
         p->m = row ? one : dim_product(dims, a->shape, na + 1);
         if (are_stored(p, 0, nb))

@@ -34,7 +34,8 @@ struct view_end {
  * axes that are not neighbours in the base. */
 bool read_view(struct dim_pool *dims, const struct value *v, const struct view_end *end,
                struct view *out);
-/* Do these axes of the view, in this order, name all elements of the base in order? */
+/* Do these n axes, in this order, put the view's elements in the order of the base? `axes` must be
+ * all axes of the view in any order. */
 bool view_in_order(const struct view *v, const uint32_t *axes, uint32_t n);
 /* Are all elements of the view in the order of the base? */
 bool view_is_array(const struct view *v);

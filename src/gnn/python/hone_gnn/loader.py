@@ -158,7 +158,7 @@ class Batch:
         return self._slot.array(LABELS_64) if self._has_labels else None
 
     def digest(self):
-        """One number for the contents: `hone-gnn sample --digest` prints the sum over an epoch, mod 2**64."""
+        """A checksum of the batch. `hone-gnn sample --digest` prints the sum over an epoch, mod 2**64."""
         if not self._slot:
             raise ValueError("a batch of a loader with copy=True has no digest")
         return library.batch_digest(self._slot.pointer)
@@ -208,7 +208,7 @@ class NeighborLoader:
                  sampler="uniform", num_threads=2, slots=4, in_order=True, features=True, rank=0, ranks=1,
                  output="torch", copy=False):
         self._handle = None
-        self._lock = threading.Lock()  # for the handle, and because one thread may wait for a batch
+        self._lock = threading.Lock()  # guards the handle; only one thread at a time may wait for a batch
         self._pid = os.getpid()
         self._cancel, self._close = library.cancel, library.close
         self.data = data if isinstance(data, Dataset) else Dataset(data)

@@ -1,0 +1,44 @@
+/*
+ * pool.h - forked processes that share the pieces of a job.
+ *
+ *     static int work(struct pool_turn *turn, void *ctx)     in a child process
+ *     {
+ *         open what all pieces need
+ *         for (uint32_t i; pool_next(turn, &i);)
+ *             do piece i, then pool_done(turn, i)
+ *         return 0;
+ *     }
+ *     pool_run(&(struct pool){.jobs = 4, .pieces = 100, .work = work, .ctx = ctx}, err);
+ *
+ * A child takes the next piece whenever it is free. Children die with the process that started
+ * them. They get the signals that ask Hone to end.
+ */
+#ifndef SYS_POOL_H
+#define SYS_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct pool_turn; /* a child's view of the pool */
+
+struct pool {
+    uint32_t jobs; /* processes; at most one for each piece is started */
+    uint32_t pieces;
+    /* Runs in each child. Returns the exit status of the child. */
+    int (*work)(struct pool_turn *turn, void *ctx);
+    /* Runs in the caller of pool_run() after pool_done() in a child; may be NULL. */
+    void (*on_done)(uint32_t piece, void *ctx);
+    void *ctx;
+};
+
+/* Returns when all children have ended. Returns -1 if a child could not start, failed, or was
+ * killed. */
+int pool_run(const struct pool *p, struct err *err);
+
+/* Takes the next piece. Returns false if none is left, or after a signal. */
+bool pool_next(struct pool_turn *turn, uint32_t *piece);
+void pool_done(struct pool_turn *turn, uint32_t piece);
+
+#endif
