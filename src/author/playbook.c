@@ -71,7 +71,8 @@ static void read_tried(const struct playbook *pb, const json_t *facts, struct pb
 /* A point to try next, and the move that leads to it. */
 struct proposal {
     const struct playbook *pb;
-    /* If `source` is not NULL, `pb` is `own`: the settings of this kernel file. */
+    /* The kernel file whose settings the author tunes, or NULL. Then `pb` points to `own`, which
+     * holds these settings. */
     const char *source;
     struct source_setting settings[SETTING_MAX];
     struct playbook own;
@@ -312,8 +313,8 @@ static const struct playbook *find_book(const struct playbook_shelf *s, const ch
 }
 
 /* Proposes the points that did best in earlier runs on similar tasks, as far as they fit this task.
- * Points that this run has tried already count too, so at most REMEMBERED points of a run come from
- * memory. */
+ * A run takes at most REMEMBERED points from memory. A point of memory that the run has tried
+ * before is one of them. */
 static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                struct proposal *x, uint32_t *k)
 {
@@ -441,11 +442,13 @@ static void say_stop(struct author_call *c, const json_t *task, bool fits, const
         strbuf_adds(&c->reply.text, "STOP: all values of the kernel's settings were tried or are "
                                     "dominated by others\n");
     else if (!fits && best)
-        strbuf_addf(&c->reply.text,
-                    "STOP: the kernel has no settings to tune (constexpr int kName = 4; // hone: "
-                    "1 2 4 8), and no playbook fits '%s' (%s). Let a model improve the kernel "
-                    "(--author)\n",
-                    facts_text(task, "name"), why->len ? why->buf : "there is none for its class");
+        strbuf_addf(
+            &c->reply.text,
+            "STOP: the kernel has no settings to tune (a setting is a line such as: constexpr "
+            "int kName = 4; // hone: 1 2 4 8), and no playbook fits '%s' (%s). Let a model improve "
+            "the kernel "
+            "(--author)\n",
+            facts_text(task, "name"), why->len ? why->buf : "there is none for its class");
     else if (fits)
         strbuf_adds(&c->reply.text, "STOP: all points of the matching playbooks were tried or are "
                                     "dominated by others\n");

@@ -55,7 +55,7 @@ static void queue(struct turn *t, const struct turn_rules *r, uint64_t prompt, u
 enum turn_answer turn_take(struct turn *t, const struct turn_rules *r, uint64_t prompt,
                            uint32_t *most, struct strbuf *why)
 {
-    struct limiter_wait wait = {0, "its turn: too many calls wait"};
+    struct limiter_wait wait = {0, "its turn: too many other calls wait"};
     enum turn_answer a;
     if (r->pool && t->pool_ticket < 0 && (a = reserve(t, r, prompt, most, why)) != TURN_GO)
         return a;
@@ -80,7 +80,8 @@ void turn_answered(struct turn *t, const struct turn_rules *r, const struct http
 void turn_end(struct turn *t, const struct turn_rules *r, const struct turn_used *used)
 {
     const struct turn_used none = {0}, *u = used ? used : &none;
-    /* Providers that count input apart do not count what they read from their cache. */
+    /* A provider with a limit of its own for input leaves out of it what it reads from its cache.
+     */
     double amounts[LIMIT_KINDS] = {[LIMIT_REQUESTS] = 1,
                                    [LIMIT_TOKENS] = (double)(u->in + u->out),
                                    [LIMIT_INPUT] = (double)(u->in - MIN(u->cached, u->in)),

@@ -36,7 +36,7 @@ static void add_times(struct strbuf *sb, const struct verdict *v)
         if (t->roofline_pct > 0 && t->limit && *t->limit && !str_eq(t->limit, "DRAM"))
             strbuf_addf(sb, " (%s)", t->limit);
         if (t->ratio > 0)
-            strbuf_addf(sb, "  candidate is %.2fx", t->ratio);
+            strbuf_addf(sb, "  candidate is %.2fx as fast", t->ratio);
         if (t->ratio > 0 && !t->is_model)
             strbuf_addf(sb, " [%.2f, %.2f]", t->ratio_lo, t->ratio_hi);
         strbuf_addc(sb, '\n');
@@ -112,7 +112,8 @@ static void add_workloads(struct strbuf *sb, const struct verdict *v)
         strbuf_addf(sb, "%zu workloads; how much was verified is not recorded\n", unknown);
     if (compared)
         strbuf_addf(sb,
-                    "worst error %.2g of the tolerance, rms %.2g of an ideal implementation's\n",
+                    "worst error %.2g times the tolerance, rms error %.2g times an ideal "
+                    "implementation's\n",
                     worst, rms);
 }
 

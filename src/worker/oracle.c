@@ -76,7 +76,7 @@ void oracle_close(struct oracle *o)
 
 struct crew {
     void (*work)(struct crew *w, uint64_t first, uint64_t count);
-    uint64_t units, grain; /* a thread takes `grain` units or more at a time */
+    uint64_t units, grain; /* a thread takes `grain` units at a time */
     atomic_uint_fast64_t next;
     /* these describe a phase to run */
     ref_phase_fn fn;

@@ -122,5 +122,6 @@ int main(void)
         cmocka_unit_test(test_more_jobs_than_pieces),
         cmocka_unit_test(test_failures),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
