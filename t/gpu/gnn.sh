@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # hone-gnn on a GPU. Judges every kernel of kernels/gnn/ on the GPU. Then trains the models on Debian's package
-# graph, on the CPU and on the GPU, with the data on the GPU and on the host. Compares losses, accuracies and
-# predictions. Prints the time of each epoch.
+# graph, on the CPU and on the GPU, with the data on the GPU, on the host, and with split features. Compares losses,
+# accuracies and predictions. Prints the time of each epoch.
 #   HONE=bin/hone OUT=results [JOBS=8] [MODELS="sage gat"] [EPOCHS=3] [HIDDEN=256] [FANOUT=15,10,5] t/gpu/gnn.sh
 # hone-gnn must be beside $HONE. Exits 77 where there is no GPU, 1 if something disagrees.
 set -u
@@ -38,10 +38,14 @@ PY
 done
 
 [ -d "$OUT/debian" ] || "$gnn" make debian "$OUT/debian" 2>/dev/null || exit 1
-# train MODEL RUN: trains and predicts; RUN is cpu, cuda, or cuda.host (the data on the host)
+# train MODEL RUN: trains and predicts; RUN is cpu, cuda, cuda.host (the data on the host) or cuda.split (3 rows of
+# features in 10 on the GPU)
 train() {
-    local model=$1 run=$2 out=$OUT/$1.$2 device=${2%.host} place=
-    [ "$run" = cuda.host ] && place="--place host"
+    local model=$1 run=$2 out=$OUT/$1.$2 device=${2%.*} place=
+    case $run in
+    cuda.host) place="--place host" ;;
+    cuda.split) place="--place split --cache 0.3" ;;
+    esac
     rm -f "$out.ckpt"
     # shellcheck disable=SC2086
     "$gnn" train --device "$device" $place -m "$model" --hidden "$hidden" -f "$fanout" -e "$epochs" -t 8 --slots 16 \
@@ -51,14 +55,17 @@ train() {
 }
 for model in ${MODELS:-sage gat gin sage-ri}; do
     echo "== $model"
-    train "$model" cpu && train "$model" cuda && train "$model" cuda.host || { status=1; continue; }
-    cmp -s "$OUT/$model.cuda.ckpt" "$OUT/$model.cuda.host.ckpt" ||
-        { echo "--place gpu and --place host give different weights"; status=1; }
+    train "$model" cpu && train "$model" cuda && train "$model" cuda.host && train "$model" cuda.split ||
+        { status=1; continue; }
+    for place in host split; do
+        cmp -s "$OUT/$model.cuda.ckpt" "$OUT/$model.cuda.$place.ckpt" ||
+            { echo "--place gpu and --place $place give different weights"; status=1; }
+    done
     python3 - "$OUT/$model" <<'PY' || status=1
 import json, sys
 out = sys.argv[1]
 load = lambda n: json.load(open(f"{out}.{n}.json"))
-runs = ("cpu", "cuda", "cuda.host")
+runs = ("cpu", "cuda", "cuda.host", "cuda.split")
 trained = [load(r + ".train") for r in runs]
 print("products:", trained[0]["products"], "|", trained[1]["products"])
 bad = 0
@@ -71,7 +78,8 @@ for epochs in zip(*(t["epochs"] for t in trained)):
           f"{a['input_nodes']} input nodes, {a['edges']} edges")
     for run, e in zip(runs, epochs):
         print(f"    {run:10} wall {e['wall_s']:.3f} s, computing {e['train_s']:.3f} s, "
-              f"waiting {e['exposed_preparation_s']:.3f} s, {e['batches'] / e['wall_s']:.1f} batches/s")
+              f"waiting {e['exposed_preparation_s']:.3f} s, {e['batches'] / e['wall_s']:.1f} batches/s" +
+              (f", {100 * e['cache_hits']:.1f}% of the input rows in the cache" if "cache_hits" in e else ""))
 print("inference, wall s:", *(f"{r} {load(r + '.infer')['wall_s']:.3f}" for r in runs))
 rows = [open(f"{out}.{r}.tsv").read().split() for r in runs]
 n = len(rows[0]) // 2
