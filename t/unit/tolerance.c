@@ -232,6 +232,48 @@ static void tf32_errors_in_sums(void **state)
     }
 }
 
+/* ---- units ----------------------------------------------------------------------------------- */
+
+/* The most units that a phase of the SIGMA reference of `torch` has at the first workload. */
+static int64_t most_units(const struct task *t)
+{
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct graph g;
+    struct graph_reference ref;
+    struct shape s;
+    int64_t most = 0;
+    must(torch_read_task(&g, t, &err), &err);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &ref, &err),
+         &err);
+    must(shape_resolve(&s, t, &t->workloads.items[0], 1, &a, &err), &err);
+    for (size_t i = 0; i < ref.phases.n; i++) {
+        int64_t n;
+        assert_true(dim_eval(ref.phases.items[i].units, s.axes, &n));
+        most = MAX(most, n);
+    }
+    graph_reference_release(&ref);
+    graph_release(&g);
+    arena_release(&a);
+    return most;
+}
+
+/* If few results each combine many elements of a product, each of these elements has a unit. */
+static void products_have_units(void **state)
+{
+    static const struct {
+        const char *torch, *shape;
+    } all[] = {{"((x @ w) / 2).sum(-1) * 1.5", "[\"R\"]"},
+               {"torch.relu(x @ w).amax(-1)", "[\"R\"]"},
+               {"torch.sigmoid(x @ w).mean(0)", "[\"C\"]"}};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct task *t = task_of(all[i].torch, "float32", all[i].shape, UNIT, 64, 256);
+        if (most_units(t) < 64 * 256)
+            fail_msg("%s: at most %lld units", all[i].torch, (long long)most_units(t));
+        task_free(t);
+    }
+}
+
 /* ---- wrong ----------------------------------------------------------------------------------- */
 
 static int run_as(struct oracle_trial *x, struct shape *s, const struct task *t, const char *torch,
@@ -354,6 +396,7 @@ int main(void)
                                        cmocka_unit_test(undecided),
                                        cmocka_unit_test(ill_conditioned),
                                        cmocka_unit_test(limits),
+                                       cmocka_unit_test(products_have_units),
                                        cmocka_unit_test(tf32),
                                        cmocka_unit_test(tf32_errors_in_sums)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
