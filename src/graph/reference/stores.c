@@ -293,6 +293,25 @@ static void mark_offs(struct planner *p, const struct value *v)
         s->offs = found;
 }
 
+/* See struct store. */
+static int bias_axis(const struct planner *p, const struct value *v)
+{
+    const struct store *s = p->s->store;
+    enum op_kind kind = op_row(v->op)->kind;
+    bool models = p->e->mode.kind == REFERENCE_NOISY ||
+                  (p->e->mode.kind == REFERENCE_SIGMA && !s[v->id].is_exact);
+    if (!models || !dtype_is_float(v->dtype))
+        return -1;
+    if (kind == OPK_CONV)
+        return 1;
+    if (v->op == OP_MATMUL)
+        return s[v->id].in_parts || v->args[1]->rank < 2 ? -1 : (int)v->rank - 1;
+    for (uint32_t k = 0; kind == OPK_ELEMENTWISE && k < v->nargs; k++)
+        if (v->args[k] && value_same_shape(v, v->args[k]) && s[v->args[k]->id].bias_axis >= 0)
+            return s[v->args[k]->id].bias_axis;
+    return -1;
+}
+
 static const struct value *without_views(const struct value *v)
 {
     while (v->op == OP_RESHAPE ||
@@ -521,6 +540,8 @@ void stores_plan(struct stores *s, struct emit *e)
         s->store[i].in_parts = wants_parts(&p, v);
         read_operands(&p, v);
     }
+    for (size_t i = 0; i < n; i++)
+        s->store[i].bias_axis = bias_axis(&p, g->values.items[i]);
     for (size_t i = 0; e->mode.kind == REFERENCE_SIGMA && i < n; i++) {
         const struct value *v = g->values.items[i];
         enum op_kind kind = op_row(v->op)->kind;
