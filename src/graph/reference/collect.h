@@ -48,6 +48,8 @@ struct collector {
     /* Errors that terms share: off[k] adds up the errors of the terms that read element at[k] of
      * source k. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
+    bool biased[EMIT_SOURCES]; /* source k has one-sided errors */
+    const char *terms;         /* the sum of the squares of the terms of earlier chains */
 };
 
 /* Begins to collect element i of v. */
@@ -57,7 +59,9 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 /* Notes that term t becomes `off` if source k (struct shared_error) is off by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
-/* The result so far: collect_now() gives it as a partial result, collect_end() as the element. */
+/* The result so far: collect_now() gives it as a partial result, collect_end() as the element. The
+ * variance of a partial result leaves out the one-sided errors of its terms, which are its `bias`:
+ * they add up over the parts. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 bool collect_is_index(enum collect k);
