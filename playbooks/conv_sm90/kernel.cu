@@ -69,6 +69,9 @@ constexpr int kQuads = @{quads};            // quads of channels in a stage
 constexpr int kRoom = @{room};              // pixels for which a stage has room
 constexpr int kStagesX = @{stages};
 constexpr int kStepsW = @{steps}, kStagesW = @{ring}; // K-steps of 8 in a stage of weights, stages
+// A row of the window has kRowSteps K-steps. They come from kBatches stages of weights.
+constexpr int kRowSteps = kQuads == 1 ? (kTapsW + 1) / 2 : kTapsW * (kQuads / 2);
+constexpr int kBatches = (kRowSteps + kStepsW - 1) / kStepsW;
 constexpr int kMostSteps = @{most}; // K-steps of a stage of the input
 constexpr bool kPack = @{pack}; // is the input written in quads first?
 constexpr int kLoadGroups = kPack ? 1 : kGroups; // warpgroups that load
@@ -89,23 +92,25 @@ struct Phase {
     {
     }
 
-    __device__ int taps() const { return h.taps * kTapsW; } // in one plane of the input
-    __device__ int steps() const { return kQuads == 1 ? ceil_div(taps(), 2) : taps() * (kQuads / 2); }
+    __device__ int steps() const { return h.taps * kRowSteps; } // for one plane of the input
 };
 
-// Columns of a tile: column q makes the output columns (q + kBase) * kPhasesW + phase - kPadW of a
-// transposed convolution, else the output column q.
-constexpr int kBase = kTransposed ? kPadW / kStrideW : 0;
+// Columns of a tile: column q makes the output columns q * kPhasesW + phase - kShift. In a transposed
+// convolution, the tap k of a phase reads the input column q + kBase - distance, where distance *
+// kStrideW + phase = k * kGapW + kTurn.
+constexpr int kTurn = @{turn:w};
+constexpr int kBase = kTransposed ? (kPadW + kTurn) / kStrideW : 0;
+constexpr int kShift = kTransposed ? (kPadW + kTurn) % kStrideW : 0;
 
 __device__ int columns_of(const Sizes &s)
 {
-    return kTransposed ? (s.out_width - 1 + kPadW) / kStrideW - kBase + 1 : s.out_width;
+    return (s.out_width - 1 + kShift) / kPhasesW + 1;
 }
 
 // The distance of column tap j of a transposed convolution, in input columns.
-__device__ int distance_of(int j)
+__device__ constexpr int distance_of(int j)
 {
-    return kGapW >= kStrideW ? j * kGapW / kStrideW : j;
+    return kGapW >= kStrideW ? (j * kGapW + kTurn) / kStrideW : j;
 }
 
 // ---- the shape of a tile --------------------------------------------------------------------------
@@ -177,29 +182,37 @@ __device__ TileShape choose_shape(const Sizes &s)
 
 // ---- weights --------------------------------------------------------------------------------------
 
-// Where tap t (a row of taps has kTapsW) begins in a stage, in pixels.
-__device__ int tap_place(const Phase &p, const TileShape &shape, int t)
+// Where row `row` of the window begins in a stage, in pixels.
+__device__ int row_place(const Phase &p, const TileShape &shape, int row)
 {
-    int row = t / kTapsW, col = t - row * kTapsW, kind_h = 0, kind_w = 0, down, right;
-    if constexpr (kTransposed) {
-        down = (row - p.h.taps + 1) * p.h.in_gap;
-        right = kReachW - distance_of(col);
-    } else {
-        kind_h = row % kKindsH, kind_w = col % kKindsW;
-        down = row / kKindsH * (kKindsH * kGapH / kStrideH);
-        right = col / kKindsW * (kKindsW * kGapW / kStrideW);
-    }
-    return ((kind_h * kKindsW + kind_w) * shape.high() + down) * shape.pitch() + right;
+    if constexpr (kTransposed)
+        return (row - p.h.taps + 1) * p.h.in_gap * shape.pitch();
+    int down = row / kKindsH * (kKindsH * kGapH / kStrideH);
+    return (row % kKindsH * kKindsW * shape.high() + down) * shape.pitch();
 }
 
-// The two taps of step i of a stage with one quad, in the order of their places. The second is -1 if
-// there is none.
-__device__ int2 tap_pair(const Phase &p, const TileShape &shape, int i)
+// How far behind its row tap `col` begins: so many pixels, and so many kinds.
+__device__ constexpr int tap_right(int col)
 {
-    int a = 2 * i, b = a + 1;
-    if (b >= p.taps())
-        return {a, -1};
-    return tap_place(p, shape, a) < tap_place(p, shape, b) ? int2{a, b} : int2{b, a};
+    return kTransposed ? kReachW - distance_of(col) : col / kKindsW * (kKindsW * kGapW / kStrideW);
+}
+
+__device__ constexpr int tap_kind(int col)
+{
+    return kTransposed ? 0 : col % kKindsW;
+}
+
+// The tap of one half of a K-step of a row. With one quad, a step has two taps, in the order of their
+// places; the second is -1 if there is none.
+__device__ constexpr int tap_of(int step, int half)
+{
+    if (kQuads > 1)
+        return step / (kQuads / 2);
+    int a = 2 * step, b = a + 1;
+    if (b >= kTapsW)
+        return half ? -1 : a;
+    bool ordered = tap_kind(a) == tap_kind(b) ? tap_right(a) < tap_right(b) : tap_kind(a) < tap_kind(b);
+    return ordered == !half ? a : b;
 }
 
 // The packed weights: for each group, phase, tile of outputs, stage of the input and K-step, two quads
@@ -238,23 +251,18 @@ extern "C" __global__ void __launch_bounds__(256)
         return;
     Phase p(s, phase);
     int n = in / 4 % kBN, half = in / 4 / kBN % 2, step = in / (8 * kBN), steps = max(p.steps(), 1);
-    int stage = step / steps, quad = 0, tap;
+    int stage = step / steps;
     step -= stage * steps;
-    if constexpr (kQuads == 1) {
-        int2 pair = tap_pair(p, shape, step);
-        tap = half ? pair.y : pair.x;
-    } else {
-        tap = step / (kQuads / 2);
-        quad = step % (kQuads / 2) * 2 + half;
-    }
+    int kh = step / kRowSteps, kw = tap_of(step - kh * kRowSteps, half);
+    int quad = kQuads == 1 ? 0 : (step - kh * kRowSteps) % max(kQuads / 2, 1) * 2 + half;
     int plane = stage % max(p.d.taps, 1), chunk = stage / max(p.d.taps, 1);
-    int output = tile * kOutputs + n / kPhasesW, kh = tap / kTapsW, kw = tap - kh * kTapsW;
-    bool there = tap >= 0 && p.steps() > 0 && p.d.taps > 0 && chunk < layout.chunks && output < per &&
+    int output = tile * kOutputs + n / kPhasesW;
+    bool there = kw >= 0 && p.steps() > 0 && p.d.taps > 0 && chunk < layout.chunks && output < per &&
                  n < kOutputs * kPhasesW;
     if constexpr (kTransposed) {
-        int distance = distance_of(kw) * kStrideW + n % kPhasesW;
+        int distance = distance_of(kw) * kStrideW + n % kPhasesW - kTurn;
         kw = distance / kGapW;
-        there = there && distance % kGapW == 0 && kw < kWindowW;
+        there = there && distance >= 0 && distance % kGapW == 0 && kw < kWindowW;
     }
     int k = ((p.d.first_tap + plane * p.d.tap_step) * kWindowH + p.h.first_tap + kh * p.h.tap_step) *
                 kWindowW + kw;
@@ -337,7 +345,10 @@ extern "C" __global__ void __launch_bounds__(256)
 // Results go to the output straight from registers, or in parts through shared memory, so that a warp
 // stores a run of neighbours. The first way is faster if runs of 8 pixels do not straddle sectors.
 constexpr bool kDirect = @{direct};
-constexpr int kPart = kDirect ? 0 : 32 % kPhasesW == 0 && kBN > 32 ? 32 : kBN; // columns of the product
+constexpr int kPart = kDirect                                  ? 0 // columns of the product
+                      : kBN % 64 == 0 && 64 % kPhasesW == 0 ? 64
+                      : kBN % 32 == 0 && 32 % kPhasesW == 0 ? 32
+                                                            : kBN;
 constexpr int kPartRow = 68; // a row of 64 pixels, padded against bank conflicts
 constexpr int kStageX = kQuads * kRoom * 4, kStageW = kStepsW * 8 * kBN; // in floats
 
@@ -345,7 +356,6 @@ struct Smem {
     float x[kStagesX][kStageX];
     float w[kStagesW][kStageW];
     float part[kGroups][kDirect ? 4 : kPart * kPartRow];
-    uint64_t steps[kMostSteps]; // what to add to a descriptor of the first pixel
     uint64_t full_x[kStagesX], empty_x[kStagesX], full_w[kStagesW], empty_w[kStagesW];
 };
 static_assert(sizeof(Smem) <= @{smem});
@@ -381,8 +391,8 @@ struct Work {
     Packed layout;
     TileShape shape;
     int group, tile_of_outputs, across, high, tiles, first, step; // first tile, and step to the next
-    int stages, steps; // stages of the input for a tile, K-steps of each
-    bool keep;         // all weights of a tile stay
+    int stages, rows; // stages of the input for a tile, rows of the window
+    bool keep;        // all weights of a tile stay
 
     __device__ Work(const Sizes &sizes, const int *shape_in)
         : s(sizes), phase(s, blockIdx.y % (kPhasesD * kPhasesH)), layout(s), shape{shape_in[0], shape_in[1]}
@@ -394,9 +404,9 @@ struct Work {
         across = ceil_div(columns_of(s), shape.columns);
         high = ceil_div(phase.h.count, shape.rows);
         tiles = s.batch * phase.d.count * high * across;
-        steps = phase.steps();
-        stages = steps ? layout.chunks * phase.d.taps : 0;
-        keep = stages * ceil_div(steps, kStepsW) <= kStagesW;
+        rows = phase.h.taps;
+        stages = rows ? layout.chunks * phase.d.taps : 0;
+        keep = stages * rows * kBatches <= kStagesW;
     }
 };
 
@@ -539,9 +549,9 @@ __device__ void load_weights(Smem &smem, const float *packed, const Work &k)
     const float *first = packed + (int64_t(blockIdx.y) * k.layout.down + k.tile_of_outputs) * k.layout.size;
     for (int t = k.first; t < k.tiles; t += k.step) {
         const float *from = first;
-        for (int i = 0; i < k.stages; i++)
-            for (int step = 0; step < k.steps; step += kStepsW, to.next()) {
-                int size = min(kStepsW, k.steps - step) * 8 * kBN;
+        for (int i = 0; i < k.stages * k.rows; i++)
+            for (int step = 0; step < kRowSteps; step += kStepsW, to.next()) {
+                int size = min(kStepsW, kRowSteps - step) * 8 * kBN;
                 ClusterBarrier::wait(&smem.empty_w[to.stage], to.phase ^ 1);
                 ClusterTransactionBarrier::arrive_and_expect_tx(&smem.full_w[to.stage], 4 * size);
                 SM90_BULK_COPY_G2S::copy(from, &smem.full_w[to.stage], smem.w[to.stage], 4 * size);
@@ -561,11 +571,41 @@ __device__ void multiply(uint64_t a, uint64_t b, Sums &sums, cute::integer_seque
     Op::fma(a, b, sums[kI]..., GMMA::ScaleOut::One);
 }
 
-// A descriptor of an operand without a swizzle: groups of 8 rows are 128 bytes apart, the two quads of
-// K `apart` pixels or columns.
-__device__ uint64_t descriptor(const float *at, int apart)
+// The lower half of a descriptor of an operand: its place in units of 16 bytes, and above how far its
+// two quads of K are apart.
+__device__ uint32_t place_of(const float *at, int apart)
 {
-    return uint64_t(cast_smem_ptr_to_uint(at) >> 4) | uint64_t(apart) << 16 | uint64_t(8) << 32;
+    return cast_smem_ptr_to_uint(at) >> 4 | uint32_t(apart) << 16;
+}
+
+// A descriptor of an operand without a swizzle: groups of 8 rows are 128 bytes apart.
+__device__ uint64_t descriptor(uint32_t place)
+{
+    return uint64_t(8) << 32 | place;
+}
+
+// What to add to the place of a row's first pixel for K-step j of the row. A kind has `area` pixels.
+__device__ uint32_t step_place(int j, int area)
+{
+    int first = tap_of(j, 0), second = tap_of(j, 1);
+    uint32_t at = tap_kind(first) * area + tap_right(first);
+    if (kQuads > 1)
+        return at + uint32_t(kRoom) * (1 << 16 | j % max(kQuads / 2, 1) * 2);
+    int apart = second < 0 ? 0 : (tap_kind(second) - tap_kind(first)) * area + tap_right(second) - tap_right(first);
+    return at + (uint32_t(apart) << 16);
+}
+
+// Begins the products of one batch of a row; `a` is the place of the row's first pixel. All counts are
+// constants: a loop that stays a loop makes the compiler wait for its products.
+__device__ __forceinline__ void multiply_batch(uint32_t a, uint32_t b, int area, const int (&piece)[kPiecesEach],
+                                               Sums (&sums)[kPiecesEach], int batch)
+{
+    CUTE_UNROLL
+    for (int j = batch * kStepsW; j < (batch + 1) * kStepsW && j < kRowSteps; j++, b += 2 * kBN)
+        CUTE_UNROLL
+        for (int p = 0; p < kPiecesEach; p++)
+            multiply(descriptor(a + step_place(j, area) + piece[p]), descriptor(b), sums[p],
+                     cute::make_int_sequence<kBN / 2>{});
 }
 
 // Where the results of a pixel go: output channel c of the tile and column phase p belong to element
@@ -594,7 +634,7 @@ struct Target {
     __device__ Place place(int m) const
     {
         int pitch = k.shape.pitch(), down = by_pitch(m), right = m - down * pitch, row = tile.row + down;
-        int column = (tile.column + right + kBase) * kPhasesW - (kTransposed ? kPadW : 0);
+        int column = (tile.column + right) * kPhasesW - kShift;
         int in_plane = ((tile.plane * k.phase.d.out_step + k.phase.d.out_first) * k.s.out_height +
                         row * k.phase.h.out_step + k.phase.h.out_first) * k.s.out_width + column;
         return {(int64_t(tile.image) * k.s.outputs + first) * k.s.out_plane() + in_plane, column,
@@ -627,7 +667,7 @@ __device__ void store_direct(const Sums &sums, const Target &to, int piece, floa
 {
     constexpr int kTogether = kBN / 8 % 4 == 0 ? 4 : kBN / 8 % 2 == 0 ? 2 : 1; // pairs of columns
     int64_t plane = to.k.s.out_plane();
-    bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kPadW) % 2 == 0 &&
+    bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kShift) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
     for (int half = 0; half < 2; half++) {
@@ -675,7 +715,7 @@ template <int kWide>
 __device__ void store_channels(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
                                const Extra &extra)
 {
-    constexpr int kTogether = 4;
+    constexpr int kTogether = kPart / kPhasesW >= 32 ? 8 : 4;
     for (int c = 0; c < left; c += 4 * kTogether, at += 4 * kTogether * plane) {
         float v[kTogether][kWide];
         CUTE_UNROLL
@@ -750,56 +790,78 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     });
 }
 
+// Until its products are complete, the compiler must not move what it does with sums.
+__device__ void fence_sums(Sums (&sums)[kPiecesEach])
+{
+    CUTE_UNROLL
+    for (int p = 0; p < kPiecesEach; p++)
+        CUTE_UNROLL
+        for (int c = 0; c < kBN / 2; c++)
+            warpgroup_fence_operand(sums[p][c]);
+}
+
+// Of two warpgroups that multiply, the first begins some batches earlier. So one stores its results
+// while the other multiplies. It keeps to half of what the rings hold.
+__device__ int lead_of(const Work &k)
+{
+    int each = k.rows * kBatches, most = min(k.stages, kStagesX) * each;
+    bool some = kGroups == 2 && k.first < k.tiles;
+    return !some ? 0 : k.keep ? (most + 1) / 2 : (min(most, kStagesW) + 1) / 2;
+}
+
+// The first warpgroup does not wait here for the second.
+__device__ void sync_pair()
+{
+    if (threadIdx.x / 128 == kLoadGroups)
+        asm volatile("bar.arrive 3, 256;" ::: "memory");
+    else
+        asm volatile("bar.sync 3, 256;" ::: "memory");
+}
+
 __device__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
                         const Work &k)
 {
-    int group = threadIdx.x / 128 - kLoadGroups;
+    int group = cutlass::canonical_warp_group_idx() - kLoadGroups;
     bool leads = threadIdx.x % 32 == 0;
     Cursor<kStagesX> from_x;
     Cursor<kStagesW> from_w;
-    int piece[kPiecesEach];
+    int piece[kPiecesEach], area = k.shape.high() * k.shape.pitch();
     CUTE_UNROLL
     for (int p = 0; p < kPiecesEach; p++)
         piece[p] = k.shape.piece(group * kPiecesEach + p);
+    int lead = lead_of(k); // batches until the second warpgroup begins
+    if (group == 1 && lead > 0)
+        sync_pair();
     for (int t = k.first; t < k.tiles; t += k.step) {
         Sums sums[kPiecesEach] = {};
         int done_x = -1, done_w = -1; // stages to hand back when their products are complete
         for (int i = 0; i < k.stages; i++, from_x.next()) {
-            uint64_t first_x = descriptor(smem.x[from_x.stage], 0);
+            uint32_t a = place_of(smem.x[from_x.stage], 0);
             ClusterBarrier::wait(&smem.full_x[from_x.stage], from_x.phase);
-            for (int step = 0; step < k.steps; step += kStepsW, from_w.next()) {
-                uint64_t b = descriptor(smem.w[from_w.stage], kBN);
-                ClusterBarrier::wait(&smem.full_w[from_w.stage], from_w.phase);
+            for (int row = 0; row < k.rows; row++) {
+                uint32_t first = a + row_place(k.phase, k.shape, row);
                 CUTE_UNROLL
-                for (int p = 0; p < kPiecesEach; p++)
-                    CUTE_UNROLL
-                    for (int c = 0; c < kBN / 2; c++)
-                        warpgroup_fence_operand(sums[p][c]);
-                warpgroup_arrive();
-                int last = min(step + kStepsW, k.steps);
-#pragma unroll 1
-                for (int j = step; j < last; j++, b += 2 * kBN) {
-                    uint64_t a = first_x + smem.steps[j];
-                    CUTE_UNROLL
-                    for (int p = 0; p < kPiecesEach; p++)
-                        multiply(a + piece[p], b, sums[p], cute::make_int_sequence<kBN / 2>{});
+                for (int batch = 0; batch < kBatches; batch++, from_w.next()) {
+                    ClusterBarrier::wait(&smem.full_w[from_w.stage], from_w.phase);
+                    fence_sums(sums);
+                    warpgroup_arrive();
+                    multiply_batch(first, place_of(smem.w[from_w.stage], kBN), area, piece, sums, batch);
+                    warpgroup_commit_batch();
+                    warpgroup_wait<1>();
+                    if (leads && done_w >= 0)
+                        ClusterBarrier::arrive(&smem.empty_w[done_w]);
+                    if (leads && done_x >= 0)
+                        ClusterBarrier::arrive(&smem.empty_x[done_x]);
+                    done_w = k.keep ? -1 : from_w.stage;
+                    done_x = -1;
+                    if (group == 0 && --lead == 0)
+                        sync_pair();
                 }
-                warpgroup_commit_batch();
-                warpgroup_wait<1>();
-                if (leads && done_w >= 0)
-                    ClusterBarrier::arrive(&smem.empty_w[done_w]);
-                if (leads && done_x >= 0)
-                    ClusterBarrier::arrive(&smem.empty_x[done_x]);
-                done_w = k.keep ? -1 : from_w.stage;
-                done_x = last == k.steps ? from_x.stage : -1;
             }
+            done_x = from_x.stage;
         }
         warpgroup_wait<0>();
-        CUTE_UNROLL
-        for (int p = 0; p < kPiecesEach; p++)
-            CUTE_UNROLL
-            for (int c = 0; c < kBN / 2; c++)
-                warpgroup_fence_operand(sums[p][c]);
+        fence_sums(sums);
         if (leads && done_w >= 0)
             ClusterBarrier::arrive(&smem.empty_w[done_w]);
         if (leads && done_x >= 0)
@@ -810,7 +872,7 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         const Target to(k, tile);
         // Phases are cut off only at the left and the right end of the output.
         bool all = to.left == kOutputs && kOutputs * kPhasesW == kBN &&
-                   (kPhasesW == 1 || (kPadW % kPhasesW == 0 && k.s.out_width % kPhasesW == 0));
+                   (kPhasesW == 1 || (kShift == 0 && k.s.out_width % kPhasesW == 0));
         float zero = 0; // not if a sum is not finite
         CUTE_UNROLL
         for (int p = 0; p < kPiecesEach; p++) {
@@ -858,17 +920,6 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2 / kGroups)
             ClusterBarrier::init(&smem.empty_w[i], 4 * kGroups);
         }
         cutlass::arch::fence_barrier_init();
-    }
-    for (int i = threadIdx.x; i < k.steps; i += blockDim.x) {
-        if constexpr (kQuads == 1) {
-            int2 pair = tap_pair(k.phase, k.shape, i);
-            int first = tap_place(k.phase, k.shape, pair.x);
-            int apart = pair.y < 0 ? 0 : tap_place(k.phase, k.shape, pair.y) - first;
-            smem.steps[i] = uint64_t(apart) << 16 | first;
-        } else {
-            int tap = i / (kQuads / 2), quad = i % (kQuads / 2) * 2;
-            smem.steps[i] = uint64_t(kRoom) << 16 | (tap_place(k.phase, k.shape, tap) + quad * kRoom);
-        }
     }
     // Pieces can reach beyond the pixels of a stage. Results from there are not used.
     int rest = kRoom - k.shape.pixels();

@@ -197,7 +197,10 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
  *   taps serves all phases, and "taps" counts the columns;
  * - "kinds": a stride divides the places of the input that a tap can read into kinds, one for each
  *   remainder by the stride that a tap has;
- * - "reach": how many places of a kind the last tap is behind the first. */
+ * - "reach": how many places of a kind the last tap is behind the first;
+ * - "turn": along the width of a transposed convolution, what is added to the place of a tap before
+ *   its phase is its remainder by the stride. If that costs no more taps, the turn makes up for the
+ *   padding: then the phases of a place of the input are whole neighbours in the output. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
     int64_t window = c->window[i], stride = c->stride[i], gap = c->dilation[i];
@@ -209,13 +212,15 @@ static int64_t bind_taps(struct match *x, const struct conv *c, int i)
         bind_side(x, "taps", i, window);
         bind_side(x, "kinds", i, kinds);
         bind_side(x, "reach", i, (window - 1) / kinds * (kinds * gap / stride));
+        bind_side(x, "turn", i, 0);
         return window;
     }
-    int64_t far = (window - 1) * gap / stride;
+    int64_t far = (window - 1) * gap / stride, turn = (stride - c->pad[i] % stride) % stride;
     bind_side(x, "phases", i, stride);
     bind_side(x, "taps", i, !w ? most : gap >= stride ? window : far + 1);
     bind_side(x, "kinds", i, 1);
     bind_side(x, "reach", i, w ? far : (most - 1) * (gap * step / stride));
+    bind_side(x, "turn", i, ((window - 1) * gap + turn) / stride == far ? turn : 0);
     return most;
 }
 
