@@ -6,7 +6,7 @@
     { "kernel": "pack_input", "when": "@{small} && @{pack} == 1",
       "grid": ["max(1, @{N}*cdiv(@{image}, 2048))"], "block": [256], "args": ["@{x}", "input", @{sizes}] },
     { "kernel": "conv", "when": "@{small}",
-      "grid": ["max(1, @{down}*cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}*@{run}))", "@{groups}*@{phases:d}*@{phases:h}"],
+      "grid": ["max(1, @{down}*max(1, min(cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}), @{blocks}/@{down})))", "@{groups}*@{phases:d}*@{phases:h}"],
       "block": ["@{pack} == 1 ? 128 + 128*@{consumers} : 256*@{consumers}"], "smem": "@{smem}",
       "args": ["@{x}", "@{w}", "packed", "input", "shape", "@{y}", @{extra}@{sizes}] } ],
   "workspace": { "packed": { "bytes": "max(16, 4*@{packed})", "init": "none" },
@@ -40,6 +40,8 @@
 // warps load it, round it to TF32 and store it. They wait for memory most of the time. So if a pixel
 // takes part in many products, a kernel of its own first writes the whole input in quads, rounded. Then
 // one warp asks the copy engine for rows of pixels.
+//
+// If the window has one place, no pixel is beside another: all pixels of an image are one row.
 #include <cute/arch/copy_sm90_tma.hpp>
 #include <cute/tensor.hpp>
 #include <cutlass/arch/barrier.h>
@@ -82,6 +84,20 @@ static_assert(kPieces == @{pieces} && kOutputs > 0);
 @{part:tf32_split}
 
 @{part:conv}
+
+constexpr bool kPointwise = kWindowD * kWindowH * kWindowW * kStrideD * kStrideH * kStrideW == 1 &&
+                            kPadD + kPadH + kPadW == 0;
+
+// The sizes as the kernels take them.
+__device__ Sizes row_sizes(Sizes s)
+{
+    if constexpr (kPointwise) {
+        s.width *= s.depth * s.height;
+        s.out_width = s.width;
+        s.depth = s.height = s.out_depth = s.out_height = 1;
+    }
+    return s;
+}
 
 struct Phase {
     Axis d, h;
@@ -235,8 +251,8 @@ extern "C" __global__ void __launch_bounds__(256)
                  int batch, int channels, int outputs, int depth, int height, int width, int out_depth,
                  int out_height, int out_width, int groups)
 {
-    const Sizes s{batch,     channels,   outputs,   depth, height, width,
-                  out_depth, out_height, out_width, groups};
+    const Sizes s = row_sizes(
+        {batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups});
     TileShape shape = choose_shape(s);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         shape_out[0] = shape.columns;
@@ -305,8 +321,8 @@ extern "C" __global__ void __launch_bounds__(256)
     pack_input(const float *__restrict__ x, float4 *__restrict__ input, int batch, int channels, int outputs,
                int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
 {
-    const Sizes s{batch,     channels,   outputs,   depth, height, width,
-                  out_depth, out_height, out_width, groups};
+    const Sizes s = row_sizes(
+        {batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups});
     const Lines lines(s);
     if (blockIdx.x == 0)
         for (int i = threadIdx.x; i < kRoom; i += 256)
@@ -314,14 +330,14 @@ extern "C" __global__ void __launch_bounds__(256)
     int length = kKindsW * lines.columns, per = s.group_channels();
     int blocks = int((lines.image + kPixels - 1) / kPixels), n = blockIdx.x / blocks;
     int at = (blockIdx.x - n * blocks) * kPixels + threadIdx.x; // below 2^31, as the plan makes sure
-    int line = at / length, c = at - line * length, row = line % height, plane = line / height % depth;
-    int quad = line / height / depth; // of all groups
-    int64_t apart = int64_t(depth) * height * width; // from channel to channel
+    int line = at / length, c = at - line * length, row = line % s.height, plane = line / s.height % s.depth;
+    int quad = line / s.height / s.depth; // of all groups
+    int64_t apart = int64_t(s.depth) * s.height * s.width; // from channel to channel
     for (int i = 0; i < kPixels / 256 && at < lines.image && n < batch; i++, at += 256, c += 256) {
         for (; c >= length; c -= length)
-            if (++row == height) {
+            if (++row == s.height) {
                 row = 0;
-                if (++plane == depth) {
+                if (++plane == s.depth) {
                     plane = 0;
                     quad++;
                 }
@@ -330,8 +346,8 @@ extern "C" __global__ void __launch_bounds__(256)
         int group = groups == 1 ? 0 : quad / lines.quads, channel = (quad - group * lines.quads) * 4;
         int column = kTransposed ? in + kBase - kReachW : in * kStrideW + kind * kGapW - kPadW;
         const float *from = x + (int64_t(n) * channels + group * per + channel) * apart +
-                            (int64_t(plane) * height + row) * width + column;
-        bool inside = uint32_t(column) < uint32_t(width);
+                            (int64_t(plane) * s.height + row) * s.width + column;
+        bool inside = uint32_t(column) < uint32_t(s.width);
         uint32_t v[4];
         CUTE_UNROLL
         for (int j = 0; j < 4; j++)
@@ -392,6 +408,7 @@ struct Work {
     TileShape shape;
     int group, tile_of_outputs, across, high, tiles, first, step; // first tile, and step to the next
     int stages, rows; // stages of the input for a tile, rows of the window
+    int high_in;      // rows of a kind that the rows of the window need
     bool keep;        // all weights of a tile stay
 
     __device__ Work(const Sizes &sizes, const int *shape_in)
@@ -405,6 +422,7 @@ struct Work {
         high = ceil_div(phase.h.count, shape.rows);
         tiles = s.batch * phase.d.count * high * across;
         rows = phase.h.taps;
+        high_in = kTransposed ? shape.rows - max(rows - 1, 0) * phase.h.in_gap : shape.high();
         stages = rows ? layout.chunks * phase.d.taps : 0;
         keep = stages * rows * kBatches <= kStagesW;
     }
@@ -425,57 +443,74 @@ struct Corner {
 };
 
 constexpr int kLoaders = 128 * kLoadGroups - 32;  // threads
-constexpr int kBatch = kQuads >= 4 ? 1 : 6 / kQuads; // pixels of a thread on their way
 
-// Loads the pixels of one stage: of all its channels, or of the first `channels`.
+// A stage that a warp will write.
+struct Slot {
+    uint64_t *empty;
+    uint32_t phase;
+
+    __device__ void wait() const { ClusterBarrier::wait(empty, phase); }
+};
+
+// The input of one stage: channel 0 of the stage begins at `from`, and pixel 0 is at row0 and column0.
+// There are `channels` channels, kAll: as many as a stage has.
+struct Source {
+    const float *x, *from;
+    int row0, column0, channels;
+    int64_t apart; // from channel to channel
+
+    // The input row of row `down` of the stage.
+    __device__ int row(const Work &k, int kind, int down) const
+    {
+        return row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
+    }
+};
+
+// Loads pixels one by one. The first loads are on their way before the slot is free.
 template <bool kAll>
-__device__ void load_stage(float *to, const float *x, const float *from, const Work &k, int row0,
-                           int column0, int channels)
+__device__ void load_pixels(float *to, const Source &in, const Work &k, const Slot &slot)
 {
-    int thread = threadIdx.x, pitch = k.shape.pitch(), high = k.shape.high(), pixels = k.shape.pixels();
-    int64_t apart = int64_t(k.s.depth) * k.s.height * k.s.width; // from channel to channel
+    constexpr int kBatch = kQuads >= 4 ? 1 : 6 / kQuads; // pixels of a thread on their way
+    int pitch = k.shape.pitch(), pixels = kKinds * k.high_in * pitch;
     Divider by_pitch(pitch);
-    for (int first = thread; first < pixels; first += kBatch * kLoaders) {
+    for (int first = threadIdx.x; first < pixels || first == threadIdx.x; first += kBatch * kLoaders) {
         uint32_t v[kBatch][kQuads][4];
         bool inside[kBatch];
         CUTE_UNROLL
         for (int b = 0; b < kBatch; b++) {
             int at = first + b * kLoaders, down = by_pitch(at), right = at - down * pitch;
-            int kind = 0;
-            if constexpr (kKinds > 1) {
-                kind = down / high;
-                down -= kind * high;
-            }
-            int row = row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
-            int column = column0 + kind % kKindsW * kGapW + right * (kTransposed ? 1 : kStrideW);
+            int kind = kKinds > 1 ? down / k.high_in : 0, row = in.row(k, kind, down - kind * k.high_in);
+            int column = in.column0 + kind % kKindsW * kGapW + right * (kTransposed ? 1 : kStrideW);
             inside[b] = at < pixels && uint32_t(row) < uint32_t(k.s.height) &&
                         uint32_t(column) < uint32_t(k.s.width);
             // Loads without a condition are on their way together. Where the input has no pixel, they
             // load its first element.
-            const float *pixel = inside[b] ? from + int64_t(row) * k.s.width + column : x;
-            int64_t next = inside[b] ? apart : 0;
+            const float *pixel = inside[b] ? in.from + int64_t(row) * k.s.width + column : in.x;
+            int64_t next = inside[b] ? in.apart : 0;
             CUTE_UNROLL
             for (int q = 0; q < kQuads; q++) {
                 CUTE_UNROLL
                 for (int j = 0; j < 4; j++) {
-                    bool there = kAll || q * 4 + j < channels;
-                    v[b][q][j] = __float_as_uint(__ldg(there ? pixel + j * next : x));
+                    bool there = kAll || q * 4 + j < in.channels;
+                    v[b][q][j] = __float_as_uint(__ldg(there ? pixel + j * next : in.x));
                 }
                 pixel += 4 * next;
                 asm("" : "+l"(pixel)); // keeps the distances of all quads out of registers
             }
         }
+        if (first == threadIdx.x)
+            slot.wait();
         CUTE_UNROLL
         for (int b = 0; b < kBatch; b++) {
             int at = first + b * kLoaders;
-            if (b && at >= pixels)
+            if (at >= pixels)
                 break;
             CUTE_UNROLL
             for (int q = 0; q < kQuads; q++) {
                 uint32_t r[4];
                 CUTE_UNROLL
                 for (int j = 0; j < 4; j++) {
-                    bool there = inside[b] && (kAll || q * 4 + j < channels);
+                    bool there = inside[b] && (kAll || q * 4 + j < in.channels);
                     r[j] = there ? to_tf32(__uint_as_float(v[b][q][j])) : 0;
                 }
                 *reinterpret_cast<uint4 *>(to + (q * kRoom + at) * 4) = {r[0], r[1], r[2], r[3]};
@@ -484,13 +519,92 @@ __device__ void load_stage(float *to, const float *x, const float *from, const W
     }
 }
 
+// Rotates four values to the left by n.
+__device__ void rotate(uint32_t (&v)[4], int n)
+{
+    if (n & 1) {
+        uint32_t first = v[0];
+        v[0] = v[1], v[1] = v[2], v[2] = v[3], v[3] = first;
+    }
+    if (n & 2) {
+        uint32_t first = v[0], second = v[1];
+        v[0] = v[2], v[1] = v[3], v[2] = first, v[3] = second;
+    }
+}
+
+// Loads fours: 4 neighbouring pixels of 4 channels, 16 bytes at a time. The neighbours of a pixel are
+// those of the input, and rows of the input have whole fours. Lanes store their pixels in different
+// order, so that they use different banks.
+template <bool kAll>
+__device__ void load_fours(float *to, const Source &in, const Work &k, const Slot &slot)
+{
+    constexpr int kTogether = 2; // fours of a thread on their way
+    int pitch = k.shape.pitch(), begin = in.column0 & ~3, across = (in.column0 - begin + pitch + 3) / 4;
+    int each = kKinds * k.high_in * across, turn = threadIdx.x / 2 % 4;
+    Divider by_each(each), by_across(across);
+    for (int first = threadIdx.x; first < kQuads * each || first == threadIdx.x; first += kTogether * kLoaders) {
+        uint4 v[kTogether][4];
+        bool inside[kTogether];
+        CUTE_UNROLL
+        for (int b = 0; b < kTogether; b++) {
+            int at = first + b * kLoaders, quad = by_each(at), down = by_across(at - quad * each);
+            int column = begin + (at - quad * each - down * across) * 4;
+            int kind = kKinds > 1 ? down / k.high_in : 0, row = in.row(k, kind, down - kind * k.high_in);
+            inside[b] = quad < kQuads && uint32_t(row) < uint32_t(k.s.height) &&
+                        uint32_t(column) < uint32_t(k.s.width);
+            const float *four = inside[b] ? in.from + quad * 4 * in.apart + row * k.s.width + column : in.x;
+            int64_t next = inside[b] ? in.apart : 0;
+            CUTE_UNROLL
+            for (int j = 0; j < 4; j++, four += next) {
+                bool there = kAll || quad * 4 + j < in.channels;
+                v[b][j] = __ldg(reinterpret_cast<const uint4 *>(there ? four : in.x));
+            }
+        }
+        if (first == threadIdx.x)
+            slot.wait();
+        CUTE_UNROLL
+        for (int b = 0; b < kTogether; b++) {
+            int at = first + b * kLoaders, quad = by_each(at), down = by_across(at - quad * each);
+            if (quad >= kQuads)
+                break;
+            uint32_t r[4][4]; // channel, pixel
+            CUTE_UNROLL
+            for (int j = 0; j < 4; j++) {
+                const uint32_t four[4] = {v[b][j].x, v[b][j].y, v[b][j].z, v[b][j].w};
+                bool there = inside[b] && (kAll || quad * 4 + j < in.channels);
+                CUTE_UNROLL
+                for (int i = 0; i < 4; i++)
+                    r[j][i] = there ? to_tf32(__uint_as_float(four[i])) : 0;
+                rotate(r[j], turn);
+            }
+            int right = begin + (at - quad * each - down * across) * 4 - in.column0;
+            float *row = to + (quad * kRoom + down * pitch) * 4;
+            CUTE_UNROLL
+            for (int i = 0; i < 4; i++) {
+                int pixel = right + (i + turn) % 4;
+                if (uint32_t(pixel) < uint32_t(pitch))
+                    *reinterpret_cast<uint4 *>(row + pixel * 4) = {r[0][i], r[1][i], r[2][i], r[3][i]};
+            }
+        }
+    }
+}
+
+template <bool kAll>
+__device__ void load_stage(float *to, const Source &in, const Work &k, const Slot &slot)
+{
+    if ((kTransposed || kStrideW == 1) && k.s.width % 4 == 0 && reinterpret_cast<uintptr_t>(in.x) % 16 == 0)
+        load_fours<kAll>(to, in, k, slot);
+    else
+        load_pixels<kAll>(to, in, k, slot);
+}
+
 // Asks the copy engine for the rows of one stage. `from` is the line of the first row for the stage's
 // first quad, if the plane is inside of the input. All lanes of the first warp take part.
 __device__ void copy_stage(Smem &smem, int stage, const float4 *input, const Work &k, const Corner &tile,
                            int first_quad, int plane, int row0)
 {
     const Lines lines(k.s);
-    int pitch = k.shape.pitch(), high = k.shape.high(), rows = kKinds * high, lane = threadIdx.x;
+    int pitch = k.shape.pitch(), high = k.high_in, rows = kKinds * high, lane = threadIdx.x;
     if (lane == 0)
         ClusterTransactionBarrier::arrive_and_expect_tx(&smem.full_x[stage], kQuads * rows * pitch * 16);
     __syncwarp();
@@ -522,18 +636,20 @@ __device__ void load_input(Smem &smem, const float *x, const float4 *input, cons
         for (int i = 0; i < k.stages; i++, to.next()) {
             int chunk = i / k.phase.d.taps, tap = i - chunk * k.phase.d.taps, first = chunk * 4 * kQuads;
             int plane = tile.plane * k.phase.d.in_step + k.phase.d.in_first + tap * k.phase.d.in_gap;
-            ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
+            const Slot slot{&smem.empty_x[to.stage], to.phase ^ 1};
             if constexpr (kPack) {
+                slot.wait();
                 copy_stage(smem, to.stage, input, k, tile, chunk * kQuads, plane, row0);
                 continue;
             }
             int channels = uint32_t(plane) < uint32_t(k.s.depth) ? per - first : 0;
             const float *from = x + ((int64_t(tile.image) * k.s.channels + k.group * per + first) *
                                          k.s.depth + plane) * k.s.height * k.s.width;
+            const Source in{x, from, row0, column0, channels, int64_t(k.s.depth) * k.s.height * k.s.width};
             if (channels >= 4 * kQuads)
-                load_stage<true>(smem.x[to.stage], x, from, k, row0, column0, channels);
+                load_stage<true>(smem.x[to.stage], in, k, slot);
             else
-                load_stage<false>(smem.x[to.stage], x, from, k, row0, column0, channels);
+                load_stage<false>(smem.x[to.stage], in, k, slot);
             cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
             __syncwarp();
             if (threadIdx.x % 32 == 0)
@@ -666,7 +782,6 @@ template <bool kAll>
 __device__ void store_direct(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
 {
     constexpr int kTogether = kBN / 8 % 4 == 0 ? 4 : kBN / 8 % 2 == 0 ? 2 : 1; // pairs of columns
-    int64_t plane = to.k.s.out_plane();
     bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kShift) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
@@ -680,6 +795,9 @@ __device__ void store_direct(const Sums &sums, const Target &to, int piece, floa
         CUTE_UNROLL
         for (int i0 = 0; i0 < kBN / 8; i0 += kTogether) {
             float v[kTogether][2];
+            int plane32 = to.k.s.out_plane();
+            asm volatile("" : "+r"(plane32)); // keeps the places of all channels out of registers
+            int64_t plane = plane32;
             CUTE_UNROLL
             for (int i = 0; i < kTogether; i++)
                 CUTE_UNROLL
@@ -908,7 +1026,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2 / kGroups)
          int out_width, int groups)
 {
     auto &smem = *reinterpret_cast<Smem *>(bytes);
-    const Work k({batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups},
+    const Work k(row_sizes({batch, channels, outputs, depth, height, width, out_depth, out_height, out_width,
+                            groups}),
                  shape);
     if (threadIdx.x == 0) {
         for (int i = 0; i < kStagesX; i++) {
@@ -922,9 +1041,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2 / kGroups)
         cutlass::arch::fence_barrier_init();
     }
     // Pieces can reach beyond the pixels of a stage. Results from there are not used.
-    int rest = kRoom - k.shape.pixels();
+    int pixels = kKinds * k.high_in * k.shape.pitch(), rest = kRoom - pixels;
     for (int i = threadIdx.x; i < kStagesX * kQuads * rest; i += blockDim.x)
-        *reinterpret_cast<uint4 *>(smem.x[0] + (i / rest * kRoom + k.shape.pixels() + i % rest) * 4) = {};
+        *reinterpret_cast<uint4 *>(smem.x[0] + (i / rest * kRoom + pixels + i % rest) * 4) = {};
     cutlass::arch::fence_view_async_shared();
     __syncthreads();
 
