@@ -361,10 +361,10 @@ extern "C" __global__ void __launch_bounds__(256)
 // Results go to the output straight from registers, or in parts through shared memory, so that a warp
 // stores a run of neighbours. The first way is faster if runs of 8 pixels do not straddle sectors.
 constexpr bool kDirect = @{direct};
-constexpr int kPart = kDirect                                  ? 0 // columns of the product
-                      : kBN % 64 == 0 && 64 % kPhasesW == 0 ? 64
-                      : kBN % 32 == 0 && 32 % kPhasesW == 0 ? 32
-                                                            : kBN;
+constexpr int kPart = kDirect                                               ? 0 // columns of the product
+                      : kGroups == 2 && kBN % 64 == 0 && 64 % kPhasesW == 0 ? 64
+                      : kBN % 32 == 0 && 32 % kPhasesW == 0                 ? 32
+                                                                            : kBN;
 constexpr int kPartRow = 68; // a row of 64 pixels, padded against bank conflicts
 constexpr int kStageX = kQuads * kRoom * 4, kStageW = kStepsW * 8 * kBN; // in floats
 
