@@ -28,9 +28,10 @@
 // piece goes on in the next row; then it includes the columns between the rows, whose results nobody
 // reads.
 //
-// In a transposed convolution, each remainder of an output column by the stride is a column phase. All
-// column phases of an output channel are columns of the same product, so that a tile has whole rows of
-// the output. The phases of rows and planes have blocks of their own.
+// In a transposed convolution, each remainder of an output column by the stride is a column phase. A
+// tile has all column phases of its output channels, one behind the other as columns of the product, so
+// that it has whole rows of the output. A weight that a phase lacks is zero; if many are, each phase has
+// products of its own. The phases of rows and planes have blocks of their own.
 //
 // Some warps of a block fill a ring of stages with the input; the last of them asks the copy engine for
 // packed weights instead. The other warps multiply. If all weights of a tile fit into their ring, they
@@ -63,7 +64,7 @@ constexpr int kKinds = kKindsH * kKindsW;
 constexpr int kTapsW = @{taps:w}; // for each row of taps
 
 constexpr int kBN = @{bn};                  // columns of the product
-constexpr int kOutputs = kBN / kPhasesW;    // output channels of a tile
+constexpr int kOutputs = @{outs};             // output channels of a tile
 constexpr int kGroups = @{consumers};       // warpgroups that multiply
 constexpr int kPiecesEach = @{pieces}/kGroups; // of a warpgroup
 constexpr int kPieces = kGroups * kPiecesEach;
@@ -231,6 +232,34 @@ __device__ constexpr int tap_of(int step, int half)
     return ordered == !half ? a : b;
 }
 
+// The column of the window that tap `col` is for a column phase; -1 if there is none.
+__device__ constexpr int window_column(int col, int phase)
+{
+    if (!kTransposed || col < 0)
+        return col;
+    int distance = distance_of(col) * kStrideW + phase - kTurn;
+    return distance < 0 || distance % kGapW || distance / kGapW >= kWindowW ? -1 : distance / kGapW;
+}
+
+// Does a column phase take part in a K-step of a row?
+__device__ constexpr bool has_weight(int step, int phase)
+{
+    return window_column(tap_of(step, 0), phase) >= 0 || window_column(tap_of(step, 1), phase) >= 0;
+}
+
+// Do phases have products of their own? Products of fewer than 128 columns are slower, because they
+// need shared memory more than the tensor cores.
+__device__ constexpr bool are_phases_apart()
+{
+    int used = 0;
+    for (int i = 0; i < kRowSteps * kPhasesW; i++)
+        used += has_weight(i / kPhasesW, i % kPhasesW);
+    bool can = kOutputs == 96 || kOutputs == 192 || (kOutputs & (kOutputs - 1)) == 0;
+    return can && used < kRowSteps * kPhasesW && (kOutputs >= 128 || 2 * used <= kRowSteps * kPhasesW);
+}
+
+constexpr bool kApart = are_phases_apart();
+
 // The packed weights: for each group, phase, tile of outputs, stage of the input and K-step, two quads
 // for each of kBN columns.
 struct Packed {
@@ -269,17 +298,12 @@ extern "C" __global__ void __launch_bounds__(256)
     int n = in / 4 % kBN, half = in / 4 / kBN % 2, step = in / (8 * kBN), steps = max(p.steps(), 1);
     int stage = step / steps;
     step -= stage * steps;
-    int kh = step / kRowSteps, kw = tap_of(step - kh * kRowSteps, half);
+    int kh = step / kRowSteps, kw = window_column(tap_of(step - kh * kRowSteps, half), n / kOutputs);
     int quad = kQuads == 1 ? 0 : (step - kh * kRowSteps) % max(kQuads / 2, 1) * 2 + half;
     int plane = stage % max(p.d.taps, 1), chunk = stage / max(p.d.taps, 1);
-    int output = tile * kOutputs + n / kPhasesW;
+    int output = tile * kOutputs + n % kOutputs;
     bool there = kw >= 0 && p.steps() > 0 && p.d.taps > 0 && chunk < layout.chunks && output < per &&
                  n < kOutputs * kPhasesW;
-    if constexpr (kTransposed) {
-        int distance = distance_of(kw) * kStrideW + n % kPhasesW - kTurn;
-        kw = distance / kGapW;
-        there = there && distance >= 0 && distance % kGapW == 0 && kw < kWindowW;
-    }
     int k = ((p.d.first_tap + plane * p.d.tap_step) * kWindowH + p.h.first_tap + kh * p.h.tap_step) *
                 kWindowW + kw;
     uint32_t v[4];
@@ -361,10 +385,9 @@ extern "C" __global__ void __launch_bounds__(256)
 // Results go to the output straight from registers, or in parts through shared memory, so that a warp
 // stores a run of neighbours. The first way is faster if runs of 8 pixels do not straddle sectors.
 constexpr bool kDirect = @{direct};
-constexpr int kPart = kDirect                                               ? 0 // columns of the product
-                      : kGroups == 2 && kBN % 64 == 0 && 64 % kPhasesW == 0 ? 64
-                      : kBN % 32 == 0 && 32 % kPhasesW == 0                 ? 32
-                                                                            : kBN;
+constexpr int kPart = kDirect ? 0 : @{part_columns};       // columns of the product
+constexpr int kPartOutputs = kPart / kPhasesW;
+static_assert(kPartOutputs % 8 == 0 && (kDirect || kOutputs % kPartOutputs == 0));
 constexpr int kPartRow = 68; // a row of 64 pixels, padded against bank conflicts
 constexpr int kStageX = kQuads * kRoom * 4, kStageW = kStepsW * 8 * kBN; // in floats
 
@@ -678,13 +701,14 @@ __device__ void load_weights(Smem &smem, const float *packed, const Work &k)
     }
 }
 
-using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<kBN>, _8>>());
 using Sums = float[kBN / 2];
 
-template <int... kI>
+// Adds to the sums of some columns, from column kFirst on.
+template <int kFirst, int... kI>
 __device__ void multiply(uint64_t a, uint64_t b, Sums &sums, cute::integer_sequence<int, kI...>)
 {
-    Op::fma(a, b, sums[kI]..., GMMA::ScaleOut::One);
+    using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<2 * sizeof...(kI)>, _8>>());
+    Op::fma(a, b, sums[kFirst / 2 + kI]..., GMMA::ScaleOut::One);
 }
 
 // The lower half of a descriptor of an operand: its place in units of 16 bytes, and above how far its
@@ -713,15 +737,23 @@ __device__ uint32_t step_place(int j, int area)
 
 // Begins the products of one batch of a row; `a` is the place of the row's first pixel. All counts are
 // constants: a loop that stays a loop makes the compiler wait for its products.
+template <int kBatch>
 __device__ __forceinline__ void multiply_batch(uint32_t a, uint32_t b, int area, const int (&piece)[kPiecesEach],
-                                               Sums (&sums)[kPiecesEach], int batch)
+                                               Sums (&sums)[kPiecesEach])
 {
-    CUTE_UNROLL
-    for (int j = batch * kStepsW; j < (batch + 1) * kStepsW && j < kRowSteps; j++, b += 2 * kBN)
-        CUTE_UNROLL
-        for (int p = 0; p < kPiecesEach; p++)
-            multiply(descriptor(a + step_place(j, area) + piece[p]), descriptor(b), sums[p],
-                     cute::make_int_sequence<kBN / 2>{});
+    constexpr int kBegin = kBatch * kStepsW, kCount = cute::min(kStepsW, kRowSteps - kBegin);
+    for_each(make_int_sequence<kCount>{}, [&](auto step) {
+        constexpr int kStep = decltype(step)::value;
+        uint32_t from = a + step_place(kBegin + kStep, area), weights = b + kStep * 2 * kBN;
+        for_each(make_int_sequence<kApart ? kPhasesW : 1>{}, [&](auto phase) {
+            constexpr int kPhase = decltype(phase)::value, kFirst = kPhase * kOutputs;
+            if constexpr (!kApart || has_weight(kBegin + kStep, kPhase))
+                CUTE_UNROLL
+                for (int p = 0; p < kPiecesEach; p++)
+                    multiply<kFirst>(descriptor(from + piece[p]), descriptor(weights + kFirst), sums[p],
+                                     make_int_sequence<(kApart ? kOutputs : kBN) / 2>{});
+        });
+    });
 }
 
 // Where the results of a pixel go: output channel c of the tile and column phase p belong to element
@@ -781,42 +813,43 @@ __device__ int column_of(int i)
 template <bool kAll>
 __device__ void store_direct(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
 {
-    constexpr int kTogether = kBN / 8 % 4 == 0 ? 4 : kBN / 8 % 2 == 0 ? 2 : 1; // pairs of columns
+    // Groups of 8 channels, of which a lane has two.
+    constexpr int kTogether = kPhasesW == 1 && kOutputs % 32 == 0 ? 4 : kPhasesW <= 2 && kOutputs % 16 == 0 ? 2 : 1;
     bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kShift) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
     for (int half = 0; half < 2; half++) {
         const Place p = to.place(piece + row_of(2 * half));
-        auto stored = [&](int n) {
-            return kAll || (n / kPhasesW < to.left && to.has_phase(p, n % kPhasesW));
-        };
+        auto stored = [&](int c, int phase) { return kAll || (c < to.left && to.has_phase(p, phase)); };
         if (kAll ? !to.has_phase(p, 0) : !p.there)
             continue;
         CUTE_UNROLL
-        for (int i0 = 0; i0 < kBN / 8; i0 += kTogether) {
-            float v[kTogether][2];
+        for (int c0 = 0; c0 < kOutputs; c0 += 8 * kTogether) {
+            float v[2 * kTogether][kPhasesW];
             int plane32 = to.k.s.out_plane();
             asm volatile("" : "+r"(plane32)); // keeps the places of all channels out of registers
             int64_t plane = plane32;
             CUTE_UNROLL
-            for (int i = 0; i < kTogether; i++)
+            for (int i = 0; i < 2 * kTogether; i++)
                 CUTE_UNROLL
-                for (int j = 0; j < 2; j++) {
-                    int s = (i0 + i) * 4 + half * 2 + j, n = column_of(s), c = n / kPhasesW;
-                    if (stored(n))
-                        v[i][j] = epilogue(sums[s], extra, p.at + c * plane + n % kPhasesW, to.first + c);
+                for (int phase = 0; phase < kPhasesW; phase++) {
+                    int s = (phase * kOutputs + c0) / 2 + i / 2 * 4 + half * 2 + i % 2;
+                    int c = column_of(s) - phase * kOutputs;
+                    if (stored(c, phase))
+                        v[i][phase] = epilogue(sums[s], extra, p.at + c * plane + phase, to.first + c);
                 }
             CUTE_UNROLL
-            for (int i = 0; i < kTogether; i++) {
-                int n = column_of((i0 + i) * 4);
+            for (int i = 0; i < 2 * kTogether; i++) {
+                int c = column_of(c0 / 2 + i / 2 * 4 + i % 2);
+                float *at = y + p.at + c * plane;
                 if (pairs) {
-                    __stcs(reinterpret_cast<float2 *>(y + p.at + n / 2 * plane), float2{v[i][0], v[i][1]});
+                    __stcs(reinterpret_cast<float2 *>(at), float2{v[i][0], v[i][kPhasesW - 1]});
                     continue;
                 }
                 CUTE_UNROLL
-                for (int j = 0; j < 2; j++)
-                    if (stored(n + j))
-                        __stcs(y + p.at + (n + j) / kPhasesW * plane + (n + j) % kPhasesW, v[i][j]);
+                for (int phase = 0; phase < kPhasesW; phase++)
+                    if (stored(c, phase))
+                        __stcs(at + phase, v[i][phase]);
             }
         }
     }
@@ -833,7 +866,7 @@ template <int kWide>
 __device__ void store_channels(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
                                const Extra &extra)
 {
-    constexpr int kTogether = kPart / kPhasesW >= 32 ? 8 : 4;
+    constexpr int kTogether = kPartOutputs >= 32 ? 8 : 4;
     for (int c = 0; c < left; c += 4 * kTogether, at += 4 * kTogether * plane) {
         float v[kTogether][kWide];
         CUTE_UNROLL
@@ -841,7 +874,7 @@ __device__ void store_channels(const float *part, float *y, int64_t at, int64_t 
             CUTE_UNROLL
             for (int j = 0; j < kWide; j++)
                 if (c + 4 * i < left)
-                    v[i][j] = epilogue(part[(c + 4 * i) * kPhasesW * kPartRow + j], extra,
+                    v[i][j] = epilogue(part[(c + 4 * i) * kPartRow + j], extra,
                                        at + 4 * i * plane + j, channel + c + 4 * i);
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++) {
@@ -865,18 +898,21 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
     bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
-    for (int n0 = 0; n0 < kBN; n0 += kPart) {
+    for (int c0 = 0; c0 < kOutputs; c0 += kPartOutputs) {
         sync_group(group); // all are done with the last part
         CUTE_UNROLL
-        for (int i = 0; i < kPart / 2; i++)
-            part[column_of(i) * kPartRow + row_of(i)] = sums[n0 / 2 + i];
+        for (int phase = 0; phase < kPhasesW; phase++)
+            CUTE_UNROLL
+            for (int i = 0; i < kPartOutputs / 2; i++)
+                part[(phase * kPartOutputs + column_of(i)) * kPartRow + row_of(i)] =
+                    sums[(phase * kOutputs + c0) / 2 + i];
         sync_group(group);
-        int channel = n0 / kPhasesW + warp, left = min(kPart / kPhasesW, to.left - n0 / kPhasesW) - warp;
+        int channel = c0 + warp, left = min(kPartOutputs, to.left - c0) - warp;
         CUTE_UNROLL
         for (int i = 0; i < 2 * kPhasesW; i++) {
             int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
             const Place p = to.place(piece + m);
-            const float *from = part + (warp * kPhasesW + phase) * kPartRow + m;
+            const float *from = part + (phase * kPartOutputs + warp) * kPartRow + m;
             int64_t at = p.at + channel * plane + phase;
             if (to.has_phase(p, phase) && pairs)
                 store_channels<2>(from, y, at, plane, to.first + channel, left, extra);
@@ -899,8 +935,8 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     bad.each([&](int i) {
         int p = i / (kBN / 2), n = column_of(i % (kBN / 2));
         const Place place = to.place(to.k.shape.piece(group * kPiecesEach + p) + row_of(i % (kBN / 2)));
-        int c = n / kPhasesW, phase = n % kPhasesW;
-        if (c >= to.left || !to.has_phase(place, phase))
+        int c = n % kOutputs, phase = n / kOutputs;
+        if (c >= to.left || phase >= kPhasesW || !to.has_phase(place, phase))
             return;
         const Sizes sizes = to.k.s;
         int64_t at = place.at + int64_t(c) * sizes.out_plane() + phase;
@@ -958,12 +994,11 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
             ClusterBarrier::wait(&smem.full_x[from_x.stage], from_x.phase);
             for (int row = 0; row < k.rows; row++) {
                 uint32_t first = a + row_place(k.phase, k.shape, row);
-                CUTE_UNROLL
-                for (int batch = 0; batch < kBatches; batch++, from_w.next()) {
+                for_each(make_int_sequence<kBatches>{}, [&](auto batch) {
                     ClusterBarrier::wait(&smem.full_w[from_w.stage], from_w.phase);
                     fence_sums(sums);
                     warpgroup_arrive();
-                    multiply_batch(first, place_of(smem.w[from_w.stage], kBN), area, piece, sums, batch);
+                    multiply_batch<decltype(batch)::value>(first, place_of(smem.w[from_w.stage], kBN), area, piece, sums);
                     warpgroup_commit_batch();
                     warpgroup_wait<1>();
                     if (leads && done_w >= 0)
@@ -972,9 +1007,10 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
                         ClusterBarrier::arrive(&smem.empty_x[done_x]);
                     done_w = k.keep ? -1 : from_w.stage;
                     done_x = -1;
+                    from_w.next();
                     if (group == 0 && --lead == 0)
                         sync_pair();
-                }
+                });
             }
             done_x = from_x.stage;
         }
@@ -989,7 +1025,7 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         const Corner tile(k, t);
         const Target to(k, tile);
         // Phases are cut off only at the left and the right end of the output.
-        bool all = to.left == kOutputs && kOutputs * kPhasesW == kBN &&
+        bool all = to.left == kOutputs &&
                    (kPhasesW == 1 || (kShift == 0 && k.s.out_width % kPhasesW == 0));
         float zero = 0; // not if a sum is not finite
         CUTE_UNROLL
