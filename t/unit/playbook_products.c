@@ -138,8 +138,8 @@ static void test_convolutions_on_hopper(void **state)
         if (fits) {
             struct pb_point p = playbook_start(pb, &b);
             assert_true(playbook_allows(pb, &b, &p));
-            p.at[4] = 2; /* more stages of the input, more stages of weights: too much */
-            p.at[6] = 15;
+            p.at[6] = 4; /* more stages of the input, more stages of weights: too much */
+            p.at[7] = 15;
             assert_false(playbook_allows(pb, &b, &p));
             p = playbook_start(pb, &b);
             assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
