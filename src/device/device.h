@@ -33,7 +33,7 @@ struct device;
 struct device_module;
 struct device_hidden;
 
-/* Describes a buffer, so that a finding can name it. */
+/* Describes a buffer to allocate. Name, role and dimensions are for the text of findings. */
 struct device_alloc {
     const char *name;
     uint64_t bytes;
@@ -155,8 +155,8 @@ struct device_ops {
     /* args[i] points at launch->args[i].size bytes. */
     enum result_status (*launch)(struct device *d, struct device_module *m,
                                  const struct job_launch *l, void *const *args, struct err *err);
-    /* A plan may also launch memsets and copies. These two run in order with the kernels, and are
-     * timed like them. `value` is a pattern of `width` bytes: 1, 2 or 4. */
+    /* A plan may also launch memsets and copies. The next two functions run them, in order with the
+     * kernels and timed like kernels. `value` is a pattern of `width` bytes: 1, 2 or 4. */
     int (*set_memory)(struct device *d, uint64_t addr, uint64_t n, uint32_t value, uint32_t width,
                       struct err *err);
     int (*copy_memory)(struct device *d, uint64_t to, uint64_t from, uint64_t n, struct err *err);
@@ -192,22 +192,23 @@ struct device_ops {
      * these blocks ran. */
     void (*blocks)(struct device *d, uint64_t *all, uint64_t *ran);
 
-    /* These keep a copy of a buffer on the device. `hide` copies the buffer to memory that no
-     * kernel can reach, because no address maps to it. It fails with ERR_LIMIT if the device would
-     * then have no room for another `more` bytes. `show` gives the copy an address; all candidate
-     * modules must be unloaded before. `forget` frees the copy. The worker hides only outputs of
-     * hide_from bytes or more, since copying such outputs to the host takes long; 0 means none. */
+    /* The next three functions keep a copy of a buffer on the device. `hide` copies the buffer to
+     * memory that no kernel can reach, because no address maps to it. It fails with ERR_LIMIT if
+     * the device would then have no room for another `more` bytes. `show` gives the copy an
+     * address; all candidate modules must be unloaded before. `forget` frees the copy. The worker
+     * hides only outputs of hide_from bytes or more, since copying such outputs to the host takes
+     * long. If hide_from is 0, the worker hides none. */
     uint64_t hide_from;
     int (*hide)(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
                 struct err *err);
     int (*show)(struct device *d, struct device_hidden *h, uint64_t *addr, struct err *err);
     void (*forget)(struct device *d, struct device_hidden *h);
 
-    /* These compute the truth on the device. truth_open loads the oracle; all candidate modules
-     * must be unloaded before. truth_compute generates a call's inputs again and runs the phases,
-     * on a sample of units if the case asks for one; `got` has the outputs of the call.
-     * truth_compare compares the bytes of a kept output. truth_fetch copies the truth to the host.
-     * Without these functions the worker runs the oracle's shared object on the CPU. */
+    /* The truth_... functions compute the truth on the device. truth_open loads the oracle; all
+     * candidate modules must be unloaded before. truth_compute generates a call's inputs again and
+     * runs the phases, on a sample of units if the case asks for one; `got` has the outputs of the
+     * call. truth_compare compares the bytes of a kept output. truth_fetch copies the truth to the
+     * host. Without these functions the worker runs the oracle's shared object on the CPU. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,
