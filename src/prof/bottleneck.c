@@ -151,7 +151,7 @@ static const char *stall(const struct prof_kernel *k)
         const char *words;
     } all[] = {
         {k->stall_memory, "warps wait mostly for global memory"},
-        {k->stall_shared, "warps wait mostly for shared memory and the units behind its queue"},
+        {k->stall_shared, "warps wait mostly for shared memory or for units that share its queue"},
         {k->stall_barrier, "warps wait mostly at barriers"},
         {k->stall_math, "warps wait mostly for their own arithmetic"},
     };
@@ -191,7 +191,7 @@ static void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size
     struct share s = busiest(top);
     strbuf_addf(sb, "%s: ", prof_bound_name(b));
     if (b == BOUND_LAUNCH)
-        strbuf_addf(sb, "a launch takes %.2f us, an empty one %.2f us; at most %.0f%% %s",
+        strbuf_addf(sb, "a launch takes %.2f us, an empty launch %.2f us; at most %.0f%% %s",
                     launch_time(top) / 1e3, launch_ns / 1e3, s.pct, s.what);
     else if (b == BOUND_LATENCY)
         say_latency(sb, top, &s);
