@@ -190,17 +190,17 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
         first = true;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
-                    "right when checked but wrong in a timed call on %s: %s", where(v, in, x->c),
-                    story);
+                    "right in an untimed call but wrong in a timed call on %s: %s",
+                    where(v, in, x->c), story);
     else if (!first && perturbed)
-        check_blame(v, in, V_CHEAT, "check", "perturb",
-                    "one element of '%s' was changed and the output did not follow on %s: %s",
-                    x->jc->buffers[x->jc->calls[x->k].perturb_buffer].name, where(v, in, x->c),
-                    story);
+        check_blame(
+            v, in, V_CHEAT, "check", "perturb",
+            "when one element of '%s' was changed, the output did not change with it on %s: %s",
+            x->jc->buffers[x->jc->calls[x->k].perturb_buffer].name, where(v, in, x->c), story);
     else if (!first && (x->r->flags & JOB_CALL_KEEP_STATE))
         check_blame(v, in, V_CHEAT, "check", "state",
-                    "right in a fresh process but wrong after earlier calls on %s: something is "
-                    "carried from call to call, or a clock decides: %s",
+                    "right in a fresh process but wrong after earlier calls on %s: data may be "
+                    "carried from call to call, or the result may depend on a clock: %s",
                     where(v, in, x->c), story);
     else
         check_blame(v, in, V_MISMATCH, "check",
@@ -646,8 +646,8 @@ static void check_probes(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* A kernel that prints a little gets a warning. A kernel whose output fills the buffer is rejected,
- * because endless output could harm the machine or the times. */
+/* A kernel that prints a little gets a warning. A kernel whose printed text fills the buffer is
+ * rejected, because endless output could harm the machine or the times. */
 static void check_printf(struct verdict *v, const struct check_input *in)
 {
     size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;
