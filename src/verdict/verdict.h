@@ -52,8 +52,8 @@ struct verdict_workload {
     const char *verified; /* "whole": every output element of some call was compared with the truth;
                              "sample": `verified_pct` percent were; "none"; "" = an older verdict */
     double verified_pct;  /* share of the output elements that were compared, in percent */
-    /* the largest error as a multiple of the tolerance; the rms error as a multiple of an ideal
-     * implementation's */
+    /* the largest error as a multiple of the tolerance; the rms error as a multiple of the rms
+     * error of an ideal implementation */
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
     const char *note;   /* the mismatch in words */
@@ -128,7 +128,7 @@ struct verdict {
     const char *detail;
     double score;   /* orders verdicts of one task, by kind first, then by error or time */
     double time_ns; /* geometric mean over the timed workloads; 0 = none */
-    double speedup; /* against the baseline `speedup_over`; 0 = none */
+    double speedup; /* speedup over the baseline `speedup_over`; 0 = there is none */
     const char *speedup_over;
     bool time_is_model;
     VEC(struct verdict_workload) workloads;
