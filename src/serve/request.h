@@ -36,8 +36,9 @@ void request_parse(struct request *r, const char *target);
  * cookie with every later request. */
 struct access {
     char token[ACCESS_SECRET], cookie[ACCESS_SECRET];
-    char cookie_name[32]; /* has the port in it, since browsers send a cookie to all ports */
-    char address[64];     /* the address that the server listens on */
+    /* contains the port, because browsers send a cookie to all ports of a host */
+    char cookie_name[32];
+    char address[64]; /* the address that the server listens on */
     unsigned port;
     bool loopback;
 };
