@@ -32,7 +32,7 @@ static const char usage[] =
     "                   of BUNDLE_DIR; with --spool and --tar Hone always does this\n"
     "\n"
     "options of --spool:\n"
-    "  --once           stop when no bundle is left, also none that another worker holds\n"
+    "  --once           stop when no bundle is left, not even one that another worker holds\n"
     "  --idle SECONDS   stop after so long without a bundle (default: never); with --once, wait\n"
     "                   at most so long for other workers and for a busy GPU (default 45)\n"
     "  --gpu N          run all bundles on this GPU (default: the one that a bundle names)\n"
