@@ -37,11 +37,11 @@ enum super_kind { SUPER_STARTED, SUPER_FAILED, SUPER_ENDED };
 
 struct super_msg {
     int32_t kind;   /* enum super_kind */
-    int32_t pid;    /* STARTED */
-    int32_t error;  /* FAILED: errno */
-    int32_t step;   /* FAILED: 0 fork, 1 chdir, 2 exec, 3 jail */
-    int32_t end;    /* ENDED: enum child_end */
-    int32_t status; /* ENDED: exit status or signal */
+    int32_t pid;    /* in STARTED: the program's process id */
+    int32_t error;  /* in FAILED: errno */
+    int32_t step;   /* in FAILED: what failed: 0 = fork, 1 = chdir, 2 = exec, 3 = jail */
+    int32_t end;    /* in ENDED: enum child_end */
+    int32_t status; /* in ENDED: exit status or signal */
     uint64_t cpu_ns, peak_bytes;
 };
 
