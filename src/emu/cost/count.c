@@ -347,7 +347,7 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         if (c->lines) {
             w->st_lines += (double)c->lines * scale;
             w->st_sectors += sectors;
-        } else { /* on shared memory */
+        } else { /* the atomic is on shared memory */
             w->wavefronts += sectors;
         }
         break;

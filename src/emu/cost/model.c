@@ -149,7 +149,7 @@ struct traffic {
  * much as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
-    /* runs through the code, of all warps */
+    /* how often all warps together ran through the code */
     double passes = w->all_warps / MAX(w->instructions, 1.0);
     *block_bytes = l->spills / 2.0 * l->nwarps * WARP; /* half are stores, half are loads */
     return l->spills * passes;

@@ -71,7 +71,7 @@ struct block_san {
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
     struct early_read { /* another block of the cluster read a cell before this block wrote it */
-        uint32_t cell, phase; /* phase: of the cluster's barrier */
+        uint32_t cell, phase; /* phase: that of the cluster's barrier */
         char who[96];
     } early[16];
     uint32_t nearly;
@@ -85,7 +85,7 @@ struct block_san {
     struct remote_access { /* the last plain access by another block of the cluster, or none */
         struct warp *warp;
         const struct insn *pc;
-        uint32_t lane, phase; /* phase: of the cluster's barrier */
+        uint32_t lane, phase; /* phase: that of the cluster's barrier */
     } remote;
     struct blank_read { /* this block read a cell that was not written yet */
         uint32_t cell, warp, lane, line;

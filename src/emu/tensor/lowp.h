@@ -18,7 +18,7 @@ enum tc_type {
     TC_NONE,
     TC_F16,
     TC_BF16,
-    TC_TF32, /* 32-bit container, low 13 mantissa bits ignored */
+    TC_TF32, /* stored in 32 bits; the low 13 mantissa bits are ignored */
     TC_F32,
     TC_F64,
     TC_E4M3,

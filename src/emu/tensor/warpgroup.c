@@ -597,7 +597,7 @@ static int decode_mma_async(struct decoder *d, const struct ptx_insn *p, struct 
     in->exec = exec_wgmma;
     in->flags |= INSN_ALIGNED | INSN_PIN;
     in->kind = CK_TENSOR;
-    in->tensor_ops = 2u * 16 * g->op.n * g->op.k; /* this warp's quarter */
+    in->tensor_ops = 2u * 16 * g->op.n * g->op.k; /* this warp computes a quarter of the product */
     return 0;
 }
 
