@@ -16,8 +16,8 @@
  *   nvml.h       clocks of a GPU
  *
  * A function that wraps the driver takes the driver first and, if it can fail, `struct err *` last.
- * It returns 0 or the negated error number of the driver: `rc < 0` holds for every failure, `rc ==
- * -CU_OUT_OF_MEMORY` only for one of them. If err is NULL, the function writes no message.
+ * It returns 0 or the negated error number of the driver. So `rc < 0` holds for every failure, and
+ * `rc == -CU_OUT_OF_MEMORY` for one of them. If err is NULL, the function writes no message.
  * Functions that free or close something return void, because a caller could do nothing about a
  * failure. nvml.h has rules of its own.
  *
