@@ -168,9 +168,10 @@ struct device_ops {
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Starts a call, before all other operations of the call. The call's flags say whether to count
-     * or to sample blocks. In a JOB_CALL_BLOCK_SAMPLE call the device generates a piece of a
-     * buffer's data when a block first touches it. May be NULL. */
+    /* Starts a call, before all other operations of the call. The call's flags say whether to
+     * collect counters, and whether to run only a sample of the blocks. In a JOB_CALL_BLOCK_SAMPLE
+     * call the device generates a piece of a buffer's data when a block first touches it. May be
+     * NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
     /* `findings` and `counters` append everything that the device recorded since their last call.
