@@ -106,11 +106,11 @@ static struct share busiest(const struct prof_kernel *k)
         {BOUND_DRAM, k->dram_pct, "of peak DRAM throughput"},
         {BOUND_SHARED, k->shared_pct, "of peak shared-memory throughput"},
         {BOUND_L2, dram ? NAN : k->l2_pct, "of peak L2 throughput"},
-        {BOUND_ISSUE, k->issue_pct, "of issue slots busy"},
-        {BOUND_ISSUE, k->fma_pct, "of the multiply-add pipe busy"},
-        {BOUND_ISSUE, k->alu_pct, "of the integer pipe busy"},
-        {BOUND_ISSUE, k->sfu_pct, "of the special-function unit busy"},
-        {BOUND_ISSUE, k->fp64_pct, "of the double-precision pipe busy"},
+        {BOUND_ISSUE, k->issue_pct, "of the issue slots used"},
+        {BOUND_ISSUE, k->fma_pct, "of the multiply-add pipe's peak"},
+        {BOUND_ISSUE, k->alu_pct, "of the integer pipe's peak"},
+        {BOUND_ISSUE, k->sfu_pct, "of the special-function unit's peak"},
+        {BOUND_ISSUE, k->fp64_pct, "of the double-precision pipe's peak"},
     };
     struct share best = {BOUND_UNKNOWN, -1, ""};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
