@@ -18,7 +18,7 @@ struct place {
 struct bulk_insn {
     enum ptx_space dst_space, src_space;
     struct place dst, src, mbar, map;
-    uint32_t size;      /* operand code */
+    uint32_t size;      /* an operand code (core.h), like the fields below */
     uint32_t coords[5]; /* operand codes */
     uint32_t offsets[3];
     uint32_t mask; /* operand code of the CTA mask */

@@ -14,7 +14,7 @@ struct mbar_insn {
     int64_t off;
     /* for arrive: where the state goes; for wait: where the state or parity comes from */
     uint32_t state;
-    uint32_t count; /* operand code */
+    uint32_t count; /* operand code (core.h) */
     bool has_state, has_count, has_tx, drop, no_complete, parity, blocking, expect;
     uint32_t pred; /* the predicate that a wait writes */
 };

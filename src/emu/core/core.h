@@ -73,10 +73,10 @@ struct code;
 
 enum exec_rc {
     EX_NEXT,    /* done: go on with the next instruction */
-    EX_JUMP,    /* the fragment's pc was set (branches, calls; core only) */
+    EX_JUMP,    /* the fragment's pc was set; only branches and calls return this */
     EX_YIELD,   /* done, but let others run first (nanosleep, failed try_wait) */
     EX_WAIT,    /* not done and nothing changed: call again later */
-    EX_ARRIVED, /* as EX_WAIT, but something changed: others may go on (barriers; core only) */
+    EX_ARRIVED, /* as EX_WAIT, but others may be able to go on now; only barriers return this */
     EX_EXIT,    /* the active lanes have exited */
     EX_FAULT    /* emu_fault() was called: the launch ends */
 };
@@ -253,7 +253,7 @@ struct warp {
     struct warp_san *san;
     const struct insn *pc;     /* the instruction being executed */
     struct insn_count *counts; /* the host thread's counts, or NULL */
-    struct pending *pending;   /* set if `counts` is set: loads under way */
+    struct pending *pending;   /* the loads under way; set if `counts` is set */
     struct frame *frame0;      /* the frame of the kernel itself */
     uint32_t slices;
     uint32_t diverged;        /* number of branches that split a fragment */
@@ -315,7 +315,7 @@ struct block {
     size_t memory_bytes;
     char *spec;         /* special registers of the block */
     uint32_t nrunning;  /* warps that have not ended */
-    uint32_t g_clock;   /* 1 + fences of cluster or device scope so far (block_order.c) */
+    uint32_t g_clock;   /* 1 + number of fences of cluster or device scope so far (block_order.c) */
     uint32_t regs_free; /* registers that warps gave back by setmaxnreg.dec */
     /* the sectors that this block has used; NULL if nothing is counted */
     struct sector_set *sectors;
@@ -339,7 +339,7 @@ struct cluster {
     uint32_t nrunning;     /* warps that have not ended */
     uint32_t nlive;        /* threads that have not exited */
     uint32_t rounds_stuck;
-    uint32_t polls;   /* rounds in which waits returned false, since `state` changed */
+    uint32_t polls;   /* rounds since the last change of `state` in which waits returned false */
     uint64_t state;   /* hash of shared memory and of `strongs` */
     uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
@@ -375,8 +375,9 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 /* ---- memory --------------------------------------------------------------------------------- */
 
 /* The upper bits of a generic address select a window. cvta.to.X returns the offset in the window.
- * Shared addresses have 32 bits: (0 << 24 | offset) is the executing block's own memory; ((rank +
- * 1) << 24 | offset), as mapa returns it, is the memory of a block of the cluster. */
+ * A shared address has 32 bits. Its upper 8 bits are 0 for the executing block's own memory, or
+ * rank + 1 for the memory of a block of the cluster, as in the result of mapa. Its lower 24 bits
+ * are an offset in that memory. */
 #define WIN_SHARED (1ull << 40)
 #define WIN_LOCAL (2ull << 40)
 #define WIN_CONST (3ull << 40)
@@ -389,9 +390,9 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
-    MEM_ATOMIC = 4,  /* a read-modify-write; READ and WRITE are set too */
-    MEM_STRONG = 8,  /* atomic, volatile, relaxed, acquire, release: two such accesses do not
-                      * race */
+    MEM_ATOMIC = 4, /* a read-modify-write; READ and WRITE are set too */
+    /* an atomic, volatile, relaxed, acquire or release access; two such accesses do not race */
+    MEM_STRONG = 8,
     MEM_ASYNC = 16,  /* made by the async proxy: TMA, cp.async.bulk, wgmma operands */
     MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own alignment) */
 };
@@ -459,7 +460,7 @@ void san_proxy_fence(struct warp *w);
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
 
-/* ---- hooks the asynchronous part implements (async.c) --------------------------------------- */
+/* ---- hooks that async.c implements ---------------------------------------------------------- */
 
 /* Call it before a block's first instruction. It sets up empty state. */
 void async_block_begin(struct block *b);

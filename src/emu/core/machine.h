@@ -27,7 +27,7 @@
  *   - SAMPLE_COST;
  *   - if the call has a time limit: SAMPLE_COST_PER_NS for each nanosecond of it, because even a
  *     slow or busy host does that much work in a nanosecond;
- *   - if the launch has a limit of instructions: a quarter of it. */
+ *   - if the launch has a limit of instructions: a quarter of that limit. */
 #define SAMPLE_COST 2e8
 #define SAMPLE_COST_PER_NS 0.01
 #define REUSE_BUCKETS 28u /* see struct reuse */
@@ -71,9 +71,9 @@ struct alloc {
     /* in a sampled call: whether atomics, and whether plain loads, touched it */
     bool atomics, loaded;
     bool stored; /* in a sampled call: stores or atomics touched it */
-    bool copied; /* in a sampled call: a copy from a buffer that kernels may write went to it */
+    bool copied; /* in a sampled call: the plan copied to it from a buffer that kernels may write */
     struct written_share share; /* block_sample.c estimates this */
-    /* sanitizer: the store of this launch that comes last in the code (not in time) */
+    /* for the sanitizer: the store of this launch that comes last in the code (not in time) */
     const struct insn *store;
     const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
     uint32_t store_line;
@@ -88,10 +88,11 @@ struct emu_mem {
     size_t n, cap;
     uint64_t used, limit;
     struct alloc *last;
-    uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
+    /* shadow: a bit for each byte, set if it was written; NULL without sanitizer */
+    uint8_t *init;
     uint8_t *touched;          /* one byte for each 128 bytes: set if a counted launch used them */
     uint32_t *writer, *reader; /* shadow of each cell; a cell has 1 to 4 bytes: see global.c */
-    uint16_t *wtick, *rtick;   /* warp and clock of that writer and that reader */
+    uint16_t *wtick, *rtick;   /* warp and clock of each cell's last writer and last reader */
     uint32_t cell_shift;       /* a cell had 1 << cell_shift bytes in the last checked launch */
 };
 
@@ -120,8 +121,8 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* schedule.c's estimate of how ptxas compiles an instruction. A region is one or more basic
- * blocks. */
+/* The estimate of schedule.c how ptxas compiles an instruction. A region is one or more basic
+ * blocks that ptxas joins. */
 struct insn_schedule {
     float chain, issued; /* only set if the instruction starts a region: the clocks of the region's
                           * longest chain of dependent instructions, and how many instructions of
@@ -188,8 +189,8 @@ void code_place_dynamic(struct code *c, struct code_func *entry);
 /* Size of the heap for malloc() in kernels. code_load() allocates the heap if the module uses
  * malloc(). */
 #define HEAP_BYTES (8u << 20)
-/* In device code, a function's address is a number above FUNC_BASE. Returns NULL if addr is not the
- * address of a function. */
+/* In device code, a function's address is a number above FUNC_BASE. code_from_addr() returns NULL
+ * if addr is not the address of a function. */
 #define FUNC_BASE (5ull << 40)
 struct code_func *code_from_addr(struct code *c, uint64_t addr);
 const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
@@ -309,8 +310,8 @@ struct launch {
     uint32_t most_held; /* clusters that all host threads together may hold at once */
     uint32_t resident;  /* clusters that one host thread may hold at once */
     /* shared between host threads */
-    uint32_t next_cluster;  /* atomic */
-    struct {                /* clusters whose state repeats (see warp_sched.c); under emu->lock */
+    uint32_t next_cluster;  /* the next cluster to take; atomic */
+    struct {                /* clusters whose state repeats (warp_sched.c); guarded by emu->lock */
         uint32_t held;      /* clusters that all host threads hold */
         uint32_t most;      /* limit on `held` */
         uint32_t cycling;   /* how many of the held clusters repeat their state */
@@ -326,8 +327,8 @@ struct launch {
     bool extra;     /* the clusters that run now are only for verification: running past a limit is
                      * not an error */
     int redo;       /* atomic: the run in parallel was not clean (see settle.c) */
-    bool keep_undo; /* note writes to inputs in `undo` */
-    VEC(struct undo_write) undo; /* under emu->lock */
+    bool keep_undo; /* keep the old bytes of inputs that the kernel writes, in `undo` */
+    VEC(struct undo_write) undo; /* guarded by emu->lock */
     /* atomic, updated now and then: instructions of all host threads */
     uint64_t steps;
     uint64_t cpu_ns; /* atomic, updated now and then: CPU time of all host threads */
@@ -339,7 +340,7 @@ struct launch {
         bool answer;
     } past[32];
     struct gsync *gsync;       /* the sanitizer's order between blocks */
-    int gsync_used;            /* atomic */
+    int gsync_used;            /* atomic: whether a block has published anything (block_order.c) */
     struct suspects *suspects; /* cells that are part of a race; see suspects.h */
     bool turned;               /* a repeated call: clusters run in another order than in the first
                                 * call (reverse_in_wave() in warp_sched.c) */
@@ -358,7 +359,8 @@ struct launch {
     double cost; /* host work of the counted clusters, in plain warp instructions: count_cost() */
     struct insn_count *total; /* the sum over host threads, computed at the end */
     uint64_t diverged;
-    struct hot_words *hot;             /* words that atomics changed; under emu->lock; see hot.c */
+    /* words that atomics changed (hot.c); guarded by emu->lock */
+    struct hot_words *hot;
     struct reuse again[REUSE_BUCKETS]; /* atomic; see reuse.c */
     uint64_t waits_again;              /* atomic; see reuse.c */
 };
@@ -440,7 +442,7 @@ struct emu {
     uint64_t clock;
     char last_kernel[256];
     uint32_t nthreads;
-    bool sanitize, counting, sampling, timing; /* what this call does */
+    bool sanitize, counting, sampling, timing; /* what the device does in this call */
     bool turned;                               /* as in struct launch */
     bool verifying; /* the worker will verify the call's outputs: run more blocks than the counted
                        sample */
@@ -458,9 +460,9 @@ struct emu {
     double model_ns, model_lo_ns, model_hi_ns;
 };
 
-/* findings.c: these are for findings that we record later than we see them. emu_finding_seen()
- * returns true if this instruction already has a finding of this kind, and counts the repeat.
- * emu_make_finding() fills *out; emu_add_finding() records it. */
+/* findings.c: these functions are for findings that we record later than we see them.
+ * emu_finding_seen() returns true if this instruction already has a finding of this kind, and
+ * counts the repeat. emu_make_finding() fills *out; emu_add_finding() records it. */
 bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
 void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                       const char *object, int64_t index, const char *other, const char *text,

@@ -1,14 +1,15 @@
 /*
  * barrier.c - executes barriers of the block and the cluster, and fences.
  *
- * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
- * barrier's phase has changed. A barrier without a count is complete when all threads of the block
- * that have not exited have arrived, as on GPUs from sm_70 on. Threads that have exited count as
- * arrived: their accesses are ordered before the barrier. A note, or a finding, tells the author
- * that they exited (check_exited). We look for such threads when the phase is complete. Before
- * that, the set of threads that have exited depends on the order in which the emulator runs the
- * warps. A barrier with a count is complete when that many threads have arrived; a warp
- * whose live lanes arrive together counts as 32 threads, even if it has fewer lanes.
+ * A fragment (lanes of a warp at the same instruction, core.h) that executes bar.sync arrives once
+ * (fragment.arrived) and then polls until the barrier's phase has changed. A barrier without a
+ * count is complete when all threads of the block that have not exited have arrived, as on GPUs
+ * from sm_70 on. Threads that have exited count as arrived: their accesses are ordered before the
+ * barrier. A note, or a finding, tells the author that they exited (check_exited). We look for such
+ * threads when the phase is complete. Before that, the set of threads that have exited depends on
+ * the order in which the emulator runs the warps. A barrier with a count is complete when that many
+ * threads have arrived; a warp whose live lanes arrive together counts as 32 threads, even if it
+ * has fewer lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -275,7 +276,7 @@ static int decode_bar(struct decoder *d, const struct ptx_insn *p, struct insn *
     uint32_t n = p->nops;
     if (red) {
         if (n < 3 || dec_dst(d, p, &p->ops[0], in->sub[0] == BAR_POPC ? 32 : 1, &in->o[0]) < 0)
-            return dec_bad(d, p, "bad form");
+            return dec_bad(d, p, "wrong operands or modifiers");
         bool neg = false;
         if (dec_pred(d, p, &p->ops[n - 1], &in->o[3], &neg) < 0)
             return -1;

@@ -33,7 +33,7 @@ struct wg_insn {
     uint16_t nd;
     bool a_regs, has_scale_d, scale_neg;
     bool scale_const;
-    uint32_t a_desc, b_desc, scale_d, meta; /* operand codes */
+    uint32_t a_desc, b_desc, scale_d, meta; /* operand codes (core.h) */
     uint32_t sel;
 };
 
