@@ -13,12 +13,14 @@
 struct device_ceilings {
     struct device_info info;
     struct device_health health;
-    double copy_gbps;  /* of copying: bytes read plus bytes written */
-    double read_gbps;  /* of reading alone */
-    double f32_tflops; /* of multiply-adds on the CUDA cores */
-    /* of the tensor cores: fp16 products, fp32 sums, by the GPU's fastest instruction */
+    double copy_gbps;  /* rate of copying, in bytes read plus bytes written */
+    double read_gbps;  /* rate of reading alone */
+    double f32_tflops; /* rate of multiply-adds on the CUDA cores */
+    /* rate of the tensor cores with fp16 products and fp32 sums, by the GPU's fastest instruction
+     */
     double f16_tflops;
-    double tf32_tflops; /* of the tensor cores by mma.sync; 0 = the GPU has no such instruction */
+    /* rate of mma.sync on the tensor cores; 0 = the GPU has no such instruction */
+    double tf32_tflops;
     double empty_launch_ns;
 };
 
