@@ -47,7 +47,7 @@ struct prof_kernel {
      * time. */
     double latency_pct;
     double occupancy_pct;              /* active warps, in percent of the most that an SM holds */
-    double registers, smem_bytes;      /* per thread, per block */
+    double registers, smem_bytes;      /* registers per thread, shared memory per block */
     double dram_bytes, bank_conflicts; /* totals, not shares */
     double l2_hit_pct;
     /* How many warps wait for each reason, on average, per issued instruction. */
