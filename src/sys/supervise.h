@@ -24,7 +24,7 @@ struct super_spec {
     char *const *argv;
     char *const *envp;
     const char *dir;
-    int fds[4];  /* to become 0..3 of the program, all >= 10; fds[3] may be -1 */
+    int fds[4];  /* these become 0..3 of the program; all are >= 10, but fds[3] may be -1 */
     int control; /* the socket to Hone */
     uint64_t limit_ns, grace_ns, limit_bytes, limit_file_bytes;
     bool no_aslr;
