@@ -50,7 +50,8 @@ static double written(const struct job_case *jc)
  * Returns how close the time `ns` comes to the ceilings, in percent: the larger of the percentages
  * for memory (`bytes`) and for arithmetic. *limit names the ceiling that decides. The ceilings are
  * those measured on the device, or, if none were measured, those of the data sheet. If the task
- * does not allow TF32, a float32 product runs on the CUDA cores or as three TF32 products.
+ * does not allow TF32, the ceiling for float32 products is the rate of the CUDA cores or a third of
+ * the TF32 rate, whichever is higher.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double bytes,
                            double ns, const char **limit)
