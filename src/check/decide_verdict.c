@@ -186,7 +186,7 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
     }
     bool first = !x->first_ok || str_eq(detector, "budget") || wrong_when_fresh(x);
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
-    if (perturbed && !cmp->stale) /* the output did follow the changed input, but is wrong */
+    if (perturbed && !cmp->stale) /* the output changed with the input, but is wrong */
         first = true;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
@@ -411,8 +411,9 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
             n ? arena_printf(
                     &v->arena,
                     "modelled from a sample of blocks; %llu of %llu blocks ran, %llu of them "
-                    "were verified (%llu of %llu elements); %s%% of the outputs were not "
-                    "seen; an error in 1%% of the blocks is found with probability %s%%",
+                    "were verified (%llu of %llu elements); no block that ran wrote %s%% of the "
+                    "outputs; "
+                    "an error in 1%% of the blocks is found with probability %s%%",
                     (unsigned long long)r->sample.ran, (unsigned long long)r->sample.blocks,
                     (unsigned long long)r->sample.verified, (unsigned long long)n,
                     (unsigned long long)all, percent(v, w->unseen_pct), percent(v, w->found_pct))
