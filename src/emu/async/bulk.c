@@ -18,7 +18,7 @@ struct place {
 struct bulk_insn {
     enum ptx_space dst_space, src_space;
     struct place dst, src, mbar, map;
-    uint32_t size;      /* an operand code (core.h), like the fields below */
+    uint32_t size;      /* operand code (core.h) */
     uint32_t coords[5]; /* operand codes */
     uint32_t offsets[3];
     uint32_t mask; /* operand code of the CTA mask */
@@ -122,9 +122,10 @@ static int load_map(struct warp *w, const struct insn *in, uint32_t lane, struct
                          "%s: the instruction has %u dimensions, the tensor map %u", b->what,
                          b->rank, t->rank);
     if ((t->mode == TMAP_IM2COL) != b->im2col)
-        return emu_fault(w, in, (int)lane, RESULT_FAULT, FIND_OTHER,
-                         "%s: only one of the instruction and the tensor map is in im2col mode",
-                         b->what);
+        return emu_fault(
+            w, in, (int)lane, RESULT_FAULT, FIND_OTHER,
+            "%s: either both the instruction and the tensor map must be in im2col mode, or neither",
+            b->what);
     return EX_NEXT;
 }
 

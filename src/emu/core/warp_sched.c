@@ -282,7 +282,7 @@ static void say_stuck(const struct stuck_warps *g, struct strbuf *sb)
         strbuf_addf(sb, "warp %u", g->first);
     else
         strbuf_addf(sb, "warps %u-%u", g->first, g->last);
-    strbuf_addf(sb, " (%d threads from %u) at ", g->threads, g->thread);
+    strbuf_addf(sb, " (%d threads, the first is %u) at ", g->threads, g->thread);
     if (g->at && g->at->line)
         strbuf_addf(sb, "line %u: ", g->at->line);
     strbuf_adds(sb, g->at ? g->at->text : "?");
@@ -338,8 +338,7 @@ static int deadlock(struct cluster *c, const char *why)
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
                 if (!first ||
                     (!first->regs_wanted && first->frags[at].waiting && !w->frags[k].waiting)) {
-                    /* report a fragment that spins, rather than one that waits for the spinning
-                     * one */
+                    /* report a fragment that spins rather than a fragment that waits for it */
                     first = w;
                     at = k;
                 }

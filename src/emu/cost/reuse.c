@@ -32,7 +32,7 @@ struct sector_set {
     struct slot *slots;
     uint64_t epoch;
     uint32_t cap, n, clock;
-    struct tally tallies[8]; /* for the allocations read most recently */
+    struct tally tallies[8]; /* counts for the allocations that were read most recently */
     uint32_t next;           /* the tally to reuse for another allocation */
     struct reuse again[REUSE_BUCKETS];
     uint64_t waits_again;

@@ -148,7 +148,7 @@ struct ptx_table { /* .branchtargets, .calltargets, .callprototype */
 
 struct ptx_opnd {
     enum ptx_okind kind;
-    uint32_t target;            /* for PO_LABEL */
+    uint32_t target;            /* for PO_LABEL: index of an instruction */
     uint32_t n;                 /* number of operands in `list` */
     bool is_float, is_f32, neg; /* is_f32: written as 0f...; neg: a negated predicate, !%p */
     union {
@@ -208,7 +208,7 @@ struct ptx_module {
     uint32_t sm;      /* 90 for sm_90 */
     VEC(struct ptx_func *) funcs;
     VEC(struct ptx_var *) vars;      /* module scope */
-    VEC(const char *) files;         /* by .file number; NULL where unset */
+    VEC(const char *) files;         /* indexed by .file number; NULL if no file has the number */
     VEC(struct ptx_inlined) inlined; /* the first is unused */
     VEC(struct ptx_string) strings;  /* of the section .debug_str */
 };

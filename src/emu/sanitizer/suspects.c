@@ -10,7 +10,7 @@ enum { MAX_TRIES = 4096, MAX_USES = 1 << 20 };
 
 /* The source line and thread of an access, for a finding. */
 struct place {
-    const struct ptx_insn *src; /* or NULL */
+    const struct ptx_insn *src; /* the instruction; NULL = unknown */
     uint32_t block[3], thread[3];
 };
 
