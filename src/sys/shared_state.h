@@ -3,8 +3,8 @@
  *
  *     struct shared_state *s;
  *     shared_state_open(&s, "/home/me/.cache/hone/limits/ab12", MAGIC, sizeof(struct mine), err);
- *     struct mine *m = shared_state_begin(s);      waits until no other process is between
- *     m->count++;                                  begin and end
+ *     struct mine *m = shared_state_begin(s);      waits while another process changes it
+ *     m->count++;
  *     shared_state_end(s, true);                   false: forget the change
  *
  * Invariants:
