@@ -161,7 +161,7 @@ static int arrive(struct warp *w, const struct insn *in, struct barrier *b, uint
     uint32_t n = (uint32_t)__builtin_popcount(w->active);
     if (w->active != w->live && (in->flags & INSN_ALIGNED))
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "barrier", -1, NULL,
-                    "barrier divergence: %u of the warp's %d threads execute this barrier", n,
+                    "barrier divergence: only %u of the warp's %d threads execute this barrier", n,
                     __builtin_popcount(w->live));
     if (!b->at.warp || w->id < b->at.warp->id) {
         b->at.warp = w;
@@ -299,7 +299,7 @@ static int exec_cluster_arrive(struct warp *w, const struct insn *in)
     struct cluster *c = w->block->cluster;
     if (w->cluster_arrived & w->active)
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "cluster barrier", -1, NULL,
-                    "a thread arrives twice at the cluster barrier without waiting");
+                    "a thread arrives twice at the cluster barrier without a wait in between");
     w->cluster_arrived |= w->active;
     w->cluster_phase = c->bar.phase;
     c->bar.threads += (uint32_t)__builtin_popcount(w->active);
