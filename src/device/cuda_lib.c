@@ -4,8 +4,8 @@
  * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", for example "gemm n t float16 float32
  * f32 none". The words are:
  *
- *   - TA and TB are n if A is [M,K] and B is [K,N], and t if the tensor holds the transpose ([K,M],
- *     [N,K]);
+ *   - TA is n if A is stored as [M,K], and t if it is stored as its transpose, [K,M];
+ *   - TB is n if B is stored as [K,N], and t if it is stored as its transpose, [N,K];
  *   - IN is the dtype of A and B, OUT the dtype of D;
  *   - COMPUTE is f32, tf32, f64 or i32;
  *   - EPILOGUE is none, bias or relu_bias.
