@@ -2,10 +2,10 @@
  * timing.h - turns the raw times of a job into medians, intervals and ratios.
  *
  * Every case with timing gets one verdict_time per program (the candidate or a baseline). A ratio
- * is the baseline's time over the candidate's. Calls of baseline and candidate alternate and are
- * compared in pairs, so that slow changes of the machine's speed cancel out. A baseline with fewer
- * than three calls is compared with all calls of the candidate. measure_below_floor() reports a
- * candidate that is faster than physics allows; the caller decides which verdict follows.
+ * is the baseline's time divided by the candidate's time. Calls of baseline and candidate alternate
+ * and are compared in pairs, so that slow changes of the machine's speed cancel out. A baseline
+ * with fewer than three calls is compared with all calls of the candidate. measure_below_floor()
+ * reports a candidate that is faster than physics allows; the caller decides which verdict follows.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
@@ -28,8 +28,9 @@ struct measure_input {
     const struct ceilings *ceilings; /* NULL = use the data sheet */
     /* Dtype of the task's first input. It decides which unit of the GPU counts as the fastest. */
     enum dtype operand;
-    bool allow_tf32;      /* float32 products may use TF32 */
-    const bool *left_out; /* one per program: true if we report no times of it; NULL = none */
+    bool allow_tf32; /* float32 products may use TF32 */
+    /* one per program: true if we report no times of it; NULL = we report all times */
+    const bool *left_out;
     /* share of the task's flops that no algorithm can avoid; 0 = unknown */
     double least_arithmetic;
     bool float32; /* all float inputs are float32 */
