@@ -93,7 +93,7 @@ enum {
     COMPILE_JOB_TOOL_KILLED,
     COMPILE_JOB_OUT_OF_MEMORY
 };
-/* cap on the bytes of PTX, and on those of machine code */
+/* cap on the bytes of the PTX, and on the bytes of the machine code */
 enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 };
 
 /* A result, which the child writes into the result memfd. */
