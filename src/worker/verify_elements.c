@@ -24,7 +24,7 @@ static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.
 #define SMALL_OPS 1e5
 enum {
     MAX_ELEMS = 1536,
-    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most so many pieces */
+    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most this many pieces */
     MAX_PLACES = 1024,
     MAX_ROUNDS = 64,
     MAX_UNITS = 1 << 20,
