@@ -421,7 +421,8 @@ static int take_offsets(struct decoder *d, const struct ptx_insn *p, const struc
     return 0;
 }
 
-/* Reads the modifiers. The first space is the destination's, the second the source's. */
+/* Reads the modifiers. The first space that they name is that of the destination, the second that
+ * of the source. */
 static int read_mods(struct bulk_insn *b, const struct ptx_insn *p, bool *group, bool *prefetch)
 {
     unsigned spaces = 0;

@@ -371,7 +371,7 @@ struct launch {
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
     uint64_t bytes;
-    uint64_t addr[TRACE_PLACES]; /* 0: none */
+    uint64_t addr[TRACE_PLACES]; /* 0 = no such element */
     uint32_t linear;             /* number of the cluster in the grid */
 };
 
@@ -657,7 +657,8 @@ void count_begin(struct launch *l);
 /* Estimates how long the host took for the counted clusters, in plain warp instructions. The
  * estimate depends on the counts alone, so it is the same in every run. */
 double count_cost(const struct launch *l);
-/* Adds the host thread's counts to the launch's, and frees them. */
+/* Adds the counts of the host thread to those of the launch. Frees the counts of the host thread.
+ */
 void count_collect(struct launch *l, struct worker_state *ws);
 /* hot.c: hot_note() notes an atomic access of a warp to global memory. hot_work() computes
  * same_word, same_piece and pieces of struct work from these notes. */

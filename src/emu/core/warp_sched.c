@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-#define SLICE 4000u       /* about so many warp instructions are one slice */
+#define SLICE 4000u       /* a slice has about this many warp instructions */
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */

@@ -328,7 +328,7 @@ static int decode_testp(struct decoder *d, const struct ptx_insn *p, struct insn
 /* ---- decoding ------------------------------------------------------------------------------- */
 
 struct fmods {
-    int round; /* -1 none, or an index into rounds */
+    int round; /* index into `rounds`; -1 = no rounding mode is given */
     uint8_t flags;
     bool approx, full;
     enum ptx_type t;

@@ -19,7 +19,8 @@ struct suspect_read {
     struct place at;         /* the place of the first of the lanes */
     uint32_t block, clock;   /* number of the block + 1, and the block's clock (block_order.c) */
     uint32_t warp, lanes, t; /* t: the warp's own clock (state.h) */
-    uint32_t epoch; /* block_san.base: tells apart the blocks that use one shadow in turn */
+    /* block_san.base; it differs between blocks that use the same shadow one after another */
+    uint32_t epoch;
     /* set when the kernel first uses the value; set at once if we cannot follow the value */
     const bool *used;
     uint32_t next; /* index + 1 of an earlier read of the same cell */
