@@ -90,11 +90,11 @@ struct call_ctx {
  * its elements may come from a few rows with similar errors. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* If result_call.most_written is below this limit, we conclude that the kernel leaves a part of an
- * output unwritten. most_written is a generous estimate of the share of an output that all blocks
- * together write. Even if all blocks together write everything, the estimate may be below 1: an
- * element of one byte equals its poison by chance once in 256 times, and then looks unwritten. If
- * all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then,
+/* The value result_call.most_written is a generous estimate of the share of an output that all
+ * blocks together write. If it is below this limit, we conclude that the kernel leaves a part of
+ * the output unwritten. Even if all blocks together write everything, the estimate may be below 1:
+ * an element of one byte equals its poison by chance once in 256 times, and then looks unwritten.
+ * If all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then,
  * because its only uncertainty is which pieces (of 1024 bytes) we happened to look at. */
 static const double WRITTEN_ENOUGH = 0.98;
 
@@ -386,8 +386,9 @@ static const char *percent(struct verdict *v, double pct)
     return arena_printf(&v->arena, "%.2g", pct);
 }
 
-/* If only a part of the call's results was compared with the truth: records in w how large that
- * part was, and with which probability it shows an error in 1% of the blocks or rows. */
+/* If only a part of the call's results was compared with the truth, records in w how large that
+ * part was. Also records the probability that this part shows an error in 1% of the blocks or rows.
+ */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {
