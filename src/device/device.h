@@ -12,10 +12,10 @@
  *     enum result_status st = d->ops->launch(d, mod, launch, args, err);
  *     d->ops->close(d);
  *
- * There are two kinds of return values. An operation of Hone's own returns int 0 or -1; if it
- * fails, Hone or the machine is the cause (or a plan that asks `alloc` for too much workspace). If
- * the candidate's code can make an operation fail, the operation returns enum result_status, with
- * the explanation in err->msg.
+ * There are two kinds of return values. An operation of Hone's own returns int 0 or -1. If it
+ * fails, the cause is Hone, the machine, or a plan that asks `alloc` for too much workspace. If the
+ * candidate's code can make an operation fail, the operation returns enum result_status, with the
+ * explanation in err->msg.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -205,11 +205,12 @@ struct device_ops {
     int (*show)(struct device *d, struct device_hidden *h, uint64_t *addr, struct err *err);
     void (*forget)(struct device *d, struct device_hidden *h);
 
-    /* The truth_... functions compute the truth on the device. truth_open loads the oracle; all
-     * candidate modules must be unloaded before. truth_compute generates a call's inputs again and
-     * runs the phases, on a sample of units if the case asks for one; `got` has the outputs of the
-     * call. truth_compare compares the bytes of a kept output. truth_fetch copies the truth to the
-     * host. Without these functions the worker runs the oracle's shared object on the CPU. */
+    /* The truth_... functions compute the truth on the device. The first, truth_open, loads the
+     * oracle; all candidate modules must be unloaded before. Then truth_compute generates a call's
+     * inputs again and runs the phases. If the case asks for a sample of the units, it runs only
+     * these. `got` has the outputs of the call. The function truth_compare compares the bytes of a
+     * kept output, and truth_fetch copies the truth to the host. Without these functions the worker
+     * runs the oracle's shared object on the CPU. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,
