@@ -54,9 +54,9 @@ static inline double quiet64(double f)
     return float64(bits64(f) | 0x0008000000000000ull);
 }
 /* Returns the result r of a double-precision operation. If r is a NaN, returns instead the NaN that
- * the hardware gives: the first NaN among the operands, made quiet, or a NaN with the sign set if
- * no operand is a NaN. Callers pass the operands in the order in which the hardware looks at them:
- * b, a for sums and products; b, c, a for fma; a, b for quotients. */
+ * the hardware gives. That is the first NaN among the operands, made quiet. If no operand is a NaN,
+ * it is a NaN with the sign set. Callers pass the operands in the order in which the hardware looks
+ * at them: b, a for sums and products; b, c, a for fma; a, b for quotients. */
 static inline double nan64(double r, double first, double second, double third)
 {
     if (r == r)

@@ -4,8 +4,8 @@
  *
  * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
  * bits. The conversions to float and int32 are exact: a float has all values of the float types
- * here (except f64, which is not converted), and an int32 those of the integer types. Loops are
- * branch-free so that they vectorise.
+ * here (except f64, which is not converted), and an int32 has all values of the integer types.
+ * Loops are branch-free so that they vectorise.
  */
 #ifndef EMU_TENSOR_LOWP_H
 #define EMU_TENSOR_LOWP_H
