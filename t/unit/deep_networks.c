@@ -150,6 +150,35 @@ static void variances_get_enough_elements(void **state)
     graph_release(&g);
 }
 
+/* With 256 groups, 256 channels have one channel in each: a softmax along it is 1 whatever x is. */
+static void softmaxes_get_several_elements(void **state)
+{
+    static const char grouped[] =
+        "{\"version\": 1, \"axes\": [\"M\", \"N\"],"
+        " \"inputs\": [{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"M\", \"N\"]}],"
+        " \"scalars\": [], \"values\": ["
+        "  {\"id\": \"%1\", \"op\": \"reshape\", \"args\": [\"x\"],"
+        "   \"attrs\": {\"shape\": [\"M\", 256, \"N/256\"]}},"
+        "  {\"id\": \"%2\", \"op\": \"softmax\", \"args\": [\"%1\"], \"attrs\": {\"dim\": [2]}}],"
+        " \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+        "               \"shape\": [\"M\", 256, \"N/256\"], \"value\": \"%2\"}],"
+        " \"guards\": [\"N%256 == 0\"]}";
+    static const int64_t original[] = {1024, 8192};
+    struct size_limits limits = {.floor = 1, .statistics = 1, .work = 1};
+    struct graph g;
+    struct size_choice c;
+    struct err err = ERR_INIT;
+    read_graph(&g, grouped);
+    must(sizes_choose(&c, &g, original, limits, &err), &err);
+    assert_true(c.smoke.n > 0 && c.check.n > 0);
+    vec_each (const struct size_point, p, &c.smoke)
+        assert_true(p->axes[1] >= 512);
+    vec_each (const struct size_point, p, &c.check)
+        assert_true(p->axes[1] >= 512);
+    sizes_release(&c);
+    graph_release(&g);
+}
+
 /* ---- proofs ---------------------------------------------------------------------------------- */
 
 static void few_runs_still_refuse(void **state)
@@ -275,6 +304,7 @@ int main(void)
         cmocka_unit_test(shared_errors_are_computed_once),
         cmocka_unit_test(unrolled_loops_stay_short),
         cmocka_unit_test(variances_get_enough_elements),
+        cmocka_unit_test(softmaxes_get_several_elements),
         cmocka_unit_test(few_runs_still_refuse),
         cmocka_unit_test(long_runs_are_shared),
     };
