@@ -216,9 +216,10 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
     if (!p || !value_same_shape(p, where))
         return NULL;
     /* If the diagonal that bounds the triangle is the main one or a neighbour of it, the triangle
-     * has about side*side/2 elements, where `side` is the smaller side of the matrix. A diagonal
-     * that is k away leaves a triangle of this side less k at least. An element takes 2 flops for
-     * each pair. */
+     * has about side*side/2 elements, where `side` is the smaller side of the matrix. If the
+     * diagonal is k away from the main one, the side of the triangle that is kept is shorter by k
+     * at most. Each element takes 2 flops for each pair of factors, so 2 * side*side/2 is
+     * side*side. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);
     if (fabs(k) > 1) {

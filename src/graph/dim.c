@@ -475,7 +475,8 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
         t->key = arena_printf(p->arena, "(%s)", text);
         d = of_atom(p, t);
     }
-    for (size_t i = before; i < p->all.n; i++) /* if the size is new, it gets the text as it was */
+    /* A size that is new keeps the text from which it was read. */
+    for (size_t i = before; i < p->all.n; i++)
         if (p->all.items[i] == d && !d->is_number)
             p->all.items[i]->text = arena_strdup(p->arena, text);
     return d;

@@ -10,8 +10,9 @@
 static const double MOST_EPSILON = 1e-3;
 /* An epsilon needs no scaled inputs if the value beside it is at most this many times as large. */
 static const double NEAR = 16;
-/* Scaling by fewer than LEAST_BITS bits is not worth a workload. With more than MOST_BITS, floats
- * might become subnormal; float16 has fewer exponents, and so a lower limit. */
+/* Inputs are multiplied by 2^-bits. With fewer than LEAST_BITS bits a workload of its own would not
+ * pay. With more than MOST_BITS bits floats might become subnormal. Float16 has a smaller range of
+ * exponents, so its limit is lower. */
 enum { LEAST_BITS = 1, MOST_BITS = 60, MOST_BITS_F16 = 8 };
 
 /* The estimated mean and variance of a value's elements. */

@@ -32,13 +32,13 @@ enum op_kind {
     OPK_ELEMENTWISE, /* computes each element from the elements at the same place of the broadcast
                         operands */
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
-    OPK_SOFTMAX,     /* along one axis, keeps the shape */
-    OPK_SCAN,        /* along one axis, keeps the shape */
-    OPK_NORM,        /* along the last axes (normalize: along one axis), keeps the shape */
+    OPK_SOFTMAX,     /* works along one axis, and keeps the shape */
+    OPK_SCAN,        /* works along one axis, and keeps the shape */
+    OPK_NORM,        /* works along the last axes (normalize: one axis), and keeps the shape */
     OPK_PRODUCT,     /* matrix products */
     OPK_CONV,
     OPK_ATTENTION,
-    OPK_RECURRENT, /* steps along the first axis, each from the step before */
+    OPK_RECURRENT, /* computes each step along the first axis from the step before */
     OPK_GATHER,    /* reads or adds elements or rows that an index tensor names */
     OPK_VIEW,      /* moves elements and computes nothing; also iota, which has no operand */
     OPK_LOSS
@@ -51,7 +51,7 @@ enum attr_kind {
     ATTR_INT,  /* i */
     ATTR_REAL, /* real */
     ATTR_AXES, /* ints, n: in a value they count from 0 and ascend, except in a permute */
-    ATTR_INTS, /* ints, n: strides, paddings */
+    ATTR_INTS, /* ints, n: for example strides or paddings */
     ATTR_DIMS, /* dims, n */
     ATTR_DIM,  /* dims[0] */
     ATTR_TEXT, /* text */
@@ -73,8 +73,9 @@ struct value {
     uint32_t id, hash;
     enum graph_op op;
     enum dtype dtype;
-    /* A Python number, or computed from Python numbers only. Combined with a tensor, it takes the
-     * tensor's dtype, unless its kind is higher in the order bool, integer, float. */
+    /* Is the value a Python number, or computed from Python numbers only? An operation on such a
+     * value and a tensor has the tensor's dtype, unless the value's kind is higher in the order
+     * bool, integer, float. */
     bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];

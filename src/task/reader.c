@@ -319,9 +319,9 @@ bool json_node_name_ok(const struct json_node *n, const char *name)
     }
     if (len && i == len && len <= NAME_MAX_LEN)
         return true;
-    json_node_bad_key(n,
-                      "\"%.64s\" is not a name: letters, digits and _, at most %d, no digit first",
-                      name, NAME_MAX_LEN);
+    json_node_bad_key(
+        n, "\"%.64s\" is not a name: at most %d letters, digits and _, not beginning with a digit",
+        name, NAME_MAX_LEN);
     return false;
 }
 

@@ -64,7 +64,8 @@ static bool is_uniform(const struct value *b, const struct value *v, const struc
     return true;
 }
 
-/* The sum along `axes` of b broadcast to the shape of v. Axes that b lacks become a factor. */
+/* Broadcasts b to the shape of v, and returns its sum along `axes`. For an axis that b lacks, the
+ * sum is multiplied by the axis' size. */
 static const struct value *plain_sum(struct collapse *c, const struct value *b,
                                      const struct value *v, const struct attr *axes)
 {
@@ -381,10 +382,12 @@ static const struct value *linear_sum(struct collapse *c, const struct value *v,
 enum { MAX_SCALES = 4 };
 
 struct pooling {
-    const struct value *of;                             /* a convolution */
-    const struct value *scale[MAX_SCALES];              /* MUL and DIV of `of` by one number */
+    const struct value *of; /* a convolution */
+    /* The operations that multiply or divide `of` by one number. */
+    const struct value *scale[MAX_SCALES];
     int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK]; /* one per axis of `of`; 0: no windows */
-    uint32_t n, scales;                                 /* number of axes with windows; of scales */
+    /* `n` is the number of axes with windows, `scales` the number of entries in `scale`. */
+    uint32_t n, scales;
 };
 
 static bool is_scale(const struct value *v)

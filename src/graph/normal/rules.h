@@ -10,7 +10,7 @@
 
 #include "graph/graph.h"
 
-/* Gives values that mean the same the same spelling: x * x becomes square(x). */
+/* Gives one spelling to values that mean the same: x * x becomes square(x), for example. */
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v);
 /* Uses fewer kinds of operations, for comparisons only: a / b becomes a * reciprocal(b). */
 const struct value *rules_apply_comparisons(struct graph *g, const struct value *v);

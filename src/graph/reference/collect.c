@@ -49,8 +49,8 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
 
 /* ---- adding a term --------------------------------------------------------------------------- */
 
-/* Keeps the larger (or smaller) of the element so far and the term; the earlier one if they are
- * equal. A NaN is chosen before any number. */
+/* Keeps the larger (or smaller) of the element so far and the term. If they are equal, keeps the
+ * element so far. A NaN is chosen before any number. */
 static void add_choice(struct emit *e, const struct collector *c, struct term t, const char *index)
 {
     bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX,
@@ -64,7 +64,8 @@ static void add_choice(struct emit *e, const struct collector *c, struct term t,
         unit_set(&e->u, c->m, "= hone_pick(%s, %s, %s, %s, %s)", take.text, c->v, t.v, c->m, t.m);
     else
         unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, arg ? index : t.m, c->m);
-    if (arg) /* unit_set() would be dropped: only the loop itself reads c->v */
+    /* A statement of unit_set() would be dropped here, because only the loop itself reads c->v. */
+    if (arg)
         unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
     else
         unit_set(&e->u, c->v, "= %s ? %s : %s", take.text, t.v, c->v);
@@ -91,7 +92,9 @@ static void add_factor(struct emit *e, const struct collector *c, struct term t)
     unit_set(&e->u, c->v, "= %s", step(e, c, arena_printf(a, "%s * %s", c->v, t.v)));
     unit_set(&e->u, c->m, "+= hone_own(%.9g, %.9g, %s)", chain_rounding(c->of),
              least_error(c->of->dtype == DT_F64 ? DT_F64 : DT_F32), c->v);
-    unit_do(&e->u, "%s += 1", c->n); /* unit_set() would be dropped: only the next round reads it */
+    /* A statement of unit_set() would be dropped here, because only the next round of the loop
+     * reads c->n. */
+    unit_do(&e->u, "%s += 1", c->n);
 }
 
 /* Adds the chain to the sum, and begins a new chain. */
@@ -166,7 +169,8 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
     struct scope *was = unit_if(&e->u, "%s != (double)(%s)", c->at[k], at);
     unit_set(&e->u, c->m, "+= %s * %s / 16", c->off[k], c->off[k]);
     unit_set(&e->u, c->off[k], "= 0");
-    /* unit_set() would be dropped: only the next round of the loop reads c->at[k]. */
+    /* A statement of unit_set() would be dropped here, because only the next round of the loop
+     * reads c->at[k]. */
     unit_do(&e->u, "%s = (double)(%s)", c->at[k], at);
     unit_close(&e->u, was);
     unit_set(&e->u, c->off[k], "+= %s - %s", off.v, t.v);

@@ -91,7 +91,8 @@ struct emit {
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
     unsigned least_depth; /* inside the loop over samples of drawn errors: the depth of that loop,
                              which no statement may leave; else 0 */
-    const bool *keep;     /* kernels: one per value: store it in any case; NULL: none */
+    /* For kernels, one per value: must the value be stored in any case? NULL if no value must. */
+    const bool *keep;
     /* Kernels: a value that is known in this unit at every place where it is read, and its text. */
     const struct value *known;
     const char *known_text;
@@ -124,7 +125,8 @@ bool term_is_exact(const struct term *t); /* its magnitude is |value| */
 /* Whether the magnitude of every element of v is |value|. The entries of its operands in `store`
  * must be set already. */
 bool value_is_exact(const struct value *v, const struct store *store);
-/* A term whose magnitude is |value|, or which has no error. */
+/* Makes a term of the value `v`. Its magnitude is |value|; in SIGMA and NOISY references it has no
+ * error. */
 struct term term_of(struct emit *e, const char *v, unsigned depth);
 const char *number_in_c(struct arena *a, double v);
 /* For integer dtypes, puts "hone_int32(...)" or the like around an expression of type uint64_t, so
@@ -144,10 +146,10 @@ struct term emit_output(struct emit *e, const struct value *v, enum dtype to, st
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
 /* The variance of the rounding of a partial sum, divided by the square of that sum. */
 double chain_rounding(const struct value *v);
-/* The least variance that a rounding to t has. It belongs to an error of half the distance between
- * two subnormal numbers. For float32 and bfloat16 it belongs to an error as large as the smallest
- * normal number, because arithmetic in float32 may flush subnormal numbers to zero. 0 for
- * float64. */
+/* The least variance that a rounding to t has. It stands for an error of half the distance between
+ * two subnormal numbers. For float32 and bfloat16 it stands for an error as large as the smallest
+ * normal number, because arithmetic in float32 may flush subnormal numbers to zero. For float64 it
+ * is 0. */
 double least_error(enum dtype t);
 /* The variance of rounding an operand of the product v to TF32, divided by the square of the
  * operand; 0 if v is not computed in TF32. */
@@ -173,7 +175,7 @@ struct term emit_reduction(struct emit *e, const struct value *v, struct place *
  * argmax or argmin v. That is the candidate's index if the element there ties with the best element
  * within the allowance, else the index of the best element. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
-/* The body of the unit that makes partial result number `unit`. */
+/* Writes the body of the unit that makes partial result number `unit`. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag);
 /* How many elements a reduction combines into one. emit_parts() says into how many parts they are
  * split. */

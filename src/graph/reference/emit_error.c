@@ -174,7 +174,8 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     }
 }
 
-/* Does the operation make no error of its own? It chooses among elements, or computes exactly. */
+/* Is the operation without an error of its own, because it only chooses among elements or computes
+ * exactly? */
 static bool only_chooses(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -269,7 +270,8 @@ static void add_secants(struct emit *e, const struct value *v, const char *f,
 static void add_where(struct emit *e, const char *f, const struct term *t, struct strbuf *out)
 {
     strbuf_addf(out, "(%s != 0 ? %s : %s)", t[0].v, t[1].m, t[2].m);
-    if (!is_zero(t[0].m)) /* the condition is undecided: the other branch is right too */
+    /* If the condition has an error, it may be wrong. Then the other branch is right too. */
+    if (!is_zero(t[0].m))
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 

@@ -41,7 +41,7 @@ const struct collector *nest_sum(const struct nest *x);
 /* Closes all loops and conditions. Returns the outermost collector. */
 struct collector nest_end(struct nest *x);
 
-/* Whether n elements are so many, or may be, that several threads should share a loop over them. */
+/* Whether n is, or may be, so large that several threads should share a loop over n elements. */
 bool nest_has_many(const struct dim *n);
 /* Whether the lanes of a group share a loop over n elements that begins here. */
 bool nest_is_shared(const struct emit *e, const struct dim *n);

@@ -48,7 +48,8 @@ struct graph_reference {
 /* Only the names of g's axes must outlive the result. After an error there is nothing to release.
  */
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
-/* The same in another mode: graph_write_reference() writes a REFERENCE_MAGNITUDE. */
+/* The same in the mode that the caller chooses. graph_write_reference() uses
+ * REFERENCE_MAGNITUDE. */
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
                              struct graph_reference *out, struct err *err);
 void graph_reference_release(struct graph_reference *r);

@@ -91,7 +91,7 @@ struct scope *unit_enter(struct unit_text *u, unsigned depth)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Appends `f` to numbers of type double, and replaces casts to double. */
+/* Appends `f` to numbers of type double, and replaces casts to double by casts to float. */
 static void in_float(const char *text, struct strbuf *out)
 {
     for (const char *p = text; *p;) {
