@@ -62,8 +62,8 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
             v = shared_part(s + 2, len);
         if (!v)
             return err_set(err, ERR_INPUT,
-                           "playbook %s, kernel.cu:%u: '@{%.*s}' stands for nothing", pb->name,
-                           line, (int)MIN(len, 60), s + 2);
+                           "playbook %s, kernel.cu:%u: the placeholder '@{%.*s}' has no text",
+                           pb->name, line, (int)MIN(len, 60), s + 2);
         if (depth == 0 && !part)
             strbuf_adds(out, v);
         else if (expand_text(pb, b, p, v, part ? depth : depth - 1, out, err) < 0)

@@ -157,7 +157,8 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
                           size_t n, const json_t *op, struct strbuf *why)
 {
     static const char *const forms[] = {"args", "align", "params", "names", "values"};
-    const json_t *names = json_object_get(op, "args"); /* v0, v1, ... if the op names none */
+    /* The op's names for its inputs. If it has none, the inputs are v0, v1, ... */
+    const json_t *names = json_object_get(op, "args");
     char key[80];
     if (names && json_array_size(names) != n) {
         strbuf_addf(why, "the operation takes %zu inputs, but the task has %zu",

@@ -116,7 +116,8 @@ static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, ui
     return false;
 }
 
-/* A value is dominated if it lost to the value of `base`, or if a value between the two did. */
+/* A value is dominated if it lost to the value of `base`, or if a value between the two lost to the
+ * value of `base`. */
 static bool dominated(const struct playbook *pb, const struct pb_trial_vec *tried,
                       const struct pb_point *base, uint32_t s, uint8_t v)
 {

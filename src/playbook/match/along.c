@@ -119,7 +119,7 @@ static const struct value *split_post(struct match *x, struct strbuf *post)
     if (!write_expression(x->v, &leaves, post, x->why))
         return NULL;
     if (!dtype_is_float(x->v->dtype) || !dtype_is_float(reduction->dtype)) {
-        strbuf_addf(x->why, "it can compute nothing else from '%s' of integers",
+        strbuf_addf(x->why, "it can compute '%s' of integers, but no expression of the result",
                     name_of(reduction));
         return NULL;
     }
@@ -245,7 +245,8 @@ static bool bind_values(struct match *x, const struct pb_op *op, const struct al
     struct leaves leaves = usual_leaves(x->m);
     bool ok = write_expression(a->of, &leaves, &expr, x->why);
     if (ok && is_whole(op) && post->len) {
-        strbuf_addf(x->why, "it can compute nothing else from '%s' of integers", a->name);
+        strbuf_addf(x->why, "it can compute '%s' of integers, but no expression of the result",
+                    a->name);
         ok = false;
     }
     if (ok) {

@@ -239,9 +239,9 @@ const struct pb_op *match_dense_conv(struct match *x)
     if ((!find_conv(x, OP_CONV, &c) && !find_conv(x, OP_CONV_TRANSPOSE, &c)) || is_depthwise(&c) ||
         is_too_large(&c)) {
         strbuf_adds(x->why,
-                    "the task's PyTorch expression has not just one convolution of an input in 1, "
-                    "2 or 3 dimensions, with a window of known size and one output, or "
-                    "the convolution is depthwise");
+                    "the task's PyTorch expression must have exactly one convolution: of an input, "
+                    "in 1, 2 or 3 dimensions, not depthwise, with a window of known size and one "
+                    "output");
         return NULL;
     }
     if (!bind_around(x, &c))

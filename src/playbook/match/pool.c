@@ -103,7 +103,7 @@ static bool read_padding(struct pool *p)
     }
     const struct value *input = p->of->op == OP_RESHAPE ? p->of->args[0] : p->of;
     if (meaning_input(p->x->m, p->of) < 0 && meaning_input(p->x->m, input) < 0)
-        return refuse(p, "windows of something else than the input:", p->of);
+        return refuse(p, "windows of a value that is not the input:", p->of);
     return p->x->m->inputs == 1 || refuse(p, "more than one input at", p->of);
 }
 
