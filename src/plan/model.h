@@ -25,7 +25,7 @@ enum plan_arg_kind {
     PLAN_ARG_SCALAR,
     PLAN_ARG_WORKSPACE,
     PLAN_ARG_MAP,
-    PLAN_ARG_EXPR, /* the expression may be real: expr_is_real() */
+    PLAN_ARG_EXPR, /* the result may be a real number: see expr_is_real() */
     PLAN_ARG_NULL  /* a null pointer */
 };
 
@@ -33,7 +33,7 @@ struct plan_arg {
     enum plan_arg_kind kind;
     const char *text; /* as the plan writes it */
     size_t index;
-    struct expr *expr; /* PLAN_ARG_EXPR */
+    struct expr *expr; /* only for PLAN_ARG_EXPR */
 };
 
 /* A part of a tensor or a workspace. */
@@ -48,12 +48,13 @@ enum plan_launch_kind { PLAN_KERNEL, PLAN_MEMSET, PLAN_COPY };
 
 struct plan_launch {
     enum plan_launch_kind kind;
-    /* memset and copy */
+    /* The parts that a memset or copy works on. A memset has no `from`. */
     struct plan_part to, from;
     struct expr *bytes; /* NULL = up to the end of `to` (memset) or of `from` (copy) */
-    struct expr *value; /* memset; NULL = 0 */
-    uint32_t width;     /* memset: bytes of the pattern */
-    /* kernels; the others have the name "memset" or "copy" and no arguments */
+    struct expr *value; /* only for memset; NULL = 0 */
+    uint32_t width;     /* only for memset: bytes of the pattern */
+    /* The following members are for kernels, except `when`. A memset or copy has the name "memset"
+     * or "copy" and no arguments. */
     const char *kernel;
     struct expr *grid[3], *block[3], *cluster[3]; /* NULL = 1 */
     /* Without `smem` (NULL) a launch has 0 bytes; without `when` it always runs. */
@@ -105,7 +106,7 @@ struct plan {
     VEC(struct plan_map) maps;
 };
 
-#define PLAN_FILE "kernel.cu" /* the name of a candidate in places of problems */
+#define PLAN_FILE "kernel.cu" /* the file name that problems show for a candidate */
 
 /* parse_tensormap.c: parses "tensormaps" into p->maps. Does nothing if the plan has no task. */
 void plan_parse_maps(struct plan *p, const struct json_node *root);
