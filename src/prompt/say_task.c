@@ -58,7 +58,7 @@ static void say_range(const struct task_tensor *x, struct strbuf *out)
     case GEN_NORMAL:
         if (x->init_a || x->init_b)
             return;
-        /* a normal distribution lies within 4.9 deviations (gen_core.h) */
+        /* our normal distribution ends at 4.9 standard deviations (gen_core.h) */
         strbuf_addf(out, "; values from about %.3g to %.3g", lo - 4.9 * hi,
                     extreme(&x->pick_a, g->a, true) + 4.9 * hi);
         return;
