@@ -40,7 +40,8 @@
 #define STUDY_MAX_BUDGET 64
 #define STUDY_MAX_SEEDS 10000
 #define STUDY_MAX_JOBS 256
-#define STUDY_SHARE 0.6     /* with memory a run should need at most this share of the candidates */
+/* With memory a run should need at most this share of the candidates that it needs without. */
+#define STUDY_SHARE 0.6
 #define STUDY_REACHED 1.005 /* a run reaches a goal if its time is at most 0.5% above the goal */
 
 struct study_arm {

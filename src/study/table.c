@@ -320,12 +320,13 @@ int study_memory_table(const struct study *s, struct strbuf *out, struct err *er
     uint32_t without = 0, rows = 0, good = 0, first = 0;
     if (study_scores_load(&x, s, err) < 0)
         return -1;
-    strbuf_addf(out,
-                "How many candidates the built-in author needs until its best time is at most "
-                "0.5%% above the best time that it reaches without memory.\n\n| task | without "
-                "memory | with memory, mean of "
-                "%u seeds | share | never, of the seeds |\n| --- | --- | --- | --- | --- |\n",
-                s->seeds);
+    strbuf_addf(
+        out,
+        "How many candidates the built-in author needs until its best time is at most "
+        "0.5%% above the best time that it reaches without memory.\n\n| task | without "
+        "memory | with memory, mean of "
+        "%u seeds | share | seeds that never get there |\n| --- | --- | --- | --- | --- |\n",
+        s->seeds);
     vec_each (const struct study_task, t, &s->tasks) {
         struct memory_row r;
         if (!memory_row(&x, t->name, &r))
@@ -343,8 +344,8 @@ int study_memory_table(const struct study *s, struct strbuf *out, struct err *er
         strbuf_addf(
             out,
             "| all | %u | %.1f | %.0f%% | |\n\n%u of %u tasks need at most %.0f%% of the "
-            "candidates. %u reach the time with their first kernel, so memory cannot save a "
-            "candidate there.\n",
+            "candidates that they need without memory. %u reach the time with their first kernel, "
+            "so memory cannot save a candidate there.\n",
             without, with, 100 * with / without, good, rows, 100 * STUDY_SHARE, first);
     study_scores_release(&x);
     return 0;
