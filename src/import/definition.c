@@ -273,7 +273,9 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
             return err_set(err, ERR_USAGE, "--scalar %s: give %s=NUMBER", name, name);
         if (!known && !(largest && scalar_in(largest, name, &out[i]))) {
             out[i] = 1;
-            note(notes, "scalar '%s' is 1: no workload gives it a value; --scalar %s=VALUE does",
+            note(notes,
+                 "scalar '%s' is 1, because no workload gives it a value; set it with --scalar "
+                 "%s=VALUE",
                  name, name);
         }
         keep_workloads_with(d, name, out[i], notes);

@@ -197,9 +197,11 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
 }
 
 /* Writes and proves the task. If that fails, makes one of these changes and tries again:
- *  1. If PyTorch refuses a shape: no sizes of 1 (batch statistics of one value are an error).
- *  2. If the model of rounding errors is too loose: more elements in each variance.
- *  3. If a wrong answer would pass: the mark "degenerate". */
+ *  1. If PyTorch refuses a shape, Hone chooses no sizes of 1, because batch statistics of one value
+ *     are an error.
+ *  2. If the model of rounding errors is too loose, Hone chooses sizes with more elements in each
+ *     variance.
+ *  3. If a wrong answer would pass, Hone marks the task as "degenerate". */
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {

@@ -263,7 +263,8 @@ static int check_outputs(const struct pending *p, const json_t *found, struct er
                         json_integer_value(size) == axis->value;
             if (!same)
                 return err_set(err, ERR_INPUT,
-                               "%s: dimension %u of '%s' is not %s, as the definition says",
+                               "%s: dimension %u of '%s' should be %s, as the definition says, but "
+                               "run() gives another size",
                                p->d->path, d, name, want);
         }
     }

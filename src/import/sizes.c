@@ -15,7 +15,7 @@
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
-#define MAX_SHRINKS 100 /* each by a fifth; 100 of them leave 2e-10 of a size */
+#define MAX_SHRINKS 100 /* a step shrinks sizes by a fifth; 100 steps leave 2e-10 of a size */
 
 /* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
 static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  12,
@@ -38,7 +38,7 @@ struct search {
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could be 0 or less */
     VEC(const struct dim *) flops;
-    VEC(const struct value *) values; /* those that an output needs */
+    VEC(const struct value *) values; /* the values that an output needs */
     VEC(struct least_size) statistics;
 };
 
