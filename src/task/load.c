@@ -517,7 +517,7 @@ static void load_document(struct loader *l)
     if (!load_axes(l))
         return; /* everything else refers to axes */
     load_scalars(l);
-    load_names(l); /* the axes, which the shapes use */
+    load_names(l); /* the names of axes, because shapes use them */
     load_tensors(l, "inputs", false);
     load_tensors(l, "outputs", true);
     l->t->names.n = 0;

@@ -602,7 +602,7 @@ void regimes_add(struct task *t)
     if (!t->workloads.n || !t->tensors.n)
         return;
     if (t->unchecked.n) {
-        *vec_push(&t->uncovered) = "all: Hone cannot check some of the constraints";
+        *vec_push(&t->uncovered) = "all of them, because Hone cannot check some of the constraints";
         return;
     }
     struct builder *b = xcalloc(1, sizeof *b);

@@ -26,10 +26,10 @@
 #define TASK_MAX_TEXT (8u << 20)            /* bytes of task.json */
 #define TASK_MAX_REFERENCE (8u << 20)       /* bytes of reference.c */
 #define TASK_MAX_NAIVE (1u << 20)           /* bytes of naive.cu */
-#define TASK_MAX_BYTES (UINT64_C(64) << 30) /* all tensors of one workload */
-/* Doubles. Only the parts of the scratch that units use take memory. */
+#define TASK_MAX_BYTES (UINT64_C(64) << 30) /* bytes of all tensors of one workload */
+/* The most doubles of scratch. Only the parts of the scratch that units use take memory. */
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 36)
-#define TASK_MAX_TENSORS 2000 /* a job's buffers also hold workspaces */
+#define TASK_MAX_TENSORS 2000 /* less than JOB_MAX_BUFFERS, because workspaces are buffers too */
 #define TASK_MAX_PHASES 4096
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
@@ -69,7 +69,7 @@ struct task_place {
 struct task_axis {
     const char *name;
     bool is_const;
-    int64_t value; /* of a constant axis */
+    int64_t value; /* only for a constant axis */
 };
 
 struct task_scalar {
@@ -90,17 +90,21 @@ struct task_tensor {
     const char *name;
     enum dtype dtype;
     uint32_t rank;
-    struct expr *shape[8];        /* over axes */
-    bool is_input, is_output;     /* both: updated in place */
-    struct gen_spec init;         /* of an input; init_a and init_b, if set, give its a and b */
-    struct expr *init_a, *init_b; /* over axes; NULL = the constants in init */
+    struct expr *shape[8];    /* expressions over axes */
+    bool is_input, is_output; /* both are true if the tensor is updated in place */
+    /* How an input is generated. If init_a or init_b is set, it gives the number a or b of
+     * `init`. */
+    struct gen_spec init;
+    struct expr *init_a, *init_b;      /* expressions over axes; NULL = the constants in init */
     struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
-    uint32_t stream;                   /* number of the random sequence: the tensor's own index, or
-                                        * the index of lengths_of */
-    const char *lengths_of;    /* GEN_LENGTHS: the name of the padded tensor, whose stream this
-                                * one shares */
+    /* The number of the random sequence: the index of this tensor, or of the tensor
+     * `lengths_of`. */
+    uint32_t stream;
+    /* For GEN_LENGTHS, the name of the padded tensor. This tensor has the stream of the padded
+     * one. */
+    const char *lengths_of;
     double rtol, atol, budget; /* tolerance of an output; follows from `sigmas` if that is not 0 */
-    double sigmas;             /* not 0: the oracle gives a sigma instead of a magnitude */
+    double sigmas;             /* if not 0, the oracle gives a sigma instead of a magnitude */
     const char *why;           /* the task's reason for the tolerance */
     struct task_place place;   /* where the tolerance is in task.json */
 };
@@ -118,7 +122,7 @@ struct task_phase {
 
 struct axis_range {
     bool given;
-    int64_t lo, hi;   /* lo == hi: a value */
+    int64_t lo, hi;   /* lo == hi means a single value */
     int64_t multiple; /* drawn values are multiples of this; 1 by default */
 };
 
@@ -138,7 +142,7 @@ struct task {
     struct arena arena;
     const char *name, *description, *dir; /* dir: "" for a built-in task */
     const char *file;    /* the name that problems show: the path of the file or of the asset */
-    bool is_definition;  /* a FlashInfer-Bench definition: no Hone keys needed */
+    bool is_definition;  /* a FlashInfer-Bench definition, which needs no keys of Hone */
     const char *op_type; /* the task's name for its operation; "" if it has none */
     enum task_class class;
     VEC(struct task_axis) axes;
@@ -153,22 +157,23 @@ struct task {
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* the text of each constraint */
-    VEC(struct expr *) constraint_exprs; /* those in Hone's expression language */
+    VEC(struct expr *) constraint_exprs; /* constraints in Hone's expression language */
     VEC(const char *) unchecked; /* the other constraints: Python of a definition, kept as text */
     struct expr *scratch;        /* NULL = none */
     struct expr *flops, *bytes;
     enum dtype compute;    /* declared compute precision; DT_F32 by default */
     bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
-    bool allow_tf32_convs; /* only convolutions may, as in PyTorch */
+    bool allow_tf32_convs; /* only convolutions may do so, as in PyTorch */
     bool nondeterministic_ok;
-    bool no_small_shape; /* smoke workloads may have large tensors: the constraints allow no others
-                          */
-    bool degenerate;     /* the outputs hardly depend on the inputs: a constant kernel would pass */
-    const char *text;    /* task.json without white space, in the order of its keys */
+    /* Smoke workloads may have large tensors, because the constraints allow no small ones. */
+    bool no_small_shape;
+    bool degenerate;  /* the outputs hardly depend on the inputs: a constant kernel would pass */
+    const char *text; /* task.json without white space, in the order of its keys */
     const char *reference_c; /* source text; NULL if the task has only a Python reference */
     const char *naive_cu;    /* naive.cu beside task.json; NULL = none */
-    bool is_copy; /* loaded from a snapshot; its baseline "naive" is naive_cu or absent, never the
-                     built-in kernel */
+    /* The task was loaded from a snapshot. Its baseline "naive" is then naive_cu, or there is
+     * none; it is never the built-in kernel. */
+    bool is_copy;
     const char *reference_py;
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
