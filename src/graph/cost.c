@@ -128,9 +128,12 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     case OP_MATMUL:
     case OP_CONV:
         return times(g, dim_mul(p, elements(g, v), pairs(g, v)), each);
-    case OP_CONV_TRANSPOSE: /* each input element times the window of each output channel */
+    /* Each input element is multiplied with the window of each output channel. */
+    case OP_CONV_TRANSPOSE:
         return times(g, dim_mul(p, elements(g, v->args[0]), pairs(g, v)), each);
-    case OP_ATTENTION: { /* q . k and weights . values: 2 flops for each pair of factors */
+    /* There are two products, q . k and weights . values. Each takes 2 flops for each pair of
+     * factors. */
+    case OP_ATTENTION: {
         const struct value *q = v->args[0], *k = v->args[1];
         const struct dim *n = dim_add(p, elements(g, q), elements(g, v));
         return times(g, dim_mul(p, n, k->shape[k->rank - 2]), 2);

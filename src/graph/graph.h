@@ -49,7 +49,7 @@ struct graph_output {
 struct graph {
     struct arena arena;
     struct dim_pool dims;
-    VEC(struct value *) values;       /* in order: arguments first */
+    VEC(struct value *) values; /* in this order the arguments of a value come before the value */
     VEC(const struct value *) inputs; /* OP_INPUT, in the task's order */
     VEC(const struct value *) scalars;
     VEC(struct graph_output) outputs;

@@ -43,7 +43,8 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    if (na == nb) /* one dtype is signed, the other unsigned: take the next wider signed dtype */
+    /* One dtype is signed and the other unsigned, so we take the next wider signed dtype. */
+    if (na == nb)
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
     if (is_unsigned(large) && !is_unsigned(small))
@@ -138,7 +139,7 @@ static int broadcast_with(const struct infer *x, const struct value *a, uint32_t
 {
     const struct dim *both[GRAPH_MAX_RANK] = {NULL};
     uint32_t n = MAX(*rank, a->rank);
-    for (uint32_t i = 0; i < n; i++) { /* from the last axis */
+    for (uint32_t i = 0; i < n; i++) { /* counts from the last axis */
         const struct dim *p = i < *rank ? shape[*rank - 1 - i] : NULL;
         const struct dim *q = i < a->rank ? a->shape[a->rank - 1 - i] : NULL;
         if (p && q && !dim_same(p, q) && !dim_is(p, 1) && !dim_is(q, 1))

@@ -31,7 +31,7 @@ struct reader {
     struct graph *g;
     struct err *err;
     struct strbuf path; /* the JSON pointer of the entry being read */
-    json_t *ids;        /* from "%3" to an index in `made` */
+    json_t *ids;        /* maps the id of a value, such as "%3", to an index in `made` */
     const struct value **made;
     VEC(struct size_name) names;
     char quote[44];

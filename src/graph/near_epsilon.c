@@ -25,12 +25,13 @@ struct search {
     const struct near_epsilon_input *inputs;
     const double *scalars;
     const int64_t *sizes;
-    struct spread *spread; /* by id: the estimate of each value */
-    bool *seen;            /* by id: collect() has visited the value */
-    bool *chosen;          /* by input: is it one of those to scale? */
-    double *degree; /* by id: if the chosen inputs are multiplied by s, the value is multiplied
-                       by s^degree; NAN: by no power of s */
-    int *bits;      /* by input: the result, as in struct near_epsilon */
+    struct spread *spread; /* indexed by the value's id: the estimate of the value */
+    bool *seen;            /* indexed by the value's id: has collect() visited the value? */
+    bool *chosen;          /* indexed by input: is the input one of those to scale? */
+    /* Indexed by the value's id. If the chosen inputs are multiplied by s, the value is
+     * multiplied by s^degree. NAN means that it is not multiplied by a power of s. */
+    double *degree;
+    int *bits; /* indexed by input: the result, as in struct near_epsilon */
 };
 
 static size_t input_number(const struct search *x, const struct value *v)

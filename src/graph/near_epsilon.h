@@ -22,7 +22,7 @@ struct near_epsilon_input {
 };
 
 struct near_epsilon {
-    int *bits;      /* one for each input: multiply it by 2^bits */
+    int *bits;      /* one for each input; the input must be multiplied by 2^bits */
     uint32_t found; /* how many epsilons matter once the inputs are scaled */
 };
 

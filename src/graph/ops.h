@@ -46,7 +46,7 @@ enum op_kind {
 
 /* Each comment names the members of struct attr that hold the attribute. */
 enum attr_kind {
-    ATTR_NONE, /* no member: not given, or Python's None */
+    ATTR_NONE, /* no member, because the attribute is not given or is Python's None */
     ATTR_BOOL, /* i */
     ATTR_INT,  /* i */
     ATTR_REAL, /* real */
@@ -83,9 +83,9 @@ struct value {
     const struct value *args[GRAPH_MAX_ARGS]; /* NULL: an optional operand that is absent */
     struct attr attrs[GRAPH_MAX_ATTRS];
     /* leaves */
-    const char *name;       /* OP_INPUT, OP_SCALAR */
-    double number;          /* OP_NUMBER */
-    const struct dim *size; /* OP_SIZE: a size used as a number */
+    const char *name;       /* of OP_INPUT and OP_SCALAR */
+    double number;          /* of OP_NUMBER */
+    const struct dim *size; /* of OP_SIZE: a size that is used as a number */
 };
 
 /* ---- rows of the table ----------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ struct op_param {
     const char *name;
     bool optional;       /* operands */
     enum attr_kind kind; /* attributes */
-    struct attr value;   /* attributes: the default; ATTR_NONE if there is none */
+    struct attr value;   /* only for attributes: the default; ATTR_NONE if there is none */
 };
 uint32_t op_args(enum graph_op op, const struct op_param **out); /* returns how many there are */
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);

@@ -149,7 +149,8 @@ static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
     case OP_MATMUL:
         *b = 1u << (w->rank > 1 ? w->rank - 2 : 0);
         break;
-    case OP_CONV: /* a sum goes over a window of x, not over whole dimensions: only w can be thin */
+    /* A sum goes over a window of x and not over whole dimensions, so only w can be thin. */
+    case OP_CONV:
         *a = 0;
         *b = bits(1, w->rank);
         break;
@@ -157,7 +158,7 @@ static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
         *a = 0;
         *b = bits(0, w->rank) & ~2u;
         break;
-    default: /* attention: query and key */
+    default: /* attention sums over the last dimension of query and key */
         *b = 1u << (w->rank - 1);
         break;
     }

@@ -225,7 +225,8 @@ static const struct value *product_of_sums(struct collapse *c, const struct valu
 struct sides {
     bool summed[GRAPH_MAX_RANK]; /* one per axis */
     int64_t order[GRAPH_MAX_RANK];
-    uint32_t rank, first_kept; /* first_kept: the place in `order` of the first side not summed */
+    /* `first_kept` is the place in `order` of the first side that is not summed. */
+    uint32_t rank, first_kept;
 };
 
 static void order_sides(struct sides *s)
@@ -385,7 +386,8 @@ struct pooling {
     const struct value *of; /* a convolution */
     /* The operations that multiply or divide `of` by one number. */
     const struct value *scale[MAX_SCALES];
-    int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK]; /* one per axis of `of`; 0: no windows */
+    /* One entry per axis of `of`; 0 means that the axis has no windows. */
+    int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK];
     /* `n` is the number of axes with windows, `scales` the number of entries in `scale`. */
     uint32_t n, scales;
 };

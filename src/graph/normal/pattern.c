@@ -11,10 +11,10 @@
 enum { MAX_PLACES = GRAPH_MAX_ARGS + GRAPH_MAX_ATTRS, MAX_DEPTH = 16, MAX_OPERANDS = 8 };
 
 enum pattern_kind {
-    PATTERN_NAME,   /* $text */
-    PATTERN_OP,     /* op(at...), where `at` has nargs operands, then attributes */
-    PATTERN_NUMBER, /* number */
-    PATTERN_WORD    /* one of the words true, false and none, or a text attribute: `text` */
+    PATTERN_NAME,   /* a name: `text` is the name without "$" */
+    PATTERN_OP,     /* an operation: `at` has its nargs operands, then its attributes */
+    PATTERN_NUMBER, /* a number: `number` */
+    PATTERN_WORD    /* a word: `text` is true, false, none, or a text attribute */
 };
 
 struct pattern {

@@ -46,7 +46,7 @@ struct collector {
     const char *rounding;    /* variance of the earlier chains, divided by chain_rounding() */
     /* How many chains there were before this one, and the sum of the squares of their sums. */
     const char *chains, *chain_squares;
-    const char *key; /* NOISY: seeds the random roundings */
+    const char *key; /* only for NOISY: the seed of the random roundings */
     /* Errors that terms share: off[k] adds up the errors of the terms that read element at[k] of
      * source k. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];

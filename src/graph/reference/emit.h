@@ -51,7 +51,7 @@ struct store {
      * parts, and one launch computes the parts of both sums. A part of the squares uses the mean of
      * that part as its centre; the second step corrects this. */
     const struct value *centre;
-    bool part_with_squares; /* kernels: the launch of the squares also computes this sum */
+    bool part_with_squares; /* only for kernels: the launch of the squares also computes this sum */
     /* The sources of its shared errors (struct shared_error). Set if scratch also holds the
      * variance without these errors (OWN), and the value with each source off (OFF0_, OFF1_, ...);
      * else NULL. */
@@ -75,7 +75,7 @@ struct shared_error {
 
 /* Marks of values in copies with drawn errors (drawn.h). */
 enum {
-    DRAWN_COPY = 1,    /* a copy: the phase that computes it has units for each sample */
+    DRAWN_COPY = 1, /* the value is a copy; the phase that computes it has units for each sample */
     DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
 };
 
@@ -89,8 +89,9 @@ struct emit {
     unsigned sums;                      /* how many sums with shared errors were written so far */
     const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
-    unsigned least_depth; /* inside the loop over samples of drawn errors: the depth of that loop,
-                             which no statement may leave; else 0 */
+    /* While we write the loop over samples of drawn errors, this is the depth of that loop, and
+     * no statement may leave the loop. Else it is 0. */
+    unsigned least_depth;
     /* For kernels, one per value: must the value be stored in any case? NULL if no value must. */
     const bool *keep;
     /* Kernels: a value that is known in this unit at every place where it is read, and its text. */
@@ -98,7 +99,7 @@ struct emit {
     const char *known_text;
     /* Kernels: may a group of threads ("lanes") share the loop of a reduction? */
     bool in_lanes;
-    const char *guard; /* kernels: "if (writes) " before a store, or "" */
+    const char *guard; /* only for kernels: the text before a store, "if (writes) " or "" */
 };
 
 /* Writes the element of v at place p. A stored value is read from scratch. */

@@ -24,8 +24,8 @@ struct nest {
     uint32_t sums;
     struct scope *opened[NEST_MAX]; /* NULL marks the beginning of a chain */
     uint32_t n;
-    int64_t terms; /* how many terms the innermost chain has so far; 0: unknown */
-    bool shared;   /* lanes share the loop: their results must be combined */
+    int64_t terms; /* how many terms the innermost chain has so far; 0 if that is not known */
+    bool shared;   /* lanes share the loop, so their results must be combined */
 };
 
 struct nest nest_start(struct emit *e, struct collector c);

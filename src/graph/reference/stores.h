@@ -27,8 +27,8 @@ VEC_DECL(sink_vec, struct sink);
 struct stores {
     struct store *store;                /* one per value */
     const struct graph_output **direct; /* one per value: the output that it writes, or NULL */
-    struct sink_vec sinks;              /* by level; within a level, outputs of high rank come
-                                           last */
+    /* Sorted by level. Within a level, outputs of high rank come last. */
+    struct sink_vec sinks;
 };
 
 void stores_plan(struct stores *s, struct emit *e);

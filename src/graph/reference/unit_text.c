@@ -17,7 +17,7 @@ enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
 
 struct line {
     enum line_kind kind;
-    unsigned name; /* LINE_LET, LINE_SET: the number in the name */
+    unsigned name; /* only for LINE_LET and LINE_SET: the number in the name */
     const char *text;
 };
 VEC_DECL(line_vec, struct line);
@@ -560,7 +560,7 @@ static struct index extent(struct unit_text *u, const struct place *p, uint32_t 
 struct coordinate {
     const char *name;
     struct index number;
-    const char *size, *tail; /* factors */
+    const char *size, *tail; /* products of sizes, as factors() writes them */
     bool first;
     const struct coordinate *next;
 };
