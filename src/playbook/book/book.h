@@ -31,7 +31,7 @@
 struct pb_setting {
     const char *name, *kind, *why;
     int stage;                     /* 0 structure, 1 movement, 2 pipelining, 3 tuning */
-    int64_t values[PB_MAX_VALUES]; /* ascending */
+    int64_t values[PB_MAX_VALUES]; /* in ascending order */
     uint32_t n, start;             /* how many values; the index of the value to begin with */
     const char *guess; /* NULL, or an expression with placeholders: see guess_starts() */
 };
@@ -67,7 +67,7 @@ struct playbook {
     const struct playbook_shelf *shelf; /* the shelf that holds this playbook */
     const char *name, *about, *class, *template;
     json_t *root;
-    uint32_t arch;  /* the least architecture on which it runs: 80, 90 */
+    uint32_t arch;  /* the least architecture on which it runs, such as 80 or 90 */
     bool unordered; /* the kernel adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
     bool part;      /* its file may be a part of a generated file, in a namespace */
@@ -150,7 +150,7 @@ const char *facts_text(const json_t *j, const char *key);
 /* The outcome of a point that was tried. */
 struct pb_trial {
     struct pb_point point;
-    double time_ns; /* 0: the candidate failed */
+    double time_ns; /* 0 if the candidate failed */
 };
 VEC_DECL(pb_trial_vec, struct pb_trial);
 

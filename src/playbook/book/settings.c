@@ -151,9 +151,10 @@ struct search {
     const struct pb_point *base;
     const struct pb_trial_vec *hints;
     uint32_t order[PB_MAX_SETTINGS], n;
-    uint32_t skip;  /* how many points to pass over before one is taken */
-    bool postponed; /* true: take only points with a value that is dominated in the hints; false:
-                       take only the other points */
+    uint32_t skip; /* how many points to pass over before one is taken */
+    /* If true, take only points with a value that is dominated in the hints. If false, take only
+     * the other points. */
+    bool postponed;
 };
 
 /* Is a value of the point dominated by the value of `base` in the hints? */

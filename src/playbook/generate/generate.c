@@ -39,8 +39,9 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels; /* how many kernels have been written */
-    bool *done;       /* one per sink: an earlier launch computes it, or a template needs no launch
-                         for it */
+    /* One per sink: true if an earlier launch computes the sink, or if a template makes its
+     * launch unnecessary. */
+    bool *done;
     struct stores tail; /* see find_tail(); tail.store is NULL if there is no tail */
     const struct sink *tail_sink;
     const struct generate_templates *templates;

@@ -31,7 +31,7 @@ struct chain {
     bool in_pass[GRAPH_MAX_VALUES];              /* values that were looked at inside a pass */
     bool full[PB_MAX_TENSORS];       /* inputs with the shape of a space other than the output */
     bool broadcasts[PB_MAX_TENSORS]; /* inputs that broadcast to the output's shape */
-    uint64_t summed;                 /* inputs that passes read: a bit for each */
+    uint64_t summed;                 /* a bit for each input that a pass reads */
 };
 
 static bool refuse(struct chain *c, const char *what, const struct value *v)
