@@ -266,7 +266,7 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
         double slack = slack_of(t, wide);
         struct strbuf got = STRBUF_INIT(x->shape->elems[i] * sizeof(double) + 16);
         if (!x->value[i] || (!wide && t->sigmas > 0 && !dtype_is_float(t->dtype)))
-            continue; /* not an output, or an index, which rounding may change */
+            continue; /* not an output, or an output of indices, which rounding may change */
         double rms = rms_of(x->value[i], x->shape->elems[i]);
         const char *truth = e->oracle ? "reference.c" : "the reference in double";
         char *path = buffer_path(e, i, true);

@@ -29,7 +29,7 @@
 struct python;
 
 struct torch_check {
-    struct python *python; /* NULL: not started, or there is none */
+    struct python *python; /* NULL if it is not started, or if there is no python3 */
     bool tried;
     char *version;  /* "PyTorch 2.9.1"; NULL = none */
     bool raised;    /* PyTorch refused a shape that the task's constraints allow */

@@ -29,7 +29,7 @@ enum object_kind {
     OBJ_TEXT,    /* text */
     OBJ_DTYPE,   /* dtype */
     OBJ_FINFO,   /* dtype */
-    OBJ_DEVICE,  /* a device or a memory layout; it changes no value */
+    OBJ_DEVICE,  /* a device or a memory layout, which changes no value */
     OBJ_TUPLE,   /* items, n; `pair` marks a tuple of values and their indices */
     OBJ_SLICE,   /* items[0]:items[1]:items[2] */
     OBJ_DOTS,    /* ... */
