@@ -72,12 +72,12 @@ struct plan_workspace {
 struct plan_map {
     const char *name;
     bool of_workspace;
-    size_t index; /* tensor or workspace */
+    size_t index; /* the number of the tensor or workspace */
     enum dtype dtype;
     uint32_t rank;                /* dimensions of the box */
     struct expr *box[5];          /* innermost dimension first, as in all lists here */
     struct expr *dims[5];         /* all NULL = the tensor's shape, reversed */
-    struct expr *strides[5];      /* in bytes, entries 1 to rank-1; all NULL = contiguous */
+    struct expr *strides[5];      /* in bytes; entry 0 is not used; all NULL = contiguous */
     struct expr *elem_strides[5]; /* NULL = 1 */
     bool has_dims, has_strides;
     uint8_t swizzle, l2promo;
