@@ -289,12 +289,15 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* The files of all workloads tell us this about one input. */
 struct input_facts {
-    double least, most, sum, squares; /* of the finite elements that were looked at */
-    uint64_t n;                       /* how many elements these are */
-    bool is_csr;                      /* row pointers in every workload: see is_row_pointers() */
-    bool is_perm;   /* in every workload, each number below the length occurs once */
-    size_t total;   /* is_csr: the axis whose size is the last element */
-    uint64_t below; /* bit a: in every workload, all elements are less than the size of axis a */
+    /* The least and largest of the finite elements that were looked at, their sum and the sum of
+     * their squares. */
+    double least, most, sum, squares;
+    uint64_t n;   /* how many elements these are */
+    bool is_csr;  /* the input holds row pointers in every workload: see is_row_pointers() */
+    bool is_perm; /* in every workload, each number below the input's length occurs once */
+    size_t total; /* only if is_csr: the axis whose size is the last element */
+    /* Bit a says that in every workload all elements are less than the size of axis a. */
+    uint64_t below;
 };
 
 static bool is_permutation(const struct safetensor *t, size_t size)

@@ -23,7 +23,7 @@
 #include "task/task.h"
 
 struct definition_workload {
-    int64_t *axes;        /* one for each axis of the task, const axes too */
+    int64_t *axes;        /* the size of each axis of the task, also of const axes */
     const json_t *inputs; /* a part of `document` */
     double size;          /* the product of the variable axes */
     json_t *document;     /* the JSON of its line */

@@ -185,8 +185,9 @@ static bool is_among(const struct size_points *p, const int64_t *axes, size_t n)
 }
 
 struct wish {
-    double most_cost, most_elems; /* most_elems: elements of the largest input or output */
-    double least_cost;            /* shapes that cost less are worse, but allowed */
+    /* The most that a shape may cost, and the most elements of its largest input or output. */
+    double most_cost, most_elems;
+    double least_cost; /* shapes that cost less are worse, but allowed */
 };
 
 /* Draws shapes and adds the best one; returns false if none fits. */
