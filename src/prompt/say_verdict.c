@@ -140,7 +140,7 @@ static void say_hidden_failures(const struct verdict *v, struct strbuf *out)
     unsigned hidden = 0, known = 0;
     const char *note = "";
     vec_each (struct verdict_workload, w, &v->workloads) {
-        known += !heldout(w) && !w->ok; /* wrong, or not run */
+        known += !heldout(w) && !w->ok; /* the candidate is wrong there, or was not run there */
         if (!failed(w) || !heldout(w))
             continue;
         hidden++;
@@ -445,7 +445,7 @@ static void say_counters(const struct verdict *v, struct strbuf *out)
         const struct verdict_counter *c = find_counter(v, t->workload, kernel, info->name);
         if (!c)
             c = find_counter(v, "code", kernel, info->name);
-        if (!c || c->value == 0) /* 0: the kernel does no such thing */
+        if (!c || c->value == 0) /* a counter of 0 says that the kernel does no such thing */
             continue;
         if (told++ == 0)
             strbuf_addf(out, "Counters of `%s` at %s:\n", kernel,
