@@ -49,10 +49,11 @@ struct oracle_check {
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
     double nonzero[TASK_MAX_TENSORS];      /* elements whose truth is not 0, over all shapes */
-    double zero_refused[TASK_MAX_TENSORS]; /* those at which the tolerance refuses a 0 */
+    double zero_refused[TASK_MAX_TENSORS]; /* the elements of `nonzero` at which the tolerance
+                                              refuses a 0 */
     double operations;                     /* the operations of all runs so far */
     unsigned left_out;                     /* shapes left out because of IMPORTED_OPS */
-    VEC(const int64_t *) shapes;           /* of an imported task: the axes of each shape tried */
+    VEC(const int64_t *) shapes; /* for an imported task, the axes of each shape that was tried */
     struct arena arena;
 };
 

@@ -172,7 +172,7 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
                           "-shared",
                           "-fPIC",
                           is_long ? "-O1" : "-O2",
-                          "-ffp-contract=off", /* the same truth on every CPU */
+                          "-ffp-contract=off", /* so that the truth is the same on every CPU */
                           "-o",
                           so_path,
                           c_path,

@@ -44,7 +44,8 @@ struct goal {
     int64_t v;
     enum size_class of_axis, of_other; /* GOAL_PAIR */
     const char *text;
-    bool relaxed; /* GOAL_VALUE: it is enough if one other axis is above its least value */
+    /* Only for GOAL_VALUE: it is enough if one other axis is above its least value. */
+    bool relaxed;
     bool done;
 };
 

@@ -96,7 +96,7 @@ struct task_tensor {
      * `init`. */
     struct gen_spec init;
     struct expr *init_a, *init_b;      /* expressions over axes; NULL = the constants in init */
-    struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
+    struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a (or b) from this list */
     /* The number of the random sequence: the index of this tensor, or of the tensor
      * `lengths_of`. */
     uint32_t stream;
@@ -132,15 +132,15 @@ struct task_workload {
     struct axis_range *axes; /* one per task axis */
     uint32_t align_bytes;    /* alignment of every tensor's address; 0 = 256 */
     uint32_t offset_elems;   /* elements added to every address */
-    const uint32_t
-        *offsets;       /* one per tensor: elements added to its address; NULL = offset_elems */
+    /* For each tensor, the elements added to its address; NULL = offset_elems. */
+    const uint32_t *offsets;
     const char *regime; /* why Hone added the workload, see regimes.h; NULL = the task lists it */
     struct task_place place;
 };
 
 struct task {
     struct arena arena;
-    const char *name, *description, *dir; /* dir: "" for a built-in task */
+    const char *name, *description, *dir; /* `dir` is "" for a built-in task */
     const char *file;    /* the name that problems show: the path of the file or of the asset */
     bool is_definition;  /* a FlashInfer-Bench definition, which needs no keys of Hone */
     const char *op_type; /* the task's name for its operation; "" if it has none */
@@ -178,8 +178,8 @@ struct task {
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
     struct task_place torch_place;
-    const char
-        *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = torch_src says it */
+    /* What the task computes, as JSON (graph/json.h); NULL = torch_src says it. */
+    const char *graph_json;
     struct task_place graph_place;
 };
 
