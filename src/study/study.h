@@ -62,7 +62,7 @@ struct study_task {
 
 struct study {
     const char *dir;
-    const char *author; /* "noisy" */
+    const char *author; /* such as "noisy" */
     const char *only;   /* the arms to run, with semicolons between; NULL = all */
     uint32_t seeds, budget, jobs;
     VEC(struct study_task) tasks;

@@ -174,7 +174,7 @@ struct study_interval study_mean(const double *v, uint32_t n)
 /* The scores of an arm, one for each seed. */
 struct arm_scores {
     double *end;       /* scores at the end of the runs */
-    double *way;       /* along the way: the mean of the scores after 1, 2, ... candidates */
+    double *way;       /* for each seed, the mean of the scores after 1, 2, ... candidates */
     double *more;      /* `end` minus the `end` of the arm refine with the same seed */
     uint32_t n;        /* the length of `end` and `way` */
     uint32_t compared; /* the length of `more` */
@@ -282,7 +282,7 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
 
 /* How many candidates the built-in author needs for one task, without and with memory. */
 struct memory_row {
-    uint32_t without, seeds, never; /* never: seeds that did not reach the time */
+    uint32_t without, seeds, never; /* `never` counts the seeds that did not reach the time */
     double with;                    /* the mean over seeds */
     struct study_interval share;    /* candidates with memory / candidates without */
 };
