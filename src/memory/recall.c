@@ -35,7 +35,7 @@
 
 struct past_run {
     const struct lesson_rec *first;
-    double weight, sum; /* sum: the logarithms of the gains of its points, added up */
+    double weight, sum; /* `sum` adds up the logarithms of the gains of the run's points */
     unsigned points;
 };
 
