@@ -94,7 +94,8 @@ static int by_key(const void *x, const void *y)
     return strcmp(a->key, b->key);
 }
 
-/* Sorts terms: more atoms first, then by the atoms' texts; a plain number comes last. */
+/* Sorts terms. Terms with more atoms come first; terms with equally many atoms are in the order of
+ * the atoms' texts. So a plain number comes last. */
 static int by_atoms(const void *x, const void *y)
 {
     const struct dim_term *a = x, *b = y;

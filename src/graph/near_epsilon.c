@@ -8,10 +8,11 @@
 
 /* The largest number that counts as an epsilon. */
 static const double MOST_EPSILON = 1e-3;
-/* An epsilon needs no scaled inputs if the value beside it is at most this many times as large. */
+/* An epsilon needs no scaled inputs if the value beside it is at most this many times as large as
+ * the epsilon. */
 static const double NEAR = 16;
-/* Inputs are multiplied by 2^-bits. With fewer than LEAST_BITS bits a workload of its own would not
- * pay. With more than MOST_BITS bits floats might become subnormal. Float16 has a smaller range of
+/* Inputs are multiplied by 2^-bits. Scaling by fewer than LEAST_BITS bits would change too little.
+ * With more than MOST_BITS bits floats might become subnormal. Float16 has a smaller range of
  * exponents, so its limit is lower. */
 enum { LEAST_BITS = 1, MOST_BITS = 60, MOST_BITS_F16 = 8 };
 
@@ -287,9 +288,9 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* Finds an epsilon in v. Sets *epsilon, *beside to the value that the epsilon is added to or
- * compared with, and *size to how large that value is now. In a norm *beside is the operand. If
- * *beside is multiplied by s, *size is multiplied by s^*power. */
+/* Finds an epsilon in v, and stores it in *epsilon. Sets *beside to the value that the epsilon is
+ * added to or compared with, and *size to how large that value is now. In a norm *beside is the
+ * operand. If *beside is multiplied by s, *size is multiplied by s^*power. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
 {

@@ -95,9 +95,10 @@ struct op_row {
     enum op_kind kind;
     const char *args;  /* "input other?": names of the operands; one with "?" may be absent */
     const char *attrs; /* "dim:axes keepdim:bool=false" */
-    const char *real;  /* how to compute one element in double: "exp($0)"; "" if the kind of
-                          operation says how */
-    unsigned flops;    /* see the top of ops.def; cost.c multiplies them by a number of elements */
+    /* How to compute one element in double, such as "exp($0)"; "" if the kind of operation says
+     * how. */
+    const char *real;
+    unsigned flops; /* see the top of ops.def; cost.c multiplies them by a number of elements */
 };
 const struct op_row *op_row(enum graph_op op);
 /* One operand or attribute of a row. */

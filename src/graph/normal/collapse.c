@@ -294,8 +294,8 @@ static const struct value *conv_of_sums(struct collapse *c, const struct value *
     return y ? graph_reshape(c->g, y, v->rank, shape, &c->err) : NULL;
 }
 
-/* Returns the sum of the convolution v along `axes`: a matrix product or a convolution of sums of
- * its input. Returns NULL if there is no such form. */
+/* Returns the sum of the convolution v along `axes`, as a matrix product or a convolution of sums
+ * of its input. Returns NULL if there is no such form. */
 static const struct value *sum_of_conv(struct collapse *c, const struct value *v,
                                        const struct attr *axes)
 {
@@ -355,7 +355,7 @@ static const struct value *sum_of_terms(struct collapse *c, const struct value *
 }
 
 /* The sum of v along the axes, which stay as axes of size 1. NULL if v is not a linear map, or if v
- * has another use: then the map would have to be computed anyway. */
+ * has another use, because then the map would have to be computed anyway. */
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes)
 {

@@ -94,10 +94,11 @@ struct emit {
     unsigned least_depth;
     /* For kernels, one per value: must the value be stored in any case? NULL if no value must. */
     const bool *keep;
-    /* Kernels: a value that is known in this unit at every place where it is read, and its text. */
+    /* Only for kernels: a value that is known in this unit at every place where it is read, and its
+     * text. */
     const struct value *known;
     const char *known_text;
-    /* Kernels: may a group of threads ("lanes") share the loop of a reduction? */
+    /* Only for kernels: may a group of threads ("lanes") share the loop of a reduction? */
     bool in_lanes;
     const char *guard; /* only for kernels: the text before a store, "if (writes) " or "" */
 };
@@ -157,7 +158,8 @@ double least_error(enum dtype t);
 double tf32_rounding(const struct emit *e, const struct value *v);
 /* The variance of a * b, as an expression. `tf32` is the result of tf32_rounding(). */
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
-/* The expression `text` with a random error: uniform in +-spread, then a random rounding to t. */
+/* Returns the expression `text` with a random error. It is uniform in +-spread, and a random
+ * rounding to t follows. */
 const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
                        const char *key);
 const char *noise_key(struct emit *e, const struct value *v, struct index i);
@@ -172,9 +174,9 @@ const char *kernel_type(const struct value *v);
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
-/* For a SIGMA reference: the right index for the unit's element of output `name`, which holds the
- * argmax or argmin v. That is the candidate's index if the element there ties with the best element
- * within the allowance, else the index of the best element. */
+/* Only for a SIGMA reference. Returns the right index for the unit's element of output `name`,
+ * which holds the argmax or argmin v. That is the candidate's index if the element there ties with
+ * the best element within the allowance, else the index of the best element. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* Writes the body of the unit that makes partial result number `unit`. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag);

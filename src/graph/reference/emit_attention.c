@@ -120,8 +120,8 @@ static struct attention attention_of(struct emit *e, const struct value *v)
     return a;
 }
 
-/* Two passes over the keys: the largest score, then the weighted sum of the values. A row in
- * which the mask leaves no key is 0, as in PyTorch. */
+/* Writes two passes over the keys. The first finds the largest score, the second adds up the
+ * weighted values. A row in which the mask leaves no key is 0, as in PyTorch. */
 static void values_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *w = v->args[2];

@@ -144,7 +144,7 @@ static bool rounds_argument(enum graph_op op)
 }
 
 /* The operation's own error is relative to this size (as text). It is |f|, or larger if the usual
- * formula subtracts: gelu is x * (1 + erf), elu is exp - 1. */
+ * formula subtracts, as in gelu, x * (1 + erf), and elu, exp - 1. */
 static const char *scale_text(struct emit *e, const struct value *v, const char *f,
                               const struct term *t)
 {

@@ -2,7 +2,8 @@
  * shared_error.c - finds the errors that many terms of a sum share (struct shared_error in emit.h).
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
- * operands that are broadcast there, the sources: each of their elements is in many terms.
+ * operands that are broadcast. These are the sources, because each of their elements is in many
+ * terms.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"

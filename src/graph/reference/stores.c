@@ -22,9 +22,12 @@ enum { LONG_ROW = 65536 };
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
  * the unit computes the element once. planner.site has a number for each value: SITE_NONE if no
  * read was counted yet, SITE_SEVERAL if it is read at several sites, else the number of its only
- * site. Numbers of sites, for a graph with N values: 16*n + 1 is the element of the stored value n
- * that a unit computes, 16*(N + i) the element of output i, and 16*(N + i) + 1 the element of its
- * copy with drawn errors; 16*n + 2 + k is where value n reads its operand k. */
+ * site. In a graph with N values, the sites have these numbers:
+ *     16*n + 1          the element of the stored value n that a unit computes
+ *     16*n + 2 + k      the place where value n reads its operand k
+ *     16*(N + i)        the element of output i
+ *     16*(N + i) + 1    the element of the copy of output i with drawn errors
+ */
 enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 
 struct planner {
@@ -200,8 +203,8 @@ static bool is_transpose(const struct value *v)
 }
 
 /* Returns the value to store so that a template for `anchor` can read its operand a. This is a
- * itself, or a value below a: convolutions pad their input themselves, and products read transposed
- * and reshaped matrices. If a is expanded, this is the value before the expansion. */
+ * itself, or a value below a, because convolutions pad their input themselves, and products read
+ * transposed and reshaped matrices. If a is expanded, this is the value before the expansion. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)

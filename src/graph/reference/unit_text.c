@@ -9,8 +9,8 @@
 
 #include "base/util.h"
 
-/* Deeper blocks are not indented further: the steps of an unrolled loop can be hundreds of blocks
- * deep. */
+/* Deeper blocks are not indented further, because the steps of an unrolled loop can be hundreds of
+ * blocks deep. */
 enum { MAX_INDENT = 8 };
 
 enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
@@ -376,7 +376,7 @@ static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t 
             strbuf_adds(out, ", ");
         from = at + 1;
     }
-    /* f(a, f(b, c)): closes all calls, one less than there are arguments */
+    /* closes all calls; f(a, f(b, c)) has one call less than arguments */
     while (calls-- > 0)
         strbuf_addc(out, ')');
     return at;
