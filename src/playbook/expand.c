@@ -8,7 +8,8 @@
 #include "playbook/playbook.h"
 #include "sys/asset.h"
 
-/* The text of a placeholder: a setting's value (written into `number`) or a bound text; else NULL.
+/* Returns the text of a placeholder: the value of a setting, written into `number`, or a bound
+ * text. NULL if there is neither.
  */
 static const char *placeholder(const struct playbook *pb, const struct pb_binding *b,
                                const struct pb_point *p, const char *key, size_t len,

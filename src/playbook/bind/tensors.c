@@ -214,8 +214,8 @@ static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
     return true;
 }
 
-/* Goes over the tensors twice: a shape such as "2*D" can be compared only after D is bound, and D
- * may occur in a later tensor. */
+/* Goes over the tensors twice, because a shape such as "2*D" can be compared only after D is bound,
+ * and D may occur in a later tensor. */
 bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                   struct strbuf *why)
 {

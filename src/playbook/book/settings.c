@@ -166,7 +166,8 @@ static bool is_postponed(const struct search *x, const struct pb_point *p)
     return false;
 }
 
-/* Should the search take point p? If p is suitable but must be passed over, counts `skip` down. */
+/* Should the search take point p? If p is suitable but must be passed over, makes `skip` smaller by
+ * 1. */
 static bool take(struct search *x, const struct pb_point *p)
 {
     return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) &&

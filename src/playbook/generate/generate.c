@@ -600,7 +600,7 @@ static size_t keep_anchors(struct writer *w, bool *below)
 }
 
 /* Is the value of the sink needed to compute an anchor? True also for squares around a mean if an
- * anchor needs the sum for that mean: one launch computes the parts of both. */
+ * anchor needs the sum for that mean, because one launch computes the parts of both. */
 static bool is_before(struct writer *w, const struct sink *s, const bool *below)
 {
     const struct value *centre = w->stores.store[s->v->id].centre;

@@ -53,7 +53,7 @@ static bool same_axes(const struct chain *c, const struct dim *outer, const stru
     return dim_same(outer, c->outer) && dim_same(length, c->length) && dim_same(inner, c->inner);
 }
 
-/* Finds the axes [from, to) of a reduction of `of`. Axes of size 1 do not count. */
+/* Finds the axes [from, to) of a reduction of `of`. Axes of size 1 are ignored. */
 static bool find_axes(const struct value *v, size_t *from, size_t *to)
 {
     const struct attr *dim = value_attr(v, "dim");
