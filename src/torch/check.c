@@ -145,7 +145,7 @@ static void start_python(struct torch_check *c)
     }
 }
 
-/* Stops the process if it did not answer a request: it is useless then. */
+/* Stops the process if it did not answer a request, because it is useless then. */
 static void lose_python(struct torch_check *c, const struct err *err)
 {
     if (err->kind == ERR_INPUT)
