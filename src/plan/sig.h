@@ -32,8 +32,10 @@ struct sig_param {
 };
 
 struct sig {
-    const char *kernel; /* as the plan writes it: the extern "C" name, or softmax<float, 4> */
-    const char *entry;  /* its name in the machine code; NULL = the same */
+    /* As the plan writes it: an extern "C" name, or an instance of a template such as
+     * "scale<4>". */
+    const char *kernel;
+    const char *entry; /* its name in the machine code; NULL = the same */
     uint32_t nparams;
     struct sig_param *params;
 };
