@@ -23,8 +23,9 @@
  * chooses sizes with at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
-/* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
- * name may not have become '_'. */
+/* Makes the task's name from the file, or from the member of the file that is imported. The file
+ * "path/12_Gemm.py" gives "12_Gemm"; the member "swiglu" of "ops.py" gives "swiglu". Characters
+ * that a task's name may not have become '_'. */
 static char *name_of(const char *file, const char *member)
 {
     const char *base = strrchr(file, '/');
@@ -52,8 +53,8 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the oracle with random rounding, at the first shape and at two more that take little time:
- * the errors must be within the tolerance, and the largest not far below it. */
+/* Runs the oracle with random rounding, at the first shape and at two more that take little time.
+ * The errors must be within the tolerance, and the largest error must not be far below it. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {

@@ -42,7 +42,7 @@ struct import_report {
     double seconds;     /* how long the import took */
     size_t axes;        /* the number of sizes that may vary */
     bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
-    bool is_ill;   /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
+    bool is_ill;   /* ill-conditioned: rounding alone changes an output a lot (docs/tolerance.md) */
     bool is_loose; /* the model of rounding errors allows far larger errors than the runs showed */
     bool needs_python; /* its reference is in Python, so every evaluation needs PyTorch */
     /* If only few runs with random rounding were made at a shape, how many; else 0. */

@@ -322,7 +322,7 @@ static int add_facts(json_t *found, void *ctx, struct err *err)
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-/* Imports a definition whose reference cannot be traced: it stays in Python. */
+/* Imports a definition whose reference cannot be traced. The reference stays in Python. */
 static int keep_python(struct importer *im, struct pending *p, struct import_report *r,
                        struct err *err)
 {
