@@ -49,7 +49,8 @@ static void say_bound(const struct expr *e, double value, struct strbuf *out)
 }
 
 /* Tells the range of an input's values. The author does not learn how the values are distributed,
- * because a kernel that depends on the distribution is wrong. A constant is not told at all. */
+ * because a kernel that depends on the distribution is wrong. If all values are one constant, the
+ * author does not learn it. */
 static void say_range(const struct task_tensor *x, struct strbuf *out)
 {
     const struct gen_spec *g = &x->init;

@@ -100,7 +100,7 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
 
-/* True if the text holds a number; digits inside a name do not count. */
+/* True if the text has a number. Digits inside a name are not a number. */
 static bool has_number(const char *s)
 {
     for (bool name = false; *s; s++) {
