@@ -5,7 +5,7 @@
  * the first goal that no workload covers yet, tries some shapes that cover it, and adds the shape
  * that covers the most goals for its cost. So one workload serves several goals.
  *
- * Workloads with a displaced address stand apart: a kernel that sees such an address usually takes
+ * Workloads with a displaced address are separate. A kernel that gets such an address usually takes
  * its plain path, which would hide a mistake of the vectorised path. So these workloads cover no
  * goal about sizes, and their sizes are multiples of every vector width.
  *

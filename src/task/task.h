@@ -110,8 +110,8 @@ struct task_tensor {
 };
 
 /* The tolerance of an output with "sigmas", the same for all tasks: an element may be off by
- * TASK_SIGMAS times its sigma, the rms error of the output by TASK_SIGMAS_RMS times the rms sigma.
- * docs/tolerance.md has the reasons. */
+ * TASK_SIGMAS times its sigma, and the rms error of the output may be TASK_SIGMAS_RMS times the rms
+ * sigma. docs/tolerance.md has the reasons. */
 #define TASK_SIGMAS 8
 #define TASK_SIGMAS_RMS 4
 
@@ -228,8 +228,8 @@ bool baseline_is_torch(const char *name);
  * text lives in the arena. */
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
-/* Returns the workload's number: the task's own workloads count first, then its regimes. Returns 0
- * for a workload that the task does not have. */
+/* Returns the workload's number. The task's own workloads are numbered first, then its regimes.
+ * Returns 0 for a workload that the task does not have. */
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
 /* Resolves a workload into *s, whose arrays live in the arena. Draws a value for each range with
