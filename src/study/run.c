@@ -276,8 +276,9 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     return rc;
 }
 
-/* The first phase: the built-in author works on a task, or on a sibling that the study made. A run
- * on a task of the study is also the run of the arm `playbook`, so it gets a row. */
+/* Does the first phase for one task, in which the built-in author works on the task, or on a
+ * sibling that the study made. A run on a task of the study is also the run of the arm `playbook`,
+ * so it gets a row. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)
 {
@@ -303,8 +304,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* For a run of the built-in author with memory, returns the kernel time at which the run ends: at
- * most 0.5% above the best time without memory. Returns 0 for all other arms. */
+/* For a run of the built-in author with memory, returns the kernel time at which the run ends,
+ * which is 0.5% above the best time without memory. Returns 0 for all other arms. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {
@@ -314,7 +315,7 @@ static double goal_of(const struct study_arm *arm, const char *task,
     return 0;
 }
 
-/* The second phase: does the missing runs of all arms on a task with one seed. */
+/* Does the second phase for one task and one seed: the missing runs of all arms. */
 static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
                    const struct study_row_vec *rows, struct err *err)
 {
@@ -378,7 +379,7 @@ struct phase {
     const struct study_row_vec *rows;
 };
 
-/* What a child process does: takes pieces until none is left. Returns the exit status. */
+/* Runs in a child process. Takes pieces of the work until none is left. Returns the exit status. */
 static int work(struct pool_turn *turn, void *ctx)
 {
     const struct phase *p = ctx;

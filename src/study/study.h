@@ -12,8 +12,8 @@
  * task with each seed. The author is `noisy`, or in two arms the built-in author. The evaluator
  * gives the verdicts, on the emulator with modelled times. A run ends when `budget` candidates are
  * judged, or when the author has nothing left to try. A run of the built-in author with memory also
- * ends when it is as fast as the run without memory: we only count how many candidates it needed
- * until then.
+ * ends when it is as fast as the run without memory, because we only count how many candidates it
+ * needed until then.
  *
  * DIR below is the study's folder. A verdict depends only on the task and the source, so the study
  * keeps verdicts in DIR/verdicts under a hash of both, and evaluates no source twice. It does only
@@ -69,7 +69,7 @@ struct study {
     struct arena arena;
 };
 
-/* One run: the best time so far after each candidate, 0 while none has passed. */
+/* One run, with the best time so far after each candidate; 0 while no candidate has passed. */
 struct study_row {
     const char *arm, *task;
     uint32_t seed, n;
