@@ -8,7 +8,7 @@
  * A lesson is the outcome of one point of a playbook, or of one move, in one run. Invariants:
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
  *  2. A run is offered no lesson of its own task. Two tasks count as the same if their hashes are
- *     equal, or if they share a mark (traits.h): a mark does not depend on names.
+ *     equal, or if they share a mark (traits.h), which does not depend on names.
  *  3. The run's configuration contains what memory_recall() returned when the run began. So a run
  *     that is resumed or replayed gets the same lessons, even if the store has others by then.
  *  4. Every field of a lesson has a cap and a form (lesson_bad_field).
@@ -38,7 +38,8 @@
 struct memory_run {
     const char *name;
     const struct task *task;
-    const char *gpu;   /* the GPU that ran the candidates, or whose times were modelled: any text */
+    /* The GPU that ran the candidates, or the one whose times were modelled. It may be any text. */
+    const char *gpu;
     bool measured;     /* times were measured on a GPU, not modelled */
     const char *books; /* the folder of further playbooks; NULL = only the built-in ones */
 };
