@@ -373,14 +373,14 @@ def recurrent(kind: str) -> Callable[..., Any]:
     def run(x: Any, hx: Any, weights: list[Any], has_bias: bool, layers: int, dropout: float,
             train: bool, bidirectional: bool, batch_first: Any = None) -> Any:  # fmt: skip
         if batch_first is None or isinstance(hx, (list, tuple)) and len(hx) != 2:
-            raise Refused(f"Hone does not know nn.{kind.upper()} on a packed sequence")
+            raise Refused(f"Hone cannot trace nn.{kind.upper()} on a packed sequence")
         if dropout and train and layers > 1:
             raise Refused("forward draws random numbers (dropout): no two calls agree")
         hidden, cell = hx if kind == "lstm" else (hx, hx)
         each = 4 if has_bias else 2
         ways = 2 if bidirectional else 1
         if len(weights) != each * ways * layers:
-            raise Refused("Hone does not know nn.LSTM with proj_size")
+            raise Refused("Hone cannot trace nn.LSTM with proj_size")
         if batch_first:
             x = x.transpose(0, 1)
         ends, cells = [], []
@@ -1420,7 +1420,7 @@ class Translation:
             self.same(n, 1) or self.same(a, b)
             for n, a, b in zip(new.shape, old.stride(), new.stride()))  # fmt: skip
         if not same or storage_offset not in (None, 0):
-            raise self.refuse("Hone does not know torch.as_strided")
+            raise self.refuse("Hone cannot trace torch.as_strided")
         return self.operand(input)
 
     def op_unsqueeze(self, node: Any, input: Any, dim: Any) -> str:
@@ -2304,7 +2304,7 @@ class Translation:
         shape, rank = self.shape(input), len(self.shape(input))
         first, last = used[0][0], used[-1][0] + 1
         if last - first != len(used):
-            raise self.refuse("Hone does not know writing by indices of axes that are not side by side")
+            raise self.refuse("Hone cannot trace writing by indices of axes that are not side by side")
         index_shape = list(torch.broadcast_shapes(*[self.value_of(i).shape for _, i in used]))
         at = self.flat_index(used, shape, index_shape)
         before, within, after = shape[:first], shape[first:last], shape[last:rank]
@@ -2390,7 +2390,7 @@ class Translation:
         if reduce is not None:
             raise self.refuse("Hone does not know scatter with a reduction: use scatter_add")
         if any(self.dims([a]) != self.dims([b]) for i, (a, b) in enumerate(zip(at, shape)) if i != d):
-            raise self.refuse("Hone does not know scatter with an index smaller than its input along other axes")
+            raise self.refuse("Hone cannot trace scatter with an index smaller than its input along other axes")
         one = self.dims([at[d]]) == [1]
         if not one and value is None and not self.has_distinct(index, d):
             raise self.refuse("scatter with several indices in a row: if two are equal, either write may win")
