@@ -121,8 +121,9 @@ static int needs_single(const struct infer *x, uint32_t i)
     op_args(x->v->op, &p);
     return x->v->args[i]->rank == 0
                ? 0
-               : err_set(x->err, ERR_INPUT, "%s takes a single value for '%s', not %u axes",
-                         name_of(x), p[i].name, x->v->args[i]->rank);
+               : err_set(x->err, ERR_INPUT,
+                         "%s takes a single value for '%s', not a tensor with %u axes", name_of(x),
+                         p[i].name, x->v->args[i]->rank);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
