@@ -135,7 +135,7 @@ static bool find_axes(const struct value *v, struct along *out, struct strbuf *w
     out->name = exclusive ? "exclusive_cumsum" : name_of(v);
     out->of = exclusive ? exclusive : v->args[0];
     if (!out->name)
-        return cannot_write(why, "options that playbooks do not have at", v);
+        return cannot_write(why, "options that no playbook has, at", v);
     for (size_t i = 1; i < dim->n; i++)
         if (dim->ints[i] != dim->ints[i - 1] + 1)
             return cannot_write(why, "axes that are not side by side at", v);

@@ -78,7 +78,7 @@ static bool read_windows(struct pool *p)
         const struct dim *size = value_attr(v, "size")->dims[0];
         int64_t axis = value_attr(v, "dim")->ints[0] - (int64_t)base->rank + 3;
         if (axis < 0 || axis > 2 || !size->is_number || p->size[axis])
-            return refuse(p, "windows that it cannot take at", v);
+            return refuse(p, "windows that no playbook takes, at", v);
         p->size[axis] = size->value;
         p->step[axis] = value_attr(v, "step")->i;
         p->dilation[axis] = value_attr(v, "dilation")->i;
