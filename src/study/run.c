@@ -266,10 +266,11 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     int rc = one_run(w, arm_named("playbook"), t, 1, 0, row, f, err);
     fclose(f);
     if (rc == 0 && row->best_ns[row->n - 1] <= 0)
-        rc = err_set(err, ERR_ENV,
-                     "no kernel of the built-in author passes on '%s': try `hone optimize %s`; if "
-                     "something was missing, remove '%s/verdicts'",
-                     t->name, t->name, w->s->dir);
+        rc = err_set(
+            err, ERR_ENV,
+            "no kernel of the built-in author passes on '%s': `hone optimize %s` shows why; if "
+            "a tool was missing, install it and remove '%s/verdicts'",
+            t->name, t->name, w->s->dir);
     if (rc == 0)
         rc = file_write(path, text, n, err);
     free(text);
