@@ -275,7 +275,7 @@ bool json_node_word(const struct json_node *n, const char *const *words, size_t 
     struct strbuf all = STRBUF_INIT(600);
     for (size_t i = 0; i < nwords; i++)
         strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
-    json_node_bad(n, "unknown \"%.64s\"; one of: %s", s, all.buf);
+    json_node_bad(n, "unknown \"%.64s\"; it must be one of: %s", s, all.buf);
     strbuf_release(&all);
     return false;
 }
