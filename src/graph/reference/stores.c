@@ -150,8 +150,8 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Is a value with this site read at one site only, for the element that the unit of a sink
- * computes? Then a unit computes the element of the value once. */
+/* `site` is planner.site of a value. Is the value read at one site only, and is this site the
+ * element that the unit of a sink computes? Then a unit computes the value's element once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
@@ -439,8 +439,8 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
-/* How often v reads the element of the input at its own place. Goes only through values that have
- * one use. */
+/* How often an element of v reads the element of the input at the same place. The search goes only
+ * through values that have one use. */
 static uint32_t reads_in_place(const struct value *v, const struct value *input,
                                const uint32_t *uses)
 {
