@@ -42,7 +42,7 @@ struct collector {
     const char *v, *m;
     /* The following members are for sums and products in SIGMA and NOISY references. */
     const char *s, *squares; /* the chain so far, and the sum of the squares of its partial sums */
-    const char *q, *n;       /* the sum of the squares of the chain's terms, and how many terms */
+    const char *q, *n;       /* the sum of the squares of the chain's terms, and their number */
     const char *rounding;    /* variance of the earlier chains, divided by chain_rounding() */
     /* How many chains there were before this one, and the sum of the squares of their sums. */
     const char *chains, *chain_squares;
@@ -59,7 +59,8 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 /* Notes that term t becomes `off` if source k (struct shared_error) is off by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
-/* The result so far: collect_now() gives it as a partial result, collect_end() as the element. */
+/* Both return the result so far: collect_now() as a partial result, collect_end() as the finished
+ * element. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 bool collect_is_index(enum collect k);

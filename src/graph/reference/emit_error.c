@@ -61,8 +61,8 @@ double least_error(enum dtype t)
 
 /* ---- the error that an elementwise operation makes ------------------------------------------- */
 
-/* The error that an operation adds by itself: none, one rounding, or that of a library function,
- * which is up to 2 ulp and a rounding. */
+/* The error that an operation adds by itself: no error, one rounding, or the error of a library
+ * function, which is up to 2 ulp and then one rounding. */
 enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
 
 static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */

@@ -1,6 +1,6 @@
 /*
- * line.h - values of which one unit (one run of a phase's body, emit.h) makes many elements: how
- * the units are numbered, and where their elements are.
+ * line.h - for values of which one unit (one run of a phase's body, emit.h) makes many elements.
+ * Says how the units are numbered, and where their elements are.
  *
  * A line is all elements along one axis. Units are numbered in the order of their lines, which is
  * the row-major order of the axes other than the line's. line_axis() says how index_add differs.
