@@ -112,7 +112,7 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         return false;
     }
     if (role->broadcast)
-        return true; /* bind_broadcast() compares it with the output's shape later */
+        return true; /* bind_broadcast() later compares this shape with the output's */
     size_t lead = rank - fixed;
     if (flat) {
         if (!bind_flat(b, role->shape[0] + 1, dims_product(&b->arena, shape, 0, lead))) {
