@@ -614,7 +614,7 @@ const struct value *build_index(struct build *b, const struct value *x, const st
     if (dots > 1 || named > x->rank)
         return refuse_value(b, dots > 1 ? "an index may hold '...' only once"
                                         : "the index names more axes than there are");
-    if (integers && tensors) /* PyTorch moves axes to the front then */
+    if (integers && tensors) /* PyTorch would move axes to the front */
         return lacks_value(b, "an index with a tensor and integers is not supported; index twice");
     for (size_t k = 0; k < n; k++) {
         size_t left = all[k].kind == OBJ_DOTS ? x->rank - named : 0;
