@@ -61,7 +61,7 @@ struct problem {
 VEC_DECL(problem_vec, struct problem);
 void problems_release(struct problem_vec *v);
 
-/* A place in the task's file, from 1; 0 = unknown. */
+/* A place in the task's file. Lines and columns count from 1; 0 = unknown. */
 struct task_place {
     unsigned line, column;
 };
@@ -134,7 +134,7 @@ struct task_workload {
     uint32_t offset_elems;   /* elements added to every address */
     /* For each tensor, the elements added to its address; NULL = offset_elems. */
     const uint32_t *offsets;
-    const char *regime; /* why Hone added the workload, see regimes.h; NULL = the task lists it */
+    const char *regime; /* why Hone added the workload (regimes.h); NULL if the task lists it */
     struct task_place place;
 };
 
@@ -159,7 +159,7 @@ struct task {
     VEC(const char *) constraints;       /* the text of each constraint */
     VEC(struct expr *) constraint_exprs; /* constraints in Hone's expression language */
     VEC(const char *) unchecked; /* the other constraints: Python of a definition, kept as text */
-    struct expr *scratch;        /* NULL = none */
+    struct expr *scratch;        /* how many doubles of scratch; NULL = none */
     struct expr *flops, *bytes;
     enum dtype compute;    /* declared compute precision; DT_F32 by default */
     bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
@@ -178,7 +178,7 @@ struct task {
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
     struct task_place torch_place;
-    /* What the task computes, as JSON (graph/json.h); NULL = torch_src says it. */
+    /* What the task computes, as JSON (graph/json.h). NULL if only torch_src says that. */
     const char *graph_json;
     struct task_place graph_place;
 };
@@ -192,7 +192,8 @@ struct shape {
     uint64_t turn;   /* selects an entry of each list of init; by default the workload's number */
 };
 
-struct task *task_load(const char *path, struct problem_vec *problems); /* file or directory */
+struct task *task_load(const char *path,
+                       struct problem_vec *problems); /* `path` is a file or a directory */
 /* Parses a task's text. reference_c may be NULL. Problems begin with `file`. This function,
  * task_load() and task_find() return NULL after they reported problems. */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
@@ -233,8 +234,8 @@ int task_tensor_index(const struct task *t, const char *name); /* -1 if there is
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
 /* Resolves a workload into *s, whose arrays live in the arena. Draws a value for each range with
- * `seed`, until the constraints hold; fails after 500 draws. Half of the draws are edges: least,
- * largest, odd, next to a multiple of 32. */
+ * `seed`, until the constraints hold; fails after 500 draws. Half of the draws are edges: the least
+ * or the largest value, an odd one, or one next to a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
 /* Evaluates an expression over the task's names. Returns -1 with err set if the expression has no
@@ -253,7 +254,7 @@ uint64_t shape_offset(const struct shape *s, size_t i);
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
 /* Checks all that depends on the shape: generators, flops, bytes, scratch and units. */
 int shape_verify(const struct shape *s, struct err *err);
-/* Returns the axes that are not constant: "M=256 N=512". The text lives in the arena. */
+/* Returns the axes that are not constant, such as "M=256 N=512". The text lives in the arena. */
 const char *shape_text(const struct shape *s, struct arena *a);
 
 #endif
