@@ -41,7 +41,7 @@ struct plan_part {
     bool of_workspace;
     size_t index;
     const char *name;
-    struct expr *offset; /* bytes; NULL = 0 */
+    struct expr *offset; /* in bytes; NULL = 0 */
 };
 
 enum plan_launch_kind { PLAN_KERNEL, PLAN_MEMSET, PLAN_COPY };
