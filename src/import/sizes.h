@@ -43,8 +43,9 @@ struct size_choice {
 
 /* What every shape must satisfy in addition to the graph's guards, and what it costs. */
 struct size_limits {
-    int64_t floor; /* every axis is at least min(floor, its original size) */
-    /* every variance is taken over at least min(statistics, its original number) elements */
+    int64_t floor; /* every axis is at least `floor`, or has its original size if that is smaller */
+    /* Every variance is taken over at least `statistics` elements, or over as many as at the
+     * original sizes if those are fewer. */
     int64_t statistics;
     double work; /* how often the oracle computes a value: graph_reference.work */
 };
