@@ -34,7 +34,7 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
 
 /* Checks `bytes`, the least traffic that the task declares. If `bytes` were too high, Hone would
  * call an honest kernel faster than possible. Reports the first such workload only, because all of
- * them use the same expression. Returns whether it was too high. */
+ * them use the same expression. Returns whether `bytes` was too high. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;

@@ -192,8 +192,8 @@ struct shape {
     uint64_t turn;   /* selects an entry of each list of init; by default the workload's number */
 };
 
-struct task *task_load(const char *path,
-                       struct problem_vec *problems); /* `path` is a file or a directory */
+/* `path` is a file or a directory. */
+struct task *task_load(const char *path, struct problem_vec *problems);
 /* Parses a task's text. reference_c may be NULL. Problems begin with `file`. This function,
  * task_load() and task_find() return NULL after they reported problems. */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
