@@ -64,7 +64,9 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
     char *line = rc == 0 ? arena_strdup(a, text.buf) : NULL;
     for (char *end; line && (end = strchr(line, '\n')); line = end + 1) {
         struct study_row r;
-        *end = '\0'; /* the loop leaves out a last line without '\n', which a kill cut off */
+        /* The loop leaves out a last line without '\n', which was cut off when the study was
+         * killed. */
+        *end = '\0';
         if (read_row(s, line, &r))
             *vec_push(out) = r;
     }
