@@ -69,7 +69,7 @@ struct shared_error {
     uint32_t n;
     unsigned number;     /* the number of this sum; another sum can have other sources */
     int off;             /* the source that is off by 4 sigma; -1 = none */
-    bool too_many;       /* there are more sources; their errors count as independent */
+    bool too_many;       /* there are more sources; the errors of those are taken as independent */
     const uint8_t *path; /* one per value: is it between the sum and a source? */
 };
 

@@ -35,7 +35,7 @@ struct planner {
     struct emit *e;
     int64_t *weight; /* one per value: the operations for one element */
     int64_t *reads;  /* one per value: how often each element is read; at most MANY */
-    int64_t *site;   /* one per value: see above */
+    int64_t *site;   /* one per value: the number that is described above */
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
     bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
     /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
