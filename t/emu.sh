@@ -85,7 +85,7 @@ cat >stuck.json <<'JSON'
   "launches": [ {"kernel": "stuck", "grid": [1], "block": [64], "args": ["y"]} ] }
 JSON
 runs 1 "a barrier that waits for too many threads fails" "$HONE" emu --ptx stuck.ptx --job stuck.json
-out_has "warps that wait at the same instruction are named together" "warps 0-1 (64 threads from 0) at "
+out_has "warps that wait at the same instruction are named together" "warps 0-1 (64 threads, the first is 0) at "
 
 cat >printf.json <<'JSON'
 { "buffers": { "x": {"dtype": "float32", "count": 1024}, "y": {"dtype": "float32", "count": 1024, "role": "output"},

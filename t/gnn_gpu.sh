@@ -65,9 +65,66 @@ for model in gat gin; do
     ok "$model: both places give the same predictions" cmp "$model.emulator.tsv" "$model.emulator --place host.tsv"
 done
 
+# ---- features split between the GPU and the host ----
+for cache in 0 0.3 1 2K default; do
+    size="--cache $cache"
+    [ $cache = default ] && size=
+    # shellcheck disable=SC2086
+    runs 0 "sage trains with split features (cache $cache)" \
+        "$gnn" train $small --device emulator --place split $size -c split.$cache.ckpt --json data
+    is "split features give the same loss (cache $cache)" "$(field '$_->{epochs}[1]{loss}')" "$loss_placed"
+    declare "rows_${cache/./_}=$(field '$_->{cache}{rows}')" "hits_${cache/./_}=$(field '$_->{epochs}[1]{cache_hits}')" \
+        "bytes_${cache/./_}=$(field '$_->{epochs}[1]{host_bytes}')" "inputs=$(field '$_->{epochs}[1]{input_nodes}')"
+    ok "split features give the same weights to the bit (cache $cache)" cmp emulator.ckpt split.$cache.ckpt
+done
+is "a cache of size 0 has no rows" "$rows_0" 0
+is "a cache of 0.3 has 3 rows in 10" "$rows_0_3" 90
+is "a cache of 2K has the rows that fit: 24 bytes each" "$rows_2K" 85
+is "by default, the cache of small data has all rows" "$rows_default" 300
+is "without a cache, all input rows come from the host: 24 bytes each" "$bytes_0" $((24 * inputs))
+is "with all rows cached, none comes from the host" "$bytes_1 $hits_1" "0 1"
+ok "the cached rows are needed more often than others: $hits_0_3" awk -v h="$hits_0_3" 'BEGIN { exit !(h > 0.32 && h < 0.9) }'
+# shellcheck disable=SC2086
+runs 0 "train prints how many rows are cached" "$gnn" train $small --device emulator --place split --cache 0.3 data
+err_has "train says how many rows are cached" "90 of 300 rows of features in the GPU's memory"
+out_has "train prints the shares of cached rows" "cached % fetched MiB"
+runs 0 "sage predicts with split features" "$gnn" infer --device emulator --place split --cache 0.5 -c cpu.ckpt -f 5 \
+    --predictions split.tsv data
+out_has "infer says how many rows are cached" "150 rows of features in the GPU's memory"
+ok "split features give the same predictions" cmp "emulator-f 5.tsv" split.tsv
+for model in gat gin; do
+    # shellcheck disable=SC2086
+    runs 0 "$model trains with split features" "$gnn" train -m $model $small -e 1 --device emulator --eval none \
+        --place split --cache 0.4 -c $model.split.ckpt data
+    ok "$model: split features give the same weights to the bit" cmp $model.emulator.ckpt $model.split.ckpt
+done
+runs 0 "make blocks writes float32 features" \
+    "$gnn" make blocks -n 200 -e 900 -c 3 --dim 10 --type float32 --within 0.8 --noise 1 single
+for place in gpu "split --cache 0.5"; do
+    # shellcheck disable=SC2086
+    runs 0 "sage trains on float32 features (place $place)" \
+        "$gnn" train $small --device emulator --place $place --eval none -c "single.${place%% *}.ckpt" single
+done
+ok "split float32 features give the same weights to the bit" cmp single.gpu.ckpt single.split.ckpt
+for bad in 1.5 -1 x 5Q nan; do
+    runs 2 "--cache $bad is a usage error" "$gnn" train --device emulator --place split --cache $bad data
+    err_has "the message says what --cache takes ($bad)" "--cache is a share from 0 to 1, or a size such as 512M or 20G, not '$bad'"
+done
+runs 2 "--cache without --place split is a usage error" "$gnn" train --device emulator --place gpu --cache 0.5 data
+err_has "the message says that --cache needs --place split" "--cache needs --place split"
+runs 2 "--place split on the CPU is a usage error" "$gnn" train --place split data
+err_has "the message says that --place split needs a GPU" "--place split needs --device cuda"
+runs 2 "--place split with labor is a usage error" "$gnn" train --device emulator --place split --sampler labor -f 4,3 data
+err_has "the message about labor suggests --place host" "use --place host"
+printf 'MemTotal: 100 kB\nMemAvailable: 6 kB\n' >meminfo # the features take 7.2 kB
+runs 3 "split features that the host's memory cannot hold are refused" \
+    env HONE_MEMINFO=meminfo "$gnn" train --device emulator --place split --cache 0 --hidden 2 -f 4,3 data
+err_has "the message suggests a larger cache" "choose a larger --cache"
+
 # ---- graphs that --make generates ----
 made="--make papers:scale=0.000005,members=40,dim=32,classes=7"
-for run in cpu emulator "emulator --place host" "emulator --precision tf32" "emulator --products mma"; do
+for run in cpu emulator "emulator --place host" "emulator --place split --cache 0.2" "emulator --precision tf32" \
+    "emulator --products mma"; do
     # shellcheck disable=SC2086
     runs 0 "sage trains on a generated graph ($run)" \
         "$gnn" train --device $run $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --json
@@ -76,6 +133,8 @@ done
 ok "on a generated graph, the emulator gives the loss of the CPU" near "$loss_cpu" "$loss_emulator"
 is "a graph generated on the host gives the same loss as one generated on the GPU" \
     "$loss_emulator" "$loss_emulator___place_host"
+is "split features of a generated graph give the same loss" \
+    "$loss_emulator" "$loss_emulator___place_split___cache_0_2"
 ok "on a generated graph, TF32 gives almost the loss of the CPU" \
     awk -v a="$loss_cpu" -v b="$loss_emulator___precision_tf32" \
     'BEGIN { exit !(a != b && (a - b) ^ 2 < (1e-2 * a) ^ 2) }'
@@ -122,7 +181,7 @@ err_has "the message lists the devices" "cpu, cuda, cuda:N or emulator"
 runs 2 "--place gpu with fanout all is a usage error" "$gnn" train --device emulator --place gpu -f all,3 data
 err_has "the message about fanout all suggests --place host" "use --place host"
 runs 2 "--place with an unknown place is a usage error" "$gnn" train --device emulator --place cloud data
-err_has "the message lists the places" "host, gpu or auto"
+err_has "the message lists the places" "host, gpu, split or auto"
 runs 2 "--place gpu on the CPU is a usage error" "$gnn" train --place gpu data
 err_has "the message says that --place gpu needs a GPU" "--place gpu needs --device cuda"
 runs 2 "--ranks on a GPU is a usage error" "$gnn" train --ranks 2 --device emulator data

@@ -80,8 +80,9 @@ refused "--plain is for the playbook generate, not for elementwise" \
 refused "a study simulates its author: give noisy[:RATES]" "$HONE" study softmax --author playbook
 refused "author 'noisy:colour=1'" "$HONE" study softmax --author noisy:colour=1
 refused "there is no author 'nobody'" "$HONE" mcp --dir . --author nobody
+refused "--cache needs --place split" "$gnn" train --make papers --device emulator --cache 0.5
 refused "--heads is for gat, not for sage" "$gnn" train --make papers:scale=0.0001 -m sage --heads 2
-for o in "fanout 5" "sampler replace" "seed 2" "ahead 1" "place host"; do
+for o in "fanout 5" "sampler replace" "seed 2" "ahead 1" "place host" "cache 0.5"; do
     # shellcheck disable=SC2086
     refused "--full uses all neighbours: --${o% *} has no effect, leave it out" \
         "$gnn" infer --make papers:scale=0.0001 -c x --full --$o

@@ -6,7 +6,7 @@
     { "kernel": "pack_input", "when": "@{small} && @{pack} == 1",
       "grid": ["max(1, @{N}*cdiv(@{image}, 2048))"], "block": [256], "args": ["@{x}", "input", @{sizes}] },
     { "kernel": "conv", "when": "@{small}",
-      "grid": ["max(1, @{down}*cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}*@{run}))", "@{groups}*@{phases:d}*@{phases:h}"],
+      "grid": ["max(1, @{down}*max(1, min(cdiv(@{N}*cdiv(@{OD}, @{phases:d})*cdiv(@{OH}, @{phases:h})*cdiv(@{OW}, @{phases:w}), 64*@{pieces}), @{blocks}/@{down})))", "@{groups}*@{phases:d}*@{phases:h}"],
       "block": ["@{pack} == 1 ? 128 + 128*@{consumers} : 256*@{consumers}"], "smem": "@{smem}",
       "args": ["@{x}", "@{w}", "packed", "input", "shape", "@{y}", @{extra}@{sizes}] } ],
   "workspace": { "packed": { "bytes": "max(16, 4*@{packed})", "init": "none" },
@@ -28,9 +28,10 @@
 // piece goes on in the next row; then it includes the columns between the rows, whose results nobody
 // reads.
 //
-// In a transposed convolution, each remainder of an output column by the stride is a column phase. All
-// column phases of an output channel are columns of the same product, so that a tile has whole rows of
-// the output. The phases of rows and planes have blocks of their own.
+// In a transposed convolution, each remainder of an output column by the stride is a column phase. A
+// tile has all column phases of its output channels, one behind the other as columns of the product, so
+// that it has whole rows of the output. A weight that a phase lacks is zero; if many are, each phase has
+// products of its own. The phases of rows and planes have blocks of their own.
 //
 // Some warps of a block fill a ring of stages with the input; the last of them asks the copy engine for
 // packed weights instead. The other warps multiply. If all weights of a tile fit into their ring, they
@@ -40,6 +41,8 @@
 // warps load it, round it to TF32 and store it. They wait for memory most of the time. So if a pixel
 // takes part in many products, a kernel of its own first writes the whole input in quads, rounded. Then
 // one warp asks the copy engine for rows of pixels.
+//
+// If the window has one place, no pixel is beside another: all pixels of an image are one row.
 #include <cute/arch/copy_sm90_tma.hpp>
 #include <cute/tensor.hpp>
 #include <cutlass/arch/barrier.h>
@@ -61,7 +64,7 @@ constexpr int kKinds = kKindsH * kKindsW;
 constexpr int kTapsW = @{taps:w}; // for each row of taps
 
 constexpr int kBN = @{bn};                  // columns of the product
-constexpr int kOutputs = kBN / kPhasesW;    // output channels of a tile
+constexpr int kOutputs = @{outs};             // output channels of a tile
 constexpr int kGroups = @{consumers};       // warpgroups that multiply
 constexpr int kPiecesEach = @{pieces}/kGroups; // of a warpgroup
 constexpr int kPieces = kGroups * kPiecesEach;
@@ -69,6 +72,9 @@ constexpr int kQuads = @{quads};            // quads of channels in a stage
 constexpr int kRoom = @{room};              // pixels for which a stage has room
 constexpr int kStagesX = @{stages};
 constexpr int kStepsW = @{steps}, kStagesW = @{ring}; // K-steps of 8 in a stage of weights, stages
+// A row of the window has kRowSteps K-steps. They come from kBatches stages of weights.
+constexpr int kRowSteps = kQuads == 1 ? (kTapsW + 1) / 2 : kTapsW * (kQuads / 2);
+constexpr int kBatches = (kRowSteps + kStepsW - 1) / kStepsW;
 constexpr int kMostSteps = @{most}; // K-steps of a stage of the input
 constexpr bool kPack = @{pack}; // is the input written in quads first?
 constexpr int kLoadGroups = kPack ? 1 : kGroups; // warpgroups that load
@@ -80,6 +86,20 @@ static_assert(kPieces == @{pieces} && kOutputs > 0);
 
 @{part:conv}
 
+constexpr bool kPointwise = kWindowD * kWindowH * kWindowW * kStrideD * kStrideH * kStrideW == 1 &&
+                            kPadD + kPadH + kPadW == 0;
+
+// The sizes as the kernels take them.
+__device__ Sizes row_sizes(Sizes s)
+{
+    if constexpr (kPointwise) {
+        s.width *= s.depth * s.height;
+        s.out_width = s.width;
+        s.depth = s.height = s.out_depth = s.out_height = 1;
+    }
+    return s;
+}
+
 struct Phase {
     Axis d, h;
 
@@ -89,23 +109,25 @@ struct Phase {
     {
     }
 
-    __device__ int taps() const { return h.taps * kTapsW; } // in one plane of the input
-    __device__ int steps() const { return kQuads == 1 ? ceil_div(taps(), 2) : taps() * (kQuads / 2); }
+    __device__ int steps() const { return h.taps * kRowSteps; } // for one plane of the input
 };
 
-// Columns of a tile: column q makes the output columns (q + kBase) * kPhasesW + phase - kPadW of a
-// transposed convolution, else the output column q.
-constexpr int kBase = kTransposed ? kPadW / kStrideW : 0;
+// Columns of a tile: column q makes the output columns q * kPhasesW + phase - kShift. In a transposed
+// convolution, the tap k of a phase reads the input column q + kBase - distance, where distance *
+// kStrideW + phase = k * kGapW + kTurn.
+constexpr int kTurn = @{turn:w};
+constexpr int kBase = kTransposed ? (kPadW + kTurn) / kStrideW : 0;
+constexpr int kShift = kTransposed ? (kPadW + kTurn) % kStrideW : 0;
 
 __device__ int columns_of(const Sizes &s)
 {
-    return kTransposed ? (s.out_width - 1 + kPadW) / kStrideW - kBase + 1 : s.out_width;
+    return (s.out_width - 1 + kShift) / kPhasesW + 1;
 }
 
 // The distance of column tap j of a transposed convolution, in input columns.
-__device__ int distance_of(int j)
+__device__ constexpr int distance_of(int j)
 {
-    return kGapW >= kStrideW ? j * kGapW / kStrideW : j;
+    return kGapW >= kStrideW ? (j * kGapW + kTurn) / kStrideW : j;
 }
 
 // ---- the shape of a tile --------------------------------------------------------------------------
@@ -177,30 +199,66 @@ __device__ TileShape choose_shape(const Sizes &s)
 
 // ---- weights --------------------------------------------------------------------------------------
 
-// Where tap t (a row of taps has kTapsW) begins in a stage, in pixels.
-__device__ int tap_place(const Phase &p, const TileShape &shape, int t)
+// Where row `row` of the window begins in a stage, in pixels.
+__device__ int row_place(const Phase &p, const TileShape &shape, int row)
 {
-    int row = t / kTapsW, col = t - row * kTapsW, kind_h = 0, kind_w = 0, down, right;
-    if constexpr (kTransposed) {
-        down = (row - p.h.taps + 1) * p.h.in_gap;
-        right = kReachW - distance_of(col);
-    } else {
-        kind_h = row % kKindsH, kind_w = col % kKindsW;
-        down = row / kKindsH * (kKindsH * kGapH / kStrideH);
-        right = col / kKindsW * (kKindsW * kGapW / kStrideW);
-    }
-    return ((kind_h * kKindsW + kind_w) * shape.high() + down) * shape.pitch() + right;
+    if constexpr (kTransposed)
+        return (row - p.h.taps + 1) * p.h.in_gap * shape.pitch();
+    int down = row / kKindsH * (kKindsH * kGapH / kStrideH);
+    return (row % kKindsH * kKindsW * shape.high() + down) * shape.pitch();
 }
 
-// The two taps of step i of a stage with one quad, in the order of their places. The second is -1 if
-// there is none.
-__device__ int2 tap_pair(const Phase &p, const TileShape &shape, int i)
+// How far behind its row tap `col` begins: so many pixels, and so many kinds.
+__device__ constexpr int tap_right(int col)
 {
-    int a = 2 * i, b = a + 1;
-    if (b >= p.taps())
-        return {a, -1};
-    return tap_place(p, shape, a) < tap_place(p, shape, b) ? int2{a, b} : int2{b, a};
+    return kTransposed ? kReachW - distance_of(col) : col / kKindsW * (kKindsW * kGapW / kStrideW);
 }
+
+__device__ constexpr int tap_kind(int col)
+{
+    return kTransposed ? 0 : col % kKindsW;
+}
+
+// The tap of one half of a K-step of a row. With one quad, a step has two taps, in the order of their
+// places; the second is -1 if there is none.
+__device__ constexpr int tap_of(int step, int half)
+{
+    if (kQuads > 1)
+        return step / (kQuads / 2);
+    int a = 2 * step, b = a + 1;
+    if (b >= kTapsW)
+        return half ? -1 : a;
+    bool ordered = tap_kind(a) == tap_kind(b) ? tap_right(a) < tap_right(b) : tap_kind(a) < tap_kind(b);
+    return ordered == !half ? a : b;
+}
+
+// The column of the window that tap `col` is for a column phase; -1 if there is none.
+__device__ constexpr int window_column(int col, int phase)
+{
+    if (!kTransposed || col < 0)
+        return col;
+    int distance = distance_of(col) * kStrideW + phase - kTurn;
+    return distance < 0 || distance % kGapW || distance / kGapW >= kWindowW ? -1 : distance / kGapW;
+}
+
+// Does a column phase take part in a K-step of a row?
+__device__ constexpr bool has_weight(int step, int phase)
+{
+    return window_column(tap_of(step, 0), phase) >= 0 || window_column(tap_of(step, 1), phase) >= 0;
+}
+
+// Do phases have products of their own? Products of fewer than 128 columns are slower, because they
+// need shared memory more than the tensor cores.
+__device__ constexpr bool are_phases_apart()
+{
+    int used = 0;
+    for (int i = 0; i < kRowSteps * kPhasesW; i++)
+        used += has_weight(i / kPhasesW, i % kPhasesW);
+    bool can = kOutputs == 96 || kOutputs == 192 || (kOutputs & (kOutputs - 1)) == 0;
+    return can && used < kRowSteps * kPhasesW && (kOutputs >= 128 || 2 * used <= kRowSteps * kPhasesW);
+}
+
+constexpr bool kApart = are_phases_apart();
 
 // The packed weights: for each group, phase, tile of outputs, stage of the input and K-step, two quads
 // for each of kBN columns.
@@ -222,8 +280,8 @@ extern "C" __global__ void __launch_bounds__(256)
                  int batch, int channels, int outputs, int depth, int height, int width, int out_depth,
                  int out_height, int out_width, int groups)
 {
-    const Sizes s{batch,     channels,   outputs,   depth, height, width,
-                  out_depth, out_height, out_width, groups};
+    const Sizes s = row_sizes(
+        {batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups});
     TileShape shape = choose_shape(s);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         shape_out[0] = shape.columns;
@@ -238,24 +296,14 @@ extern "C" __global__ void __launch_bounds__(256)
         return;
     Phase p(s, phase);
     int n = in / 4 % kBN, half = in / 4 / kBN % 2, step = in / (8 * kBN), steps = max(p.steps(), 1);
-    int stage = step / steps, quad = 0, tap;
+    int stage = step / steps;
     step -= stage * steps;
-    if constexpr (kQuads == 1) {
-        int2 pair = tap_pair(p, shape, step);
-        tap = half ? pair.y : pair.x;
-    } else {
-        tap = step / (kQuads / 2);
-        quad = step % (kQuads / 2) * 2 + half;
-    }
+    int kh = step / kRowSteps, kw = window_column(tap_of(step - kh * kRowSteps, half), n / kOutputs);
+    int quad = kQuads == 1 ? 0 : (step - kh * kRowSteps) % max(kQuads / 2, 1) * 2 + half;
     int plane = stage % max(p.d.taps, 1), chunk = stage / max(p.d.taps, 1);
-    int output = tile * kOutputs + n / kPhasesW, kh = tap / kTapsW, kw = tap - kh * kTapsW;
-    bool there = tap >= 0 && p.steps() > 0 && p.d.taps > 0 && chunk < layout.chunks && output < per &&
+    int output = tile * kOutputs + n % kOutputs;
+    bool there = kw >= 0 && p.steps() > 0 && p.d.taps > 0 && chunk < layout.chunks && output < per &&
                  n < kOutputs * kPhasesW;
-    if constexpr (kTransposed) {
-        int distance = distance_of(kw) * kStrideW + n % kPhasesW;
-        kw = distance / kGapW;
-        there = there && distance % kGapW == 0 && kw < kWindowW;
-    }
     int k = ((p.d.first_tap + plane * p.d.tap_step) * kWindowH + p.h.first_tap + kh * p.h.tap_step) *
                 kWindowW + kw;
     uint32_t v[4];
@@ -297,8 +345,8 @@ extern "C" __global__ void __launch_bounds__(256)
     pack_input(const float *__restrict__ x, float4 *__restrict__ input, int batch, int channels, int outputs,
                int depth, int height, int width, int out_depth, int out_height, int out_width, int groups)
 {
-    const Sizes s{batch,     channels,   outputs,   depth, height, width,
-                  out_depth, out_height, out_width, groups};
+    const Sizes s = row_sizes(
+        {batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups});
     const Lines lines(s);
     if (blockIdx.x == 0)
         for (int i = threadIdx.x; i < kRoom; i += 256)
@@ -306,14 +354,14 @@ extern "C" __global__ void __launch_bounds__(256)
     int length = kKindsW * lines.columns, per = s.group_channels();
     int blocks = int((lines.image + kPixels - 1) / kPixels), n = blockIdx.x / blocks;
     int at = (blockIdx.x - n * blocks) * kPixels + threadIdx.x; // below 2^31, as the plan makes sure
-    int line = at / length, c = at - line * length, row = line % height, plane = line / height % depth;
-    int quad = line / height / depth; // of all groups
-    int64_t apart = int64_t(depth) * height * width; // from channel to channel
+    int line = at / length, c = at - line * length, row = line % s.height, plane = line / s.height % s.depth;
+    int quad = line / s.height / s.depth; // of all groups
+    int64_t apart = int64_t(s.depth) * s.height * s.width; // from channel to channel
     for (int i = 0; i < kPixels / 256 && at < lines.image && n < batch; i++, at += 256, c += 256) {
         for (; c >= length; c -= length)
-            if (++row == height) {
+            if (++row == s.height) {
                 row = 0;
-                if (++plane == depth) {
+                if (++plane == s.depth) {
                     plane = 0;
                     quad++;
                 }
@@ -322,8 +370,8 @@ extern "C" __global__ void __launch_bounds__(256)
         int group = groups == 1 ? 0 : quad / lines.quads, channel = (quad - group * lines.quads) * 4;
         int column = kTransposed ? in + kBase - kReachW : in * kStrideW + kind * kGapW - kPadW;
         const float *from = x + (int64_t(n) * channels + group * per + channel) * apart +
-                            (int64_t(plane) * height + row) * width + column;
-        bool inside = uint32_t(column) < uint32_t(width);
+                            (int64_t(plane) * s.height + row) * s.width + column;
+        bool inside = uint32_t(column) < uint32_t(s.width);
         uint32_t v[4];
         CUTE_UNROLL
         for (int j = 0; j < 4; j++)
@@ -337,7 +385,9 @@ extern "C" __global__ void __launch_bounds__(256)
 // Results go to the output straight from registers, or in parts through shared memory, so that a warp
 // stores a run of neighbours. The first way is faster if runs of 8 pixels do not straddle sectors.
 constexpr bool kDirect = @{direct};
-constexpr int kPart = kDirect ? 0 : 32 % kPhasesW == 0 && kBN > 32 ? 32 : kBN; // columns of the product
+constexpr int kPart = kDirect ? 0 : @{part_columns};       // columns of the product
+constexpr int kPartOutputs = kPart / kPhasesW;
+static_assert(kPartOutputs % 8 == 0 && (kDirect || kOutputs % kPartOutputs == 0));
 constexpr int kPartRow = 68; // a row of 64 pixels, padded against bank conflicts
 constexpr int kStageX = kQuads * kRoom * 4, kStageW = kStepsW * 8 * kBN; // in floats
 
@@ -345,7 +395,6 @@ struct Smem {
     float x[kStagesX][kStageX];
     float w[kStagesW][kStageW];
     float part[kGroups][kDirect ? 4 : kPart * kPartRow];
-    uint64_t steps[kMostSteps]; // what to add to a descriptor of the first pixel
     uint64_t full_x[kStagesX], empty_x[kStagesX], full_w[kStagesW], empty_w[kStagesW];
 };
 static_assert(sizeof(Smem) <= @{smem});
@@ -381,8 +430,9 @@ struct Work {
     Packed layout;
     TileShape shape;
     int group, tile_of_outputs, across, high, tiles, first, step; // first tile, and step to the next
-    int stages, steps; // stages of the input for a tile, K-steps of each
-    bool keep;         // all weights of a tile stay
+    int stages, rows; // stages of the input for a tile, rows of the window
+    int high_in;      // rows of a kind that the rows of the window need
+    bool keep;        // all weights of a tile stay
 
     __device__ Work(const Sizes &sizes, const int *shape_in)
         : s(sizes), phase(s, blockIdx.y % (kPhasesD * kPhasesH)), layout(s), shape{shape_in[0], shape_in[1]}
@@ -394,9 +444,10 @@ struct Work {
         across = ceil_div(columns_of(s), shape.columns);
         high = ceil_div(phase.h.count, shape.rows);
         tiles = s.batch * phase.d.count * high * across;
-        steps = phase.steps();
-        stages = steps ? layout.chunks * phase.d.taps : 0;
-        keep = stages * ceil_div(steps, kStepsW) <= kStagesW;
+        rows = phase.h.taps;
+        high_in = kTransposed ? shape.rows - max(rows - 1, 0) * phase.h.in_gap : shape.high();
+        stages = rows ? layout.chunks * phase.d.taps : 0;
+        keep = stages * rows * kBatches <= kStagesW;
     }
 };
 
@@ -415,57 +466,74 @@ struct Corner {
 };
 
 constexpr int kLoaders = 128 * kLoadGroups - 32;  // threads
-constexpr int kBatch = kQuads >= 4 ? 1 : 6 / kQuads; // pixels of a thread on their way
 
-// Loads the pixels of one stage: of all its channels, or of the first `channels`.
+// A stage that a warp will write.
+struct Slot {
+    uint64_t *empty;
+    uint32_t phase;
+
+    __device__ void wait() const { ClusterBarrier::wait(empty, phase); }
+};
+
+// The input of one stage: channel 0 of the stage begins at `from`, and pixel 0 is at row0 and column0.
+// There are `channels` channels, kAll: as many as a stage has.
+struct Source {
+    const float *x, *from;
+    int row0, column0, channels;
+    int64_t apart; // from channel to channel
+
+    // The input row of row `down` of the stage.
+    __device__ int row(const Work &k, int kind, int down) const
+    {
+        return row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
+    }
+};
+
+// Loads pixels one by one. The first loads are on their way before the slot is free.
 template <bool kAll>
-__device__ void load_stage(float *to, const float *x, const float *from, const Work &k, int row0,
-                           int column0, int channels)
+__device__ void load_pixels(float *to, const Source &in, const Work &k, const Slot &slot)
 {
-    int thread = threadIdx.x, pitch = k.shape.pitch(), high = k.shape.high(), pixels = k.shape.pixels();
-    int64_t apart = int64_t(k.s.depth) * k.s.height * k.s.width; // from channel to channel
+    constexpr int kBatch = kQuads >= 4 ? 1 : 6 / kQuads; // pixels of a thread on their way
+    int pitch = k.shape.pitch(), pixels = kKinds * k.high_in * pitch;
     Divider by_pitch(pitch);
-    for (int first = thread; first < pixels; first += kBatch * kLoaders) {
+    for (int first = threadIdx.x; first < pixels || first == threadIdx.x; first += kBatch * kLoaders) {
         uint32_t v[kBatch][kQuads][4];
         bool inside[kBatch];
         CUTE_UNROLL
         for (int b = 0; b < kBatch; b++) {
             int at = first + b * kLoaders, down = by_pitch(at), right = at - down * pitch;
-            int kind = 0;
-            if constexpr (kKinds > 1) {
-                kind = down / high;
-                down -= kind * high;
-            }
-            int row = row0 + kind / kKindsW * kGapH + down * (kTransposed ? 1 : kStrideH);
-            int column = column0 + kind % kKindsW * kGapW + right * (kTransposed ? 1 : kStrideW);
+            int kind = kKinds > 1 ? down / k.high_in : 0, row = in.row(k, kind, down - kind * k.high_in);
+            int column = in.column0 + kind % kKindsW * kGapW + right * (kTransposed ? 1 : kStrideW);
             inside[b] = at < pixels && uint32_t(row) < uint32_t(k.s.height) &&
                         uint32_t(column) < uint32_t(k.s.width);
             // Loads without a condition are on their way together. Where the input has no pixel, they
             // load its first element.
-            const float *pixel = inside[b] ? from + int64_t(row) * k.s.width + column : x;
-            int64_t next = inside[b] ? apart : 0;
+            const float *pixel = inside[b] ? in.from + int64_t(row) * k.s.width + column : in.x;
+            int64_t next = inside[b] ? in.apart : 0;
             CUTE_UNROLL
             for (int q = 0; q < kQuads; q++) {
                 CUTE_UNROLL
                 for (int j = 0; j < 4; j++) {
-                    bool there = kAll || q * 4 + j < channels;
-                    v[b][q][j] = __float_as_uint(__ldg(there ? pixel + j * next : x));
+                    bool there = kAll || q * 4 + j < in.channels;
+                    v[b][q][j] = __float_as_uint(__ldg(there ? pixel + j * next : in.x));
                 }
                 pixel += 4 * next;
                 asm("" : "+l"(pixel)); // keeps the distances of all quads out of registers
             }
         }
+        if (first == threadIdx.x)
+            slot.wait();
         CUTE_UNROLL
         for (int b = 0; b < kBatch; b++) {
             int at = first + b * kLoaders;
-            if (b && at >= pixels)
+            if (at >= pixels)
                 break;
             CUTE_UNROLL
             for (int q = 0; q < kQuads; q++) {
                 uint32_t r[4];
                 CUTE_UNROLL
                 for (int j = 0; j < 4; j++) {
-                    bool there = inside[b] && (kAll || q * 4 + j < channels);
+                    bool there = inside[b] && (kAll || q * 4 + j < in.channels);
                     r[j] = there ? to_tf32(__uint_as_float(v[b][q][j])) : 0;
                 }
                 *reinterpret_cast<uint4 *>(to + (q * kRoom + at) * 4) = {r[0], r[1], r[2], r[3]};
@@ -474,13 +542,92 @@ __device__ void load_stage(float *to, const float *x, const float *from, const W
     }
 }
 
+// Rotates four values to the left by n.
+__device__ void rotate(uint32_t (&v)[4], int n)
+{
+    if (n & 1) {
+        uint32_t first = v[0];
+        v[0] = v[1], v[1] = v[2], v[2] = v[3], v[3] = first;
+    }
+    if (n & 2) {
+        uint32_t first = v[0], second = v[1];
+        v[0] = v[2], v[1] = v[3], v[2] = first, v[3] = second;
+    }
+}
+
+// Loads fours: 4 neighbouring pixels of 4 channels, 16 bytes at a time. The neighbours of a pixel are
+// those of the input, and rows of the input have whole fours. Lanes store their pixels in different
+// order, so that they use different banks.
+template <bool kAll>
+__device__ void load_fours(float *to, const Source &in, const Work &k, const Slot &slot)
+{
+    constexpr int kTogether = 2; // fours of a thread on their way
+    int pitch = k.shape.pitch(), begin = in.column0 & ~3, across = (in.column0 - begin + pitch + 3) / 4;
+    int each = kKinds * k.high_in * across, turn = threadIdx.x / 2 % 4;
+    Divider by_each(each), by_across(across);
+    for (int first = threadIdx.x; first < kQuads * each || first == threadIdx.x; first += kTogether * kLoaders) {
+        uint4 v[kTogether][4];
+        bool inside[kTogether];
+        CUTE_UNROLL
+        for (int b = 0; b < kTogether; b++) {
+            int at = first + b * kLoaders, quad = by_each(at), down = by_across(at - quad * each);
+            int column = begin + (at - quad * each - down * across) * 4;
+            int kind = kKinds > 1 ? down / k.high_in : 0, row = in.row(k, kind, down - kind * k.high_in);
+            inside[b] = quad < kQuads && uint32_t(row) < uint32_t(k.s.height) &&
+                        uint32_t(column) < uint32_t(k.s.width);
+            const float *four = inside[b] ? in.from + quad * 4 * in.apart + row * k.s.width + column : in.x;
+            int64_t next = inside[b] ? in.apart : 0;
+            CUTE_UNROLL
+            for (int j = 0; j < 4; j++, four += next) {
+                bool there = kAll || quad * 4 + j < in.channels;
+                v[b][j] = __ldg(reinterpret_cast<const uint4 *>(there ? four : in.x));
+            }
+        }
+        if (first == threadIdx.x)
+            slot.wait();
+        CUTE_UNROLL
+        for (int b = 0; b < kTogether; b++) {
+            int at = first + b * kLoaders, quad = by_each(at), down = by_across(at - quad * each);
+            if (quad >= kQuads)
+                break;
+            uint32_t r[4][4]; // channel, pixel
+            CUTE_UNROLL
+            for (int j = 0; j < 4; j++) {
+                const uint32_t four[4] = {v[b][j].x, v[b][j].y, v[b][j].z, v[b][j].w};
+                bool there = inside[b] && (kAll || quad * 4 + j < in.channels);
+                CUTE_UNROLL
+                for (int i = 0; i < 4; i++)
+                    r[j][i] = there ? to_tf32(__uint_as_float(four[i])) : 0;
+                rotate(r[j], turn);
+            }
+            int right = begin + (at - quad * each - down * across) * 4 - in.column0;
+            float *row = to + (quad * kRoom + down * pitch) * 4;
+            CUTE_UNROLL
+            for (int i = 0; i < 4; i++) {
+                int pixel = right + (i + turn) % 4;
+                if (uint32_t(pixel) < uint32_t(pitch))
+                    *reinterpret_cast<uint4 *>(row + pixel * 4) = {r[0][i], r[1][i], r[2][i], r[3][i]};
+            }
+        }
+    }
+}
+
+template <bool kAll>
+__device__ void load_stage(float *to, const Source &in, const Work &k, const Slot &slot)
+{
+    if ((kTransposed || kStrideW == 1) && k.s.width % 4 == 0 && reinterpret_cast<uintptr_t>(in.x) % 16 == 0)
+        load_fours<kAll>(to, in, k, slot);
+    else
+        load_pixels<kAll>(to, in, k, slot);
+}
+
 // Asks the copy engine for the rows of one stage. `from` is the line of the first row for the stage's
 // first quad, if the plane is inside of the input. All lanes of the first warp take part.
 __device__ void copy_stage(Smem &smem, int stage, const float4 *input, const Work &k, const Corner &tile,
                            int first_quad, int plane, int row0)
 {
     const Lines lines(k.s);
-    int pitch = k.shape.pitch(), high = k.shape.high(), rows = kKinds * high, lane = threadIdx.x;
+    int pitch = k.shape.pitch(), high = k.high_in, rows = kKinds * high, lane = threadIdx.x;
     if (lane == 0)
         ClusterTransactionBarrier::arrive_and_expect_tx(&smem.full_x[stage], kQuads * rows * pitch * 16);
     __syncwarp();
@@ -512,18 +659,20 @@ __device__ void load_input(Smem &smem, const float *x, const float4 *input, cons
         for (int i = 0; i < k.stages; i++, to.next()) {
             int chunk = i / k.phase.d.taps, tap = i - chunk * k.phase.d.taps, first = chunk * 4 * kQuads;
             int plane = tile.plane * k.phase.d.in_step + k.phase.d.in_first + tap * k.phase.d.in_gap;
-            ClusterBarrier::wait(&smem.empty_x[to.stage], to.phase ^ 1);
+            const Slot slot{&smem.empty_x[to.stage], to.phase ^ 1};
             if constexpr (kPack) {
+                slot.wait();
                 copy_stage(smem, to.stage, input, k, tile, chunk * kQuads, plane, row0);
                 continue;
             }
             int channels = uint32_t(plane) < uint32_t(k.s.depth) ? per - first : 0;
             const float *from = x + ((int64_t(tile.image) * k.s.channels + k.group * per + first) *
                                          k.s.depth + plane) * k.s.height * k.s.width;
+            const Source in{x, from, row0, column0, channels, int64_t(k.s.depth) * k.s.height * k.s.width};
             if (channels >= 4 * kQuads)
-                load_stage<true>(smem.x[to.stage], x, from, k, row0, column0, channels);
+                load_stage<true>(smem.x[to.stage], in, k, slot);
             else
-                load_stage<false>(smem.x[to.stage], x, from, k, row0, column0, channels);
+                load_stage<false>(smem.x[to.stage], in, k, slot);
             cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
             __syncwarp();
             if (threadIdx.x % 32 == 0)
@@ -539,9 +688,9 @@ __device__ void load_weights(Smem &smem, const float *packed, const Work &k)
     const float *first = packed + (int64_t(blockIdx.y) * k.layout.down + k.tile_of_outputs) * k.layout.size;
     for (int t = k.first; t < k.tiles; t += k.step) {
         const float *from = first;
-        for (int i = 0; i < k.stages; i++)
-            for (int step = 0; step < k.steps; step += kStepsW, to.next()) {
-                int size = min(kStepsW, k.steps - step) * 8 * kBN;
+        for (int i = 0; i < k.stages * k.rows; i++)
+            for (int step = 0; step < kRowSteps; step += kStepsW, to.next()) {
+                int size = min(kStepsW, kRowSteps - step) * 8 * kBN;
                 ClusterBarrier::wait(&smem.empty_w[to.stage], to.phase ^ 1);
                 ClusterTransactionBarrier::arrive_and_expect_tx(&smem.full_w[to.stage], 4 * size);
                 SM90_BULK_COPY_G2S::copy(from, &smem.full_w[to.stage], smem.w[to.stage], 4 * size);
@@ -552,20 +701,59 @@ __device__ void load_weights(Smem &smem, const float *packed, const Work &k)
     }
 }
 
-using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<kBN>, _8>>());
 using Sums = float[kBN / 2];
 
-template <int... kI>
+// Adds to the sums of some columns, from column kFirst on.
+template <int kFirst, int... kI>
 __device__ void multiply(uint64_t a, uint64_t b, Sums &sums, cute::integer_sequence<int, kI...>)
 {
-    Op::fma(a, b, sums[kI]..., GMMA::ScaleOut::One);
+    using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<2 * sizeof...(kI)>, _8>>());
+    Op::fma(a, b, sums[kFirst / 2 + kI]..., GMMA::ScaleOut::One);
 }
 
-// A descriptor of an operand without a swizzle: groups of 8 rows are 128 bytes apart, the two quads of
-// K `apart` pixels or columns.
-__device__ uint64_t descriptor(const float *at, int apart)
+// The lower half of a descriptor of an operand: its place in units of 16 bytes, and above how far its
+// two quads of K are apart.
+__device__ uint32_t place_of(const float *at, int apart)
 {
-    return uint64_t(cast_smem_ptr_to_uint(at) >> 4) | uint64_t(apart) << 16 | uint64_t(8) << 32;
+    return cast_smem_ptr_to_uint(at) >> 4 | uint32_t(apart) << 16;
+}
+
+// A descriptor of an operand without a swizzle: groups of 8 rows are 128 bytes apart.
+__device__ uint64_t descriptor(uint32_t place)
+{
+    return uint64_t(8) << 32 | place;
+}
+
+// What to add to the place of a row's first pixel for K-step j of the row. A kind has `area` pixels.
+__device__ uint32_t step_place(int j, int area)
+{
+    int first = tap_of(j, 0), second = tap_of(j, 1);
+    uint32_t at = tap_kind(first) * area + tap_right(first);
+    if (kQuads > 1)
+        return at + uint32_t(kRoom) * (1 << 16 | j % max(kQuads / 2, 1) * 2);
+    int apart = second < 0 ? 0 : (tap_kind(second) - tap_kind(first)) * area + tap_right(second) - tap_right(first);
+    return at + (uint32_t(apart) << 16);
+}
+
+// Begins the products of one batch of a row; `a` is the place of the row's first pixel. All counts are
+// constants: a loop that stays a loop makes the compiler wait for its products.
+template <int kBatch>
+__device__ __forceinline__ void multiply_batch(uint32_t a, uint32_t b, int area, const int (&piece)[kPiecesEach],
+                                               Sums (&sums)[kPiecesEach])
+{
+    constexpr int kBegin = kBatch * kStepsW, kCount = cute::min(kStepsW, kRowSteps - kBegin);
+    for_each(make_int_sequence<kCount>{}, [&](auto step) {
+        constexpr int kStep = decltype(step)::value;
+        uint32_t from = a + step_place(kBegin + kStep, area), weights = b + kStep * 2 * kBN;
+        for_each(make_int_sequence<kApart ? kPhasesW : 1>{}, [&](auto phase) {
+            constexpr int kPhase = decltype(phase)::value, kFirst = kPhase * kOutputs;
+            if constexpr (!kApart || has_weight(kBegin + kStep, kPhase))
+                CUTE_UNROLL
+                for (int p = 0; p < kPiecesEach; p++)
+                    multiply<kFirst>(descriptor(from + piece[p]), descriptor(weights + kFirst), sums[p],
+                                     make_int_sequence<(kApart ? kOutputs : kBN) / 2>{});
+        });
+    });
 }
 
 // Where the results of a pixel go: output channel c of the tile and column phase p belong to element
@@ -594,7 +782,7 @@ struct Target {
     __device__ Place place(int m) const
     {
         int pitch = k.shape.pitch(), down = by_pitch(m), right = m - down * pitch, row = tile.row + down;
-        int column = (tile.column + right + kBase) * kPhasesW - (kTransposed ? kPadW : 0);
+        int column = (tile.column + right) * kPhasesW - kShift;
         int in_plane = ((tile.plane * k.phase.d.out_step + k.phase.d.out_first) * k.s.out_height +
                         row * k.phase.h.out_step + k.phase.h.out_first) * k.s.out_width + column;
         return {(int64_t(tile.image) * k.s.outputs + first) * k.s.out_plane() + in_plane, column,
@@ -625,40 +813,43 @@ __device__ int column_of(int i)
 template <bool kAll>
 __device__ void store_direct(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
 {
-    constexpr int kTogether = kBN / 8 % 4 == 0 ? 4 : kBN / 8 % 2 == 0 ? 2 : 1; // pairs of columns
-    int64_t plane = to.k.s.out_plane();
-    bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kPadW) % 2 == 0 &&
+    // Groups of 8 channels, of which a lane has two.
+    constexpr int kTogether = kPhasesW == 1 && kOutputs % 32 == 0 ? 4 : kPhasesW <= 2 && kOutputs % 16 == 0 ? 2 : 1;
+    bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kShift) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
     for (int half = 0; half < 2; half++) {
         const Place p = to.place(piece + row_of(2 * half));
-        auto stored = [&](int n) {
-            return kAll || (n / kPhasesW < to.left && to.has_phase(p, n % kPhasesW));
-        };
+        auto stored = [&](int c, int phase) { return kAll || (c < to.left && to.has_phase(p, phase)); };
         if (kAll ? !to.has_phase(p, 0) : !p.there)
             continue;
         CUTE_UNROLL
-        for (int i0 = 0; i0 < kBN / 8; i0 += kTogether) {
-            float v[kTogether][2];
+        for (int c0 = 0; c0 < kOutputs; c0 += 8 * kTogether) {
+            float v[2 * kTogether][kPhasesW];
+            int plane32 = to.k.s.out_plane();
+            asm volatile("" : "+r"(plane32)); // keeps the places of all channels out of registers
+            int64_t plane = plane32;
             CUTE_UNROLL
-            for (int i = 0; i < kTogether; i++)
+            for (int i = 0; i < 2 * kTogether; i++)
                 CUTE_UNROLL
-                for (int j = 0; j < 2; j++) {
-                    int s = (i0 + i) * 4 + half * 2 + j, n = column_of(s), c = n / kPhasesW;
-                    if (stored(n))
-                        v[i][j] = epilogue(sums[s], extra, p.at + c * plane + n % kPhasesW, to.first + c);
+                for (int phase = 0; phase < kPhasesW; phase++) {
+                    int s = (phase * kOutputs + c0) / 2 + i / 2 * 4 + half * 2 + i % 2;
+                    int c = column_of(s) - phase * kOutputs;
+                    if (stored(c, phase))
+                        v[i][phase] = epilogue(sums[s], extra, p.at + c * plane + phase, to.first + c);
                 }
             CUTE_UNROLL
-            for (int i = 0; i < kTogether; i++) {
-                int n = column_of((i0 + i) * 4);
+            for (int i = 0; i < 2 * kTogether; i++) {
+                int c = column_of(c0 / 2 + i / 2 * 4 + i % 2);
+                float *at = y + p.at + c * plane;
                 if (pairs) {
-                    __stcs(reinterpret_cast<float2 *>(y + p.at + n / 2 * plane), float2{v[i][0], v[i][1]});
+                    __stcs(reinterpret_cast<float2 *>(at), float2{v[i][0], v[i][kPhasesW - 1]});
                     continue;
                 }
                 CUTE_UNROLL
-                for (int j = 0; j < 2; j++)
-                    if (stored(n + j))
-                        __stcs(y + p.at + (n + j) / kPhasesW * plane + (n + j) % kPhasesW, v[i][j]);
+                for (int phase = 0; phase < kPhasesW; phase++)
+                    if (stored(c, phase))
+                        __stcs(at + phase, v[i][phase]);
             }
         }
     }
@@ -675,7 +866,7 @@ template <int kWide>
 __device__ void store_channels(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
                                const Extra &extra)
 {
-    constexpr int kTogether = 4;
+    constexpr int kTogether = kPartOutputs >= 32 ? 8 : 4;
     for (int c = 0; c < left; c += 4 * kTogether, at += 4 * kTogether * plane) {
         float v[kTogether][kWide];
         CUTE_UNROLL
@@ -683,7 +874,7 @@ __device__ void store_channels(const float *part, float *y, int64_t at, int64_t 
             CUTE_UNROLL
             for (int j = 0; j < kWide; j++)
                 if (c + 4 * i < left)
-                    v[i][j] = epilogue(part[(c + 4 * i) * kPhasesW * kPartRow + j], extra,
+                    v[i][j] = epilogue(part[(c + 4 * i) * kPartRow + j], extra,
                                        at + 4 * i * plane + j, channel + c + 4 * i);
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++) {
@@ -707,18 +898,21 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
     bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
-    for (int n0 = 0; n0 < kBN; n0 += kPart) {
+    for (int c0 = 0; c0 < kOutputs; c0 += kPartOutputs) {
         sync_group(group); // all are done with the last part
         CUTE_UNROLL
-        for (int i = 0; i < kPart / 2; i++)
-            part[column_of(i) * kPartRow + row_of(i)] = sums[n0 / 2 + i];
+        for (int phase = 0; phase < kPhasesW; phase++)
+            CUTE_UNROLL
+            for (int i = 0; i < kPartOutputs / 2; i++)
+                part[(phase * kPartOutputs + column_of(i)) * kPartRow + row_of(i)] =
+                    sums[(phase * kOutputs + c0) / 2 + i];
         sync_group(group);
-        int channel = n0 / kPhasesW + warp, left = min(kPart / kPhasesW, to.left - n0 / kPhasesW) - warp;
+        int channel = c0 + warp, left = min(kPartOutputs, to.left - c0) - warp;
         CUTE_UNROLL
         for (int i = 0; i < 2 * kPhasesW; i++) {
             int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
             const Place p = to.place(piece + m);
-            const float *from = part + (warp * kPhasesW + phase) * kPartRow + m;
+            const float *from = part + (phase * kPartOutputs + warp) * kPartRow + m;
             int64_t at = p.at + channel * plane + phase;
             if (to.has_phase(p, phase) && pairs)
                 store_channels<2>(from, y, at, plane, to.first + channel, left, extra);
@@ -741,8 +935,8 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     bad.each([&](int i) {
         int p = i / (kBN / 2), n = column_of(i % (kBN / 2));
         const Place place = to.place(to.k.shape.piece(group * kPiecesEach + p) + row_of(i % (kBN / 2)));
-        int c = n / kPhasesW, phase = n % kPhasesW;
-        if (c >= to.left || !to.has_phase(place, phase))
+        int c = n % kOutputs, phase = n / kOutputs;
+        if (c >= to.left || phase >= kPhasesW || !to.has_phase(place, phase))
             return;
         const Sizes sizes = to.k.s;
         int64_t at = place.at + int64_t(c) * sizes.out_plane() + phase;
@@ -750,56 +944,78 @@ __device__ void mend(const Sums (&sums)[kPiecesEach], const Target &to, int grou
     });
 }
 
+// Until its products are complete, the compiler must not move what it does with sums.
+__device__ void fence_sums(Sums (&sums)[kPiecesEach])
+{
+    CUTE_UNROLL
+    for (int p = 0; p < kPiecesEach; p++)
+        CUTE_UNROLL
+        for (int c = 0; c < kBN / 2; c++)
+            warpgroup_fence_operand(sums[p][c]);
+}
+
+// Of two warpgroups that multiply, the first begins some batches earlier. So one stores its results
+// while the other multiplies. It keeps to half of what the rings hold.
+__device__ int lead_of(const Work &k)
+{
+    int each = k.rows * kBatches, most = min(k.stages, kStagesX) * each;
+    bool some = kGroups == 2 && k.first < k.tiles;
+    return !some ? 0 : k.keep ? (most + 1) / 2 : (min(most, kStagesW) + 1) / 2;
+}
+
+// The first warpgroup does not wait here for the second.
+__device__ void sync_pair()
+{
+    if (threadIdx.x / 128 == kLoadGroups)
+        asm volatile("bar.arrive 3, 256;" ::: "memory");
+    else
+        asm volatile("bar.sync 3, 256;" ::: "memory");
+}
+
 __device__ void consume(Smem &smem, const float *x, const float *w, float *y, const Extra &extra,
                         const Work &k)
 {
-    int group = threadIdx.x / 128 - kLoadGroups;
+    int group = cutlass::canonical_warp_group_idx() - kLoadGroups;
     bool leads = threadIdx.x % 32 == 0;
     Cursor<kStagesX> from_x;
     Cursor<kStagesW> from_w;
-    int piece[kPiecesEach];
+    int piece[kPiecesEach], area = k.shape.high() * k.shape.pitch();
     CUTE_UNROLL
     for (int p = 0; p < kPiecesEach; p++)
         piece[p] = k.shape.piece(group * kPiecesEach + p);
+    int lead = lead_of(k); // batches until the second warpgroup begins
+    if (group == 1 && lead > 0)
+        sync_pair();
     for (int t = k.first; t < k.tiles; t += k.step) {
         Sums sums[kPiecesEach] = {};
         int done_x = -1, done_w = -1; // stages to hand back when their products are complete
         for (int i = 0; i < k.stages; i++, from_x.next()) {
-            uint64_t first_x = descriptor(smem.x[from_x.stage], 0);
+            uint32_t a = place_of(smem.x[from_x.stage], 0);
             ClusterBarrier::wait(&smem.full_x[from_x.stage], from_x.phase);
-            for (int step = 0; step < k.steps; step += kStepsW, from_w.next()) {
-                uint64_t b = descriptor(smem.w[from_w.stage], kBN);
-                ClusterBarrier::wait(&smem.full_w[from_w.stage], from_w.phase);
-                CUTE_UNROLL
-                for (int p = 0; p < kPiecesEach; p++)
-                    CUTE_UNROLL
-                    for (int c = 0; c < kBN / 2; c++)
-                        warpgroup_fence_operand(sums[p][c]);
-                warpgroup_arrive();
-                int last = min(step + kStepsW, k.steps);
-#pragma unroll 1
-                for (int j = step; j < last; j++, b += 2 * kBN) {
-                    uint64_t a = first_x + smem.steps[j];
-                    CUTE_UNROLL
-                    for (int p = 0; p < kPiecesEach; p++)
-                        multiply(a + piece[p], b, sums[p], cute::make_int_sequence<kBN / 2>{});
-                }
-                warpgroup_commit_batch();
-                warpgroup_wait<1>();
-                if (leads && done_w >= 0)
-                    ClusterBarrier::arrive(&smem.empty_w[done_w]);
-                if (leads && done_x >= 0)
-                    ClusterBarrier::arrive(&smem.empty_x[done_x]);
-                done_w = k.keep ? -1 : from_w.stage;
-                done_x = last == k.steps ? from_x.stage : -1;
+            for (int row = 0; row < k.rows; row++) {
+                uint32_t first = a + row_place(k.phase, k.shape, row);
+                for_each(make_int_sequence<kBatches>{}, [&](auto batch) {
+                    ClusterBarrier::wait(&smem.full_w[from_w.stage], from_w.phase);
+                    fence_sums(sums);
+                    warpgroup_arrive();
+                    multiply_batch<decltype(batch)::value>(first, place_of(smem.w[from_w.stage], kBN), area, piece, sums);
+                    warpgroup_commit_batch();
+                    warpgroup_wait<1>();
+                    if (leads && done_w >= 0)
+                        ClusterBarrier::arrive(&smem.empty_w[done_w]);
+                    if (leads && done_x >= 0)
+                        ClusterBarrier::arrive(&smem.empty_x[done_x]);
+                    done_w = k.keep ? -1 : from_w.stage;
+                    done_x = -1;
+                    from_w.next();
+                    if (group == 0 && --lead == 0)
+                        sync_pair();
+                });
             }
+            done_x = from_x.stage;
         }
         warpgroup_wait<0>();
-        CUTE_UNROLL
-        for (int p = 0; p < kPiecesEach; p++)
-            CUTE_UNROLL
-            for (int c = 0; c < kBN / 2; c++)
-                warpgroup_fence_operand(sums[p][c]);
+        fence_sums(sums);
         if (leads && done_w >= 0)
             ClusterBarrier::arrive(&smem.empty_w[done_w]);
         if (leads && done_x >= 0)
@@ -809,8 +1025,8 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
         const Corner tile(k, t);
         const Target to(k, tile);
         // Phases are cut off only at the left and the right end of the output.
-        bool all = to.left == kOutputs && kOutputs * kPhasesW == kBN &&
-                   (kPhasesW == 1 || (kPadW % kPhasesW == 0 && k.s.out_width % kPhasesW == 0));
+        bool all = to.left == kOutputs &&
+                   (kPhasesW == 1 || (kShift == 0 && k.s.out_width % kPhasesW == 0));
         float zero = 0; // not if a sum is not finite
         CUTE_UNROLL
         for (int p = 0; p < kPiecesEach; p++) {
@@ -846,7 +1062,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2 / kGroups)
          int out_width, int groups)
 {
     auto &smem = *reinterpret_cast<Smem *>(bytes);
-    const Work k({batch, channels, outputs, depth, height, width, out_depth, out_height, out_width, groups},
+    const Work k(row_sizes({batch, channels, outputs, depth, height, width, out_depth, out_height, out_width,
+                            groups}),
                  shape);
     if (threadIdx.x == 0) {
         for (int i = 0; i < kStagesX; i++) {
@@ -859,21 +1076,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2 / kGroups)
         }
         cutlass::arch::fence_barrier_init();
     }
-    for (int i = threadIdx.x; i < k.steps; i += blockDim.x) {
-        if constexpr (kQuads == 1) {
-            int2 pair = tap_pair(k.phase, k.shape, i);
-            int first = tap_place(k.phase, k.shape, pair.x);
-            int apart = pair.y < 0 ? 0 : tap_place(k.phase, k.shape, pair.y) - first;
-            smem.steps[i] = uint64_t(apart) << 16 | first;
-        } else {
-            int tap = i / (kQuads / 2), quad = i % (kQuads / 2) * 2;
-            smem.steps[i] = uint64_t(kRoom) << 16 | (tap_place(k.phase, k.shape, tap) + quad * kRoom);
-        }
-    }
     // Pieces can reach beyond the pixels of a stage. Results from there are not used.
-    int rest = kRoom - k.shape.pixels();
+    int pixels = kKinds * k.high_in * k.shape.pitch(), rest = kRoom - pixels;
     for (int i = threadIdx.x; i < kStagesX * kQuads * rest; i += blockDim.x)
-        *reinterpret_cast<uint4 *>(smem.x[0] + (i / rest * kRoom + k.shape.pixels() + i % rest) * 4) = {};
+        *reinterpret_cast<uint4 *>(smem.x[0] + (i / rest * kRoom + pixels + i % rest) * 4) = {};
     cutlass::arch::fence_view_async_shared();
     __syncthreads();
 

@@ -1,9 +1,9 @@
 /*
  * case_order.h - which failing shape to name first, and what failing shapes have in common.
  *
- * The first message of a kind stays in a verdict (check_blame()). So the rules look at the cases in
- * the order that helps a person most: small shapes before large ones, and shapes with misaligned
- * addresses after the others.
+ * If several cases lead to the same kind of verdict, the message of the first one stays
+ * (check_blame()). So the rules look at the cases in the order that helps a person most: small
+ * shapes before large ones, and shapes with misaligned addresses after the others.
  */
 #ifndef CHECK_CASE_ORDER_H
 #define CHECK_CASE_ORDER_H

@@ -90,11 +90,11 @@ struct call_ctx {
  * its elements may come from a few rows with similar errors. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
-/* If result_call.most_written is below this limit, we conclude that the kernel leaves a part of an
- * output unwritten. most_written is a generous estimate of the share of an output that all blocks
- * together write. Even if all blocks together write everything, the estimate may be below 1: an
- * element of one byte equals its poison by chance once in 256 times, and then looks unwritten. If
- * all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then,
+/* The value result_call.most_written is a generous estimate of the share of an output that all
+ * blocks together write. If it is below this limit, we conclude that the kernel leaves a part of
+ * the output unwritten. Even if all blocks together write everything, the estimate may be below 1:
+ * an element of one byte equals its poison by chance once in 256 times, and then looks unwritten.
+ * If all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then,
  * because its only uncertainty is which pieces (of 1024 bytes) we happened to look at. */
 static const double WRITTEN_ENOUGH = 0.98;
 
@@ -186,21 +186,21 @@ static void blame_wrong(struct verdict *v, struct call_ctx *x, const char *detec
     }
     bool first = !x->first_ok || str_eq(detector, "budget") || wrong_when_fresh(x);
     bool perturbed = x->k < x->jc->ncalls && x->jc->calls[x->k].perturb_buffer >= 0;
-    if (perturbed && !cmp->stale) /* the output did follow the changed input, but is wrong */
+    if (perturbed && !cmp->stale) /* the output changed with the input, but is wrong */
         first = true;
     if (!first && (x->r->flags & JOB_CALL_TIMED))
         check_blame(v, in, V_CHEAT, "time", "timed-sample",
-                    "right when checked but wrong in a timed call on %s: %s", where(v, in, x->c),
-                    story);
+                    "right in an untimed call but wrong in a timed call on %s: %s",
+                    where(v, in, x->c), story);
     else if (!first && perturbed)
-        check_blame(v, in, V_CHEAT, "check", "perturb",
-                    "one element of '%s' was changed and the output did not follow on %s: %s",
-                    x->jc->buffers[x->jc->calls[x->k].perturb_buffer].name, where(v, in, x->c),
-                    story);
+        check_blame(
+            v, in, V_CHEAT, "check", "perturb",
+            "when one element of '%s' was changed, the output did not change with it on %s: %s",
+            x->jc->buffers[x->jc->calls[x->k].perturb_buffer].name, where(v, in, x->c), story);
     else if (!first && (x->r->flags & JOB_CALL_KEEP_STATE))
         check_blame(v, in, V_CHEAT, "check", "state",
-                    "right in a fresh process but wrong after earlier calls on %s: something is "
-                    "carried from call to call, or a clock decides: %s",
+                    "right in a fresh process but wrong after earlier calls on %s: data may be "
+                    "carried from call to call, or the result may depend on a clock: %s",
                     where(v, in, x->c), story);
     else
         check_blame(v, in, V_MISMATCH, "check",
@@ -386,8 +386,9 @@ static const char *percent(struct verdict *v, double pct)
     return arena_printf(&v->arena, "%.2g", pct);
 }
 
-/* If only a part of the call's results was compared with the truth: records in w how large that
- * part was, and with which probability it shows an error in 1% of the blocks or rows. */
+/* If only a part of the call's results was compared with the truth, records in w how large that
+ * part was. Also records the probability that this part shows an error in 1% of the blocks or rows.
+ */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)
 {
@@ -411,8 +412,9 @@ static void note_seen(struct verdict *v, struct verdict_workload *w, const struc
             n ? arena_printf(
                     &v->arena,
                     "modelled from a sample of blocks; %llu of %llu blocks ran, %llu of them "
-                    "were verified (%llu of %llu elements); %s%% of the outputs were not "
-                    "seen; an error in 1%% of the blocks is found with probability %s%%",
+                    "were verified (%llu of %llu elements); no block that ran wrote %s%% of the "
+                    "outputs; "
+                    "an error in 1%% of the blocks is found with probability %s%%",
                     (unsigned long long)r->sample.ran, (unsigned long long)r->sample.blocks,
                     (unsigned long long)r->sample.verified, (unsigned long long)n,
                     (unsigned long long)all, percent(v, w->unseen_pct), percent(v, w->found_pct))
@@ -646,8 +648,8 @@ static void check_probes(struct verdict *v, const struct check_input *in)
     }
 }
 
-/* A kernel that prints a little gets a warning. A kernel whose output fills the buffer is rejected,
- * because endless output could harm the machine or the times. */
+/* A kernel that prints a little gets a warning. A kernel whose printed text fills the buffer is
+ * rejected, because endless output could harm the machine or the times. */
 static void check_printf(struct verdict *v, const struct check_input *in)
 {
     size_t n = in->result->printf_text ? strlen(in->result->printf_text) : 0;

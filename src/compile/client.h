@@ -14,7 +14,7 @@
 struct client {
     pid_t pid; /* 0 = not running */
     int fd;
-    const char *nvrtc; /* "" = not needed */
+    const char *nvrtc; /* path of the NVRTC library; "" = not needed */
     unsigned jobs;
     bool fixed_addresses; /* runs without ASLR, so precompiled headers can be kept on disk */
 };

@@ -665,7 +665,7 @@ static bool take_reply(struct compile_ticket *t, const struct compile_job_reply 
         code_fail(out, t->name, "time limit",
                   arena_printf(&out->arena,
                                "compiling must take at most %.0f s of processor time, and four "
-                               "times that on the clock",
+                               "times that in elapsed time",
                                (double)cfg->child_ns / 1e9));
         return false;
     case COMPILE_JOB_MEMORY:

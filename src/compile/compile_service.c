@@ -295,8 +295,8 @@ static bool slot_ready(struct slot *s)
     return true;
 }
 
-/* Returns whether the machine has memory for one more compile, besides the memory that we expect
- * the running compiles to allocate yet. If no compile runs, one may always start. */
+/* Returns whether the machine has memory for one more compile, in addition to the memory that we
+ * expect the running compiles still to allocate. If no compile runs, one may always start. */
 static bool has_memory(void)
 {
     uint64_t need = sv.child_bytes, available = sv.running ? memory_available() : 0;

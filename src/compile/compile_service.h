@@ -43,7 +43,7 @@ struct compile_job_spec {
     /* limit on processor time; the limit on elapsed time is four times as long */
     uint64_t limit_ns;
     uint64_t limit_bytes;
-    uint64_t heap_bytes; /* NVRTC's PCH heap */
+    uint64_t heap_bytes; /* size of NVRTC's heap for precompiled headers */
     /* Path of the header to use, which is built first if it does not exist; "" = none. */
     char pch[PCH_PATH_MAX];
     bool pch_if_ready; /* use `pch` only if it exists already */
@@ -60,7 +60,7 @@ enum compile_job_end {
 
 struct compile_job_reply {
     uint32_t end; /* enum compile_job_end */
-    /* the child's, from waitpid(); if `end` is COMPILE_JOB_LOST, perhaps an errno */
+    /* the child's status from waitpid(); if `end` is COMPILE_JOB_LOST, it may be an errno */
     int32_t status;
     uint64_t wall_ns, cpu_ns;
 };
@@ -93,7 +93,7 @@ enum {
     COMPILE_JOB_TOOL_KILLED,
     COMPILE_JOB_OUT_OF_MEMORY
 };
-/* cap on the bytes of PTX, and on those of machine code */
+/* cap on the bytes of the PTX, and on the bytes of the machine code */
 enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 };
 
 /* A result, which the child writes into the result memfd. */

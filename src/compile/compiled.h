@@ -24,8 +24,9 @@ struct diag {
     const char *file; /* the candidate's name, or a short header path */
     uint32_t line, column;
     const char *message;
-    const char *hint;              /* "" or one sentence */
-    VEC(struct diag_frame) frames; /* places in the candidate's own source */
+    const char *hint; /* "" or one sentence */
+    /* the part of the template backtrace that is in the candidate's own source */
+    VEC(struct diag_frame) frames;
 };
 
 VEC_DECL(diag_vec, struct diag);
@@ -45,7 +46,7 @@ struct compiled {
     uint64_t compile_ns, cpu_ns; /* times of the compile, also if its result came from the cache */
     const char *compiler;        /* "nvrtc 13.0", "nvcc 13.0.88" */
     const char *arch;
-    const char *ptx; /* with line info; NUL-terminated */
+    const char *ptx; /* with line information; ends in a NUL byte */
     size_t ptx_len;
     const void *cubin;
     size_t cubin_len;

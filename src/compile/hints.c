@@ -66,10 +66,10 @@ static const struct {
      "the tile does not divide the layout: extents and strides must be multiples of the tile's"},
     {"shape_div", NULL, "the tile does not divide the shape: make one a multiple of the other"},
     {"no instance of constructor \"Tensor\"", NULL,
-     "follows from an error above, or make_tensor did not get (pointer, layout): "
+     "this follows from an error above, or make_tensor did not get (pointer, layout): "
      "make_layout(shape, "
      "stride)"},
-    {"cannot deduce class template arguments", NULL, "follows from the error above it"},
+    {"cannot deduce class template arguments", NULL, "this follows from the error above"},
     {"expression must have a constant value", NULL,
      "the size of a __shared__ array and template arguments must be known at compile time: use "
      "Int<N>{} extents and cosize_v<decltype(layout)>"},
@@ -127,19 +127,21 @@ static const struct {
     {"ptxas: Unresolved extern", NULL,
      "the function is declared but not defined: a candidate is one file, and no library is linked"},
     {"ptxas: Arguments mismatch", NULL,
-     "an operand has the wrong size, or their number is wrong; the letters mean 16 (h), 32 (r), 64 "
-     "bits (l), float (f), double (d)"},
+     "an operand has the wrong size, or there are too many or too few; the letters mean 16 (h), 32 "
+     "(r), 64 bits (l), float (f), double (d)"},
     {"ptxas: ", NULL, "look the instruction up in the PTX manual: its form, types and operands"},
-    {"asm operand", NULL, "the %N in the asm text and its operands do not agree in number"},
+    {"asm operand", NULL,
+     "the asm text has a %N for which there is no operand, or an operand without a %N"},
     {"too much shared data", NULL,
-     "static shared memory ends at 48 KB: use extern __shared__ and \"smem\" in the plan"},
+     "a kernel has at most 48 KB of static shared memory: use extern __shared__ and \"smem\" in "
+     "the plan"},
     {"excessive recursion", NULL, "the template recursion never reaches its end"},
     {"is not an extern \"C\" __global__", NULL,
      "a kernel the plan names must be declared extern \"C\" __global__ void, at namespace scope"},
     /* text */
     {"unrecognized token", NULL,
-     "a character that is not ASCII: a typographic quote or dash, or a letter of another alphabet "
-     "in a name"},
+     "there is a character that is not ASCII, such as a typographic quote or dash, or a letter of "
+     "another alphabet in a name"},
 };
 
 const char *diag_hint(const char *message)

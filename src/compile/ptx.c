@@ -183,8 +183,8 @@ struct line {
     size_t name_len;
 };
 
-/* Recognises a one-line declaration `[.visible] .global|.const [.align N] .TYPE NAME[..] [=
- * ..];`. */
+/* Recognises a declaration that is whole on its line, such as `.global .align 4 .b32 x[2] = {1,
+ * 2};`. It may begin with .visible, and may have .const instead of .global. */
 static void classify(struct line *l)
 {
     const char *p = l->text, *end = l->text + l->len;

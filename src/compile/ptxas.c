@@ -9,8 +9,8 @@
 #include "base/util.h"
 
 enum {
-    INLINED_MAX = 32, /* levels of inlining to follow outwards */
-    SHOWN_MAX = 120   /* characters of the instruction */
+    INLINED_MAX = 32, /* how many levels of inlining we follow from an error outwards */
+    SHOWN_MAX = 120   /* how many characters of the instruction an error shows */
 };
 
 struct place {

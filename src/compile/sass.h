@@ -45,7 +45,8 @@ struct sass_kernel {
     const char *name;
     uint32_t total; /* all instructions except padding */
     uint32_t kinds[SASS_KINDS];
-    uint32_t global_loads, wide_loads; /* all global loads; those of 16 bytes per thread */
+    /* number of all global loads; number of those that load 16 bytes per thread */
+    uint32_t global_loads, wide_loads;
 };
 VEC_DECL(sass_vec, struct sass_kernel);
 

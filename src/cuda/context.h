@@ -8,8 +8,9 @@
  *     ...                                  other threads call cu_context_use(cu, ctx, err) first
  *     cu_context_close(cu, dev);
  *
- * A context here is the GPU's primary one, which CUDA libraries in the same process share. After a
- * kernel has faulted, every call in the context fails: only a new process can use the GPU again.
+ * A context here is always the GPU's primary context, which CUDA libraries in the same process
+ * share. After a kernel has faulted, every call in the context fails: only a new process can use
+ * the GPU again.
  */
 #ifndef CUDA_CONTEXT_H
 #define CUDA_CONTEXT_H
@@ -23,10 +24,10 @@ int cu_device_get(const struct cu_driver *cu, int ordinal, cu_device *out, struc
 /* Gets the GPU's name, such as "NVIDIA H200", cut to `size` bytes. */
 int cu_device_name(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
                    struct err *err);
-/* Gets one of CU_ATTR_...: number of SMs, bytes of L2, compute capability. */
+/* Gets one attribute of the GPU (CU_ATTR_...), such as the number of SMs or the bytes of L2. */
 int cu_device_attribute(const struct cu_driver *cu, cu_device dev, int which, int *out,
                         struct err *err);
-/* Gets the size of the GPU's memory, both used and unused. */
+/* Gets the size of the GPU's whole memory, whether it is in use or not. */
 int cu_device_memory(const struct cu_driver *cu, cu_device dev, size_t *bytes, struct err *err);
 /* Gets the GPU's PCI address, such as "0000:3b:00.0", for nvml_open(). */
 int cu_device_pci_id(const struct cu_driver *cu, cu_device dev, char *buf, size_t size,
@@ -41,7 +42,7 @@ int cu_context_open(const struct cu_driver *cu, cu_device dev, unsigned flags, c
 void cu_context_close(const struct cu_driver *cu, cu_device dev);
 /* Makes the context current for the calling thread. */
 int cu_context_use(const struct cu_driver *cu, cu_context ctx, struct err *err);
-/* Sets one of CU_LIMIT_... of the current context. */
+/* Sets one limit (CU_LIMIT_...) of the current context. */
 int cu_context_limit(const struct cu_driver *cu, int which, size_t value, struct err *err);
 
 /* Lets the L2 evict again the lines that kernels asked it to keep (persisting lines). */

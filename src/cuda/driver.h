@@ -1,7 +1,7 @@
 /*
  * driver.h - the CUDA driver, opened at run time: its types, its functions, its errors.
  *
- *     const struct cu_driver *cu = cu_driver_load(err);     NULL: no driver here, err says why
+ *     const struct cu_driver *cu = cu_driver_load(err);     NULL if there is no driver
  *     cu_ptr p;
  *     if (cu_mem_alloc(cu, 1 << 20, &p, err) < 0) ...       memory.h
  *
@@ -16,10 +16,10 @@
  *   nvml.h       clocks of a GPU
  *
  * A function that wraps the driver takes the driver first and, if it can fail, `struct err *` last.
- * It returns 0 or the negated error number of the driver: `rc < 0` is any failure, `rc ==
- * -CU_OUT_OF_MEMORY` is one of them. If err is NULL, the function makes no text. Functions that
- * free or close something return void, because a caller could do nothing about a failure. nvml.h
- * has rules of its own.
+ * It returns 0 or the negated error number of the driver. So `rc < 0` holds for every failure, and
+ * `rc == -CU_OUT_OF_MEMORY` for one of them. If err is NULL, the function writes no message.
+ * Functions that free or close something return void, because a caller could do nothing about a
+ * failure. nvml.h has rules of its own.
  *
  * The declarations are ours, not those of NVIDIA's cuda.h, so that a program builds with libc
  * alone. If cuda.h is installed, t/unit/cuda.c compares our declarations with it.
@@ -216,7 +216,7 @@ struct cu_mem_access {
        const uint32_t *, const uint32_t *, int, int, int, int))
 
 struct cu_driver {
-    int version; /* the CUDA version as the driver writes it: 12040 is 12.4; 0 if unknown */
+    int version; /* the CUDA version in the driver's form: 12040 stands for 12.4; 0 = unknown */
 #define X(name, symbol, params) cu_result(*name) params;
     CU_FUNCTIONS(X)
 #undef X
@@ -235,12 +235,13 @@ int cu_driver_open(const char *path, struct cu_driver *out, struct err *err);
  * docs/export.md. */
 void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 
-/* Returns "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)", in a static
- * buffer, one per thread. `r` may also be negated. */
+/* Returns a text such as "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)",
+ * in a static buffer of the calling thread. `r` is an error number of the driver, or its negation.
+ */
 const char *cu_error_text(const struct cu_driver *cu, int r);
 
-/* Returns 0, or -r with "what: error text" in err. Use it around driver functions that this folder
- * does not wrap. */
+/* If `r` is CU_SUCCESS, returns 0. Else returns -r and writes "what: error text" to err. Use it
+ * around driver functions that this folder does not wrap. */
 int cu_check(const struct cu_driver *cu, cu_result r, struct err *err, const char *what);
 
 #endif

@@ -20,13 +20,14 @@ struct cu_hidden {
     cu_device device;
     uint64_t memory; /* the driver's handle */
     size_t bytes;
-    cu_ptr addr; /* 0: hidden */
+    cu_ptr addr; /* 0 while the memory is hidden */
 };
 
-/* The new memory is shown. Fails with -CU_OUT_OF_MEMORY when the GPU has no room. */
+/* Allocates memory and maps it at out->addr. Fails with -CU_OUT_OF_MEMORY when the GPU has no room.
+ */
 int cu_hidden_alloc(const struct cu_driver *cu, cu_device device, size_t bytes,
                     struct cu_hidden *out, struct err *err);
-/* Unmaps the memory. All work on the memory must have finished before. */
+/* Unmaps the memory. All work on it must have finished before this call. */
 int cu_hidden_hide(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
 int cu_hidden_show(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
 void cu_hidden_free(const struct cu_driver *cu, struct cu_hidden *h);

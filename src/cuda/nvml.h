@@ -22,7 +22,7 @@ void nvml_close(struct nvml *n);
 void nvml_read(struct nvml *n, double *clock_mhz, double *max_clock_mhz, uint64_t *throttle);
 
 /* Lists up to `max` processes that have a CUDA context on the GPU. Returns how many it listed, or 0
- * if NVML does not tell. Leaves out processes in a slice of the GPU (MIG): they disturb others
+ * if NVML does not list them. Leaves out processes in a slice of the GPU (MIG): they disturb others
  * little, and NVML does not say which slice is ours. */
 unsigned nvml_processes(struct nvml *n, unsigned *pids, unsigned max);
 

@@ -75,7 +75,9 @@ int cu_event_record(const struct cu_driver *cu, cu_event e, cu_stream s, struct 
 int cu_event_happened(const struct cu_driver *cu, cu_event e, struct err *err)
 {
     cu_result r = cu->EventQuery(e);
-    return r == CU_NOT_READY ? 0 : r == CU_SUCCESS ? 1 : cu_check(cu, r, err, "asking an event");
+    return r == CU_NOT_READY ? 0
+           : r == CU_SUCCESS ? 1
+                             : cu_check(cu, r, err, "asking whether an event has happened");
 }
 
 int cu_event_sync(const struct cu_driver *cu, cu_event e, struct err *err)

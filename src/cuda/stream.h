@@ -1,7 +1,7 @@
 /*
  * stream.h - streams, which run their work in order, and events, which mark points in it.
  *
- * One stream copies the next batch while another computes on this one:
+ * One stream copies a batch to the device, and another stream computes on the batch:
  *
  *     cu_copy_to_device(cu, batch, pinned, bytes, copies, err);
  *     cu_event_record(cu, arrived, copies, err);
@@ -20,8 +20,8 @@
 
 /* Creates a stream that does not wait for the context's default stream. */
 int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err);
-/* Does the same with the highest priority: blocks of its kernels run before waiting blocks of other
- * streams. A driver without priorities makes an ordinary stream. */
+/* Creates such a stream with the highest priority: blocks of its kernels run before waiting blocks
+ * of other streams. A driver without priorities makes an ordinary stream. */
 int cu_stream_create_urgent(const struct cu_driver *cu, cu_stream *out, struct err *err);
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 /* Waits until all work of the stream is done. */

@@ -48,11 +48,13 @@ int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_sp
             err_set(err, ERR_INPUT,
                     "the driver refused the tensor map: %s. The address and the strides must be "
                     "multiples of 16 bytes, each dimension of the box must be at most 256, and the "
-                    "box's inner bytes must be a multiple of 16 and within the swizzle's span",
+                    "box's innermost dimension must be a multiple of 16 bytes and within the "
+                    "swizzle's span",
                     cu_error_text(cu, r));
         return -r;
     }
-    /* For small tensors on drivers up to CUDA 13.1 we clear this bit, because CuTe does so too. */
+    /* On drivers up to CUDA 13.1, CuTe clears bit 21 of the second word for small tensors. So do
+     * we. */
     if (cu->version <= 13010 && extent < 131072)
         out->opaque[1] &= ~(UINT64_C(1) << 21);
     return 0;

@@ -25,14 +25,14 @@ struct cu_tensormap_spec {
     uint64_t strides[5]; /* bytes from one index to the next; [0] is not used */
     uint32_t box[5];
     uint32_t elem_strides[5];
-    int interleave; /* 0 none, 1 16B, 2 32B */
-    int swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
-    int l2promo;    /* 0 none, 1 64B, 2 128B, 3 256B */
-    int fill_nan;   /* value of elements outside the tensor: 0 zero, 1 NaN */
+    int interleave; /* 0 = none, 1 = 16 bytes, 2 = 32 bytes */
+    int swizzle;    /* 0 = none, 1 = 32 bytes, 2 = 64 bytes, 3 = 128 bytes */
+    int l2promo;    /* 0 = none, 1 = 64 bytes, 2 = 128 bytes, 3 = 256 bytes */
+    int fill_nan;   /* elements outside the tensor read as: 0 = zero, 1 = NaN */
 };
 
-/* On bad input the driver gives an error number without a reason, so err also lists the usual
- * rules. */
+/* If the driver refuses a map, it gives no reason. So err also lists the rules that a map must
+ * obey. */
 int cu_tensormap_encode(const struct cu_driver *cu, const struct cu_tensormap_spec *t,
                         struct cu_tensormap *out, struct err *err);
 

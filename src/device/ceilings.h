@@ -13,11 +13,14 @@
 struct device_ceilings {
     struct device_info info;
     struct device_health health;
-    double copy_gbps;   /* read + write, 1 GiB each, or less on a small GPU */
-    double read_gbps;   /* read alone */
-    double f32_tflops;  /* multiply-add on the CUDA cores */
-    double f16_tflops;  /* tensor cores, fp16 in, fp32 out; the fastest instruction of the GPU */
-    double tf32_tflops; /* tensor cores, mma.sync; 0 = the GPU has no such instruction */
+    double copy_gbps;  /* rate of copying, in bytes read plus bytes written */
+    double read_gbps;  /* rate of reading alone */
+    double f32_tflops; /* rate of multiply-adds on the CUDA cores */
+    /* rate of the tensor cores with fp16 products and fp32 sums, by the GPU's fastest instruction
+     */
+    double f16_tflops;
+    /* rate of mma.sync on the tensor cores; 0 = the GPU has no such instruction */
+    double tf32_tflops;
     double empty_launch_ns;
 };
 

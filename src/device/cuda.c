@@ -40,7 +40,7 @@ static const struct {
     {CU_COOPERATIVE_TOO_LARGE, RESULT_PLAN, false,
      "a cooperative grid must fit on the device at once; this one does not"},
     {CU_INVALID_CLUSTER_SIZE, RESULT_PLAN, false,
-     "the cluster does not fit: too large, or too much shared memory for its blocks together"},
+     "the cluster does not fit: it has too many blocks, or they need too much shared memory"},
     {CU_ILLEGAL_ADDRESS, RESULT_FAULT, true, "illegal address: an access outside every allocation"},
     {CU_MISALIGNED_ADDRESS, RESULT_FAULT, true, "misaligned address"},
     {CU_INVALID_ADDRESS_SPACE, RESULT_FAULT, true,
@@ -271,7 +271,8 @@ static int open_flags(struct cuda *d, struct err *err)
 static void cuda_close(struct device *dev)
 {
     struct cuda *d = cuda_of(dev);
-    if (d->ctx && d->lost == RESULT_OK) { /* a lost context ends with the process */
+    /* a context that is lost is freed when the process ends */
+    if (d->ctx && d->lost == RESULT_OK) {
         cuda_truth_close(d);
         cuda_lib_close(d);
         cuda_mem_close(d);

@@ -82,8 +82,8 @@ struct cuda {
     struct device_info info;
     struct nvml *nvml;
     struct cuda_slab_vec slabs;
-    uint64_t live_bytes;          /* of all buffers in use */
-    uint64_t slab_bytes;          /* of all slabs */
+    uint64_t live_bytes;          /* total size of all buffers in use */
+    uint64_t slab_bytes;          /* total size of all slabs */
     struct device_hidden *hidden; /* list of all hidden copies, used or not */
     uint64_t rng;                 /* state of cuda_random() */
     /* a few words of device memory, in which service kernels leave their answers */

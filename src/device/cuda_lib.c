@@ -4,8 +4,8 @@
  * A module's spec reads "gemm TA TB IN OUT COMPUTE EPILOGUE", for example "gemm n t float16 float32
  * f32 none". The words are:
  *
- *   - TA and TB are n if A is [M,K] and B is [K,N], and t if the tensor holds the transpose ([K,M],
- *     [N,K]);
+ *   - TA is n if A is stored as [M,K], and t if it is stored as its transpose, [K,M];
+ *   - TB is n if B is stored as [K,N], and t if it is stored as its transpose, [N,K];
  *   - IN is the dtype of A and B, OUT the dtype of D;
  *   - COMPUTE is f32, tf32, f64 or i32;
  *   - EPILOGUE is none, bias or relu_bias.
@@ -15,7 +15,7 @@
  * works in column-major order, so we give it the transposed problem: D^T[N,M] = B^T A^T.
  *
  * The first untimed call of a shape tries the algorithms that the library proposes and keeps the
- * fastest. Timed calls before that use the library's first proposal.
+ * fastest. Timed calls before that call use the library's first proposal.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -72,7 +72,7 @@ struct lt_plan {
     char *spec;
     uint64_t m, n, k, batch;
     void *desc, *a, *b, *d; /* the library's descriptions of the product and its matrices */
-    bool f64, i32, bias;    /* it computes in float64; in int32; it adds a bias */
+    bool f64, i32, bias;    /* whether it computes in float64, computes in int32, adds a bias */
     struct lt_algo algo;
     bool chosen; /* we have measured the algorithms and chosen one */
 };

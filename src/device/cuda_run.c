@@ -36,7 +36,8 @@ struct device_module {
     struct {
         char *name;
         cu_function f;
-        int max_threads, static_smem, regs; /* per block; bytes per block; per thread */
+        /* threads per block, bytes per block, registers per thread */
+        int max_threads, static_smem, regs;
         uint64_t smem_set; /* bytes of dynamic shared memory that opt_in() has allowed */
         bool wide_cluster; /* opt_in() has allowed clusters of more than 8 blocks */
     } fn[MAX_FUNCTIONS];
@@ -112,7 +113,7 @@ static bool holds_variables(const struct elf *e, unsigned shstr, unsigned index)
 struct cuda_symbols {
     struct cuda_symbols *next;
     char *file;
-    unsigned nsections, n; /* number of sections; number of symbols in `at`, one per section */
+    unsigned nsections, n; /* `n` is the number of symbols in `at`, at most one for each section */
     struct {
         char *name;
         uint64_t offset, bytes; /* the symbol's offset in its section; the section's size */

@@ -1,7 +1,7 @@
 /*
  * cuda_truth.c - computes the truth on the GPU: generates a call's inputs again, runs the oracle's
- * phases (each unit is the work of one thread), and compares kept outputs with the truth. The
- * worker loads the oracle only after it has unloaded every candidate module and freed all buffers.
+ * phases (one thread computes one unit), and compares kept outputs with the truth. The worker loads
+ * the oracle only after it has unloaded every candidate module and freed all buffers.
  */
 #include <stdlib.h>
 
@@ -19,10 +19,10 @@ struct cuda_truth {
     const struct job_case *c; /* the case that these buffers are for; NULL = none */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
     cu_ptr got;                     /* the output to compare, if it was kept in host memory */
-    cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's values, if job_has_choice() */
+    cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's outputs, if job_has_choice() */
     cu_ptr scratch, axes, scalars, fault;
     cu_ptr partial;     /* sums of hone_compare, one for each warp */
-    cu_ptr starts;      /* first unit of each run of adjacent units (unit_sample.h) */
+    cu_ptr starts;      /* the first unit of each group of adjacent units (unit_sample.h) */
     cu_ptr ctx;         /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes; /* the size of `got` */
 };

@@ -12,10 +12,10 @@
  *     enum result_status st = d->ops->launch(d, mod, launch, args, err);
  *     d->ops->close(d);
  *
- * There are two kinds of return values. An operation of Hone's own returns int 0 or -1; if it
- * fails, Hone or the machine is the cause (or a plan that asks `alloc` for too much workspace). If
- * the candidate's code can make an operation fail, the operation returns enum result_status, with
- * the explanation in err->msg.
+ * There are two kinds of return values. An operation of Hone's own returns int 0 or -1. If it
+ * fails, the cause is Hone, the machine, or a plan that asks `alloc` for too much workspace. If the
+ * candidate's code can make an operation fail, the operation returns enum result_status, with the
+ * explanation in err->msg.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -33,7 +33,7 @@ struct device;
 struct device_module;
 struct device_hidden;
 
-/* Describes a buffer, so that a finding can name it. */
+/* Describes a buffer to allocate. Name, role and dimensions are for the text of findings. */
 struct device_alloc {
     const char *name;
     uint64_t bytes;
@@ -155,8 +155,8 @@ struct device_ops {
     /* args[i] points at launch->args[i].size bytes. */
     enum result_status (*launch)(struct device *d, struct device_module *m,
                                  const struct job_launch *l, void *const *args, struct err *err);
-    /* A plan may also launch memsets and copies. These two run in order with the kernels, and are
-     * timed like them. `value` is a pattern of `width` bytes: 1, 2 or 4. */
+    /* A plan may also launch memsets and copies. The next two functions run them, in order with the
+     * kernels and timed like kernels. `value` is a pattern of `width` bytes: 1, 2 or 4. */
     int (*set_memory)(struct device *d, uint64_t addr, uint64_t n, uint32_t value, uint32_t width,
                       struct err *err);
     int (*copy_memory)(struct device *d, uint64_t to, uint64_t from, uint64_t n, struct err *err);
@@ -168,9 +168,10 @@ struct device_ops {
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Starts a call, before all other operations of the call. The call's flags say whether to count
-     * or to sample blocks. In a JOB_CALL_BLOCK_SAMPLE call the device generates a piece of a
-     * buffer's data when a block first touches it. May be NULL. */
+    /* Starts a call, before all other operations of the call. The call's flags say whether to
+     * collect counters, and whether to run only a sample of the blocks. In a JOB_CALL_BLOCK_SAMPLE
+     * call the device generates a piece of a buffer's data when a block first touches it. May be
+     * NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
     /* `findings` and `counters` append everything that the device recorded since their last call.
@@ -192,22 +193,24 @@ struct device_ops {
      * these blocks ran. */
     void (*blocks)(struct device *d, uint64_t *all, uint64_t *ran);
 
-    /* These keep a copy of a buffer on the device. `hide` copies the buffer to memory that no
-     * kernel can reach, because no address maps to it. It fails with ERR_LIMIT if the device would
-     * then have no room for another `more` bytes. `show` gives the copy an address; all candidate
-     * modules must be unloaded before. `forget` frees the copy. The worker hides only outputs of
-     * hide_from bytes or more, since copying such outputs to the host takes long; 0 means none. */
+    /* The next three functions keep a copy of a buffer on the device. `hide` copies the buffer to
+     * memory that no kernel can reach, because no address maps to it. It fails with ERR_LIMIT if
+     * the device would then have no room for another `more` bytes. `show` gives the copy an
+     * address; all candidate modules must be unloaded before. `forget` frees the copy. The worker
+     * hides only outputs of hide_from bytes or more, since copying such outputs to the host takes
+     * long. If hide_from is 0, the worker hides none. */
     uint64_t hide_from;
     int (*hide)(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
                 struct err *err);
     int (*show)(struct device *d, struct device_hidden *h, uint64_t *addr, struct err *err);
     void (*forget)(struct device *d, struct device_hidden *h);
 
-    /* These compute the truth on the device. truth_open loads the oracle; all candidate modules
-     * must be unloaded before. truth_compute generates a call's inputs again and runs the phases,
-     * on a sample of units if the case asks for one; `got` has the outputs of the call.
-     * truth_compare compares the bytes of a kept output. truth_fetch copies the truth to the host.
-     * Without these functions the worker runs the oracle's shared object on the CPU. */
+    /* The truth_... functions compute the truth on the device. The first, truth_open, loads the
+     * oracle; all candidate modules must be unloaded before. Then truth_compute generates a call's
+     * inputs again and runs the phases. If the case asks for a sample of the units, it runs only
+     * these. `got` has the outputs of the call. The function truth_compare compares the bytes of a
+     * kept output, and truth_fetch copies the truth to the host. Without these functions the worker
+     * runs the oracle's shared object on the CPU. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,

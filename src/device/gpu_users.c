@@ -39,7 +39,8 @@ static void process_name(unsigned pid, char out[64])
     if (!f || !fgets(out, 64, f))
         snprintf(out, 64, "?");
     out[strcspn(out, "\n")] = '\0';
-    for (char *p = out; *p; p++) /* a process may give itself any name, also terminal codes */
+    /* a process may give itself any name, even one with terminal codes */
+    for (char *p = out; *p; p++)
         if (!isprint((unsigned char)*p))
             *p = '?';
     if (f)

@@ -7,9 +7,9 @@
  *     if (gpu_users_find(&u, text, sizeof text)) ...        "process 4711 (python3)"
  *     gpu_users_close(&u);
  *
- * Call gpu_users_find() while you hold the GPU's lock: then no other process of Hone is there. The
- * driver's NVML tells which processes have a CUDA context. Without NVML, this finds no users.
- * HONE_SHARE_GPU=1 turns the check off.
+ * Call gpu_users_find() while you hold the GPU's lock: then no other process of Hone uses the GPU.
+ * The driver's NVML tells which processes have a CUDA context. Without NVML, gpu_users_find() finds
+ * nobody. HONE_SHARE_GPU=1 turns the check off.
  */
 #ifndef DEVICE_GPU_USERS_H
 #define DEVICE_GPU_USERS_H

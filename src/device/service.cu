@@ -63,7 +63,7 @@ extern "C" __global__ void hone_poison(uint8_t *dst, uint64_t bytes, uint32_t si
     uint64_t n = bytes / size;
     for (uint64_t i = TID; i < n; i += STRIDE)
         store_bits(dst, size, i, poison_bits((uint8_t)type, pattern, i));
-    if (TID == 0) /* the size of a workspace need not be a multiple of a word */
+    if (TID == 0) /* the size of a workspace need not be a multiple of 4 bytes */
         for (uint64_t k = n * size; k < bytes; k++)
             dst[k] = (uint8_t)(poison_bits((uint8_t)type, pattern, n) >> (8 * (k - n * size)));
 }
@@ -244,7 +244,8 @@ extern "C" __global__ void hone_copy(uint4 *dst, const uint4 *src, uint64_t n)
         dst[i] = src[i];
 }
 
-/* Each thread runs 16 independent chains, 32 * iters operations (multiply and add count as two). */
+/* Each thread runs 16 independent chains of `iters` multiply-adds. A multiply-add counts as two
+ * operations, so a thread does 32 * iters operations. */
 extern "C" __global__ void hone_fma32(float *sink, uint32_t iters, float a, float b)
 {
     float x[16];

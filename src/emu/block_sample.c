@@ -73,7 +73,7 @@ bool block_sample_polls(const struct code *c)
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
-                loop = k; /* code before the loop counts too, which is safe */
+                loop = k; /* this counts code before the loop too, which is on the safe side */
             if (k < loop && depends_on_blocks(f, &f->insns[k]))
                 return true;
         }
@@ -335,9 +335,10 @@ static enum result_status run_some(struct launch *run, uint32_t n, struct err *e
     return launch_run_more(run, run->emu->nthreads, run->chosen_end, err);
 }
 
-/* Statistics of the bytes that clusters stored. Of the clusters that were drawn at random: `n` is
- * their number, `idle` how many of them stored nothing, `sum` the sum of their bytes, and `squares`
- * the sum of the squares. `all` is the sum of the bytes over all clusters that ran. */
+/* Statistics of the bytes that clusters stored. The first four numbers cover only the clusters that
+ * were drawn at random: `n` is their number, `idle` how many of them stored nothing, `sum` the sum
+ * of the bytes that they stored, and `squares` the sum of the squares of these bytes. `all` is the
+ * sum of the bytes over all clusters that ran. */
 struct stored {
     double n, idle, sum, squares, all;
 };

@@ -353,7 +353,7 @@ static enum result_status check_room(const struct job_launch *l, const struct la
     }
     model_occupancy(run, &o);
     if (l->cooperative && run->nblocks > o.blocks * sms) {
-        snprintf(msg, sizeof msg, "a cooperative grid of %u blocks; %u fit on the GPU at once",
+        snprintf(msg, sizeof msg, "a cooperative grid of %u blocks; only %u fit on the GPU at once",
                  run->nblocks, o.blocks * sms);
         return refuse(err, l, msg);
     }
@@ -402,7 +402,8 @@ static enum result_status check_shape(const struct emu *e, const struct job_laun
     uint64_t smem = l->smem_bytes + f->smem_static - SMEM_BASE;
     if (smem > (g->smem_per_block ? g->smem_per_block : 232448u)) {
         char msg[128];
-        snprintf(msg, sizeof msg, "%llu bytes of shared memory; a block has %u",
+        snprintf(msg, sizeof msg,
+                 "the launch asks for %llu bytes of shared memory; a block has at most %u",
                  (unsigned long long)smem, g->smem_per_block ? g->smem_per_block : 232448u);
         return refuse(err, l, msg);
     }
@@ -422,12 +423,13 @@ static enum result_status fill_params(struct launch *out, const struct job_launc
     const struct ptx_func *f = out->entry->src;
     char msg[160];
     if (l->nargs != f->nparam) {
-        snprintf(msg, sizeof msg, "it takes %u parameters, %u are given", f->nparam, l->nargs);
+        snprintf(msg, sizeof msg, "it takes %u parameters, but the launch gives %u", f->nparam,
+                 l->nargs);
         return refuse(err, l, msg);
     }
     for (uint32_t i = 0; i < f->nparam; i++) {
         if (f->param[i]->bytes != l->args[i].size) {
-            snprintf(msg, sizeof msg, "parameter %u has %llu bytes, %u are given", i,
+            snprintf(msg, sizeof msg, "parameter %u has %llu bytes, but the launch gives %u", i,
                      (unsigned long long)f->param[i]->bytes, l->args[i].size);
             return refuse(err, l, msg);
         }

@@ -171,16 +171,48 @@ static cu_result memory_free(cu_ptr p)
     return gpu.device->ops->free(gpu.device, p, NULL) < 0 ? CU_INVALID_VALUE : CU_SUCCESS;
 }
 
+enum { HOST_PAGE = 4096 };
+
+/* Pinned memory. It begins HOST_PAGE bytes after this struct. */
+struct pinned {
+    size_t bytes;
+    cu_ptr mapped; /* the emulated memory with a copy of its contents; 0 = none */
+};
+
+static struct pinned *pinned_of(void *p)
+{
+    return (struct pinned *)((char *)p - HOST_PAGE);
+}
+
 static cu_result host_alloc(void **out, size_t bytes, unsigned flags)
 {
-    *out = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    return *out ? CU_SUCCESS : CU_OUT_OF_MEMORY;
+    *out = aligned_alloc(HOST_PAGE, (bytes + 2 * HOST_PAGE - 1) / HOST_PAGE * HOST_PAGE);
+    if (!*out)
+        return CU_OUT_OF_MEMORY;
+    *out = (char *)*out + HOST_PAGE;
+    *pinned_of(*out) = (struct pinned){.bytes = bytes};
+    return CU_SUCCESS;
 }
 
 static cu_result host_free(void *p)
 {
-    free(p);
+    struct pinned *m = pinned_of(p);
+    if (m->mapped)
+        memory_free(m->mapped);
+    free(m);
     return CU_SUCCESS;
+}
+
+/* Kernels access emulated memory only, so mapping copies the contents. */
+static cu_result host_address(cu_ptr *out, void *p, unsigned flags)
+{
+    struct pinned *m = pinned_of(p);
+    cu_result r = m->mapped ? CU_SUCCESS : memory_alloc(&m->mapped, m->bytes);
+    if (r == CU_SUCCESS)
+        r = gpu.device->ops->write(gpu.device, m->mapped, p, m->bytes, NULL) < 0 ? CU_INVALID_VALUE
+                                                                                 : CU_SUCCESS;
+    *out = m->mapped;
+    return r;
 }
 
 static cu_result done(int rc)
@@ -456,6 +488,7 @@ int emu_driver_open(struct cu_driver *out, bool sanitize, struct err *err)
         .MemAlloc = memory_alloc,
         .MemFree = memory_free,
         .MemHostAlloc = host_alloc,
+        .MemHostGetDevicePointer = host_address,
         .MemFreeHost = host_free,
         .MemcpyHtoDAsync = copy_in,
         .MemcpyDtoHAsync = copy_out,

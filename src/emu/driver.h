@@ -17,7 +17,9 @@
  *   4. A launch that faults, or in which the sanitizer finds a mistake, fails with
  *      CU_LAUNCH_FAILED. The driver's text for this error then says what happened, and every later
  *      call fails too.
- *   5. Functions that a program needs only with a GPU (memory of other processes, variables of
+ *   5. cuMemHostGetDevicePointer copies the pinned memory into the emulated GPU. Kernels see the
+ *      contents of that moment; call it again after the host has changed them.
+ *   6. Functions that a program needs only with a GPU (memory of other processes, variables of
  *      modules) are NULL.
  */
 #ifndef EMU_DRIVER_H

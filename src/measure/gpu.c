@@ -82,7 +82,8 @@ static json_t *load_json(const char *name, struct err *err)
     char line[32] = "";
     if (je.line > 0)
         snprintf(line, sizeof line, " (line %d)", je.line);
-    err_set(err, ERR_INPUT, "gpu '%s': %s%s; built in:%s; or give a JSON file like them", name,
+    err_set(err, ERR_INPUT,
+            "gpu '%s': %s%s; the built-in names are%s; you can also give a JSON file", name,
             je.text, line, known.buf);
     strbuf_release(&known);
     return NULL;

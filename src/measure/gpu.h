@@ -19,14 +19,14 @@ int gpu_load(const char *name, struct job_gpu *out, const char **arch, struct ar
 /* Returns the name of the built-in data sheet that matches a device's own name ("h200" for "NVIDIA
  * H200"), or NULL if none does. */
 const char *gpu_for_device(const char *device_name, struct arena *a);
-/* Returns the name of the data sheet, or the device's own name if it has no data sheet. */
+/* Returns the name of the device's built-in data sheet, or the device's own name if it has none. */
 const char *gpu_name_of(const char *device_name, struct arena *a);
 
 /* Returns the floor: the least time that any implementation needs. It is the longer of two times:
- * that of the unavoidable bytes at peak bandwidth, and that of the unavoidable arithmetic on the
- * fastest unit for operands of this type. If all bytes fit into the L2, the bandwidth is that of
- * the L2, else that of DRAM. In the case of DRAM the floor does not count the `written` bytes, up
- * to the size of the L2, because they may reach DRAM after the kernel's end. */
+ * the time to move the unavoidable bytes at peak bandwidth, and the time of the unavoidable
+ * arithmetic on the fastest unit for operands of this type. If all bytes fit into the L2, the
+ * bandwidth is that of the L2, else that of DRAM. In the case of DRAM the floor does not count the
+ * `written` bytes, up to the size of the L2, because they may reach DRAM after the kernel's end. */
 double gpu_floor_ns(const struct job_gpu *g, double flops, double min_bytes, double written,
                     enum dtype operand);
 /* Returns the least time that a kernel needs at the GPU's rates, for the roofline. All bytes count

@@ -50,7 +50,8 @@ static double written(const struct job_case *jc)
  * Returns how close the time `ns` comes to the ceilings, in percent: the larger of the percentages
  * for memory (`bytes`) and for arithmetic. *limit names the ceiling that decides. The ceilings are
  * those measured on the device, or, if none were measured, those of the data sheet. If the task
- * does not allow TF32, a float32 product runs on the CUDA cores or as three TF32 products.
+ * does not allow TF32, the ceiling for float32 products is the rate of the CUDA cores or a third of
+ * the TF32 rate, whichever is higher.
  */
 static double roofline_pct(const struct measure_input *in, const struct job_case *jc, double bytes,
                            double ns, const char **limit)
@@ -73,8 +74,9 @@ static double roofline_pct(const struct measure_input *in, const struct job_case
     return ns > 0 ? 100 * least / ns : 0;
 }
 
-/* Like roofline_pct(), but does not count the written bytes if all bytes fit into the L2. Such
- * bytes may reach DRAM only after the kernel's end, so the kernel's time need not include them. */
+/* Like roofline_pct(), but does not count the written bytes if all bytes fit into the L2. Written
+ * bytes may then reach DRAM only after the kernel's end, so the kernel's time need not include
+ * them. */
 static double sure_roofline_pct(const struct measure_input *in, const struct job_case *jc,
                                 double ns)
 {
@@ -91,15 +93,16 @@ static void add_warning(struct verdict *v, const struct measure_input *in,
         return;
     double rel = (t->hi_ns - t->lo_ns) / t->median_ns;
     if (rel > 0.05)
-        *vec_push(&v->warnings) =
-            arena_printf(&v->arena, "%s on %s: the interval is %.0f%% wide; try --measure-time 10s",
-                         t->who, t->workload, 100 * rel);
+        *vec_push(&v->warnings) = arena_printf(
+            &v->arena, "%s on %s: the interval of its time is %.0f%% wide; try --measure-time 10s",
+            t->who, t->workload, 100 * rel);
     double pct = sure_roofline_pct(in, jc, t->median_ns);
     if (measured(in) && pct > 102) /* a measured ceiling may be 1% too low */
-        *vec_push(&v->warnings) = arena_printf(&v->arena,
-                                               "%s on %s: %.0f%% of the measured ceiling; check "
-                                               "this time before you trust it",
-                                               t->who, t->workload, pct);
+        *vec_push(&v->warnings) =
+            arena_printf(&v->arena,
+                         "%s on %s reaches %.0f%% of the measured ceiling; check "
+                         "this time before you trust it",
+                         t->who, t->workload, pct);
 }
 
 static struct verdict_time *time_program(struct verdict *v, const struct measure_input *in,

@@ -2,10 +2,10 @@
  * timing.h - turns the raw times of a job into medians, intervals and ratios.
  *
  * Every case with timing gets one verdict_time per program (the candidate or a baseline). A ratio
- * is the baseline's time over the candidate's. Calls of baseline and candidate alternate and are
- * compared in pairs, so that slow changes of the machine's speed cancel out. A baseline with fewer
- * than three calls is compared with all calls of the candidate. measure_below_floor() reports a
- * candidate that is faster than physics allows; the caller decides which verdict follows.
+ * is the baseline's time divided by the candidate's time. Calls of baseline and candidate alternate
+ * and are compared in pairs, so that slow changes of the machine's speed cancel out. A baseline
+ * with fewer than three calls is compared with all calls of the candidate. measure_below_floor()
+ * reports a candidate that is faster than physics allows; the caller decides which verdict follows.
  */
 #ifndef MEASURE_TIMING_H
 #define MEASURE_TIMING_H
@@ -26,12 +26,14 @@ struct measure_input {
     const struct result *result;
     const char *const *shapes;       /* one text per case */
     const struct ceilings *ceilings; /* NULL = use the data sheet */
-    /* Dtype of the task's first input; it decides which unit of the GPU could compute. */
+    /* Dtype of the task's first input. It decides which unit of the GPU counts as the fastest. */
     enum dtype operand;
-    bool allow_tf32;         /* float32 products may use TF32 */
-    const bool *left_out;    /* one per program: true if we report no times of it; NULL = none */
-    double least_arithmetic; /* share of the flops that every algorithm needs; 0 = unknown */
-    bool float32;            /* all float inputs are float32 */
+    bool allow_tf32; /* float32 products may use TF32 */
+    /* one per program: true if we report no times of it; NULL = we report all times */
+    const bool *left_out;
+    /* share of the task's flops that no algorithm can avoid; 0 = unknown */
+    double least_arithmetic;
+    bool float32; /* all float inputs are float32 */
 };
 
 /* Fills v->times, time_ns, speedup, speedup_over and time_is_model, and adds warnings about them.
@@ -41,14 +43,16 @@ void measure_times(struct verdict *v, const struct measure_input *in);
 /* How many tensor-core products the candidate does for each product that the task needs. We report
  * the case with the smallest `share`. */
 struct tensor_use {
-    double tf32, narrow; /* TF32 products, products of narrower types; both 0 = none */
+    /* TF32 products; products of narrower types. Both are 0 if there are none */
+    double tf32, narrow;
     double share; /* products done / products that the task needs, in its declared precision */
 };
-/* Uses the emulator's counters. Returns the case in which the candidate did the smallest share of
- * the products for the declared precision, if that share is below least_arithmetic, else -1. If the
- * task declares float32, each product needs three TF32 products, or six of a 16-bit type. If the
- * task allows TF32, each product needs one TF32 product, or six of a 16-bit type. Looks only at
- * cases in which tensor cores worked, and only if all float inputs are float32. */
+/* Uses the emulator's counters. Finds the case in which the candidate did the smallest share of the
+ * products that the declared precision needs. Returns that case if its share is below
+ * in->least_arithmetic, else -1. If the task declares float32, each product needs three TF32
+ * products, or six of a 16-bit type. If the task allows TF32, each product needs one TF32 product,
+ * or six of a 16-bit type. Looks only at cases in which tensor cores worked, and only if all float
+ * inputs are float32. */
 int measure_tensor_use(const struct measure_input *in, struct tensor_use *out);
 
 /* Returns the first case in which the candidate was faster than the floor, or -1 if there is none.

@@ -106,11 +106,11 @@ static struct share busiest(const struct prof_kernel *k)
         {BOUND_DRAM, k->dram_pct, "of peak DRAM throughput"},
         {BOUND_SHARED, k->shared_pct, "of peak shared-memory throughput"},
         {BOUND_L2, dram ? NAN : k->l2_pct, "of peak L2 throughput"},
-        {BOUND_ISSUE, k->issue_pct, "of issue slots busy"},
-        {BOUND_ISSUE, k->fma_pct, "of the multiply-add pipe busy"},
-        {BOUND_ISSUE, k->alu_pct, "of the integer pipe busy"},
-        {BOUND_ISSUE, k->sfu_pct, "of the special-function unit busy"},
-        {BOUND_ISSUE, k->fp64_pct, "of the double-precision pipe busy"},
+        {BOUND_ISSUE, k->issue_pct, "of the issue slots used"},
+        {BOUND_ISSUE, k->fma_pct, "of the multiply-add pipe's peak"},
+        {BOUND_ISSUE, k->alu_pct, "of the integer pipe's peak"},
+        {BOUND_ISSUE, k->sfu_pct, "of the special-function unit's peak"},
+        {BOUND_ISSUE, k->fp64_pct, "of the double-precision pipe's peak"},
     };
     struct share best = {BOUND_UNKNOWN, -1, ""};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -151,7 +151,7 @@ static const char *stall(const struct prof_kernel *k)
         const char *words;
     } all[] = {
         {k->stall_memory, "warps wait mostly for global memory"},
-        {k->stall_shared, "warps wait mostly for shared memory and the units behind its queue"},
+        {k->stall_shared, "warps wait mostly for shared memory or for units that share its queue"},
         {k->stall_barrier, "warps wait mostly at barriers"},
         {k->stall_math, "warps wait mostly for their own arithmetic"},
     };
@@ -191,7 +191,7 @@ static void prof_bottleneck(struct strbuf *sb, const struct prof_kernel *k, size
     struct share s = busiest(top);
     strbuf_addf(sb, "%s: ", prof_bound_name(b));
     if (b == BOUND_LAUNCH)
-        strbuf_addf(sb, "a launch takes %.2f us, an empty one %.2f us; at most %.0f%% %s",
+        strbuf_addf(sb, "a launch takes %.2f us, an empty launch %.2f us; at most %.0f%% %s",
                     launch_time(top) / 1e3, launch_ns / 1e3, s.pct, s.what);
     else if (b == BOUND_LATENCY)
         say_latency(sb, top, &s);

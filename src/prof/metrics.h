@@ -1,7 +1,7 @@
 /*
- * metrics.h - which counter fills which field of struct prof_kernel. Names with "__" are ncu's,
- * others the emulator's. Several counters may fill one field, because each GPU has only some of the
- * counters. The field then gets the largest value.
+ * metrics.h - which counter fills which field of struct prof_kernel. Names with "__" are names of
+ * ncu, others are names of the emulator. Several counters may fill one field, because each GPU has
+ * only some of the counters. The field then gets the largest value.
  */
 #ifndef PROF_METRICS_H
 #define PROF_METRICS_H

@@ -2,7 +2,7 @@
  * prof.h - names the resource that limits a kernel, with the numbers that show it.
  *
  * Counters come from Nsight Compute (ncu) if it may run, else from the emulator. The verdict keeps
- * both kinds (name, unit and value, per kernel and workload). The functions below turn them into
+ * the counters (name, unit and value, per kernel and workload). The functions below turn them into
  * shares of the device's peak. An unknown share is NaN.
  *
  *     struct ncu_table *t;
@@ -39,18 +39,18 @@ struct prof_kernel {
     const char *name;
     const char *source; /* "ncu" or "model" */
     double launches;
-    double time_ns; /* of all launches of the kernel */
+    double time_ns; /* total of all launches of the kernel */
     /* Percent of the peak, over the kernel's whole time. */
     double dram_pct, l2_pct, shared_pct, issue_pct, tensor_pct;
-    double fma_pct, alu_pct, sfu_pct, fp64_pct; /* arithmetic pipes */
+    double fma_pct, alu_pct, sfu_pct, fp64_pct; /* arithmetic pipes, in percent of their peaks */
     /* Only if source is "model": the time that latency alone would take, in percent of the kernel's
      * time. */
     double latency_pct;
     double occupancy_pct;              /* active warps, in percent of the most that an SM holds */
-    double registers, smem_bytes;      /* per thread, per block */
+    double registers, smem_bytes;      /* registers per thread, shared memory per block */
     double dram_bytes, bank_conflicts; /* totals, not shares */
     double l2_hit_pct;
-    /* Warps that wait, per issued instruction. */
+    /* How many warps wait for each reason, on average, per issued instruction. */
     double stall_memory, stall_shared, stall_barrier, stall_math;
 };
 
@@ -77,7 +77,8 @@ void ncu_counters(const struct ncu_table *t, size_t first, size_t n, const char 
 /* ---- from counters to words ---- */
 
 /* Fills `out` with the kernels that were counted at `workload` and have a time, from ncu's counters
- * if there are any, else from the emulator's. Returns how many there are, at most `max`. */
+ * if there are any, else from the emulator's counters. Returns how many there are, at most `max`.
+ */
 size_t prof_from_counters(const struct verdict *v, const char *workload, struct prof_kernel *out,
                           size_t max);
 

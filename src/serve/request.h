@@ -31,13 +31,14 @@ struct request {
 /* Fills *r from the request's target, as the client sent it: "/api/run?run=x". */
 void request_parse(struct request *r, const char *target);
 
-/* The two secrets of a server, and the address at which clients reach it. The link that `hone
- * serve` prints contains the token. A browser that opens the link gets the cookie, and sends the
- * cookie with every later request. */
+/* The two secrets of a server, and the address at which clients reach it. `hone serve` prints a
+ * link that contains the token. A browser that opens the link gets the cookie, and sends the cookie
+ * with every later request. */
 struct access {
     char token[ACCESS_SECRET], cookie[ACCESS_SECRET];
-    char cookie_name[32]; /* has the port in it, since browsers send a cookie to all ports */
-    char address[64];     /* the address that the server listens on */
+    /* contains the port, because browsers send a cookie to all ports of a host */
+    char cookie_name[32];
+    char address[64]; /* the address that the server listens on */
     unsigned port;
     bool loopback;
 };

@@ -26,7 +26,7 @@ struct server;
 struct server_config {
     const char *store;   /* path */
     const char *address; /* NULL = 127.0.0.1 */
-    uint16_t port;       /* 0 = a free one */
+    uint16_t port;       /* 0 = any free port */
 };
 
 int server_start(struct server **out, const struct server_config *c, struct err *err);

@@ -20,8 +20,7 @@ static bool in_list(const char *word, const char *const *list)
     return false;
 }
 
-/* True if the tokens after a `#`, which has been read, are `include <cute/` or `include
- * <cutlass/`. */
+/* Call it after a `#` was read. True if the next tokens include a header of CuTe or CUTLASS. */
 static bool includes_cute(struct token_reader *r)
 {
     struct token word = token_next(r);

@@ -55,8 +55,8 @@ static bool read_constant(const char *line, size_t end, struct source_setting *o
     return memmem(line, i, "constexpr ", 10) != NULL;
 }
 
-/* Reads the list of values. Returns false if there are fewer than two or more than fit, or if
- * something else is on the line. */
+/* Reads the list of values. Returns false if there are fewer than two values, or more than fit, or
+ * if something else is on the line. */
 static bool read_values(const char *s, size_t len, struct source_setting *out)
 {
     out->n = 0;

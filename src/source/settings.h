@@ -25,7 +25,7 @@ struct source_setting {
 
 /* Finds the settings of a source and returns how many there are, at most SETTING_MAX. A line is not
  * a setting if it does not have the form above, if it has fewer than two values or more than
- * SETTING_MAX_VALUES (with the current one), or if an earlier setting has the same name. */
+ * SETTING_MAX_VALUES (the current value included), or if an earlier setting has the same name. */
 size_t source_settings(const char *source, size_t len, struct source_setting out[SETTING_MAX]);
 /* Returns the number of the first line that has a constant and "// hone:", but is not a setting
  * because of its list of values. Writes the constant's name. Returns 0 if there is no such line. */

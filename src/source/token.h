@@ -24,8 +24,9 @@ struct token {
 
 struct token_reader {
     const char *src;
-    size_t len, pos;   /* `pos` is the offset of the current character */
-    bool in_directive; /* the caller sets it: a directive must not hold a raw string */
+    size_t len, pos; /* `pos` is the offset of the current character */
+    /* The caller sets it while it reads a directive, which must not hold a raw string. */
+    bool in_directive;
     /* Called for source that no compiler should see, such as a comment that never ends; may be
      * NULL. The reader goes on afterwards. */
     void (*on_fault)(void *arg, size_t pos, const char *kind, const char *message);

@@ -323,8 +323,8 @@ static int finish(int status)
     return interrupted() && status != HONE_OK ? HONE_INTERRUPTED : status;
 }
 
-/* `hone help COMMAND` is `hone COMMAND --help`, and `hone help task check` is `hone task check
- * --help`. */
+/* Does for `hone help COMMAND` the same as for `hone COMMAND --help`. COMMAND may have a
+ * subcommand, as in `hone help task check`. */
 static int help_about(const struct program *p, int argc, const char **argv)
 {
     const char **ask = xcalloc((size_t)argc + 2, sizeof *ask);

@@ -40,7 +40,8 @@
 
 enum hone_exit {
     HONE_OK = 0,
-    HONE_NEGATIVE = 1, /* the answer is no: the kernel is wrong, the task is broken */
+    /* the answer is no: for example, the kernel is wrong or the task is broken */
+    HONE_NEGATIVE = 1,
     HONE_USAGE = 2,
     HONE_ENV = 3, /* this machine lacks something, or something on it failed */
     HONE_INTERRUPTED = 130
@@ -59,8 +60,9 @@ struct program {
     const struct command *const *table; /* in the order of --help */
     size_t n;
     /* Prints, one per line, the words that may stand for a placeholder of the usage ("TASK", "RUN",
-     * "WHO"). If the placeholder is another one, prints the values of `option` ("strategy"; "" if
-     * the placeholder is an operand). Returns false if it knows no words. May be NULL. */
+     * "WHO"). For any other placeholder, prints the values that the option named `option` can have,
+     * such as those of "strategy"; `option` is "" if the placeholder is an operand. Returns false
+     * if it knows no words. May be NULL. */
     bool (*names)(const char *placeholder, const char *option, FILE *out);
 };
 

@@ -40,10 +40,11 @@ int dl_load(void **handle, const char *const *names, const struct dl_symbol *sym
     }
     *handle = NULL;
     if (lacking)
-        return err_set(err, ERR_ENV, "%s has no %s (too old?): %s is off (Debian: %s)", lacking_in,
-                       lacking, purpose, package);
-    return err_set(err, ERR_ENV, "%s is not here: %s is off (Debian: %s)", names[0], purpose,
-                   package);
+        return err_set(err, ERR_ENV,
+                       "%s has no %s (is it too old?); Hone needs it for %s (Debian: %s)",
+                       lacking_in, lacking, purpose, package);
+    return err_set(err, ERR_ENV, "%s was not found; Hone needs it for %s (Debian: %s)", names[0],
+                   purpose, package);
 }
 
 void dl_close(void *handle)

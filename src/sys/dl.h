@@ -2,10 +2,10 @@
  * dl.h - loads libraries at run time. If a library is missing, Hone still runs, and the error says
  * what does not work without it.
  *
- *     static const char *const names[] = {"libcurl.so.4", "libcurl.so", NULL};
- *     struct dl_symbol syms[] = {{"curl_easy_init", &f.easy_init}, ..., {NULL, NULL}};
- *     if (dl_load(&handle, names, syms, "talking to model servers", "libcurl4", err) < 0) ...
- *         "libcurl.so.4 is not here: talking to model servers is off (Debian: libcurl4)"
+ *     static const char *const names[] = {"libz.so.1", "libz.so", NULL};
+ *     struct dl_symbol syms[] = {{"inflate", &f.inflate}, ..., {NULL, NULL}};
+ *     if (dl_load(&handle, names, syms, "reading compressed files", "zlib1g", err) < 0) ...
+ *         "libz.so.1 was not found; Hone needs it for reading compressed files (Debian: zlib1g)"
  */
 #ifndef SYS_DL_H
 #define SYS_DL_H

@@ -381,7 +381,7 @@ int user_cache_dir(struct strbuf *out, struct err *err)
     else if ((v = getenv("HOME")) && *v)
         strbuf_addf(out, "%s/.cache/hone", v);
     else
-        return err_set(err, ERR_ENV, "no place for files: set HOME or HONE_CACHE_DIR");
+        return err_set(err, ERR_ENV, "there is no cache directory: set HOME or HONE_CACHE_DIR");
     return dir_make(out->buf, err);
 }
 

@@ -18,12 +18,13 @@
 #define GPU_PROBE_MAX 16
 
 struct gpu_probe {
-    char driver[80];   /* "570.86.15", "" if NVML did not say */
-    unsigned cuda_max; /* 13000: the newest CUDA the driver runs; 0 if unknown */
+    char driver[80]; /* "570.86.15", "" if NVML did not say */
+    /* the newest CUDA that the driver runs: 13000 stands for 13.0; 0 = unknown */
+    unsigned cuda_max;
     unsigned n;
     struct {
         char name[128];
-        unsigned sm; /* 90 */
+        unsigned sm; /* 90 for sm_90 */
         unsigned sms;
         uint64_t mem_bytes;
     } gpus[GPU_PROBE_MAX];

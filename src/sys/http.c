@@ -146,7 +146,7 @@ int http_open(struct http **out, struct err *err)
     if (!h->lib) {
         err_set(err, ERR_ENV,
                 "libcurl is not on this machine, so no model can be reached over HTTP; install "
-                "libcurl4, or use an author that needs none (playbook, exec:, mailbox:, replay:)");
+                "libcurl4, or use an author without HTTP (playbook, exec:, mailbox:, replay:)");
         goto fail;
     }
     if (load_symbols(h, err) < 0)

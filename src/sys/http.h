@@ -35,7 +35,7 @@ struct http_request {
     size_t body_len;
     uint64_t connect_ns; /* 0 = 20 s */
     uint64_t total_ns;   /* 0 = 15 min */
-    uint64_t stall_ns;   /* end the transfer if no byte comes for so long; 0 = 120 s */
+    uint64_t stall_ns;   /* end the transfer if no byte comes for this time; 0 = 120 s */
     size_t max_bytes;    /* cap on the answer; 0 = 64 MiB */
 };
 

@@ -1,12 +1,12 @@
 /*
  * interrupt.h - makes Ctrl-C a condition that code checks.
  *
- * interrupt_catch() turns SIGINT, SIGTERM and SIGHUP into a flag and a readable descriptor, except
- * those that the caller of Hone ignores (nohup). After a signal every loop_step() returns -1,
- * callers close their files and processes, and main exits with 130. If a second signal comes (a
- * quarter of a second later or more), or if Hone has not ended after ten seconds, it exits with 130
- * at once. That is safe: every process that Hone started dies with Hone, and file_write() renames a
- * file only when it is complete.
+ * interrupt_catch() turns SIGINT, SIGTERM and SIGHUP into a flag and a readable descriptor. If the
+ * caller of Hone ignores one of these signals, as nohup does, Hone ignores it too. After a signal
+ * every loop_step() returns -1, callers close their files and processes, and main exits with 130.
+ * If a second signal comes (a quarter of a second later or more), or if Hone has not ended after
+ * ten seconds, it exits with 130 at once. That is safe: every process that Hone started dies with
+ * Hone, and file_write() renames a file only when it is complete.
  */
 #ifndef SYS_INTERRUPT_H
 #define SYS_INTERRUPT_H

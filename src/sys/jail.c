@@ -100,10 +100,10 @@ int jail_prepare(const struct jail *j, int *fd, struct err *err)
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
-#define FOREIGN_CALLS 0x40000000u /* calls of the x32 ABI */
+#define FOREIGN_CALLS 0x40000000u /* calls of the x32 ABI have this number or a higher one */
 #elif defined(__aarch64__)
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#define FOREIGN_CALLS 0xffffffffu /* none */
+#define FOREIGN_CALLS 0xffffffffu /* there are no such calls */
 #endif
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))

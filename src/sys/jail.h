@@ -27,8 +27,8 @@ enum jail_net {
 };
 
 struct jail {
-    const char *const *read;  /* files and trees that it may read and run; NULL = it may use all
-                                 files, also change them */
+    /* files and trees that it may read and run; NULL = it may read, run and change all files */
+    const char *const *read;
     const char *const *write; /* files and trees that it may also change; NULL = none */
     enum jail_net net;
     bool optional; /* leave out the limits that Linux does not have, and run the program */

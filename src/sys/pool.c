@@ -33,7 +33,8 @@ bool pool_next(struct pool_turn *turn, uint32_t *piece)
 
 void pool_done(struct pool_turn *turn, uint32_t piece)
 {
-    /* A write this short is whole or fails. If the parent is gone, so is the child. */
+    /* Linux writes so few bytes to a pipe whole or not at all. If the parent dies, this process
+     * dies too. */
     while (write(turn->fd, &piece, sizeof piece) < 0 && errno == EINTR)
         continue;
 }
@@ -44,7 +45,7 @@ static pid_t start(struct pool_turn *turn, pid_t parent)
     if (pid != 0)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it died before prctl() */
+    if (getppid() != parent) /* the parent died before prctl() */
         _exit(1);
     int status = turn->pool->work(turn, turn->pool->ctx);
     fflush(NULL);
@@ -82,7 +83,7 @@ int pool_run(const struct pool *p, struct err *err)
         free(children);
         return err_errno(err, "cannot start processes");
     }
-    fflush(NULL); /* else each child would print what waits in our buffers */
+    fflush(NULL); /* otherwise each child would print the text in our buffers again */
     struct pool_turn turn = {.pool = p, .next = next, .fd = ends[1]};
     while (started < jobs) {
         pid_t pid = start(&turn, parent);

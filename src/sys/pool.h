@@ -24,7 +24,7 @@
 struct pool_turn; /* a child's view of the pool */
 
 struct pool {
-    uint32_t jobs; /* processes; at most one for each piece is started */
+    uint32_t jobs; /* how many processes to start; no more than there are pieces */
     uint32_t pieces;
     /* Runs in each child. Returns the exit status of the child. */
     int (*work)(struct pool_turn *turn, void *ctx);

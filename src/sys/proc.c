@@ -273,8 +273,8 @@ int child_start(struct child_process *c, struct loop *l, struct err *err)
     int fds[4] = {-1, -1, -1, -1}, jail = -1, r = -1;
     if (!find_program(c->argv[0], &path)) {
         strbuf_release(&path);
-        return err_set(err, ERR_ENV, "no program '%s' %s", c->argv[0],
-                       strchr(c->argv[0], '/') ? "there" : "on PATH");
+        return err_set(err, ERR_ENV, "there is no program '%s'%s", c->argv[0],
+                       strchr(c->argv[0], '/') ? "" : " on PATH");
     }
     /* We ignore SIGPIPE, so that a child that closes its standard input early does not kill
      * Hone. */

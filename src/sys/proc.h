@@ -47,9 +47,9 @@ struct child_process {
     bool merge;                /* standard error goes where standard output goes */
     size_t max_out, max_err;   /* caps on the output that is kept; 0 = 1 MiB */
     uint64_t limit_ns;         /* 0 = none */
-    uint64_t grace_ns;         /* between SIGTERM and SIGKILL; 0 = SIGKILL at once */
-    uint64_t limit_bytes;      /* memory of all descendants; 0 = none */
-    uint64_t limit_file_bytes; /* size of a file it writes; 0 = none */
+    uint64_t grace_ns;         /* time between SIGTERM and SIGKILL; 0 = SIGKILL at once */
+    uint64_t limit_bytes;      /* limit on the memory of all descendants; 0 = none */
+    uint64_t limit_file_bytes; /* limit on the size of a file that it writes; 0 = none */
     bool no_aslr;
     const struct jail *jail; /* limits on files and network; NULL = none */
     /* loop_step() calls it when the program has ended and its output is complete */
@@ -61,8 +61,9 @@ struct child_process {
     int code;
     struct strbuf out, err; /* its output, capped */
     uint64_t wall_ns, cpu_ns;
-    uint64_t peak_bytes; /* of all descendants together; without limit_bytes, of the largest one */
-    pid_t pid;           /* the program's process id */
+    /* peak memory of all descendants together; without limit_bytes, of the largest of them */
+    uint64_t peak_bytes;
+    pid_t pid; /* the program's process id */
 
     /* ---- private ---- */
     struct loop *loop;

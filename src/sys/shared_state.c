@@ -15,8 +15,8 @@
 #include "base/util.h"
 
 /* Member number k locks the byte MEMBER_BYTES + k, far behind the end of the file. The byte after
- * those of the members is the lock that begin() takes. begin() does not lock the whole file: on a
- * network file system, such a lock would conflict with the locks of the members. */
+ * the bytes of all members is the lock that begin() takes. begin() does not lock the whole file: on
+ * a network file system, such a lock would conflict with the locks of the members. */
 #define MEMBER_BYTES (INT64_C(1) << 40)
 #define STATE_BYTE SHARED_STATE_MEMBERS
 

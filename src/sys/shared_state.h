@@ -3,13 +3,13 @@
  *
  *     struct shared_state *s;
  *     shared_state_open(&s, "/home/me/.cache/hone/limits/ab12", MAGIC, sizeof(struct mine), err);
- *     struct mine *m = shared_state_begin(s);      waits until no other process is between
- *     m->count++;                                  begin and end
+ *     struct mine *m = shared_state_begin(s);      waits while another process changes it
+ *     m->count++;
  *     shared_state_end(s, true);                   false: forget the change
  *
  * Invariants:
  *  1. The file holds two copies of the struct and says which copy is current. begin() overwrites
- * the other copy with the current one. The caller changes that other copy, and end() makes it
+ *     the other copy with the current one. The caller changes that other copy, and end() makes it
  *     current by writing one word. So if a process is killed at any instant, the state is the one
  *     before its change or the one after it, never a mixture.
  *  2. Linux drops the lock of begin() when the process that holds it dies.
@@ -17,9 +17,9 @@
  *  4. Each opener is a member and holds a lock on a byte of its own. A member is alive as long as
  *     that byte is locked, so nobody has to trust process numbers.
  *
- * The file belongs to its owner alone. It is for one machine since its last boot: callers put the
- * boot's id into the name (shared_state_boot_id). Without a path the state is private to this
- * process.
+ * Only the file's owner can open it. Its contents mean nothing on another machine or after another
+ * boot, so callers put the id of this boot into the file's name (shared_state_boot_id). Without a
+ * path the state is private to this process.
  */
 #ifndef SYS_SHARED_STATE_H
 #define SYS_SHARED_STATE_H

@@ -24,7 +24,7 @@ struct super_spec {
     char *const *argv;
     char *const *envp;
     const char *dir;
-    int fds[4];  /* to become 0..3 of the program, all >= 10; fds[3] may be -1 */
+    int fds[4];  /* these become 0..3 of the program; all are >= 10, but fds[3] may be -1 */
     int control; /* the socket to Hone */
     uint64_t limit_ns, grace_ns, limit_bytes, limit_file_bytes;
     bool no_aslr;
@@ -37,11 +37,11 @@ enum super_kind { SUPER_STARTED, SUPER_FAILED, SUPER_ENDED };
 
 struct super_msg {
     int32_t kind;   /* enum super_kind */
-    int32_t pid;    /* STARTED */
-    int32_t error;  /* FAILED: errno */
-    int32_t step;   /* FAILED: 0 fork, 1 chdir, 2 exec, 3 jail */
-    int32_t end;    /* ENDED: enum child_end */
-    int32_t status; /* ENDED: exit status or signal */
+    int32_t pid;    /* in STARTED: the program's process id */
+    int32_t error;  /* in FAILED: errno */
+    int32_t step;   /* in FAILED: what failed: 0 = fork, 1 = chdir, 2 = exec, 3 = jail */
+    int32_t end;    /* in ENDED: enum child_end */
+    int32_t status; /* in ENDED: exit status or signal */
     uint64_t cpu_ns, peak_bytes;
 };
 

@@ -29,7 +29,7 @@ struct toolchain {
     struct arena arena; /* owns the strings below; each is "" if nothing was found */
     const char *cuda_home;
     const char *cuda_include; /* has cuda_fp16.h */
-    const char *cccl_include; /* has cuda/std; may be the same directory */
+    const char *cccl_include; /* has cuda/std; may be the same directory as cuda_include */
     const char *cute_include; /* has cute/tensor.hpp and cutlass/ */
     const char *nvrtc_lib;    /* HONE_NVRTC, else libnvrtc.so.N of cuda_home */
     const char *nvcc, *ptxas, *cuobjdump, *nvdisasm, *ncu;

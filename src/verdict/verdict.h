@@ -44,16 +44,17 @@ enum { VERDICT_TOLD_WORKLOADS = 4 };
 #define VERDICT_FAILED "failed"
 
 struct verdict_workload {
-    const char *name;     /* "smoke:0"; the verdict has held-out workloads too, but no author sees
-                             them */
-    const char *role;     /* the workload's role: "smoke", "check", "time", "heldout" */
-    const char *shape;    /* "M=256 N=512"; "" if an author must not see it */
-    bool ok;              /* Hone saw nothing wrong; `verified` says how much it compared */
-    const char *verified; /* "whole": every output element of some call was compared with the truth;
-                             "sample": `verified_pct` percent were; "none"; "" = an older verdict */
-    double verified_pct;  /* share of the output elements that were compared, in percent */
-    /* the largest error as a multiple of the tolerance; the rms error as a multiple of an ideal
-     * implementation's */
+    const char *name;  /* "smoke:0"; the verdict has held-out workloads too, but no author sees
+                          them */
+    const char *role;  /* the workload's role: "smoke", "check", "time", "heldout" */
+    const char *shape; /* "M=256 N=512"; "" if an author must not see it */
+    bool ok;           /* Hone saw nothing wrong; `verified` says how much it compared */
+    /* "whole": every output element of some call was compared with the truth; "sample":
+     * `verified_pct` percent were; "none": no element was; "" = an older verdict */
+    const char *verified;
+    double verified_pct; /* share of the output elements that were compared, in percent */
+    /* the largest error as a multiple of the tolerance; the rms error as a multiple of the rms
+     * error of an ideal implementation */
     double max_ratio, rms_ratio;
     const char *output; /* the tensor with the worst error */
     const char *note;   /* the mismatch in words */
@@ -127,8 +128,8 @@ struct verdict {
     /* The facts with which an author can repair the candidate, in at most about 60 lines. */
     const char *detail;
     double score;   /* orders verdicts of one task, by kind first, then by error or time */
-    double time_ns; /* geometric mean over the timed workloads; 0 = none */
-    double speedup; /* against the baseline `speedup_over`; 0 = none */
+    double time_ns; /* geometric mean over the timed workloads; 0 = there are no times */
+    double speedup; /* speedup over the baseline `speedup_over`; 0 = there is none */
     const char *speedup_over;
     bool time_is_model;
     VEC(struct verdict_workload) workloads;

@@ -1,6 +1,7 @@
 /*
- * verdict_json.c - writes a verdict as JSON and reads it back. One table per struct serves both, so
- * that they cannot differ. schema/verdict.json describes the JSON for people and other programs.
+ * verdict_json.c - writes a verdict as JSON and reads it back. Writing and reading use the same
+ * table of a struct's fields, so they cannot differ. schema/verdict.json describes the JSON for
+ * people and other programs.
  */
 #include <stddef.h>
 #include <string.h>

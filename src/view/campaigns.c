@@ -56,7 +56,7 @@ json_t *view_campaign(struct store *s, const char *name, struct err *err)
     json_t *out = campaign_json(&t);
     json_array_foreach(json_object_get(out, "rows"), i, row)
     {
-        json_object_del(row, "operand"); /* a path of this machine */
+        json_object_del(row, "operand"); /* the operand may be a path of this machine */
         json_object_set_new(row, "reason", view_short_text(t.rows.items[i].reason));
     }
     campaign_table_release(&t);

@@ -57,8 +57,8 @@ json_t *view_author_call(struct store *s, const struct run_rec *r, const struct 
 void view_set_text(json_t *j, const char *key, const char *text, size_t len, size_t max);
 /* Sets the key `key` to the blob's text; to "" if the store has no such blob. */
 void view_set_blob(json_t *j, struct store *s, const char *key, const char *sha);
-/* Returns the text with shortened paths (sys/short_paths.h) as a JSON string. The text is not code.
- */
+/* Returns the text with shortened paths (sys/short_paths.h) as a JSON string. The text must not be
+ * code. */
 json_t *view_short_text(const char *text);
 /* Returns a copy of the JSON value with the paths in all its strings shortened. */
 json_t *view_short_json(const json_t *j);

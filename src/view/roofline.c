@@ -81,8 +81,8 @@ json_t *view_roofline(struct store *s, const struct run_summary *m)
         double peak = p.flops / gpu_floor_ns(&g, p.flops, 0, 0, t->tensors.items[0].dtype);
         double floor = m->best->roofline_pct / 100 * m->best->time_ns;
         /* An older Hone may have counted bytes and flops in another way than the task does now.
-         * Then the computed ceiling is far from that of the data sheet, and we take the data
-         * sheet's. */
+         * Then the computed ceiling is far from that of the data sheet, and we take the ceiling of
+         * the data sheet. */
         double sheet = MAX(p.bytes / memory, p.flops / peak);
         bool measured = !v.time_is_model && floor > 0.99 * sheet && floor < 2 * sheet;
         if (measured && p.bytes / memory >= p.flops / peak)

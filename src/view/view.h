@@ -15,7 +15,7 @@
  *     points?run=NAME&from=N      a row for each candidate from number N on
  *     candidate?run=NAME&n=N      a candidate's source and verdict
  *     call?run=NAME&role=R&n=N    an author call: its prompt and its reply
- *     campaigns?before=N          campaigns of `hone bench`, the newest first, as for runs
+ *     campaigns?before=N          campaigns of `hone bench`, the newest first; N as for runs
  *     campaign?name=NAME          a campaign's table and means
  *     trainings?from=N            training runs of hone-gnn, the newest first, without the first N
  *     training?name=NAME          a training run: its epochs and its time line

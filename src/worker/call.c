@@ -81,8 +81,8 @@ static bool is_sampled(const struct call_ctx *x)
     return x->call->flags & JOB_CALL_BLOCK_SAMPLE;
 }
 
-/* In a sampled call nobody compares the results of a baseline. So a baseline needs only those
- * inputs that can decide what it does, such as indices and row pointers: all inputs that are not
+/* In a sampled call nobody compares the results of a baseline. So a baseline needs only the inputs
+ * that can decide what it does, such as indices and row pointers. We fill all inputs that are not
  * floats. */
 static bool needs_data(const struct call_ctx *x, const struct job_buffer *b)
 {
@@ -217,10 +217,10 @@ void unload_kernels(struct job_run *r)
 }
 
 /*
- * Every call gets a fresh module, so that no state survives from one call to the next, unless the
- * call asks to keep state. A timed call may reuse the module of the call before it if Hone checks
- * all of the module's variables, because Hone then notices a kernel that changes one. Reuse saves
- * time: it takes longer to load a module than to run most kernels.
+ * Every call gets a fresh module, so that no state survives from one call to the next. There are
+ * two exceptions. A call may ask to keep state. A timed call may reuse the module of the call
+ * before it if Hone checks all of the module's variables, because Hone then notices a kernel that
+ * changes one. Reuse saves time: it takes longer to load a module than to run most kernels.
  */
 static enum result_status load_module(struct job_run *r, struct call_ctx *x, struct err *err)
 {

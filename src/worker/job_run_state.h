@@ -31,10 +31,11 @@ struct module_state {
 /* The outputs of a call, kept until the worker verifies them. On a GPU it does so after the last
  * call, because all candidate modules must be unloaded before the oracle is loaded. */
 struct kept_call {
-    uint32_t c;                    /* case */
-    uint32_t k;                    /* index of the call in the result */
-    struct job_call call;          /* the call, with its seeds */
-    void **out;                    /* for each buffer; NULL if it is not an output, or is hidden */
+    uint32_t c;           /* case */
+    uint32_t k;           /* index of the call in the result */
+    struct job_call call; /* the call, with its seeds */
+    /* the bytes of each output; NULL for other buffers and for hidden outputs */
+    void **out;
     struct device_hidden **hidden; /* outputs whose copy stays on the device */
     /* If the call ran only a sample of its blocks: what they wrote, one entry per buffer; `out` is
      * then unused. Else NULL. */
@@ -62,7 +63,7 @@ struct job_run {
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;
-    unsigned cores;             /* of this machine */
+    unsigned cores;             /* the cores of this machine */
     struct strbuf bytes;        /* the serialized result; the buffer is reused */
     uint64_t start_ns, told_ns; /* when the job began; when we last wrote progress.bin */
     /* For the log: the number of calls, and the time that their parts took, summed over all

@@ -342,8 +342,9 @@ static bool tell_moved(struct strbuf *sb, const struct view *v)
     } shifts[] = {
         {source_later, true, "each row holds the values of the row after it (off by one row)"},
         {source_earlier, true, "each row holds the values of the row before it (off by one row)"},
-        {source_later, false, "each element holds the value of the next one (off by one)"},
-        {source_earlier, false, "each element holds the value of the one before (off by one)"},
+        {source_later, false, "each element holds the value of the next element (off by one)"},
+        {source_earlier, false,
+         "each element holds the value of the element before it (off by one)"},
     };
     for (size_t k = 0; k < ARRAY_LEN(shifts); k++)
         if ((!shifts[k].row || (v->rows > 1 && v->cols > 1)) &&

@@ -17,12 +17,12 @@
  * (time_in_processes.c).
  *
  * The worker decides after each call of the candidate whether to verify this call. It takes the
- * first calls until it has as many as the job asks for. From then on, a call that is no slower than
- * the median so far can replace one of these. It replaces a call that is now more than 10% slower
- * than the median. If there is none, a random draw decides whether it replaces a call, and which
- * one (reservoir sampling). Neither the candidate nor the job knows the choice in advance. So if a
- * kernel computes correctly only in some calls, the worker verifies its fast calls, which are the
- * ones that determine its time.
+ * first calls until it has as many as the job asks for. From then on, a new call that is no slower
+ * than the median so far can replace one of the chosen calls. It replaces a chosen call that is now
+ * more than 10% slower than the median. If there is no such call, a random draw decides whether the
+ * new call replaces a chosen one, and which one (reservoir sampling). Neither the candidate nor the
+ * job knows the choice in advance. So if a kernel computes correctly only in some calls, the worker
+ * verifies its fast calls, which are the ones that determine its time.
  */
 #include <stdlib.h>
 

@@ -31,8 +31,9 @@ static void show_call(FILE *o, uint32_t k, const struct result_call *c)
     if (c->time_ns > 0)
         fprintf(o, ", %.1f ns%s", c->time_ns, c->time_is_model ? " (model)" : "");
     fprintf(o, "%s%s%s%s%s%s\n", c->inputs_intact ? "" : ", inputs changed",
-            c->guards_intact ? "" : ", guards hurt", c->globals_intact ? "" : ", globals changed",
-            c->repeat_equal ? "" : ", not repeatable", *c->damage ? ": " : "", c->damage);
+            c->guards_intact ? "" : ", guard zones changed",
+            c->globals_intact ? "" : ", globals changed", c->repeat_equal ? "" : ", not repeatable",
+            *c->damage ? ": " : "", c->damage);
     for (uint32_t i = 0; i < c->ncompares; i++)
         show_compare(o, &c->compares[i]);
 }

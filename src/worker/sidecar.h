@@ -29,12 +29,12 @@ void sidecar_stop(struct sidecar *s); /* NULL is fine */
 /* ---- a reference in Python ------------------------------------------------------------------- */
 
 /* Starts a process that computes truths on the CPU, for a task whose reference is in Python. `spec`
- * is the program with its header, as for a baseline. Returns NULL on failure. End the process with
- * sidecar_stop(). */
+ * is the program with its header, in the same form as for a baseline. Returns NULL on failure. End
+ * the process with sidecar_stop(). */
 struct sidecar *sidecar_open_reference(const char *spec, struct err *err);
-/* Runs the program in double. If buffer i of the case is an input, in[i] is its data. If it is an
- * output, want[i] gets its truth. The data passes through files in the folder `dir`, which this
- * function removes. */
+/* Runs the program in double precision. If buffer i of the case is an input, in[i] is its data. If
+ * it is an output, want[i] gets its truth. The data passes through files in the folder `dir`, which
+ * this function removes. */
 int sidecar_truth(struct sidecar *s, const char *spec, const struct job_case *c,
                   const void *const *in, double *const *want, const char *dir, struct err *err);
 

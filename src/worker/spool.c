@@ -68,8 +68,8 @@ static uint64_t patience_ns(const struct server *s)
 
 /* Returns the time on the clock that measures patience_ns(). With --idle it is the usual clock. A
  * worker with --once must watch the claims of other workers long enough to notice that one of them
- * died. On a slow machine it looks at them less often. So its clock is the time for which it has
- * watched them. */
+ * died. On a slow machine it looks at them less often. So for such a worker the clock counts only
+ * the time for which it has watched the claims. */
 static uint64_t idle_clock_ns(const struct server *s)
 {
     return s->options->idle_ns ? now_ns() : s->w.watch.watched_ns;
@@ -285,7 +285,7 @@ static bool nothing_is_claimed(struct server *s)
     return none;
 }
 
-/* Sets `err` to a message that the worker leaves bundles undone, and why. */
+/* Sets `err` to a message that says how many bundles the worker leaves undone, and why. */
 static int leave_undone(const struct server *s, int bundles, struct err *err)
 {
     char left[64] = "bundles";

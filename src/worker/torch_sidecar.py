@@ -135,7 +135,7 @@ class Sidecar:
         return "module"
 
     def function(self, names, sizes):
-        """The program as a function of keyword arguments. A module finds the sizes in SIZES."""
+        """Returns the program as a function of keyword arguments. A module finds the case's sizes in SIZES."""
         space = {"torch": torch, "F": torch.nn.functional, "math": __import__("math"),
                  "SIZES": sizes, "__name__": "baseline"}
         try:

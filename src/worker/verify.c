@@ -44,7 +44,8 @@ static bool same_data(const struct kept_call *a, const struct kept_call *b)
            a->call.perturb_elem == b->call.perturb_elem;
 }
 
-/* Says where the outputs of a call are. From now on kernels could reach those that were hidden. */
+/* Finds where the outputs of a call are. Gives hidden outputs an address, so from now on kernels
+ * could reach them. */
 static int find_outputs(struct verifier *v, const struct kept_call *k, struct device_output *got,
                         struct err *err)
 {

@@ -24,7 +24,7 @@ static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.
 #define SMALL_OPS 1e5
 enum {
     MAX_ELEMS = 1536,
-    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most so many pieces */
+    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most this many pieces */
     MAX_PLACES = 1024,
     MAX_ROUNDS = 64,
     MAX_UNITS = 1 << 20,
@@ -32,11 +32,11 @@ enum {
 };
 
 /* We run the units up to NFILLS times. Before each run we fill the whole scratch with another of
- * these values. A result that depends on scratch that no unit wrote then differs between the runs:
- * arithmetic passes a NaN on; a comparison may hide a NaN, but it cannot hide both a large positive
- * and a large negative number. If in the first run all units wrote the scratch that they used, the
- * result cannot depend on the fill, and one run is enough; see note_use(). The first fill is a NaN
- * with unusual bits, so an element with these bits holds the fill or a copy of it. */
+ * these values. If a result depends on scratch that no unit wrote, it then differs between the
+ * runs. Arithmetic passes a NaN on. A comparison may hide a NaN, but it cannot hide both a large
+ * positive and a large negative number. If in the first run all units wrote the scratch that they
+ * used, the result cannot depend on the fill, and one run is enough; see note_use(). The first fill
+ * is a NaN with unusual bits, so an element with these bits holds the fill or a copy of it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
 

@@ -21,11 +21,12 @@ struct watchdog {
     char *dir;
     char *snapshot; /* NULL until the first snapshot */
     size_t len;
-    uint64_t save_at;            /* when to write the snapshot to progress.bin; 0 = it is written */
-    uint64_t wall_end, call_end; /* in the time of now_ns(); 0 = no limit */
-    uint64_t wakes_at;           /* when the thread looks again by itself; 0 = never */
-    uint64_t cpu_ns;             /* limit on this process's CPU time; 0 = no limit */
-    enum result_status status;   /* the status to write if the time of the call runs out */
+    uint64_t save_at; /* when to write the snapshot to progress.bin; 0 = it is written */
+    /* when the job and the call must have ended, in the time of now_ns(); 0 = no limit */
+    uint64_t wall_end, call_end;
+    uint64_t wakes_at;         /* when the thread looks again by itself; 0 = never */
+    uint64_t cpu_ns;           /* limit on this process's CPU time; 0 = no limit */
+    enum result_status status; /* the status to write if the time of the call runs out */
     bool stop;
 };
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # hone-gnn on a GPU. Judges every kernel of kernels/gnn/ on the GPU. Then trains the models on Debian's package
-# graph, on the CPU and on the GPU, with the data on the GPU and on the host. Compares losses, accuracies and
-# predictions. Prints the time of each epoch.
-#   HONE=bin/hone OUT=results [MODELS="sage gat"] [EPOCHS=3] [HIDDEN=256] [FANOUT=15,10,5] t/gpu/gnn.sh
+# graph, on the CPU and on the GPU, with the data on the GPU, on the host, and with split features. Compares losses,
+# accuracies and predictions. Prints the time of each epoch.
+#   HONE=bin/hone OUT=results [JOBS=8] [MODELS="sage gat"] [EPOCHS=3] [HIDDEN=256] [FANOUT=15,10,5] t/gpu/gnn.sh
 # hone-gnn must be beside $HONE. Exits 77 where there is no GPU, 1 if something disagrees.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -14,10 +14,16 @@ mkdir -p "$OUT"
 status=0
 
 echo "== kernels"
-for task in "$root"/kernels/gnn/*/task.json; do
-    task=$(dirname "$task") && name=$(basename "$task")
-    "$root/tools/gnn-kernels" source "$name" >"$OUT/$name.cu" || exit 1
-    "$HONE" eval --device cuda --json "$task" "$OUT/$name.cu" >"$OUT/$name.json" 2>"$OUT/$name.err" || status=1
+export root HONE OUT
+judge() { # judge NAME: evaluates a kernel
+    "$root/tools/gnn-kernels" source "$1" >"$OUT/$1.cu" &&
+        "$HONE" eval --device cuda --json "$root/kernels/gnn/$1" "$OUT/$1.cu" >"$OUT/$1.json" 2>"$OUT/$1.err"
+}
+export -f judge
+names=$(for task in "$root"/kernels/gnn/*/task.json; do basename "$(dirname "$task")"; done)
+# Hone locks the GPU while it times a kernel, so several evaluations do not disturb each other's times.
+xargs -P "${JOBS:-8}" -I{} bash -c 'judge {}' <<<"$names" || status=1
+for name in $names; do
     python3 - "$name" "$OUT/$name.json" <<'PY' || status=1
 import json, sys
 name, path = sys.argv[1:]
@@ -32,10 +38,14 @@ PY
 done
 
 [ -d "$OUT/debian" ] || "$gnn" make debian "$OUT/debian" 2>/dev/null || exit 1
-# train MODEL RUN: trains and predicts; RUN is cpu, cuda, or cuda.host (the data on the host)
+# train MODEL RUN: trains and predicts; RUN is cpu, cuda, cuda.host (the data on the host) or cuda.split (3 rows of
+# features in 10 on the GPU)
 train() {
-    local model=$1 run=$2 out=$OUT/$1.$2 device=${2%.host} place=
-    [ "$run" = cuda.host ] && place="--place host"
+    local model=$1 run=$2 out=$OUT/$1.$2 device=${2%.*} place=
+    case $run in
+    cuda.host) place="--place host" ;;
+    cuda.split) place="--place split --cache 0.3" ;;
+    esac
     rm -f "$out.ckpt"
     # shellcheck disable=SC2086
     "$gnn" train --device "$device" $place -m "$model" --hidden "$hidden" -f "$fanout" -e "$epochs" -t 8 --slots 16 \
@@ -45,14 +55,17 @@ train() {
 }
 for model in ${MODELS:-sage gat gin sage-ri}; do
     echo "== $model"
-    train "$model" cpu && train "$model" cuda && train "$model" cuda.host || { status=1; continue; }
-    cmp -s "$OUT/$model.cuda.ckpt" "$OUT/$model.cuda.host.ckpt" ||
-        { echo "--place gpu and --place host give different weights"; status=1; }
+    train "$model" cpu && train "$model" cuda && train "$model" cuda.host && train "$model" cuda.split ||
+        { status=1; continue; }
+    for place in host split; do
+        cmp -s "$OUT/$model.cuda.ckpt" "$OUT/$model.cuda.$place.ckpt" ||
+            { echo "--place gpu and --place $place give different weights"; status=1; }
+    done
     python3 - "$OUT/$model" <<'PY' || status=1
 import json, sys
 out = sys.argv[1]
 load = lambda n: json.load(open(f"{out}.{n}.json"))
-runs = ("cpu", "cuda", "cuda.host")
+runs = ("cpu", "cuda", "cuda.host", "cuda.split")
 trained = [load(r + ".train") for r in runs]
 print("products:", trained[0]["products"], "|", trained[1]["products"])
 bad = 0
@@ -65,7 +78,8 @@ for epochs in zip(*(t["epochs"] for t in trained)):
           f"{a['input_nodes']} input nodes, {a['edges']} edges")
     for run, e in zip(runs, epochs):
         print(f"    {run:10} wall {e['wall_s']:.3f} s, computing {e['train_s']:.3f} s, "
-              f"waiting {e['exposed_preparation_s']:.3f} s, {e['batches'] / e['wall_s']:.1f} batches/s")
+              f"waiting {e['exposed_preparation_s']:.3f} s, {e['batches'] / e['wall_s']:.1f} batches/s" +
+              (f", {100 * e['cache_hits']:.1f}% of the input rows in the cache" if "cache_hits" in e else ""))
 print("inference, wall s:", *(f"{r} {load(r + '.infer')['wall_s']:.3f}" for r in runs))
 rows = [open(f"{out}.{r}.tsv").read().split() for r in runs]
 n = len(rows[0]) // 2

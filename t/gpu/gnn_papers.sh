@@ -2,8 +2,9 @@
 # hone-gnn on a GPU at the size of ogbn-papers100M. Each command generates the graph in the GPU's memory
 # (docs/gnn.md), because the graph is too large to copy. Prints the sizes of the batches beside every time.
 #   HONE=bin/hone OUT=results [SCALE=1] [EPOCHS=2] [HOST_SCALE=1] [HONE_PYTHON=python3] [ONLY=pipeline] t/gpu/gnn_papers.sh
-# All parts take about 150 seconds on an H200 with 16 cores and 64 GiB of host memory. ONLY names the parts to run, of:
-# train infer kernels models nccl pipeline torch (default: all). `pipeline` needs `train`.
+# Without `split`, all parts take about 150 seconds on an H200 with 16 cores and 64 GiB of host memory. `split` needs
+# 66 GiB at scale 1: the dataset and, once more, the rows that are not cached. SPLIT_SCALE=0.5 needs half of that.
+# ONLY names the parts to run, of: train infer kernels models nccl split pipeline torch (default: all). `pipeline` needs `train`.
 # hone-gnn must be beside $HONE. Each step has a time limit. If a step fails or hangs, the others still run.
 # Exits 77 where there is no GPU, 1 if a step failed. DEVICE=emulator with a tiny SCALE tests
 # the script itself.
@@ -13,7 +14,8 @@ HONE=${HONE:-$root/bin/hone} OUT=${OUT:-$(mktemp -d)} DEVICE=${DEVICE:-cuda}
 gnn=$(dirname "$HONE")/hone-gnn python=${HONE_PYTHON:-python3}
 scale=${SCALE:-1} epochs=${EPOCHS:-2} hidden=${HIDDEN:-256} more=${MORE:-} fanout=${FANOUT:-15,10,5}
 infer_fanout=${INFER_FANOUT:-20,20,20} host_scale=${HOST_SCALE:-1} same_scale=${SAME_SCALE:-0.1} threads=${THREADS:-$(nproc)}
-only=${ONLY:-train infer kernels models nccl pipeline torch}
+split_scale=${SPLIT_SCALE:-$host_scale}
+only=${ONLY:-train infer kernels models nccl split pipeline torch}
 read -r -a trains <<<"${TRAINS:-20480 20480 204800 409600}" # training nodes of the rows of the pipeline: their epochs are short
 [ "$DEVICE" != cuda ] || [ -e /dev/nvidiactl ] || { echo "no GPU"; exit 77; }
 mkdir -p "$OUT"
@@ -43,6 +45,10 @@ if "epochs" not in run:
           f"{100 * run['accuracy']:.2f}%, {run['input_nodes']} input nodes, {run['edges']} edges in all)")
     sys.exit()
 print(f"  {run['precision']}, {run['products']}, {run['weights']} weights")
+cache = run.get("cache")
+if cache:
+    print(f"  cached: {cache['rows']} of {cache['all_rows']} rows, {cache['bytes'] / 2**30:.2f} GiB; chosen in "
+          f"{cache['choose_s']:.1f} s")
 for e in run["epochs"]:
     n = e["batches"]
     nodes = " ".join(f"{v / n:.0f}" for v in e["hop_nodes"])
@@ -51,6 +57,9 @@ for e in run["epochs"]:
           f"loss {e['loss']:.4f}, accuracy {100 * e['accuracy']:.2f}%, waited for batches "
           f"{e['exposed_preparation_s']:.3f} s, for copies {e['exposed_transfer_s']:.3f} s; "
           f"a batch: nodes {nodes}, edges {edges}")
+    if cache:
+        print(f"    {100 * e['cache_hits']:.2f}% of the input rows in the cache; {e['host_bytes'] / 1e9:.2f} GB from the "
+              f"host, {e['host_bytes'] / 1e9 / e['wall_s']:.1f} GB/s")
 PY
 }
 
@@ -170,6 +179,23 @@ if os.path.exists(sys.argv[2]):
     print("  the losses of one process without NCCL: " + " ".join(f"{e['loss']:.4f}" for e in alone["epochs"]))
 PY
     fi
+fi
+
+if wanted split; then
+    echo "== features split between the GPU and the host, scale $split_scale: the GPU samples and fetches rows by itself"
+    for cache in ${CACHES:-0.5 0.25}; do
+        echo "-- a cache of $cache of the rows"
+        train "split-$cache" 150 "papers:scale=$split_scale$more" --place split --cache "$cache" -e "$epochs" -t 4 --slots 8
+    done
+    python3 - "$OUT" <<'PY'
+import glob, json, os, sys
+losses = {}
+for path in [f"{sys.argv[1]}/fp32.json"] + sorted(glob.glob(f"{sys.argv[1]}/split-*.json")):
+    if os.path.exists(path) and os.path.getsize(path):
+        losses[os.path.basename(path)[:-5]] = " ".join(f"{e['loss']:.6f}" for e in json.load(open(path))["epochs"])
+for name, text in losses.items(): # the same bits, if the data is the same
+    print(f"  the losses of {name}: {text}")
+PY
 fi
 
 if wanted pipeline; then

@@ -15,6 +15,7 @@
 #include "gnn/gpu/devices.h"
 #include "gnn/gpu/gpu_store.h"
 #include "gnn/gpu/gpu_transfer.h"
+#include "gnn/gpu/vip.h"
 #include "gnn/load/pack.h"
 #include "gnn/load/slice.h"
 #include "gnn/model/models.h"
@@ -326,9 +327,26 @@ static void same_batch(struct gnn_device *d, const struct graph_rig *r, const st
     free(x);
 }
 
+/* A split store counts the input rows, and those that were not in its cache. */
+static void check_counts(struct gpu_store *store, const struct gpu_placement *where, int64_t inputs)
+{
+    struct gpu_split s;
+    assert_true(gpu_store_split(store, &s));
+    assert_int_equal(s.nodes, NODES);
+    assert_int_equal(s.input_rows, inputs);
+    if (where->cache.kind == CACHE_SHARE)
+        assert_int_equal(s.cached_rows, llround(where->cache.share * NODES));
+    if (s.cached_rows == 0)
+        assert_int_equal(s.host_rows, inputs);
+    else if (s.cached_rows == NODES)
+        assert_int_equal(s.host_rows, 0);
+    else
+        assert_true(s.host_rows > 0 && s.host_rows < inputs);
+}
+
 /* Compares the batches of the CPU's and the GPU's samplers over random seeds. */
 static void compare_samplers(struct gnn_device *d, struct graph_rig *r, struct sample_options o,
-                             int batches)
+                             struct gpu_placement where, int batches)
 {
     struct err err = ERR_INIT;
     struct gpu_store *store;
@@ -336,7 +354,8 @@ static void compare_samplers(struct gnn_device *d, struct graph_rig *r, struct s
     struct batch_space space;
     struct rng g = rng_seeded(o.seed, 8);
     enum { SEEDS = 24 };
-    if (gpu_store_place(&store, GPU_PLACE_GPU, d, &r->data, &o, &err) < 0 ||
+    int64_t inputs = 0;
+    if (gpu_store_place(&store, &where, d, &r->data, &o, &err) < 0 ||
         sampler_init(&sampler, &r->data.graph, &o, &err) < 0 ||
         batch_space_init(&space, &r->data.graph, &o, SEEDS, &err) < 0)
         fail_msg("%s", err.msg);
@@ -351,8 +370,11 @@ static void compare_samplers(struct gnn_device *d, struct graph_rig *r, struct s
             gpu_store_batch(store, &o, &seeds, &gpu, &err) < 0)
             fail_msg("%s", err.msg);
         same_batch(d, r, &cpu, &gpu);
+        inputs += cpu.n_nodes[o.hops];
         assert_int_equal(d->ops->sync(d, &err), 0);
     }
+    if (where.place == GPU_PLACE_SPLIT)
+        check_counts(store, &where, inputs);
     batch_space_release(&space);
     sampler_release(&sampler);
     gpu_store_close(store);
@@ -427,21 +449,182 @@ static void the_gpu_samples_the_same_batches(void **state)
 {
     const char *tier = getenv("TIER");
     int batches = tier && (str_eq(tier, "all") || str_eq(tier, "rest")) ? 1000 : 30;
+    const struct gpu_placement gpu = {.place = GPU_PLACE_GPU};
     struct graph_rig r;
     graph_init(&r);
     struct gnn_device *d = open_device("emulator");
-    compare_samplers(d, &r, (struct sample_options){.hops = 3, .fanout = {5, 4, 2}, .seed = 1},
+    compare_samplers(d, &r, (struct sample_options){.hops = 3, .fanout = {5, 4, 2}, .seed = 1}, gpu,
                      batches);
     compare_samplers(
         d, &r,
         (struct sample_options){
             .hops = 2, .fanout = {3, 4}, .seed = ~(uint64_t)0, .mode = SAMPLE_REPEATED},
-        batches / 10);
+        gpu, batches / 10);
     r.data.manifest.feature_type = GNN_F32;
     r.data.feature = r.single;
-    compare_samplers(d, &r, (struct sample_options){.hops = 1, .fanout = {700}, .seed = 77}, 3);
+    compare_samplers(d, &r, (struct sample_options){.hops = 1, .fanout = {700}, .seed = 77}, gpu,
+                     3);
     d->ops->close(d);
     graph_release(&r);
+}
+
+static void split_features_are_the_same(void **state)
+{
+    static const struct gpu_cache_size sizes[] = {{CACHE_SHARE, 0, 0},
+                                                  {CACHE_SHARE, 0, 0.3},
+                                                  {CACHE_SHARE, 0, 1},
+                                                  {CACHE_BYTES, 100 * FEATURES * 4, 0},
+                                                  {CACHE_FITS, 0, 0}};
+    int32_t seed[NODES / 2];
+    struct graph_rig r;
+    graph_init(&r);
+    struct gnn_device *d = open_device("emulator");
+    for (int i = 0; i < NODES / 2; i++)
+        seed[i] = 2 * i;
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+        for (int single = 0; single < 2; single++) {
+            r.data.manifest.feature_type = single ? GNN_F32 : GNN_F16;
+            r.data.feature = single ? (void *)r.single : r.half;
+            compare_samplers(d, &r, (struct sample_options){.hops = 2, .fanout = {5, 4}, .seed = 3},
+                             (struct gpu_placement){.place = GPU_PLACE_SPLIT,
+                                                    .cache = sizes[i],
+                                                    .seeds = {seed, NODES / 2},
+                                                    .batches = 30,
+                                                    .threads = 2},
+                             5);
+        }
+    d->ops->close(d);
+    graph_release(&r);
+}
+
+static void auto_chooses_by_size(void **state)
+{
+    struct gpu_place_sizes s = {.memory = 1000, .graph = 500, .features = 250, .split_table = 10};
+    assert_int_equal(gpu_place_choose(&s), GPU_PLACE_GPU);
+    s.features = 251;
+    assert_int_equal(gpu_place_choose(&s), GPU_PLACE_SPLIT);
+    s.features = 10240; /* 240 on the GPU, 10000 left */
+    s.host_free = 13336;
+    assert_int_equal(gpu_place_choose(&s), GPU_PLACE_SPLIT);
+    s.host_free = 13328;
+    assert_int_equal(gpu_place_choose(&s), GPU_PLACE_HOST);
+    s.host_free = 0;
+    s.graph = 741; /* with the table of a split store, more than 3/4 */
+    assert_int_equal(gpu_place_choose(&s), GPU_PLACE_HOST);
+}
+
+/* ---- inclusion probabilities ---- */
+
+static void probabilities(const struct gnn_graph *g, const struct sample_options *o,
+                          struct id_list seeds, int64_t batches, int threads, float *p)
+{
+    struct err err = ERR_INIT;
+    if (vip_compute(g, o, seeds, batches, threads, p, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+static void near_p(double a, double b)
+{
+    if (!(fabs(a - b) < 1e-6))
+        fail_msg("%.9f, not %.9f", a, b);
+}
+
+/* Small graphs whose probabilities are easy to compute. */
+static void inclusion_of_small_graphs_is_exact(void **state)
+{
+    /* 0 has the neighbours 1..4, 1 has 5, 5 has 0; 6 is alone. */
+    static const int64_t offset[] = {0, 4, 5, 5, 5, 5, 6, 6};
+    static const int32_t neighbour[] = {1, 2, 3, 4, 5, 0}, seed[] = {0, 6};
+    const struct gnn_graph g = {7, 6, offset, neighbour};
+    struct sample_options o = {.hops = 1, .fanout = {2, 3}};
+    float p[7];
+    probabilities(&g, &o, (struct id_list){seed, 2}, 1, 1, p);
+    near_p(p[0], 1);
+    near_p(p[1], 0.5);
+    near_p(p[5], 0);
+    near_p(p[6], 1);
+    o.hops = 2;
+    probabilities(&g, &o, (struct id_list){seed, 2}, 1, 1, p);
+    near_p(p[4], 1 - 0.5 * 0.25); /* the second hop takes 3 of 4 neighbours of node 0 */
+    near_p(p[5], 0.5);
+    o.mode = SAMPLE_REPEATED;
+    probabilities(&g, &o, (struct id_list){seed, 2}, 1, 1, p);
+    near_p(p[4], 1 - 0.75 * 0.75 * 0.75 * 0.75 * 0.75);
+    o.mode = SAMPLE_DISTINCT;
+    o.fanout[0] = FANOUT_ALL;
+    o.hops = 1;
+    probabilities(&g, &o, (struct id_list){seed, 2}, 4, 1, p);
+    near_p(p[0], 0.25);
+    near_p(p[3], 0.25);
+    near_p(p[6], 0.25);
+}
+
+/* Counts the input nodes of many batches over shuffled seeds. */
+static void inclusion_agrees_with_counting(void **state)
+{
+    enum { SEEDS = 600, BATCH = 20, EPOCHS = 60, BATCHES = SEEDS / BATCH * EPOCHS };
+    struct graph_rig r;
+    struct sampler sampler;
+    struct batch_space space;
+    struct err err = ERR_INIT;
+    struct rng g = rng_seeded(5, 5);
+    struct sample_options o = {.hops = 2, .fanout = {5, 3}, .seed = 9};
+    int32_t seed[SEEDS];
+    static int32_t count[NODES];
+    static float p[NODES], again[NODES];
+    memset(count, 0, sizeof count);
+    graph_init(&r);
+    if (sampler_init(&sampler, &r.data.graph, &o, &err) < 0 ||
+        batch_space_init(&space, &r.data.graph, &o, BATCH, &err) < 0)
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < SEEDS; i++)
+        seed[i] = i * 2 + 1;
+    probabilities(&r.data.graph, &o, (struct id_list){seed, SEEDS}, SEEDS / BATCH, 1, p);
+    probabilities(&r.data.graph, &o, (struct id_list){seed, SEEDS}, SEEDS / BATCH, 4, again);
+    assert_memory_equal(p, again, sizeof p);
+    for (int b = 0; b < BATCHES; b++) {
+        struct gnn_batch batch;
+        int first = b * BATCH % SEEDS;
+        for (int i = SEEDS - 1; first == 0 && i > 0; i--) {
+            int k = (int)rng_below(&g, (uint64_t)i + 1);
+            int32_t t = seed[i];
+            seed[i] = seed[k];
+            seed[k] = t;
+        }
+        if (sampler_run(&sampler, seed + first, BATCH, b / (SEEDS / BATCH), b % (SEEDS / BATCH),
+                        &space, &batch, &err) < 0)
+            fail_msg("%s", err.msg);
+        for (int64_t i = 0; i < batch.n_nodes[2]; i++)
+            count[batch.node[i]]++;
+    }
+    double all_p = 0, all_counted = 0;
+    for (int v = 0; v < NODES; v++) {
+        double counted = (double)count[v] / BATCHES, expected = (double)p[v];
+        double noise = sqrt(expected * (1 - expected) / BATCHES);
+        all_p += expected;
+        all_counted += counted;
+        if (fabs(counted - expected) > 5 * noise + 0.03)
+            fail_msg("node %d: computed %.4f, counted %.4f", v, expected, counted);
+    }
+    if (fabs(all_p / all_counted - 1) > 0.02)
+        fail_msg("%.1f input nodes computed, %.1f counted", all_p, all_counted);
+    batch_space_release(&space);
+    sampler_release(&sampler);
+    graph_release(&r);
+}
+
+static void the_most_likely_nodes_are_chosen(void **state)
+{
+    static const float p[] = {0.5f, 0, 0.25f, 1, 0.5f, 0.25f, 0.25f, 0.2500001f};
+    static const int32_t order[][8] = {
+        {0, 1, 2, 3, 4, 5, 6, 7}, {3, 0, 1, 2, 4, 5, 6, 7}, {0, 3, 1, 2, 4, 5, 6, 7},
+        {0, 3, 4, 1, 2, 5, 6, 7}, {0, 3, 4, 7, 1, 2, 5, 6}, {0, 2, 3, 4, 7, 1, 5, 6},
+        {0, 2, 3, 4, 5, 7, 1, 6}, {0, 2, 3, 4, 5, 6, 7, 1}, {0, 1, 2, 3, 4, 5, 6, 7}};
+    for (int64_t rows = 0; rows <= 8; rows++) {
+        int32_t got[8];
+        vip_choose(p, 8, rows, got);
+        assert_memory_equal(got, order[rows], sizeof got);
+    }
 }
 
 static void the_gpu_refuses_what_it_cannot_sample(void **state)
@@ -454,21 +637,35 @@ static void the_gpu_refuses_what_it_cannot_sample(void **state)
     struct sample_options all = {.hops = 1, .fanout = {FANOUT_ALL}},
                           labor = {.hops = 1, .fanout = {3}, .mode = SAMPLE_LABOR},
                           plain = {.hops = 1, .fanout = {3}};
-    assert_int_equal(gpu_store_place(&store, GPU_PLACE_GPU, d, &r.data, &all, &err), -1);
+    assert_int_equal(gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_GPU}, d,
+                                     &r.data, &all, &err),
+                     -1);
     assert_non_null(strstr(err.msg, "--place host"));
-    assert_int_equal(gpu_store_place(&store, GPU_PLACE_GPU, d, &r.data, &labor, &err), -1);
-    assert_int_equal(gpu_store_place(&store, GPU_PLACE_GPU, cpu, &r.data, &plain, &err), -1);
-    assert_int_equal(gpu_store_place(&store, GPU_PLACE_AUTO, d, &r.data, &all, &err), 0);
+    assert_int_equal(gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_GPU}, d,
+                                     &r.data, &labor, &err),
+                     -1);
+    assert_int_equal(gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_GPU}, cpu,
+                                     &r.data, &plain, &err),
+                     -1);
+    assert_int_equal(gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_AUTO}, d,
+                                     &r.data, &all, &err),
+                     0);
     assert_null(store);
-    assert_int_equal(gpu_store_place(&store, GPU_PLACE_AUTO, cpu, &r.data, &plain, &err), 0);
+    assert_int_equal(gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_AUTO}, cpu,
+                                     &r.data, &plain, &err),
+                     0);
     assert_null(store);
     struct sample_options huge = {.hops = 3, .fanout = {1024, 1024, 1024}};
     struct gnn_batch out, seeds = {.n_nodes = {NODES}};
     r.data.graph.nodes = INT32_MAX; /* only for the estimate of the batch's size */
-    assert_int_equal(gpu_store_place(&store, GPU_PLACE_HOST, d, &r.data, &huge, &err), 0);
+    assert_int_equal(gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_HOST}, d,
+                                     &r.data, &huge, &err),
+                     0);
     assert_null(store);
     r.data.graph.nodes = NODES;
-    assert_int_equal(gpu_store_place(&store, GPU_PLACE_GPU, d, &r.data, &plain, &err), 0);
+    assert_int_equal(gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_GPU}, d,
+                                     &r.data, &plain, &err),
+                     0);
     r.data.graph.nodes = INT32_MAX;
     assert_int_equal(gpu_store_batch(store, &huge, &seeds, &out, &err), -1);
     assert_non_null(strstr(err.msg, "smaller batch"));
@@ -646,7 +843,8 @@ static void a_made_graph_is_the_same_on_the_gpu(void **state)
     for (int i = 0; i < SEEDS; i++)
         seed[i] = i * 27;
     struct gnn_batch cpu, gpu, seeds = {.n_nodes = {SEEDS}, .node = seed};
-    if (gpu_store_place(&store, GPU_PLACE_GPU, d, &data, &o, &err) < 0 ||
+    if (gpu_store_place(&store, &(struct gpu_placement){.place = GPU_PLACE_GPU}, d, &data, &o,
+                        &err) < 0 ||
         sampler_init(&sampler, &data.graph, &o, &err) < 0 ||
         batch_space_init(&space, &data.graph, &o, SEEDS, &err) < 0 ||
         sampler_run(&sampler, seed, SEEDS, 0, 0, &space, &cpu, &err) < 0 ||
@@ -681,6 +879,11 @@ int main(void)
         cmocka_unit_test(memory_that_nobody_wrote_is_noticed),
         cmocka_unit_test(copied_batches_are_the_same),
         cmocka_unit_test(the_gpu_samples_the_same_batches),
+        cmocka_unit_test(split_features_are_the_same),
+        cmocka_unit_test(auto_chooses_by_size),
+        cmocka_unit_test(inclusion_of_small_graphs_is_exact),
+        cmocka_unit_test(inclusion_agrees_with_counting),
+        cmocka_unit_test(the_most_likely_nodes_are_chosen),
         cmocka_unit_test(the_gpu_refuses_what_it_cannot_sample),
         cmocka_unit_test(products_with_wgmma_agree),
         cmocka_unit_test(devices_have_names),

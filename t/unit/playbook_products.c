@@ -138,8 +138,8 @@ static void test_convolutions_on_hopper(void **state)
         if (fits) {
             struct pb_point p = playbook_start(pb, &b);
             assert_true(playbook_allows(pb, &b, &p));
-            p.at[4] = 2; /* more stages of the input, more stages of weights: too much */
-            p.at[6] = 15;
+            p.at[6] = 4; /* more stages of the input, more stages of weights: too much */
+            p.at[7] = 15;
             assert_false(playbook_allows(pb, &b, &p));
             p = playbook_start(pb, &b);
             assert_int_equal(playbook_expand(pb, &b, &p, &out, NULL), 0);
@@ -191,6 +191,21 @@ static void generated(struct fixture *f, json_t *task, struct strbuf *out)
     pb_binding_release(&b);
     json_decref(task);
     strbuf_release(&why);
+}
+
+/* A mean moves into the convolution before it. The sums that it multiplies are not rounded to TF32,
+ * although the task allows TF32. */
+static void test_convolution_of_sums(void **state)
+{
+    struct fixture *f = *state;
+    json_t *task = rig_facts("", "torch.tanh(F.conv2d(x, w, padding=1).mean(2))",
+                             "x float32 N,C,H,W; w float32 O,C,3,3; y float32 N,O,W out");
+    struct strbuf out = STRBUF_INIT(8 << 20);
+    json_object_set_new(task, "allow_tf32_convs", json_true());
+    generated(f, task, &out);
+    assert_non_null(strstr(out.buf, "kProducts = 0 ? 1 : 3"));
+    assert_null(strstr(out.buf, "kProducts = 1 ? 1 : 3"));
+    strbuf_release(&out);
 }
 
 /* Counts the launches of kernels whose names contain `part`, and those that do not. */
@@ -365,6 +380,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_convolutions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolutions_on_hopper, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_convolution_in_a_graph, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_convolution_of_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_products_in_a_graph, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reductions_in_one_launch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_work_after_products, set_up, tear_down),

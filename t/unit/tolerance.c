@@ -200,6 +200,28 @@ static void expressions(void **state)
     }
 }
 
+/* Sums over rows, columns or all elements of a product, whose errors may be one-sided. */
+static void sums_of_products(void **state)
+{
+    static const struct {
+        const char *torch, *dtype, *shape, *init;
+        int rows;
+    } all[] = {{"(x @ w * 2).mean(0)", "float32", "[\"C\"]", UNIT, 400},
+               {"(x @ w).mean(0)", "float32", "[\"C\"]", NORMAL, 5000},
+               {"torch.relu(x @ w).sum(-1)", "float32", "[\"R\"]", UNIT, 64},
+               {"torch.sigmoid(x @ w).sum()", "float32", "[]", NORMAL, 200},
+               {"(x @ w).mean(0)", "float16", "[\"C\"]", UNIT, 400},
+               {"torch.softmax(x @ w, 0)", "float32", "[\"R\", \"C\"]", NORMAL, 100},
+               {"(x @ w - (x @ w).mean(0)) / torch.sqrt((x @ w).var(0) + 1e-5)", "float32",
+                "[\"R\", \"C\"]", UNIT, 300}};
+    for (size_t i = 0; i < (is_quick() ? 1 : ARRAY_LEN(all)); i++) {
+        struct task *t =
+            task_of(all[i].torch, all[i].dtype, all[i].shape, all[i].init, all[i].rows, 40);
+        must_accept(t, 1, all[i].torch);
+        task_free(t);
+    }
+}
+
 static void tf32(void **state)
 {
     struct task *t = task_of("x @ w", "float32", "[\"R\", \"C\"]", UNIT, 32, 128);
@@ -228,6 +250,48 @@ static void tf32_errors_in_sums(void **state)
         if (prove_as(t, true, 1, &r, &err) < 0)
             fail_msg("%s: %s", all[i].torch, err.msg);
         tolerance_report_release(&r);
+        task_free(t);
+    }
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+/* The most units that a phase of the SIGMA reference of `torch` has at the first workload. */
+static int64_t most_units(const struct task *t)
+{
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct graph g;
+    struct graph_reference ref;
+    struct shape s;
+    int64_t most = 0;
+    must(torch_read_task(&g, t, &err), &err);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &ref, &err),
+         &err);
+    must(shape_resolve(&s, t, &t->workloads.items[0], 1, &a, &err), &err);
+    for (size_t i = 0; i < ref.phases.n; i++) {
+        int64_t n;
+        assert_true(dim_eval(ref.phases.items[i].units, s.axes, &n));
+        most = MAX(most, n);
+    }
+    graph_reference_release(&ref);
+    graph_release(&g);
+    arena_release(&a);
+    return most;
+}
+
+/* If few results each combine many elements of a product, each of these elements has a unit. */
+static void products_have_units(void **state)
+{
+    static const struct {
+        const char *torch, *shape;
+    } all[] = {{"((x @ w) / 2).sum(-1) * 1.5", "[\"R\"]"},
+               {"torch.relu(x @ w).amax(-1)", "[\"R\"]"},
+               {"torch.sigmoid(x @ w).mean(0)", "[\"C\"]"}};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct task *t = task_of(all[i].torch, "float32", all[i].shape, UNIT, 64, 256);
+        if (most_units(t) < 64 * 256)
+            fail_msg("%s: at most %lld units", all[i].torch, (long long)most_units(t));
         task_free(t);
     }
 }
@@ -314,6 +378,93 @@ static void wrong_answers(void **state)
     }
 }
 
+/* ---- one-sided errors ------------------------------------------------------------------------ */
+
+/* v in float32, rounded towards zero. */
+static double cut_off(double v)
+{
+    float f = (float)v;
+    return fabs((double)f) > fabs(v) ? (double)nextafterf(f, 0) : (double)f;
+}
+
+static float to_tf32(float v)
+{
+    union {
+        float f;
+        uint32_t u;
+    } x = {v};
+    x.u = (x.u + 0x1000) & 0xffffe000u;
+    return x.f;
+}
+
+/* The sum of x[k] * w[k * stride] as a tensor core adds it up: three TF32 products, eight terms at
+ * a time, cut off after each eight. After 32 terms the sum goes to a float32. */
+static double tensor_core_sum(const float *x, const float *w, int n, int stride)
+{
+    float sum = 0;
+    for (int k = 0; k < n; k += 32) {
+        double part = 0;
+        for (int k8 = k; k8 < k + 32 && k8 < n; k8 += 8) {
+            double eight[3] = {0};
+            for (int i = k8; i < k8 + 8 && i < n; i++) {
+                float a = fabsf(x[i]), b = w[i * stride], a_hi = to_tf32(a), b_hi = to_tf32(b);
+                eight[0] += (double)to_tf32(a - a_hi) * (double)b_hi;
+                eight[1] += (double)a_hi * (double)to_tf32(b - b_hi);
+                eight[2] += (double)a_hi * (double)b_hi;
+            }
+            for (int product = 0; product < 3; product++)
+                part = cut_off(part + eight[product]);
+        }
+        sum += (float)part;
+    }
+    return (double)sum;
+}
+
+/* The largest error of the columns' means of x.abs() @ w, divided by the allowance. The means are
+ * exact; the products have the errors of tensor cores, or also those of TF32. */
+static double error_of_means(const struct task *t, bool tf32)
+{
+    struct arena a = ARENA_INIT;
+    struct err err = ERR_INIT;
+    struct shape s;
+    struct oracle_trial x;
+    double worst = 0;
+    must(shape_resolve(&s, t, &t->workloads.items[0], 1, &a, &err), &err);
+    run_as(&x, &s, t, t->torch_src, (struct reference_mode){.kind = REFERENCE_SIGMA}, &a, &err);
+    int rows = (int)s.axes[0], n = (int)s.axes[1];
+    const float *in = x.in[0], *w = x.in[2];
+    float *weight = xcalloc((size_t)n * (size_t)n, sizeof *weight);
+    for (int i = 0; i < n * n; i++)
+        weight[i] = tf32 ? to_tf32(w[i]) : w[i];
+    size_t out = t->tensors.n - 1;
+    for (int c = 0; c < n; c++) {
+        double mean = 0;
+        for (int r = 0; r < rows; r++)
+            mean += tensor_core_sum(in + (size_t)r * (size_t)n, weight + c, n, n) / rows;
+        worst =
+            fmax(worst, check_ratio(&t->tensors.items[out], mean, x.value[out][c], x.mag[out][c]));
+    }
+    free(weight);
+    oracle_trial_release(&x);
+    arena_release(&a);
+    return worst;
+}
+
+/* Tensor cores cut off the low bits of their sums. In a column of a product these errors have the
+ * same sign for all rows, so a mean over the rows keeps them. */
+static void one_sided_errors(void **state)
+{
+    static const char *const all[] = {"(x.abs() @ w).mean(0)", "(x.abs() @ w * 2).mean(0) / 2"};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct task *t = task_of(all[i], "float32", "[\"C\"]", NORMAL, 12000, 64);
+        double right = error_of_means(t, false), wrong = error_of_means(t, true);
+        print_message("# %s: %.3g, in TF32 %.3g\n", all[i], right, wrong);
+        assert_true(right <= 1);
+        assert_true(wrong > 1);
+        task_free(t);
+    }
+}
+
 /* Rounding decides more than 1% of the elements. */
 static void undecided(void **state)
 {
@@ -348,14 +499,13 @@ static void limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(expressions),
-                                       cmocka_unit_test(tasks),
-                                       cmocka_unit_test(wrong_answers),
-                                       cmocka_unit_test(undecided),
-                                       cmocka_unit_test(ill_conditioned),
-                                       cmocka_unit_test(limits),
-                                       cmocka_unit_test(tf32),
-                                       cmocka_unit_test(tf32_errors_in_sums)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(expressions),         cmocka_unit_test(tasks),
+        cmocka_unit_test(wrong_answers),       cmocka_unit_test(undecided),
+        cmocka_unit_test(ill_conditioned),     cmocka_unit_test(limits),
+        cmocka_unit_test(products_have_units), cmocka_unit_test(sums_of_products),
+        cmocka_unit_test(one_sided_errors),    cmocka_unit_test(tf32),
+        cmocka_unit_test(tf32_errors_in_sums)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,14 +59,14 @@ struct async_op {
     /* for LOAD from shared memory of another block */
     struct block *src_block;
     uint32_t src_off;
-    uint8_t imm[16]; /* st.async, red.async: the value; runs point here */
+    uint8_t imm[16]; /* for st.async and red.async: the value to write; `runs` points here */
     /* for STORE: the number of its bulk group */
     uint32_t group;
     uint8_t *staged; /* a copy of the box; NULL until the store has read it */
     /* for CP_ARRIVE: it waits for the thread's cp.async copies with a number below cp_seq */
     uint32_t cp_seq;
     bool noinc;
-    uint32_t san, san_src; /* ids of san_async_begin */
+    uint32_t san, san_src; /* the ids that san_async_begin() returned */
     const char *what;
 };
 
@@ -92,7 +92,7 @@ struct warp_async {
     uint32_t cp_committed[WARP], cp_seq;
     struct async_op *bulk, **bulk_tail; /* stores, oldest first */
     uint32_t bulk_committed[WARP];
-    uint32_t polls; /* failed test_waits */
+    uint32_t polls; /* number of test_waits that failed */
     uint32_t rng;
     /* wgmma */
     VEC(struct wg_pending) wg;

@@ -18,7 +18,7 @@ struct place {
 struct bulk_insn {
     enum ptx_space dst_space, src_space;
     struct place dst, src, mbar, map;
-    uint32_t size;      /* operand code */
+    uint32_t size;      /* operand code (core.h) */
     uint32_t coords[5]; /* operand codes */
     uint32_t offsets[3];
     uint32_t mask; /* operand code of the CTA mask */
@@ -122,9 +122,10 @@ static int load_map(struct warp *w, const struct insn *in, uint32_t lane, struct
                          "%s: the instruction has %u dimensions, the tensor map %u", b->what,
                          b->rank, t->rank);
     if ((t->mode == TMAP_IM2COL) != b->im2col)
-        return emu_fault(w, in, (int)lane, RESULT_FAULT, FIND_OTHER,
-                         "%s: only one of the instruction and the tensor map is in im2col mode",
-                         b->what);
+        return emu_fault(
+            w, in, (int)lane, RESULT_FAULT, FIND_OTHER,
+            "%s: either both the instruction and the tensor map must be in im2col mode, or neither",
+            b->what);
     return EX_NEXT;
 }
 
@@ -420,7 +421,8 @@ static int take_offsets(struct decoder *d, const struct ptx_insn *p, const struc
     return 0;
 }
 
-/* Reads the modifiers. The first space is the destination's, the second the source's. */
+/* Reads the modifiers. The first space that they name is that of the destination, the second that
+ * of the source. */
 static int read_mods(struct bulk_insn *b, const struct ptx_insn *p, bool *group, bool *prefetch)
 {
     unsigned spaces = 0;

@@ -12,8 +12,9 @@ struct mbar_insn {
     enum ptx_space space;
     uint32_t base, base_bits;
     int64_t off;
-    uint32_t state; /* arrive: destination of the state; wait: source of the state or parity */
-    uint32_t count; /* operand code */
+    /* for arrive: where the state goes; for wait: where the state or parity comes from */
+    uint32_t state;
+    uint32_t count; /* operand code (core.h) */
     bool has_state, has_count, has_tx, drop, no_complete, parity, blocking, expect;
     uint32_t pred; /* the predicate that a wait writes */
 };
@@ -203,7 +204,7 @@ static int address(struct decoder *d, const struct ptx_insn *p, const struct ptx
 {
     m->space = async_space(p);
     if (m->space == SP_GLOBAL)
-        return dec_bad(d, p, "an mbarrier lives in shared memory");
+        return dec_bad(d, p, "an mbarrier must be in shared memory");
     return dec_addr(d, p, o, m->space, &m->base, &m->base_bits, &m->off);
 }
 

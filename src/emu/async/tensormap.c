@@ -105,7 +105,7 @@ static int check_dims(const struct tensormap *t, struct err *err)
                            t->box[i]);
         boxes *= t->mode == TMAP_TILE ? tile_extent(t, i) : 1;
         if (boxes > 256 * 1024)
-            return err_set(err, ERR_INPUT, "tensor map: the box does not fit shared memory");
+            return err_set(err, ERR_INPUT, "tensor map: the box does not fit into shared memory");
         if (i == 0)
             continue;
         uint64_t s = t->strides[i - 1];
@@ -138,10 +138,11 @@ static int check(const struct tensormap *t, struct err *err)
     uint32_t inner = inner_bytes(t), span = 16u << t->swizzle;
     if (inner % 16)
         return err_set(err, ERR_INPUT,
-                       "tensor map: the inner box is %u bytes; it must be a multiple of 16", inner);
+                       "tensor map: a row of the box has %u bytes; it must be a multiple of 16",
+                       inner);
     if (t->swizzle && inner > span)
         return err_set(err, ERR_INPUT,
-                       "tensor map: the inner box is %u bytes, more than the %u-byte swizzle",
+                       "tensor map: a row of the box has %u bytes, more than the %u-byte swizzle",
                        inner, span);
     if (t->fill_nan && (t->elem < TMAP_F16 || t->elem >= TMAP_ELEM_COUNT))
         return err_set(err, ERR_INPUT, "tensor map: NaN fill needs a floating-point type");

@@ -48,19 +48,19 @@ enum tmap_mode { TMAP_TILE, TMAP_IM2COL };
 struct tensormap {
     uint64_t magic;
     uint64_t addr;
-    uint64_t strides[4]; /* in bytes, of dimensions 1..4 */
-    uint32_t dims[5];    /* elements - 1, so that 2^32 fits */
+    uint64_t strides[4]; /* strides of dimensions 1 to 4, in bytes */
+    uint32_t dims[5];    /* number of elements minus 1, so that 2^32 fits */
     uint16_t box[5];     /* elements of the tensor that a tile spans */
     uint8_t elem_strides[5];
     uint8_t elem; /* enum tmap_elem */
     uint8_t rank;
-    uint8_t swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
+    uint8_t swizzle;    /* 0 = none, 1 = 32 bytes, 2 = 64 bytes, 3 = 128 bytes */
     uint8_t interleave; /* always 0 */
     uint8_t fill_nan;
     uint8_t mode; /* enum tmap_mode */
     uint8_t reserved;
-    int16_t lower[3], upper[3]; /* im2col: bounding box corners of w, h, d */
-    uint16_t channels, pixels;  /* im2col: channels per pixel, pixels per column */
+    int16_t lower[3], upper[3]; /* for im2col: the corners of the bounding box in w, h and d */
+    uint16_t channels, pixels;  /* for im2col: channels per pixel, pixels per column */
     uint8_t pad[22];
 };
 _Static_assert(sizeof(struct tensormap) == 128, "a tensor map is 128 bytes");
@@ -86,7 +86,7 @@ uint32_t tensormap_box_bytes(const struct tensormap *t);
 uint32_t tensormap_smem_bytes(const struct tensormap *t);
 
 struct tmap_run {
-    uint32_t box_off; /* in the unswizzled box */
+    uint32_t box_off; /* offset of the run in the unswizzled box */
     uint32_t bytes;
     /* whether the run is in the tensor; if not, a load fills it and a store skips it */
     bool inside;

@@ -73,10 +73,10 @@ struct code;
 
 enum exec_rc {
     EX_NEXT,    /* done: go on with the next instruction */
-    EX_JUMP,    /* the fragment's pc was set (branches, calls; core only) */
+    EX_JUMP,    /* the fragment's pc was set; only branches and calls return this */
     EX_YIELD,   /* done, but let others run first (nanosleep, failed try_wait) */
     EX_WAIT,    /* not done and nothing changed: call again later */
-    EX_ARRIVED, /* as EX_WAIT, but something changed: others may go on (barriers; core only) */
+    EX_ARRIVED, /* as EX_WAIT, but others may be able to go on now; only barriers return this */
     EX_EXIT,    /* the active lanes have exited */
     EX_FAULT    /* emu_fault() was called: the launch ends */
 };
@@ -86,9 +86,9 @@ enum insn_flags {
     INSN_GUARD = 1,
     INSN_GUARD_NEG = 2,
     INSN_ALIGNED = 4,   /* needs the whole warp converged */
-    INSN_PIN = 8,       /* writes operands later (wgmma); no register may share their memory */
+    INSN_PIN = 8,       /* writes operands later (wgmma); no other register may share their place */
     INSN_BRANCH = 16,   /* ends a basic block */
-    INSN_SYNCWARP = 32, /* waits for the lanes of a member mask (core: shfl, vote, bar.warp) */
+    INSN_SYNCWARP = 32, /* waits for the lanes that its mask names (shfl, vote, bar.warp) */
     INSN_LEADER = 64,   /* starts a basic block */
     INSN_COMBINES = 128 /* combines the values of all lanes that its mask names (vote, redux) */
 };
@@ -133,16 +133,16 @@ struct insn {
     exec_fn exec;
     uint32_t o[5];  /* operand codes, the destination first */
     uint32_t guard; /* operand code of the predicate if INSN_GUARD */
-    uint16_t nv;    /* operands in v */
+    uint16_t nv;    /* number of operands in v */
     uint8_t flags;  /* enum insn_flags */
     uint8_t kind;   /* enum count_kind */
     uint8_t sub[4]; /* small numbers that the decoder leaves for exec: type, width, rounding, ... */
-    uint32_t rank;  /* scheduling order of its basic block */
+    uint32_t rank;  /* rank of its basic block (flow.h) */
     const uint32_t *v;   /* operand codes of vector operands, if any */
     int64_t imm;         /* address offset, immediate, branch target, ... */
     const void *aux;     /* decoder's data, in the module's arena */
     uint32_t src;        /* index of the ptx_insn that was decoded */
-    uint32_t tensor_ops; /* CK_TENSOR: operations (2*m*n*k) per execution */
+    uint32_t tensor_ops; /* if kind is CK_TENSOR: operations (2*m*n*k) per execution */
 };
 
 /* ---- decoding ------------------------------------------------------------------------------- */
@@ -210,7 +210,7 @@ struct frame {
     struct code_func *func;
     struct frame *caller;
     const struct insn *ret_pc; /* where the caller goes on */
-    uint32_t mask;             /* lanes still inside */
+    uint32_t mask;             /* lanes that have not returned yet */
     uint32_t depth;
     uint32_t local_base, local_top; /* this frame's part of each lane's local memory */
     char *params;                   /* [WARP][func->param_bytes] */
@@ -237,7 +237,7 @@ struct warp {
     char *base[4]; /* bases of operand codes: frame, constants, special registers of warp, block */
     uint32_t active; /* lanes that execute this instruction, after the guard */
     uint32_t mask;   /* lanes of the running fragment */
-    uint32_t live;   /* lanes not exited */
+    uint32_t live;   /* lanes that have not exited */
     struct frame *frame;
     struct block *block;
     struct launch *launch;
@@ -251,16 +251,16 @@ struct warp {
     struct warp_watch *watch;     /* set while a wgmma in flight uses registers: warpgroup.c */
     struct warp_async *async;     /* cp.async groups, wgmma groups: async.h */
     struct warp_san *san;
-    const struct insn *pc;     /* being executed */
+    const struct insn *pc;     /* the instruction being executed */
     struct insn_count *counts; /* the host thread's counts, or NULL */
-    struct pending *pending;   /* set if `counts` is set: loads under way */
+    struct pending *pending;   /* the loads under way; set if `counts` is set */
     struct frame *frame0;      /* the frame of the kernel itself */
     uint32_t slices;
-    uint32_t diverged;        /* branches that split a fragment */
-    uint32_t cluster_arrived; /* lanes between arrive and wait of barrier.cluster */
+    uint32_t diverged;        /* number of branches that split a fragment */
+    uint32_t cluster_arrived; /* lanes that arrived at barrier.cluster and have not waited yet */
     uint32_t cluster_phase;   /* the barrier's phase at that arrival */
     uint64_t barriers, syncwarps;
-    uint64_t call_bytes; /* memory of the frames of open calls */
+    uint64_t call_bytes; /* bytes of the frames of calls that have not returned */
     uint32_t strong;     /* strong loads and atomics since run() last decided that the warp spins */
     /* exits.c sets these if the sanitizer is on: where each lane exited, and where it last met
      * other threads */
@@ -304,20 +304,21 @@ struct block {
     struct cluster *cluster;
     struct launch *launch;
     struct warp *warps;
-    uint32_t nwarps, nthreads, nlive; /* nlive: threads not exited */
+    uint32_t nwarps, nthreads, nlive; /* nlive: threads that have not exited */
     uint8_t *smem;
     uint32_t smem_bytes; /* as in struct launch (machine.h) */
     struct barrier bar[16];
     struct block_async *async; /* operations in flight on this block's mbarriers: async.h */
     struct block_san *san;
     uint64_t steps;
-    char *memory; /* registers, local memory: one allocation, reused by the next block */
+    char *memory; /* registers and local memory, in one allocation that the next block reuses */
     size_t memory_bytes;
-    char *spec;                 /* special registers of the block */
-    uint32_t nrunning;          /* warps that have not ended */
-    uint32_t g_clock;           /* 1 + fences of cluster or device scope so far (block_order.c) */
-    uint32_t regs_free;         /* registers that warps gave back by setmaxnreg.dec */
-    struct sector_set *sectors; /* set if we count: the sectors that this block has used */
+    char *spec;         /* special registers of the block */
+    uint32_t nrunning;  /* warps that have not ended */
+    uint32_t g_clock;   /* 1 + number of fences of cluster or device scope so far (block_order.c) */
+    uint32_t regs_free; /* registers that warps gave back by setmaxnreg.dec */
+    /* the sectors that this block has used; NULL if nothing is counted */
+    struct sector_set *sectors;
     bool started;
 };
 
@@ -338,7 +339,7 @@ struct cluster {
     uint32_t nrunning;     /* warps that have not ended */
     uint32_t nlive;        /* threads that have not exited */
     uint32_t rounds_stuck;
-    uint32_t polls;   /* rounds in which waits returned false, since `state` changed */
+    uint32_t polls;   /* rounds since the last change of `state` in which waits returned false */
     uint64_t state;   /* hash of shared memory and of `strongs` */
     uint32_t strongs; /* strong accesses to memory so far */
     bool was_stuck, running;
@@ -373,9 +374,10 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Generic addresses: the upper bits select a window. cvta.to.X returns the offset in the window.
- * Shared addresses are 32 bits: (0 << 24 | offset) is the executing block's own memory;
- * ((rank + 1) << 24 | offset), as mapa returns it, is the memory of a block of the cluster. */
+/* The upper bits of a generic address select a window. cvta.to.X returns the offset in the window.
+ * A shared address has 32 bits. Its upper 8 bits are 0 for the executing block's own memory, or
+ * rank + 1 for the memory of a block of the cluster, as in the result of mapa. Its lower 24 bits
+ * are an offset in that memory. */
 #define WIN_SHARED (1ull << 40)
 #define WIN_LOCAL (2ull << 40)
 #define WIN_CONST (3ull << 40)
@@ -388,9 +390,9 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
-    MEM_ATOMIC = 4,  /* read-modify-write: with READ|WRITE */
-    MEM_STRONG = 8,  /* atomic, volatile, relaxed, acquire, release: two such accesses do not
-                      * race */
+    MEM_ATOMIC = 4, /* a read-modify-write; READ and WRITE are set too */
+    /* an atomic, volatile, relaxed, acquire or release access; two such accesses do not race */
+    MEM_STRONG = 8,
     MEM_ASYNC = 16,  /* made by the async proxy: TMA, cp.async.bulk, wgmma operands */
     MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own alignment) */
 };
@@ -458,7 +460,7 @@ void san_proxy_fence(struct warp *w);
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
 
-/* ---- hooks the asynchronous part implements (async.c) --------------------------------------- */
+/* ---- hooks that async.c implements ---------------------------------------------------------- */
 
 /* Call it before a block's first instruction. It sets up empty state. */
 void async_block_begin(struct block *b);

@@ -7,7 +7,7 @@
  * the work after it. That is a mistake even if these threads return in the end, so that the kernel
  * does not hang. When the barrier completes, the threads that returned early and the threads that
  * went around it have all exited. To tell the two kinds apart, we keep for each lane where it
- * exited and where it last met other threads. flow_went_past() decides from these two places, so
+ * exited and where it last met other threads. From these two places flow_went_past() decides. So
  * the answer does not depend on the order in which the emulator runs warps.
  *
  * Two groups of threads may also wait at two different barrier instructions. The group at the

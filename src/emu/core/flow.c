@@ -52,7 +52,7 @@ static void find_blocks(struct flow *g, const struct ptx_func *f, struct arena *
         if (ends_block(in))
             leader[i + 1] = 1;
     }
-    leader[n] = 1; /* the implicit return at the end is a block */
+    leader[n] = 1; /* the implicit return at the end is a block of its own */
     for (uint32_t i = 0; i <= n; i++)
         g->n += leader[i];
     g->blocks = arena_alloc(a, sizeof *g->blocks * g->n);

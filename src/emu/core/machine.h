@@ -19,7 +19,7 @@
 
 #define MAX_THREADS_PER_BLOCK 1024
 #define MAX_WARPS 32
-#define SAMPLE_CLUSTERS 48u /* clusters in the sample of a launch for the cost model */
+#define SAMPLE_CLUSTERS 48u /* how many clusters of a launch run as a sample for the cost model */
 #define SAMPLE_LEAST 8u     /* at least this many of them run, however long they take */
 /* A sample of blocks that do not depend on each other may cost at most the least of these three
  * limits of host work, in the units of count_cost(). If the sample would cost more, it gets fewer
@@ -27,7 +27,7 @@
  *   - SAMPLE_COST;
  *   - if the call has a time limit: SAMPLE_COST_PER_NS for each nanosecond of it, because even a
  *     slow or busy host does that much work in a nanosecond;
- *   - if the launch has a limit of instructions: a quarter of it. */
+ *   - if the launch has a limit of instructions: a quarter of that limit. */
 #define SAMPLE_COST 2e8
 #define SAMPLE_COST_PER_NS 0.01
 #define REUSE_BUCKETS 28u /* see struct reuse */
@@ -38,7 +38,8 @@
 #define MAX_FRAME_BYTES (16u << 20)
 #define SMEM_BASE 1024u   /* a kernel's first shared address; the system owns the addresses below */
 #define SMEM_SCRATCH 512u /* cooperative groups use the addresses from here to SMEM_BASE */
-#define LOCAL_STACK_BYTES 8192u /* local memory for calls, beyond the kernel's own */
+/* bytes of local memory for calls, in addition to the kernel's own */
+#define LOCAL_STACK_BYTES 8192u
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -67,11 +68,12 @@ struct alloc {
     bool shadowed;            /* this buffer may hold bytes that were never written */
     struct lazy *lazy;        /* in a sampled call: filled piece by piece when touched; else NULL */
     struct alloc_reads reads; /* how much the counted launch read */
-    bool atomics, loaded;     /* in a sampled call: atomics touched it; plain loads touched it */
-    bool stored;              /* in a sampled call: stores or atomics touched it */
-    bool copied; /* in a sampled call: a copy from a buffer that kernels may write went to it */
+    /* in a sampled call: whether atomics, and whether plain loads, touched it */
+    bool atomics, loaded;
+    bool stored; /* in a sampled call: stores or atomics touched it */
+    bool copied; /* in a sampled call: the plan copied to it from a buffer that kernels may write */
     struct written_share share; /* block_sample.c estimates this */
-    /* sanitizer: the store of this launch that comes last in the code (not in time) */
+    /* for the sanitizer: the store of this launch that comes last in the code (not in time) */
     const struct insn *store;
     const char *store_kernel, *store_file; /* where that store is, for "unwritten" findings */
     uint32_t store_line;
@@ -81,15 +83,16 @@ struct alloc {
 
 struct emu_mem {
     uint8_t *host;         /* host address of GLOBAL_BASE */
-    uint64_t size;         /* reserved */
+    uint64_t size;         /* bytes of the reserved range */
     struct alloc **allocs; /* sorted by address */
     size_t n, cap;
     uint64_t used, limit;
     struct alloc *last;
-    uint8_t *init;             /* shadow: bit set = byte was written; NULL without sanitizer */
+    /* shadow: a bit for each byte, set if it was written; NULL without sanitizer */
+    uint8_t *init;
     uint8_t *touched;          /* one byte for each 128 bytes: set if a counted launch used them */
     uint32_t *writer, *reader; /* shadow of each cell; a cell has 1 to 4 bytes: see global.c */
-    uint16_t *wtick, *rtick;   /* warp and clock of that writer and that reader */
+    uint16_t *wtick, *rtick;   /* warp and clock of each cell's last writer and last reader */
     uint32_t cell_shift;       /* a cell had 1 << cell_shift bytes in the last checked launch */
 };
 
@@ -118,8 +121,8 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* schedule.c's estimate of how ptxas compiles an instruction. A region is one or more basic
- * blocks. */
+/* The estimate of schedule.c how ptxas compiles an instruction. A region is one or more basic
+ * blocks that ptxas joins. */
 struct insn_schedule {
     float chain, issued; /* only set if the instruction starts a region: the clocks of the region's
                           * longest chain of dependent instructions, and how many instructions of
@@ -134,14 +137,15 @@ struct code_func {
     struct code *code;
     struct insn *insns;
     uint32_t n;
-    uint32_t index; /* in code->funcs */
+    uint32_t index; /* its index in code->funcs */
     uint32_t frame_bytes;
-    uint32_t local_bytes; /* .local variables, rounded up */
-    uint32_t local_size;  /* .local variables, exactly */
-    uint32_t param_bytes; /* .func: parameters, results, and .param variables, per lane */
+    uint32_t local_bytes; /* bytes of its .local variables, rounded up */
+    uint32_t local_size;  /* bytes of its .local variables, exactly */
+    /* in a .func: bytes of its parameters, results and .param variables, per lane */
+    uint32_t param_bytes;
     uint32_t regs_live;   /* the most 32-bit registers alive at once: an estimate of the registers
                              that a GPU needs */
-    uint32_t smem_static; /* kernels: where dynamic shared memory begins */
+    uint32_t smem_static; /* in a kernel: where dynamic shared memory begins */
     uint32_t count_base;  /* index of its first instruction in a launch's counts */
     uint8_t smem_bytes_min, gmem_bytes_min; /* bytes of the smallest access, 1 to 4 */
     bool decoded, has_calls;
@@ -154,14 +158,14 @@ struct code {
     struct emu *emu;
     struct code_func *funcs;
     uint32_t nfuncs;
-    char *consts; /* the constant pool: each constant 32 times */
+    char *consts; /* the constant pool, which holds each constant 32 times */
     uint32_t nconsts, cap_consts, const_bytes_used;
     uint32_t *const_hash;
     uint32_t const_hash_cap;
     uint8_t *const_bank; /* .const variables */
     uint32_t const_bytes;
     struct alloc *heap;    /* memory for malloc() in kernels, or NULL */
-    uint64_t heap_used;    /* atomic */
+    uint64_t heap_used;    /* bytes of the heap that are in use; atomic */
     struct alloc *grid_ws; /* the grid barrier of cooperative launches, or NULL */
     struct alloc *globals; /* all .global variables, or NULL */
     uint32_t ninsns;       /* instructions decoded so far; the next count_base */
@@ -185,8 +189,8 @@ void code_place_dynamic(struct code *c, struct code_func *entry);
 /* Size of the heap for malloc() in kernels. code_load() allocates the heap if the module uses
  * malloc(). */
 #define HEAP_BYTES (8u << 20)
-/* In device code, a function's address is a number above FUNC_BASE. Returns NULL if addr is not the
- * address of a function. */
+/* In device code, a function's address is a number above FUNC_BASE. code_from_addr() returns NULL
+ * if addr is not the address of a function. */
 #define FUNC_BASE (5ull << 40)
 struct code_func *code_from_addr(struct code *c, uint64_t addr);
 const struct ptx_insn *insn_src(const struct warp *w, const struct insn *pc);
@@ -246,7 +250,7 @@ enum block_spec {
     BS_DYNAMIC_SMEM,
     BS_TOTAL_SMEM,
     BS_ZERO,
-    /* per block */
+    /* the registers from here on differ between blocks */
     BS_CTAID_X,
     BS_CTAID_Y,
     BS_CTAID_Z,
@@ -289,7 +293,7 @@ struct launch {
     uint32_t nblocks, nthreads, nwarps, cluster_size, nclusters;
     uint32_t smem_static; /* bytes of static shared memory, and the SMEM_BASE bytes before it */
     uint32_t smem_bytes;  /* the same with dynamic shared memory */
-    uint32_t regs;        /* per thread, as the compiler reports; 0 = unknown */
+    uint32_t regs;        /* registers per thread, as the compiler reports; 0 = unknown */
     uint32_t spills;      /* bytes that one thread spills and reloads, as the compiler reports */
     uint32_t pool_regs;   /* registers of each thread at the start of a block; 0 if the kernel does
                              not change them (register_pool.c) */
@@ -304,10 +308,10 @@ struct launch {
     uint64_t cpu_limit_ns; /* CPU time that all host threads together may use; 0 = no limit */
     uint64_t max_steps;
     uint32_t most_held; /* clusters that all host threads together may hold at once */
-    uint32_t resident;  /* clusters one host thread may hold at once */
+    uint32_t resident;  /* clusters that one host thread may hold at once */
     /* shared between host threads */
-    uint32_t next_cluster;  /* atomic */
-    struct {                /* clusters whose state repeats (see warp_sched.c); under emu->lock */
+    uint32_t next_cluster;  /* the next cluster to take; atomic */
+    struct {                /* clusters whose state repeats (warp_sched.c); guarded by emu->lock */
         uint32_t held;      /* clusters that all host threads hold */
         uint32_t most;      /* limit on `held` */
         uint32_t cycling;   /* how many of the held clusters repeat their state */
@@ -323,10 +327,11 @@ struct launch {
     bool extra;     /* the clusters that run now are only for verification: running past a limit is
                      * not an error */
     int redo;       /* atomic: the run in parallel was not clean (see settle.c) */
-    bool keep_undo; /* note writes to inputs in `undo` */
-    VEC(struct undo_write) undo; /* under emu->lock */
-    uint64_t steps;              /* atomic, updated now and then */
-    uint64_t cpu_ns;             /* atomic, updated now and then: CPU time of all host threads */
+    bool keep_undo; /* keep the old bytes of inputs that the kernel writes, in `undo` */
+    VEC(struct undo_write) undo; /* guarded by emu->lock */
+    /* atomic, updated now and then: instructions of all host threads */
+    uint64_t steps;
+    uint64_t cpu_ns; /* atomic, updated now and then: CPU time of all host threads */
     enum result_status status;
     char message[2048];
     uint32_t smem_shift, gmem_shift; /* log2 of the bytes in a cell of the sanitizer */
@@ -335,7 +340,7 @@ struct launch {
         bool answer;
     } past[32];
     struct gsync *gsync;       /* the sanitizer's order between blocks */
-    int gsync_used;            /* atomic */
+    int gsync_used;            /* atomic: whether a block has published anything (block_order.c) */
     struct suspects *suspects; /* cells that are part of a race; see suspects.h */
     bool turned;               /* a repeated call: clusters run in another order than in the first
                                 * call (reverse_in_wave() in warp_sched.c) */
@@ -354,7 +359,8 @@ struct launch {
     double cost; /* host work of the counted clusters, in plain warp instructions: count_cost() */
     struct insn_count *total; /* the sum over host threads, computed at the end */
     uint64_t diverged;
-    struct hot_words *hot;             /* words that atomics changed; under emu->lock; see hot.c */
+    /* words that atomics changed (hot.c); guarded by emu->lock */
+    struct hot_words *hot;
     struct reuse again[REUSE_BUCKETS]; /* atomic; see reuse.c */
     uint64_t waits_again;              /* atomic; see reuse.c */
 };
@@ -365,7 +371,7 @@ struct launch {
 enum { TRACE_PLACES = 2 };
 struct cluster_trace {
     uint64_t bytes;
-    uint64_t addr[TRACE_PLACES]; /* 0: none */
+    uint64_t addr[TRACE_PLACES]; /* 0 = no such element */
     uint32_t linear;             /* number of the cluster in the grid */
 };
 
@@ -373,14 +379,14 @@ struct cluster_trace {
 struct worker_state {
     struct launch *l;
     uint32_t index;
-    struct cluster *clusters; /* resident */
+    struct cluster *clusters; /* the clusters that this thread holds */
     uint32_t nclusters;
     uint64_t rng;
     struct alloc *last;   /* the allocation that the last search found */
     uint64_t steps, told; /* instructions executed; how many of them are already in launch->steps */
     uint64_t cpu_told;    /* CPU time of the thread that is already in launch->cpu_ns */
     uint64_t look_ns;     /* when to read the CPU clock next */
-    struct insn_count *counts; /* per decoded instruction, or NULL */
+    struct insn_count *counts; /* one for each decoded instruction, or NULL if nothing is counted */
     uint64_t diverged;
     struct crew *crew; /* the threads that this one starts when it finds enough work, or NULL */
 };
@@ -411,14 +417,15 @@ enum result_status launch_run_more(struct launch *l, uint32_t nthreads, uint32_t
 struct seen_finding {
     const struct insn *pc;
     enum finding_kind kind;
-    size_t index; /* in findings */
+    size_t index; /* its index in `findings` */
 };
 
 struct emu {
     struct device dev;
     const struct job *job;
     struct emu_mem mem;
-    struct arena strings; /* findings, counters: live until close */
+    /* strings of findings and counters; they live until the device is closed */
+    struct arena strings;
     pthread_mutex_t lock; /* guards findings, `seen`, `unwritten_lines`, printf_text, and the fields
                            * of struct launch that say so */
     struct finding_vec findings;
@@ -435,7 +442,7 @@ struct emu {
     uint64_t clock;
     char last_kernel[256];
     uint32_t nthreads;
-    bool sanitize, counting, sampling, timing; /* what this call does */
+    bool sanitize, counting, sampling, timing; /* what the device does in this call */
     bool turned;                               /* as in struct launch */
     bool verifying; /* the worker will verify the call's outputs: run more blocks than the counted
                        sample */
@@ -447,14 +454,15 @@ struct emu {
     /* upper bound for the last launch that ran in part: the bytes that all its blocks would store,
      * divided by the bytes that its sample stored */
     double in_part_scale;
-    uint64_t blocks, blocks_ran;      /* of all launches of this call */
-    VEC(struct cluster_trace) traces; /* of the clusters that ran in this call */
+    /* blocks of all launches of this call; how many of them ran */
+    uint64_t blocks, blocks_ran;
+    VEC(struct cluster_trace) traces; /* the traces of the clusters that ran in this call */
     double model_ns, model_lo_ns, model_hi_ns;
 };
 
-/* findings.c: these are for findings that we record later than we see them. emu_finding_seen()
- * returns true if this instruction already has a finding of this kind, and counts the repeat.
- * emu_make_finding() fills *out; emu_add_finding() records it. */
+/* findings.c: these functions are for findings that we record later than we see them.
+ * emu_finding_seen() returns true if this instruction already has a finding of this kind, and
+ * counts the repeat. emu_make_finding() fills *out; emu_add_finding() records it. */
 bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind kind);
 void emu_make_finding(const struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
                       const char *object, int64_t index, const char *other, const char *text,
@@ -575,20 +583,21 @@ bool suspects_follow(struct launch *l);
 void suspects_settle(struct launch *l);
 void san_block_create(struct block *b);
 void san_block_start(struct block *b);
-void san_block_end(struct block *b); /* when its last warp is done */
+void san_block_end(struct block *b); /* call it when the block's last warp is done */
 void san_block_destroy(struct block *b);
 
 /* ---- counters (count.c) and the cost model (model.c) ---------------------------------------- */
 
 struct insn_count {
-    uint64_t warps, threads; /* executions */
-    uint64_t sectors;        /* memory: 32-byte sectors moved; shared memory: wavefronts */
-    uint64_t bytes;          /* memory: bytes asked for */
-    uint64_t extra;          /* shared-memory wavefronts beyond the ideal */
-    uint64_t merged;         /* shared memory: executions merged into another instruction */
-    uint64_t lines;          /* global memory: 128-byte lines that each access touched, added up */
-    uint64_t fresh;          /* global loads: sectors this block had not used before */
-    uint64_t waits[2];       /* how often a warp waited for a load; index PEND_... */
+    uint64_t warps, threads; /* executions by warps; executions by threads */
+    uint64_t sectors;        /* shared memory: wavefronts; other memory: 32-byte sectors moved */
+    uint64_t bytes;          /* bytes that the threads asked for */
+    uint64_t extra;          /* shared memory: wavefronts beyond the ideal number */
+    /* shared memory: executions that were merged into another instruction */
+    uint64_t merged;
+    uint64_t lines;    /* global memory: 128-byte lines that each access touched, added up */
+    uint64_t fresh;    /* global loads: sectors that the block had not used before */
+    uint64_t waits[2]; /* how often a warp waited for a load; index PEND_... */
 };
 
 /* The registers of a warp that wait for loads under way. PEND_GLOBAL stands for global loads,
@@ -604,7 +613,7 @@ struct pending {
                     store */
     uint32_t words;
     uint64_t *bits[2]; /* one bit for each 64 bytes of the frame */
-    uint32_t clock;    /* sectors this warp has used */
+    uint32_t clock;    /* number of sectors that this warp has used */
     uint64_t slowest;  /* address of a load under way that is new to the block; 0 if none is new */
 };
 
@@ -648,7 +657,8 @@ void count_begin(struct launch *l);
 /* Estimates how long the host took for the counted clusters, in plain warp instructions. The
  * estimate depends on the counts alone, so it is the same in every run. */
 double count_cost(const struct launch *l);
-/* Adds the host thread's counts to the launch's, and frees them. */
+/* Adds the counts of the host thread to those of the launch. Frees the counts of the host thread.
+ */
 void count_collect(struct launch *l, struct worker_state *ws);
 /* hot.c: hot_note() notes an atomic access of a warp to global memory. hot_work() computes
  * same_word, same_piece and pieces of struct work from these notes. */
@@ -662,10 +672,11 @@ void count_transfer(struct emu *e, const char *name, uint64_t read_bytes, uint64
 
 /* The work of a launch, scaled to the whole grid: the cost model's input. */
 struct work {
-    double warps[CK_COUNT], threads[CK_COUNT]; /* instructions by kind */
+    /* instructions by kind, counted once per warp and once per thread */
+    double warps[CK_COUNT], threads[CK_COUNT];
     double all_warps, all_threads;
     double instructions; /* instructions of the code that were executed at least once */
-    double ld_sectors, st_sectors, ld_bytes, st_bytes; /* global */
+    double ld_sectors, st_sectors, ld_bytes, st_bytes; /* of global memory */
     /* 128-byte lines that each access touches, added up */
     double ld_lines, st_lines;
     double local_sectors;
@@ -674,17 +685,19 @@ struct work {
      * bucket */
     double again[REUSE_BUCKETS], since[REUSE_BUCKETS];
     double waits[2]; /* how often warps waited for loads: global, shared */
-    /* waits[0], by who had read the data before: nobody, another block, the block itself */
+    /* waits[0] in three parts, by who had read the data before: nobody, another block, the block
+     * itself */
     double waits_first, waits_common, waits_again;
-    double footprint; /* distinct bytes of global memory touched */
-    /* memory that several blocks read: its bytes; the sectors read that were new to the block; the
-     * sectors that a block read again */
+    double footprint; /* distinct bytes of global memory that the launch touches */
+    /* About memory that several blocks read: its bytes; how many sectors of it blocks read for the
+     * first time; how many sectors of it blocks read again. */
     double common, common_sectors, common_again;
-    double wavefronts, conflicts; /* shared memory: all, and those beyond the ideal */
-    double merged;                /* shared accesses merged into another instruction's */
+    /* wavefronts of shared memory: all, and those beyond the ideal number */
+    double wavefronts, conflicts;
+    double merged; /* shared accesses that were merged into another instruction */
     double shared_bytes;
-    double tensor[4]; /* operations: f16/bf16, tf32, 8-bit, f64 */
-    double mma;       /* the part of `tensor` that warps issue (mma), not warpgroups */
+    double tensor[4]; /* tensor-core operations by type: f16 or bf16, tf32, 8-bit, f64 */
+    double mma;       /* the part of `tensor` that single warps issue (mma), not warpgroups */
     double atomics, diverged, barriers;
     double issued;        /* instructions of machine code */
     double clocks;        /* clocks summed over warps, as if each ran alone */
@@ -697,8 +710,8 @@ struct work {
 enum { TENSOR_F16, TENSOR_TF32, TENSOR_8BIT, TENSOR_F64 };
 
 struct occupancy {
-    uint32_t regs;     /* per thread, an estimate */
-    uint32_t blocks;   /* per SM */
+    uint32_t regs;     /* registers per thread, an estimate */
+    uint32_t blocks;   /* blocks per SM */
     double share;      /* resident threads, as a share of the most that the SM can hold */
     const char *limit; /* the resource of which there is not enough for one more block */
 };

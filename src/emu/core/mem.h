@@ -6,8 +6,8 @@
 
 #include "emu/core/machine.h"
 
-/* Where the bytes of a warp's access are in host memory: those of lane i are at base + addr[i] + i
- * * stride. */
+/* Where the bytes of a warp's access are in host memory. The bytes of lane i begin at base +
+ * addr[i] + i*stride. */
 struct lanes {
     uint8_t *base;
     uint64_t stride;
@@ -32,7 +32,7 @@ extern pthread_mutex_t mem_wide_lock;
 #define ACCESS_ACQUIRE 64u
 #define ACCESS_RELEASE 128u
 
-/* the space that the modifiers name; SP_GENERIC if none */
+/* Returns the space that the modifiers name, or SP_GENERIC if they name none. */
 enum ptx_space mem_space(const struct ptx_insn *p);
 
 /* Places a whole warp's access. Returns false if the active lanes are not all in one object, or if

@@ -54,9 +54,9 @@ static inline double quiet64(double f)
     return float64(bits64(f) | 0x0008000000000000ull);
 }
 /* Returns the result r of a double-precision operation. If r is a NaN, returns instead the NaN that
- * the hardware gives: the first NaN among the operands, made quiet, or a NaN with the sign set if
- * no operand is a NaN. Callers pass the operands in the order in which the hardware looks at them:
- * sums and products b, a; fma b, c, a; quotients a, b. */
+ * the hardware gives. That is the first NaN among the operands, made quiet. If no operand is a NaN,
+ * it is a NaN with the sign set. Callers pass the operands in the order in which the hardware looks
+ * at them: b, a for sums and products; b, c, a for fma; a, b for quotients. */
 static inline double nan64(double r, double first, double second, double third)
 {
     if (r == r)
@@ -165,7 +165,8 @@ static inline uint16_t brain_of32(float x)
 /* Rounds m * 2^e (m has up to 64 bits) to a binary format. Returns the bits without a sign. */
 enum round_mode { RM_RN, RM_RZ, RM_DOWN, RM_UP, RM_RNA };
 struct fp_format {
-    int mant, emin, emax; /* explicit mantissa bits, exponents of normal numbers */
+    /* number of explicit mantissa bits; least and greatest exponent of normal numbers */
+    int mant, emin, emax;
 };
 uint64_t fp_round(const struct fp_format *f, bool neg, uint64_t m, int e, enum round_mode mode);
 

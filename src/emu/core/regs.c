@@ -35,10 +35,11 @@ static bool defines_first(const struct ptx_insn *in)
 /* When a register is live. */
 struct live {
     uint32_t start, end; /* closed interval of instruction numbers */
-    uint32_t gid;        /* number among registers alive in several blocks, or UINT32_MAX */
-    uint32_t block;      /* the only basic block that uses the register so far, NO_BLOCK or
-                          * MANY_BLOCKS */
-    bool pinned;         /* the register shares its place with no other register */
+    /* its number among the registers that are live in several blocks, or UINT32_MAX */
+    uint32_t gid;
+    uint32_t block; /* the only basic block that uses the register so far, NO_BLOCK or
+                     * MANY_BLOCKS */
+    bool pinned;    /* the register shares its place with no other register */
 };
 #define NO_BLOCK UINT32_MAX
 #define MANY_BLOCKS (UINT32_MAX - 1)
@@ -100,7 +101,7 @@ bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p)
 struct pass {
     struct live *lives;
     uint32_t at, block;
-    /* the block's registers that are read before written, and that are written; by gid */
+    /* by gid: the registers that the block reads before it writes them; those that it writes */
     uint64_t *gen, *kill;
     bool pin;
 };

@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-#define SLICE 4000u       /* about so many warp instructions are one slice */
+#define SLICE 4000u       /* a slice has about this many warp instructions */
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
@@ -282,7 +282,7 @@ static void say_stuck(const struct stuck_warps *g, struct strbuf *sb)
         strbuf_addf(sb, "warp %u", g->first);
     else
         strbuf_addf(sb, "warps %u-%u", g->first, g->last);
-    strbuf_addf(sb, " (%d threads from %u) at ", g->threads, g->thread);
+    strbuf_addf(sb, " (%d threads, the first is %u) at ", g->threads, g->thread);
     if (g->at && g->at->line)
         strbuf_addf(sb, "line %u: ", g->at->line);
     strbuf_adds(sb, g->at ? g->at->text : "?");
@@ -338,8 +338,7 @@ static int deadlock(struct cluster *c, const char *why)
             for (uint32_t k = 0; k < w->nfrags && w->live; k++)
                 if (!first ||
                     (!first->regs_wanted && first->frags[at].waiting && !w->frags[k].waiting)) {
-                    /* report a fragment that spins, rather than one that waits for the spinning
-                     * one */
+                    /* report a fragment that spins rather than a fragment that waits for it */
                     first = w;
                     at = k;
                 }

@@ -4,7 +4,8 @@
  * During a launch, each host thread adds to one record for each decoded instruction. At the end we
  * add the records up and turn them into named numbers. The decoded instruction already holds its
  * kind, source line and tensor operations, so during the launch we count only what the execution
- * decides: how often, how many bytes and sectors, how many conflicts and waits.
+ * decides: how often it executes, how many bytes and sectors it moves, how many conflicts and waits
+ * it has.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -347,7 +348,7 @@ static void add_insn(struct work *w, const struct insn *in, const struct ptx_ins
         if (c->lines) {
             w->st_lines += (double)c->lines * scale;
             w->st_sectors += sectors;
-        } else { /* on shared memory */
+        } else { /* the atomic is on shared memory */
             w->wavefronts += sectors;
         }
         break;

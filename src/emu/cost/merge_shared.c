@@ -3,9 +3,9 @@
  *
  * PTX may have four `ld.shared.f32` where the machine code has one LDS.128: ptxas merges accesses
  * of one basic block to neighbouring addresses, if they are aligned and no instruction between them
- * prevents it. We use the result only to count wavefronts and bank conflicts. o[4] of each of the
- * merged instructions gets the bytes of the merged access, and whether this instruction is its
- * first part. count.c checks at run time that the base is aligned.
+ * prevents it. We use the result only to count wavefronts and bank conflicts. In each of the merged
+ * instructions, o[4] gets the number of bytes of the merged access, and whether this instruction is
+ * its first part. count.c checks at run time that the base is aligned.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"

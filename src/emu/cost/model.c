@@ -27,24 +27,27 @@
 
 #define NORM 3.09
 #define DRAM_EFFICIENCY 0.861
-#define L2_SHARE 0.53   /* share of the L2 that keeps data for later reads; the rest is streamed */
+#define L2_SHARE 0.53   /* share of the L2 that keeps data for later reads */
 #define L1_SHARE 0.79   /* the same for the L1, which is the SM's memory without shared memory */
 #define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
 #define L1_LEAST 16384
-#define EVICTION 2.06 /* exponent: how steeply hits fall when the data exceeds the cache */
-#define L1_LINE 1.41  /* clocks for a 128-byte line of an access */
-/* L2 time, in sectors, for each 32 bytes that stores leave out of their sectors */
+/* exponent that says how fast hits get rarer when the data exceeds the cache */
+#define EVICTION 2.06
+#define L1_LINE 1.41 /* SM clocks for each 128-byte line that an access touches */
+/* extra work of the L2 for each 32 bytes that stores leave out of the sectors that they touch, as a
+ * share of the work for one sector */
 #define PART_STORE 0.83
-#define STORE_LINE 2.48     /* SM clocks for each 4 sectors that stores leave out of their lines */
+/* SM clocks for each 4 sectors that stores leave out of the lines that they touch */
+#define STORE_LINE 2.48
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 60.0
 #define L2_HIT_NS 130.0
 #define DRAM_BUSY 1.118 /* latency of a busy DRAM, as a multiple of that of an idle one */
 #define PENDING 0.16    /* share of blocks that wait for data that another block has requested */
 #define BARRIER_NS 40.0
-#define BLOCK_NS 69.8       /* to start a block on an SM */
-#define BLOCK_LIFE_NS 139.0 /* from a free place on the SM to the block's first warp */
-#define WARP_START_NS 3.33  /* to start each warp of the block */
+#define BLOCK_NS 69.8       /* time to start a block on an SM */
+#define BLOCK_LIFE_NS 139.0 /* time from a free place on the SM to the block's first warp */
+#define WARP_START_NS 3.33  /* time to start each warp of the block */
 #define TAIL 0.21           /* share of the last wave's idle time that the model counts */
 #define CHAIN 1.03    /* clocks of a dependent chain, as a multiple of schedule.c's estimate */
 #define TOGETHER 0.70 /* share of a block's own work that does not overlap with its waits */
@@ -149,7 +152,7 @@ struct traffic {
  * much as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
-    /* runs through the code, of all warps */
+    /* how often all warps together ran through the code */
     double passes = w->all_warps / MAX(w->instructions, 1.0);
     *block_bytes = l->spills / 2.0 * l->nwarps * WARP; /* half are stores, half are loads */
     return l->spills * passes;

@@ -1,12 +1,13 @@
 /*
  * record.c - writes and reads the inputs of the cost model as text, one line for each launch:
  *
- *     nblocks=4096 nwarps=8 smem=1024 spills=0 per_sm=8 warps.int=131072 ...
+ *     nblocks=4096 nwarps=8 smem=1024 spills=0 per_sm=8 warps.2=131072 ...
  *
- * If the environment has HONE_MODEL_INPUTS=FILE, the emulator appends a line for each counted
- * launch to FILE. tools/model-table makes t/cases/model/h200.tsv from such lines and from
- * measured times. With that file a test checks the model without emulating anything. A line leaves
- * out the fields that are 0.
+ * A field with several values has an index: warps.2 is warps[2] of struct work. If the environment
+ * has HONE_MODEL_INPUTS=FILE, the emulator appends a line for each counted launch to FILE. There,
+ * the kernel's name, the modelled time and the bound come first. tools/model-table makes
+ * t/cases/model/h200.tsv from such lines and from measured times. With that file a test checks the
+ * model without emulating anything. A line leaves out the fields that are 0.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -32,7 +32,7 @@ struct sector_set {
     struct slot *slots;
     uint64_t epoch;
     uint32_t cap, n, clock;
-    struct tally tallies[8]; /* for the allocations read most recently */
+    struct tally tallies[8]; /* counts for the allocations that were read most recently */
     uint32_t next;           /* the tally to reuse for another allocation */
     struct reuse again[REUSE_BUCKETS];
     uint64_t waits_again;
@@ -82,7 +82,8 @@ void reuse_start(struct block *b)
         b->sectors = xcalloc(1, sizeof *b->sectors);
     add_all(b);
     b->sectors->n = b->sectors->clock = 0;
-    b->sectors->epoch++; /* its 24 bits are enough: no host thread runs that many blocks */
+    /* find_slot() sees 24 bits of it, which is enough: no host thread runs so many blocks */
+    b->sectors->epoch++;
 }
 
 void reuse_free(struct block *b)

@@ -1,14 +1,15 @@
 /*
  * barrier.c - executes barriers of the block and the cluster, and fences.
  *
- * A fragment that executes bar.sync arrives once (fragment.arrived) and then polls until the
- * barrier's phase has changed. A barrier without a count is complete when all threads of the block
- * that have not exited have arrived, as on GPUs from sm_70 on. Threads that have exited count as
- * arrived: their accesses are ordered before the barrier. A note, or a finding, tells the author
- * that they exited (check_exited). We look for such threads when the phase is complete. Before
- * that, the set of threads that have exited depends on the order in which the emulator runs the
- * warps. A barrier with a count is complete when that many threads have arrived; a warp
- * whose live lanes arrive together counts as 32 threads, even if it has fewer lanes.
+ * A fragment (lanes of a warp at the same instruction, core.h) that executes bar.sync arrives once
+ * (fragment.arrived) and then polls until the barrier's phase has changed. A barrier without a
+ * count is complete when all threads of the block that have not exited have arrived, as on GPUs
+ * from sm_70 on. Threads that have exited count as arrived: their accesses are ordered before the
+ * barrier. A note, or a finding, tells the author that they exited (check_exited). We look for such
+ * threads when the phase is complete. Before that, the set of threads that have exited depends on
+ * the order in which the emulator runs the warps. A barrier with a count is complete when that many
+ * threads have arrived; a warp whose live lanes arrive together counts as 32 threads, even if it
+ * has fewer lanes.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -160,7 +161,7 @@ static int arrive(struct warp *w, const struct insn *in, struct barrier *b, uint
     uint32_t n = (uint32_t)__builtin_popcount(w->active);
     if (w->active != w->live && (in->flags & INSN_ALIGNED))
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "barrier", -1, NULL,
-                    "barrier divergence: %u of the warp's %d threads execute this barrier", n,
+                    "barrier divergence: only %u of the warp's %d threads execute this barrier", n,
                     __builtin_popcount(w->live));
     if (!b->at.warp || w->id < b->at.warp->id) {
         b->at.warp = w;
@@ -275,7 +276,7 @@ static int decode_bar(struct decoder *d, const struct ptx_insn *p, struct insn *
     uint32_t n = p->nops;
     if (red) {
         if (n < 3 || dec_dst(d, p, &p->ops[0], in->sub[0] == BAR_POPC ? 32 : 1, &in->o[0]) < 0)
-            return dec_bad(d, p, "bad form");
+            return dec_bad(d, p, "wrong operands or modifiers");
         bool neg = false;
         if (dec_pred(d, p, &p->ops[n - 1], &in->o[3], &neg) < 0)
             return -1;
@@ -298,7 +299,7 @@ static int exec_cluster_arrive(struct warp *w, const struct insn *in)
     struct cluster *c = w->block->cluster;
     if (w->cluster_arrived & w->active)
         emu_finding(w, in, __builtin_ctz(w->active), FIND_BARRIER, "cluster barrier", -1, NULL,
-                    "a thread arrives twice at the cluster barrier without waiting");
+                    "a thread arrives twice at the cluster barrier without a wait in between");
     w->cluster_arrived |= w->active;
     w->cluster_phase = c->bar.phase;
     c->bar.threads += (uint32_t)__builtin_popcount(w->active);

@@ -119,7 +119,7 @@ static int decode_prmt(struct decoder *d, const struct ptx_insn *p, struct insn 
 {
     static const char *const modes[] = {"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
     if (ptx_nth_type(p, 0) != PT_B32 || p->nops != 4 || p->nmods > 2)
-        return dec_bad(d, p, "bad form");
+        return dec_bad(d, p, "wrong operands or modifiers");
     in->exec = exec_prmt;
     in->kind = CK_INT;
     if (p->nmods == 2) {
@@ -161,7 +161,7 @@ static int decode_lop3(struct decoder *d, const struct ptx_insn *p, struct insn 
 {
     bool has_pred = ptx_has(p, "or") || ptx_has(p, "and");
     if (ptx_last_type(p) != PT_B32 || p->nops != (has_pred ? 6 : 5) || p->ops[4].kind != PO_IMM)
-        return dec_bad(d, p, "bad form");
+        return dec_bad(d, p, "wrong operands or modifiers");
     in->kind = CK_INT;
     in->imm = p->ops[4].imm & 0xff;
     in->exec = has_pred ? exec_lop3_pred : exec_lop3;
@@ -216,7 +216,7 @@ static int decode_dp(struct decoder *d, const struct ptx_insn *p, struct insn *i
 {
     enum ptx_type a = ptx_nth_type(p, 0), b = ptx_nth_type(p, 1);
     if ((a != PT_U32 && a != PT_S32) || (b != PT_U32 && b != PT_S32) || p->nops != 4)
-        return dec_bad(d, p, "bad form");
+        return dec_bad(d, p, "wrong operands or modifiers");
     in->exec = exec_dp;
     in->kind = CK_INT;
     in->sub[0] = a == PT_S32;

@@ -405,7 +405,7 @@ static int decode_stack(struct decoder *d, const struct ptx_insn *p, struct insn
     if (str_eq(p->op, "alloca")) {
         enum ptx_type t = ptx_last_type(p);
         if (p->nops < 2 || (t != PT_U64 && t != PT_U32))
-            return dec_bad(d, p, "bad form");
+            return dec_bad(d, p, "wrong operands or modifiers");
         in->exec = exec_alloca;
         in->imm = p->nops > 2 && p->ops[2].kind == PO_IMM ? p->ops[2].imm : 8;
         if (in->imm < 1 || in->imm > 1 << 20 || (in->imm & (in->imm - 1)))

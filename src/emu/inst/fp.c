@@ -314,7 +314,7 @@ static int decode_testp(struct decoder *d, const struct ptx_insn *p, struct insn
     in->kind = CK_PRED;
     in->sub[1] = (uint8_t)ptx_type_bits(t);
     if ((t != PT_F32 && t != PT_F64) || p->nmods != 2 || p->nops != 2)
-        return dec_bad(d, p, "bad form");
+        return dec_bad(d, p, "wrong operands or modifiers");
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_eq(p->mods[0], names[i])) {
             in->sub[0] = (uint8_t)i;
@@ -328,7 +328,7 @@ static int decode_testp(struct decoder *d, const struct ptx_insn *p, struct insn
 /* ---- decoding ------------------------------------------------------------------------------- */
 
 struct fmods {
-    int round; /* -1 none, or an index into rounds */
+    int round; /* index into `rounds`; -1 = no rounding mode is given */
     uint8_t flags;
     bool approx, full;
     enum ptx_type t;
@@ -435,7 +435,7 @@ static int decode_simple(struct decoder *d, const struct ptx_insn *p, struct ins
     for (size_t i = 0; i < ARRAY_LEN(t); i++)
         if (str_eq(p->op, t[i].op)) {
             if (p->nops != t[i].n + 1u || (f.flags & ~FLAG_FTZ))
-                return dec_bad(d, p, "bad form");
+                return dec_bad(d, p, "wrong operands or modifiers");
             in->kind = f.t == PT_F32 ? CK_FP32 : CK_FP64;
             in->exec = f.t == PT_F64 ? t[i].f64 : f.flags ? t[i].ftz : t[i].f32;
             return in->exec ? dec_operands(d, p, in, f.t, f.t) : dec_unsupported(d, p);

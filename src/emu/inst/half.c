@@ -17,7 +17,7 @@ enum { F_FTZ = 1, F_SAT = 2, F_RELU = 4, F_NAN = 8, F_XORSIGN = 16, F_OOB = 32, 
 /* Returns a*b + c, rounded to odd in double, so that the second rounding to fewer bits is right. */
 static double fma_odd(double a, double b, double c)
 {
-    double p = a * b; /* exact: at most 22 bits */
+    double p = a * b; /* exact, because a product of halves has at most 22 bits */
     double s = p + c;
     if (!isfinite(s))
         return s;

@@ -40,7 +40,7 @@ static int decode_cvta(struct decoder *d, const struct ptx_insn *p, struct insn 
     enum ptx_type t = ptx_last_type(p);
     in->kind = CK_INT;
     if (p->nops != 2 || (t != PT_U64 && t != PT_U32) || sp == SP_GENERIC)
-        return dec_bad(d, p, "bad form");
+        return dec_bad(d, p, "wrong operands or modifiers");
     if (t == PT_U32)
         return dec_unsupported(d, p);
     in->exec = cvta_add;
@@ -77,7 +77,7 @@ static int decode_isspacep(struct decoder *d, const struct ptx_insn *p, struct i
     in->kind = CK_PRED;
     in->sub[0] = (uint8_t)mem_space(p);
     if (p->nops != 2 || dec_dst(d, p, &p->ops[0], 1, &in->o[0]) < 0)
-        return dec_bad(d, p, "bad form");
+        return dec_bad(d, p, "wrong operands or modifiers");
     return dec_src(d, p, &p->ops[1], PT_U64, &in->o[1]);
 }
 

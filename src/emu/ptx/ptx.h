@@ -148,20 +148,20 @@ struct ptx_table { /* .branchtargets, .calltargets, .callprototype */
 
 struct ptx_opnd {
     enum ptx_okind kind;
-    uint32_t target;            /* LABEL */
-    uint32_t n;                 /* operands in `list` */
-    bool is_float, is_f32, neg; /* is_f32: written as 0f...; neg: !%p */
+    uint32_t target;            /* for PO_LABEL: index of an instruction */
+    uint32_t n;                 /* number of operands in `list` */
+    bool is_float, is_f32, neg; /* is_f32: written as 0f...; neg: a negated predicate, !%p */
     union {
-        struct ptx_var *var;     /* REG, SYM, ADDR */
-        struct ptx_func *func;   /* FUNC */
-        struct ptx_table *table; /* TARGETS */
+        struct ptx_var *var;     /* for PO_REG, PO_SYM, PO_ADDR */
+        struct ptx_func *func;   /* for PO_FUNC */
+        struct ptx_table *table; /* for PO_TARGETS */
     };
     const char *name;
-    const char *sel;       /* REG: "b1" of a.b1 (video instructions), or NULL */
+    const char *sel;       /* for PO_REG: "b1" of a.b1 (video instructions), or NULL */
     int64_t imm;           /* integer, bits of a float, or offset of an address or symbol */
-    double fimm;           /* is_float: the value */
-    struct ptx_opnd *list; /* VEC, LIST, ADDR coordinates */
-    struct ptx_opnd *pair; /* the second of `%r1|%p1`, or NULL */
+    double fimm;           /* if is_float: the value */
+    struct ptx_opnd *list; /* for PO_VEC, PO_LIST; for PO_ADDR: the coordinates */
+    struct ptx_opnd *pair; /* in a pair `%r1|%p1`: the second operand; else NULL */
 };
 
 struct ptx_insn {
@@ -184,8 +184,9 @@ struct ptx_func {
     uint32_t nret, nparam;
     struct ptx_var **ret, **param;
     VEC(struct ptx_insn) insns;
-    VEC(struct ptx_var *) regs;   /* index is ptx_var.index */
-    VEC(struct ptx_var *) locals; /* .local, .shared, .param declared inside */
+    VEC(struct ptx_var *) regs; /* indexed by ptx_var.index */
+    /* .local, .shared and .param variables declared inside the function */
+    VEC(struct ptx_var *) locals;
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3], maxclusterrank;
     uint32_t param_bytes; /* kernels (.entry): size of the parameter block */
 };
@@ -197,7 +198,7 @@ struct ptx_string {
 /* An inlined call whose call site is in the kernel's own file. */
 struct ptx_inlined {
     const char *label; /* label of the string with the called function's name */
-    uint32_t line;     /* of the call */
+    uint32_t line;     /* the line of the call */
     uint32_t up;       /* the call around this one; 0 = none */
 };
 
@@ -207,7 +208,7 @@ struct ptx_module {
     uint32_t sm;      /* 90 for sm_90 */
     VEC(struct ptx_func *) funcs;
     VEC(struct ptx_var *) vars;      /* module scope */
-    VEC(const char *) files;         /* by .file number; NULL where unset */
+    VEC(const char *) files;         /* indexed by .file number; NULL if no file has the number */
     VEC(struct ptx_inlined) inlined; /* the first is unused */
     VEC(struct ptx_string) strings;  /* of the section .debug_str */
 };

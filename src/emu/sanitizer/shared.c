@@ -167,7 +167,8 @@ static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t wh
     return in && (in->flags & INSN_PIN) ? t <= vc[VC_WGMMA + r] : t <= vc[r];
 }
 
-/* Returns the "who" of a reader whose read of cell c is not ordered before this write, or 0. */
+/* Returns the "who" (state.h) of a reader whose read of cell c is not ordered before this write, or
+ * 0. */
 static inline uint32_t find_reader(const struct warp *w, const struct block_san *s, uint32_t c,
                                    uint32_t lane, uint32_t insn, const bool products)
 {

@@ -8,10 +8,10 @@
  * for asynchronous copies. A warp's entry for itself is its own clock. Each access of the warp is
  * stamped with this clock. An access of warp u with stamp t is ordered before an access of warp v
  * if v's entry for u is at least t. A release publishes the warp's vector clock under a key, in an
- * hb_obj; an acquire joins the published clock into the warp's vector clock: it takes the larger
- * value of each entry. Release and acquire then advance the warp's own clock. An instruction in
- * which the lanes of a warp synchronise also advances the warp's own clock. So two accesses of
- * different lanes of a warp with the same stamp are unordered.
+ * hb_obj. An acquire joins the published clock into the warp's vector clock, which means that it
+ * takes the larger value of each entry. Release and acquire then advance the warp's own clock. An
+ * instruction in which the lanes of a warp synchronise also advances the warp's own clock. So two
+ * accesses of different lanes of a warp with the same stamp are unordered.
  *
  * A wgmma is one operation of four warps. A warp that has waited for the wgmma knows that all four
  * warps have read their operands, but it knows nothing else about the other three. So the vector
@@ -71,7 +71,7 @@ struct block_san {
     struct inflight *fly;
     uint32_t nfly, cap_fly, free_fly, live_fly;
     struct early_read { /* another block of the cluster read a cell before this block wrote it */
-        uint32_t cell, phase; /* phase: of the cluster's barrier */
+        uint32_t cell, phase; /* phase: that of the cluster's barrier */
         char who[96];
     } early[16];
     uint32_t nearly;
@@ -85,7 +85,7 @@ struct block_san {
     struct remote_access { /* the last plain access by another block of the cluster, or none */
         struct warp *warp;
         const struct insn *pc;
-        uint32_t lane, phase; /* phase: of the cluster's barrier */
+        uint32_t lane, phase; /* phase: that of the cluster's barrier */
     } remote;
     struct blank_read { /* this block read a cell that was not written yet */
         uint32_t cell, warp, lane, line;

@@ -10,16 +10,17 @@ enum { MAX_TRIES = 4096, MAX_USES = 1 << 20 };
 
 /* The source line and thread of an access, for a finding. */
 struct place {
-    const struct ptx_insn *src; /* or NULL */
+    const struct ptx_insn *src; /* the instruction; NULL = unknown */
     uint32_t block[3], thread[3];
 };
 
 /* A plain load of a suspect by some lanes of a warp, in one execution of the instruction. */
 struct suspect_read {
     struct place at;         /* the place of the first of the lanes */
-    uint32_t block, clock;   /* block + 1, and that block's clock (block_order.c) */
+    uint32_t block, clock;   /* number of the block + 1, and the block's clock (block_order.c) */
     uint32_t warp, lanes, t; /* t: the warp's own clock (state.h) */
-    uint32_t epoch; /* block_san.base: tells apart the blocks that use one shadow in turn */
+    /* block_san.base; it differs between blocks that use the same shadow one after another */
+    uint32_t epoch;
     /* set when the kernel first uses the value; set at once if we cannot follow the value */
     const bool *used;
     uint32_t next; /* index + 1 of an earlier read of the same cell */
@@ -30,7 +31,7 @@ struct suspect_cell {
     uint32_t reads; /* index + 1 of the last read */
     struct suspect_write {
         struct place at;
-        uint32_t block, clock; /* as in suspect_read; block 0: none */
+        uint32_t block, clock; /* as in suspect_read; block = 0 if there was no such write */
     } last, other;             /* the last write, and the last write of a different block */
 };
 

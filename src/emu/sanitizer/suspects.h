@@ -48,7 +48,7 @@ struct race {
     uint64_t key;
     bool write;         /* this access writes; else it reads */
     bool after_read;    /* the other access reads; else it writes */
-    const char *object; /* as in a finding */
+    const char *object; /* name of the object, as in a finding */
     int64_t index;
     const char *where; /* "race between blocks", "race in shared memory s" */
     const char *what;  /* "y[3]", "byte 12" */

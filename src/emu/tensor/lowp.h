@@ -4,8 +4,8 @@
  *
  * Operands of matrix instructions are packed little-endian into 32-bit words, element 0 in the low
  * bits. The conversions to float and int32 are exact: a float has all values of the float types
- * here (except f64, which is not converted), and an int32 those of the integer types. Loops are
- * branch-free so that they vectorise.
+ * here (except f64, which is not converted), and an int32 has all values of the integer types.
+ * Loops are branch-free so that they vectorise.
  */
 #ifndef EMU_TENSOR_LOWP_H
 #define EMU_TENSOR_LOWP_H
@@ -18,7 +18,7 @@ enum tc_type {
     TC_NONE,
     TC_F16,
     TC_BF16,
-    TC_TF32, /* 32-bit container, low 13 mantissa bits ignored */
+    TC_TF32, /* stored in 32 bits; the low 13 mantissa bits are ignored */
     TC_F32,
     TC_F64,
     TC_E4M3,

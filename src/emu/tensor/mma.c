@@ -459,7 +459,7 @@ static void bit_product(const struct mma_op *op, uint32_t *const *a, uint32_t *c
 static void int_product(const struct mma_op *op, const int32_t *a, const uint16_t *idx,
                         const int32_t *b, int32_t *acc)
 {
-    int32_t sum[MAX_M * MAX_N] = {0}; /* k * 255 * 255 fits */
+    int32_t sum[MAX_M * MAX_N] = {0}; /* a sum is at most k * 255 * 255, which fits */
     int32_t *to = op->satfinite ? sum : acc;
     if (op->sparse)
         tile_i32_sparse(to, op->n, a, idx, b, op->n, op->m, op->n, op->k / 2u);
@@ -499,7 +499,7 @@ static void exec_blocks(const struct mma_op *op, uint32_t *const *a, uint32_t *c
 static void exec_quad4(const struct mma_op *op, uint32_t *const *a, uint32_t *const *b,
                        uint32_t *const *c, uint32_t *const *d)
 {
-    for (unsigned q = 0; q < 4; q++) { /* lanes 4q..4q+3 and 16+4q..16+4q+3 */
+    for (unsigned q = 0; q < 4; q++) { /* lanes 4q..4q+3 and 16+4q..16+4q+3 compute product q */
         float x[8][4], y[4][8], acc[8][8];
         unsigned row, col;
         for (unsigned l = 0; l < 8; l++) {

@@ -32,10 +32,10 @@ struct mma_op {
     uint16_t m, n, k; /* k counts logical (uncompressed) elements */
     enum tc_type a, b, c, d;
     enum mma_bitop bitop;
-    enum mma_round round; /* f64 */
+    enum mma_round round; /* only for f64 */
     bool satfinite;
     bool sparse;
-    bool wmma;  /* fragments as wmma.load returns them */
+    bool wmma;  /* whether the fragments have the form that wmma.load returns */
     bool quad4; /* m8n8k4 f16: four independent products; each is made by 8 lanes (two quads) */
     bool a_col, b_row;
 };

@@ -22,7 +22,7 @@ void ptx_opcode(const struct ptx_insn *p, char *out, size_t cap)
 struct mma_insn {
     struct mma_op op;
     uint8_t nd, na, nb, nc;
-    uint32_t meta; /* operand code */
+    uint32_t meta; /* operand code (core.h) */
     uint32_t sel;
 };
 
@@ -465,7 +465,7 @@ static int decode_matrix(struct decoder *d, const struct ptx_insn *p, struct ins
         dec_addr(d, p, &p->ops[load ? 1 : 0], space, &in->o[0], &bits, &in->imm) < 0)
         return -1;
     if (got != n)
-        return dec_bad(d, p, "%u registers for x%u", got, n);
+        return dec_bad(d, p, "%u registers are given, which is the wrong number for .x%u", got, n);
     in->sub[0] = (uint8_t)n;
     in->sub[2] = (uint8_t)space;
     in->sub[3] = (uint8_t)(bits / 8);

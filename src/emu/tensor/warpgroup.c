@@ -9,10 +9,10 @@
  * issued, so a change in between has an effect. B is the same for all four warps, so we decode it
  * once. The cache finds B by the number of the product in the warpgroup's sequence.
  *
- * warp->watch marks the accumulators and the registers with A of products in flight. If the code
+ * warp->watch marks the registers that hold accumulators or A of products in flight. If the code
  * copies an accumulator, we complete the warp's own rows of the products first (complete_early),
  * because ptxas would have removed the copy. Any other use of an accumulator sees old data, and we
- * report it. We also report a write to a register with A.
+ * report it. We also report a write to a register that holds A.
  *
  * We also complete a product early if it is in a called function, whose frame may be gone before
  * the wait, and sometimes at random (async_eager).
@@ -33,7 +33,7 @@ struct wg_insn {
     uint16_t nd;
     bool a_regs, has_scale_d, scale_neg;
     bool scale_const;
-    uint32_t a_desc, b_desc, scale_d, meta; /* operand codes */
+    uint32_t a_desc, b_desc, scale_d, meta; /* operand codes (core.h) */
     uint32_t sel;
 };
 
@@ -101,7 +101,8 @@ static const uint32_t *decoded_b(struct warp *w, const struct wgmma_op *op,
 /* ---- watching registers --------------------------------------------------------------------- */
 
 struct warp_watch {
-    uint64_t *d, *a; /* bitmaps over 32-byte granules of the frame: accumulators, A fragments */
+    /* bitmaps with one bit for each 32 bytes of the frame: accumulators, registers that hold A */
+    uint64_t *d, *a;
     uint32_t granules;
 };
 
@@ -426,7 +427,7 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
 
 /* Reports a product that needed a fence before it. A product whose accumulators nobody has touched
  * since the last product needs none. If the last product was completed early, we no longer watch
- * its registers, so then we do not know whether the registers with A were written. */
+ * its registers, so then we do not know whether the code wrote the registers that hold A. */
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {
     struct warp_async *a = w->async;
@@ -597,7 +598,7 @@ static int decode_mma_async(struct decoder *d, const struct ptx_insn *p, struct 
     in->exec = exec_wgmma;
     in->flags |= INSN_ALIGNED | INSN_PIN;
     in->kind = CK_TENSOR;
-    in->tensor_ops = 2u * 16 * g->op.n * g->op.k; /* this warp's quarter */
+    in->tensor_ops = 2u * 16 * g->op.n * g->op.k; /* this warp computes a quarter of the product */
     return 0;
 }
 

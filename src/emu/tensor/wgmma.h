@@ -23,27 +23,29 @@
 #include "emu/tensor/mma.h"
 
 #define WGMMA_MAX_N 256
-#define WGMMA_MAX_K 256 /* b1 */
+#define WGMMA_MAX_K 256 /* the k of b1, the largest of all types */
 
 struct wgmma_op {
     uint16_t n, k; /* m is 64; k counts logical elements */
     enum tc_type a, b, d;
     enum mma_bitop bitop;
     bool sparse, satfinite;
-    bool a_mn, b_mn; /* transposed (MN-major) operands; 16-bit types */
+    bool a_mn, b_mn; /* the operand is transposed (MN-major); only for 16-bit types */
     bool a_neg, b_neg;
 };
 
 /* Parses the types and the shape in an opcode such as
  * wgmma.mma_async.sync.aligned.m64n128k16.... */
 int wgmma_decode(struct wgmma_op *op, const char *opcode, struct err *err);
-unsigned wgmma_d_regs(const struct wgmma_op *op); /* 32-bit registers of a lane's accumulator */
+/* number of 32-bit registers of a lane's accumulator */
+unsigned wgmma_d_regs(const struct wgmma_op *op);
 
 /* The fields of a matrix descriptor. */
 struct wgmma_desc {
     uint32_t start, lbo, sbo; /* bytes */
     uint8_t base;             /* base offset: phase of the swizzle pattern */
-    uint8_t swizzle;          /* log2 of 16-byte chunks in a row: 0 none, 1 32B, 2 64B, 3 128B */
+    /* log2 of the 16-byte chunks in a row: 0 = no swizzle, 1 = 32 bytes, 2 = 64, 3 = 128 */
+    uint8_t swizzle;
 };
 struct wgmma_desc wgmma_desc(uint64_t bits);
 

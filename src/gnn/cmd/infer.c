@@ -17,7 +17,7 @@
 struct args {
     struct load_args load;
     uint64_t compute_threads;
-    const char *checkpoint, *predictions, *device, *place, *precision, *products;
+    const char *checkpoint, *predictions, *device, *place, *cache, *precision, *products;
     bool full, json;
 };
 
@@ -50,6 +50,7 @@ static void print_result(const struct args *a, const struct checkpoint *c,
                          const struct infer_result *r)
 {
     double accuracy = r->labelled ? (double)r->correct / (double)r->labelled : 0;
+    double hits = 1 - (double)r->host_rows / (double)MAX(r->input_nodes, 1);
     const char *kind = model_name(c->setting.model.kind);
     if (a->json) {
         json_t *j = json_pack(
@@ -58,6 +59,11 @@ static void print_result(const struct args *a, const struct checkpoint *c,
             "labelled", (json_int_t)r->labelled, "correct", (json_int_t)r->correct, "accuracy",
             accuracy, "input_nodes", (json_int_t)r->input_nodes, "edges", (json_int_t)r->edges,
             "wall_s", r->wall_s, "compute_s", r->compute_s, "exposed_preparation_s", r->wait_s);
+        if (r->split)
+            json_object_update_new(j, json_pack("{s:I,s:f,s:I,s:I}", "cached_rows",
+                                                (json_int_t)r->cached_rows, "cache_hits", hits,
+                                                "host_rows", (json_int_t)r->host_rows, "host_bytes",
+                                                (json_int_t)r->host_bytes));
         json_print(stdout, j);
         json_decref(j);
         return;
@@ -68,6 +74,11 @@ static void print_result(const struct args *a, const struct checkpoint *c,
         printf("accuracy %.2f%%, ", 100 * accuracy);
     printf("%.2f s (computing %.2f, waiting for batches %.3f)\n", r->wall_s, r->compute_s,
            r->wait_s);
+    if (r->split)
+        printf("%" PRId64
+               " rows of features in the GPU's memory: %.2f%% of the input rows; %.1f MiB "
+               "fetched from the host\n",
+               r->cached_rows, 100 * hits, (double)r->host_bytes / 0x1p20);
 }
 
 static int infer(const struct args *a, const struct dataset *d, const struct checkpoint *c,
@@ -92,16 +103,19 @@ static int infer(const struct args *a, const struct dataset *d, const struct che
     struct gnn_network *n = network_new(&p, device, 0);
     train_setting_fanouts(&c->setting, n);
     struct feed feed = {0};
-    enum gpu_place place;
+    struct gpu_placement where = {.seeds = ids,
+                                  .batches =
+                                      (ids.n + load->batch_size - 1) / MAX(load->batch_size, 1),
+                                  .threads = (int)a->compute_threads};
     int rc = checkpoint_restore(c, n, err);
     if (rc == 0)
         rc = gnn_device_precision(device, a->precision, err);
     if (rc == 0)
         rc = gnn_device_products(device, a->products, err);
     if (rc == 0)
-        rc = gpu_place_parse(a->place, &place, err);
+        rc = place_args_parse(a->place, a->cache, &where.place, &where.cache, err);
     if (rc == 0 && !a->full)
-        rc = feed_open(&feed, place, (int)a->load.ahead, device, d, &load->sample, err);
+        rc = feed_open(&feed, &where, (int)a->load.ahead, device, d, &load->sample, err);
     if (rc == 0)
         rc = a->full ? infer_full(n, d, load, ids, r, err)
                      : infer_sampled(n, d, &feed, load, ids, r, err);
@@ -145,6 +159,7 @@ static const char *sampling_option(const struct args *a)
            : a->load.seed != UINT64_MAX  ? "seed"
            : a->load.ahead != UINT64_MAX ? "ahead"
            : a->place                    ? "place"
+           : a->cache                    ? "cache"
                                          : NULL;
 }
 
@@ -174,7 +189,7 @@ static int run(int argc, const char **argv)
                 "alone serves all hops (default 20)"),
         OPT_FLAG(0, "full", &a.full,
                  "use all neighbours, layer by layer for all nodes; --batch then changes only the\n"
-                 "time. Excludes --fanout, --sampler, --seed, --place and --ahead"),
+                 "time. Excludes --fanout, --sampler, --seed, --place, --cache and --ahead"),
         OPT_STR(0, "sampler", &a.load.mode, "NAME",
                 "how to take them: uniform (without replacement, default), replace (with\n"
                 "replacement), labor (LABOR-0: nodes of a batch share neighbours), or plain (the\n"
@@ -184,8 +199,8 @@ static int run(int argc, const char **argv)
         OPT_UINT('s', "seed", &a.load.seed, "N", "seed of the sampling (default 1)"),
         OPT_STR(0, "predictions", &a.predictions, "FILE",
                 "write a line for each node of the split: its number, a tab, its class"),
-        MACHINE_OPTIONS(&a.load, &a.compute_threads, "", &a.device, &a.place, &a.precision,
-                        &a.products),
+        MACHINE_OPTIONS(&a.load, &a.compute_threads, "", &a.device, &a.place, &a.cache,
+                        &a.precision, &a.products),
         OPT_FLAG(0, "json", &a.json, "print JSON"),
         OPT_END(),
     };
@@ -210,6 +225,8 @@ static int run(int argc, const char **argv)
         return cmd_usage(&spec, "give -c FILE, a checkpoint of hone-gnn train");
     if (a.compute_threads > LOADER_MAX_THREADS)
         return cmd_usage(&spec, "at most %d threads", LOADER_MAX_THREADS);
+    if (place_args_check(a.place, a.cache, &err) < 0)
+        return cmd_fail(&err);
     return open_and_infer(&a, argv[0], &err) < 0 ? cmd_fail(&err) : HONE_OK;
 }
 

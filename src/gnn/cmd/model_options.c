@@ -5,7 +5,6 @@
 
 #include "base/util.h"
 #include "gnn/gpu/gpu_made.h"
-#include "gnn/gpu/gpu_store.h"
 
 static int aggregate_parse(const char *s, int *out, struct err *err)
 {
@@ -62,7 +61,24 @@ bool made_data_on_host(const char *place, const struct sample_options *o)
 {
     if (!place || str_eq(place, "auto"))
         return gpu_store_samples(o, NULL) < 0;
-    return str_eq(place, "host");
+    return str_eq(place, "host") || str_eq(place, "split");
+}
+
+int place_args_parse(const char *place, const char *cache, enum gpu_place *where,
+                     struct gpu_cache_size *size, struct err *err)
+{
+    if (gpu_place_parse(place, where, err) < 0 || gpu_cache_parse(cache, size, err) < 0)
+        return -1;
+    if (cache && *where != GPU_PLACE_SPLIT)
+        return err_set(err, ERR_USAGE, "--cache needs --place split");
+    return 0;
+}
+
+int place_args_check(const char *place, const char *cache, struct err *err)
+{
+    enum gpu_place where;
+    struct gpu_cache_size size;
+    return place_args_parse(place, cache, &where, &size, err);
 }
 
 int fetch_made_data(struct dataset *d, const char *device, const char *place,

@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "gnn/cmd/options.h"
+#include "gnn/gpu/gpu_store.h"
 #include "gnn/model/models.h"
 
 struct model_args {
@@ -34,7 +35,7 @@ struct model_args {
             "probability that training drops a value, 0 to below 1 (default 0.5; sage-ri 0.1)")
 
 /* `all` is text that follows "all processors" in the help of --compute-threads. */
-#define MACHINE_OPTIONS(a, compute, all, device, place, precision, products)                       \
+#define MACHINE_OPTIONS(a, compute, all, device, place, cache, precision, products)                \
     OPT_GROUP("Machine"),                                                                          \
         OPT_STR(0, "device", (device), "DEV",                                                      \
                 "what computes: cpu (default), cuda (GPU 0), cuda:N (GPU N), or emulator (for\n"   \
@@ -42,9 +43,15 @@ struct model_args {
         OPT_STR(                                                                                   \
             0, "place", (place), "WHERE",                                                          \
             "where graph and features lie: host (CPU memory), gpu (which then samples too;\n"      \
-            "refuses the sampler labor, the fanout all, and data that does not fit), or auto\n"    \
-            "(default: gpu if --device is a GPU that can do so and the data takes at most 3/4\n"   \
-            "of its memory (with --make: all of it), else host)"),                                 \
+            "refuses the sampler labor, the fanout all, and data that does not fit), split (as\n"  \
+            "gpu, but some rows of the features lie on the host, and the GPU fetches them), or\n"  \
+            "auto (default: if --device is a GPU that can do so, gpu if the data takes at most\n"  \
+            "3/4 of its memory (with --make: all of it), split if the graph does; else host)"),    \
+        OPT_STR(                                                                                   \
+            0, "cache", (cache), "SIZE",                                                           \
+            "--place split: how much of the features lies in the GPU's memory, a share of all\n"   \
+            "rows (0 to 1) or a size such as 20G; it takes the rows that batches need most\n"      \
+            "often (default: what fits)"),                                                         \
         OPT_STR(0, "precision", (precision), "P",                                                  \
                 "precision of matrix products: fp32 (default; on a GPU three TF32 products make\n" \
                 "one as precise), or tf32 on a GPU (one TF32 product)"),                           \
@@ -63,8 +70,13 @@ int model_args_parse(const struct model_args *a, struct gnn_model_config *c, str
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
 /* Whether the device makes graph and features of --make. */
 bool data_on_device(const char *device);
-/* Whether graph and features of --make belong in host memory: --place is host, or it is auto and
- * the GPU cannot sample with the options *o. */
+/* Reads --place and --cache. */
+int place_args_parse(const char *place, const char *cache, enum gpu_place *where,
+                     struct gpu_cache_size *size, struct err *err);
+/* Only checks them, before the data is opened. */
+int place_args_check(const char *place, const char *cache, struct err *err);
+/* Whether graph and features of --make belong in host memory: --place is host or split, or it is
+ * auto and the GPU cannot sample with the options *o. */
 bool made_data_on_host(const char *place, const struct sample_options *o);
 /* If *d still lacks graph and features, and made_data_on_host() wants them in host memory: makes
  * them on the device and copies them to host memory. */

@@ -28,7 +28,7 @@ struct args {
     double lr;
     uint64_t epochs, save_every, compute_threads, ranks,
         gpus; /* compute_threads 0 = not given: threads_of() chooses */
-    const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place;
+    const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place, *cache;
     const char *precision, *products;
     bool resume, json, profile;
     uint64_t recorded_ns; /* when the record was written last */
@@ -81,8 +81,19 @@ static void print_head(const struct trainer *t, struct args *a, int ranks)
         snprintf(together, sizeof together, ", %d ranks", ranks);
     progress_say(&a->progress, "%s, %" PRId64 " weights, products in %s%s", a->model.model,
                  trainer_program(t)->n_weights, trainer_products(t), together);
-    printf("%5s %9s %9s %9s %10s %9s %9s %9s\n", "epoch", "loss", "train %", "eval %", "batches/s",
+    struct gpu_split s;
+    bool split = feed_split(trainer_feed(t), &s);
+    if (split)
+        progress_say(&a->progress,
+                     "%" PRId64 " of %" PRId64 " rows of features in the GPU's memory (%.1f MiB), "
+                     "chosen in %.1f s; the others in the host's",
+                     s.cached_rows, s.nodes, (double)s.cached_rows * (double)s.row_bytes / 0x1p20,
+                     s.choose_s);
+    printf("%5s %9s %9s %9s %10s %9s %9s %9s", "epoch", "loss", "train %", "eval %", "batches/s",
            "total s", "train s", "exposed s");
+    if (split)
+        printf(" %9s %11s", "cached %", "fetched MiB");
+    putchar('\n');
 }
 
 /* "exposed" is the time that computing waited for batches. */
@@ -92,10 +103,14 @@ static void print_line(const struct epoch_line *e)
     char eval[16] = "-";
     if (e->evaluated)
         snprintf(eval, sizeof eval, "%.2f", 100 * share(e->eval.correct, e->eval.labelled));
-    printf("%5" PRId64 " %9.4f %9.2f %9s %10.1f %9.2f %9.2f %9.3f\n", r->epoch + 1,
+    printf("%5" PRId64 " %9.4f %9.2f %9s %10.1f %9.2f %9.2f %9.3f", r->epoch + 1,
            r->loss.sum / (double)MAX(r->loss.rows, 1), 100 * share(r->loss.correct, r->loss.rows),
            eval, (double)(r->batches - r->first_batch) / MAX(r->wall_s, 1e-9), r->wall_s,
            r->train_s, r->wait_s);
+    if (r->split)
+        printf(" %9.2f %11.1f", 100 * share(r->input_nodes - r->host_rows, r->input_nodes),
+               (double)r->host_bytes / 0x1p20);
+    putchar('\n');
     fflush(stdout);
 }
 
@@ -120,6 +135,11 @@ static json_t *line_json(const struct epoch_line *e)
         "checkpoint_s", r->save_s);
     json_object_set_new(j, "hop_nodes", integers(r->hop_nodes, r->hops + 1));
     json_object_set_new(j, "hop_edges", integers(r->hop_edges, r->hops));
+    if (r->split)
+        json_object_update_new(j, json_pack("{s:f,s:I,s:I}", "cache_hits",
+                                            share(r->input_nodes - r->host_rows, r->input_nodes),
+                                            "host_rows", (json_int_t)r->host_rows, "host_bytes",
+                                            (json_int_t)r->host_bytes));
     if (e->evaluated)
         json_object_set_new(j, "eval_accuracy",
                             json_real(share(e->eval.correct, e->eval.labelled)));
@@ -204,6 +224,13 @@ static json_t *run_json(const struct job *j, const struct trainer *t, json_t *li
                             trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
     if (j->o.comm)
         json_object_set_new(run, "nccl", json_boolean(j->o.nccl));
+    struct gpu_split s;
+    if (feed_split(trainer_feed(t), &s))
+        json_object_set_new(run, "cache",
+                            json_pack("{s:I,s:I,s:I,s:f}", "rows", (json_int_t)s.cached_rows,
+                                      "all_rows", (json_int_t)s.nodes, "bytes",
+                                      (json_int_t)s.cached_rows * (json_int_t)s.row_bytes,
+                                      "choose_s", s.choose_s));
     if (j->a->profile)
         json_object_set_new(run, "kernels", kernels_json(t));
     return run;
@@ -385,7 +412,7 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
                           .profile = a->profile,
                           .ctx = a}};
     if (model_args_parse(&a->model, &j.o.model, err) < 0 ||
-        gpu_place_parse(a->place, &j.o.place, err) < 0)
+        place_args_parse(a->place, a->cache, &j.o.place, &j.o.cache, err) < 0)
         return -1;
     if (!joined)
         return train_here(&j, err);
@@ -424,7 +451,7 @@ static int check_args(const struct args *a, struct err *err)
         return err_set(err, ERR_USAGE, "--gpus needs --device cuda");
     if (a->epochs > INT32_MAX)
         return err_set(err, ERR_USAGE, "at most %d epochs", INT32_MAX);
-    return 0;
+    return place_args_check(a->place, a->cache, err);
 }
 
 static int run(int argc, const char **argv)
@@ -469,7 +496,7 @@ static int run(int argc, const char **argv)
                  "--device cuda: print the time of each kernel, measured one by one; slower"),
         OPT_FLAG(0, "json", &a.json, "print JSON at the end, in place of a line for each epoch"),
         MACHINE_OPTIONS(&a.load, &a.compute_threads, "; ranks share them", &a.device, &a.place,
-                        &a.precision, &a.products),
+                        &a.cache, &a.precision, &a.products),
         OPT_POS_UINT(0, "ranks", &a.ranks, "N",
                      "start N processes that train together on the CPU, each with a share of "
                      "every\nbatch (default 1); not under mpirun or srun"),
@@ -486,7 +513,9 @@ static int run(int argc, const char **argv)
             "Trains a model in single precision, on the CPU or a GPU. On the CPU the result\n"
             "depends on the data, the options and the seed; numbers of threads and interruptions\n"
             "do not change it. A GPU gives the same result apart from rounding.\n"
-            "In the table, \"exposed s\" is the time that computing waited for batches.\n\n"
+            "In the table, \"exposed s\" is the time that computing waited for batches. With\n"
+            "--place split, \"cached %\" is the share of the input rows that were in the GPU's\n"
+            "memory, and \"fetched MiB\" is the size of the others.\n\n"
             "Several processes train one model with --ranks N, or if mpirun or srun starts them.\n"
             "Each computes with a share of every batch; they average their gradients.",
         .example = "hone-gnn train -m sage --hidden 64 -e 5 data/debian\n"

@@ -21,6 +21,7 @@
 #include "gnn_epilogue_rows.h"
 #include "gnn_gather_half.h"
 #include "gnn_gather_rows.h"
+#include "gnn_gather_split.h"
 #include "gnn_head_dot.h"
 #include "gnn_head_dot_grad.h"
 #include "gnn_head_mean.h"
@@ -57,7 +58,7 @@
 #define GPU_KERNELS(X) \
     X(adam_step) X(add_scaled) X(attend) X(attend_grad) X(column_sum) \
     X(edge_softmax) X(edge_softmax_grad) X(epilogue_grad) X(epilogue_rows) X(gather_half) \
-    X(gather_rows) X(head_dot) X(head_dot_grad) X(head_mean) X(head_mean_grad) \
+    X(gather_rows) X(gather_split) X(head_dot) X(head_dot_grad) X(head_mean) X(head_mean_grad) \
     X(load_half) X(loss_rows) X(make_features) X(make_graph) X(mark_nodes) X(node_degrees) X(norm_apply) X(norm_grad) \
     X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_nt) X(product_nt_tf32) X(product_tf32) \
     X(product_tn) X(product_tn_tf32) X(sample_hop) X(scale_rows) X(segment_grad) X(segment_half) X(segment_max) X(segment_max_grad) \
@@ -81,6 +82,12 @@ struct gpu_chunk {
 struct gpu_room {
     void *p;
     size_t bytes;
+};
+
+/* Device memory with the numbers 0, 1, 2, ...; it grows. */
+struct gpu_numbers {
+    struct gpu_room room;
+    int64_t n;
 };
 
 /* Two pieces of memory of the same size, one on the host and one on the device. The device copies
@@ -187,6 +194,9 @@ int gpu_end_step(struct gnn_device *dev, struct err *err);
  * no work uses the old memory. Returns NULL after a failure. */
 void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes);
 void gpu_room_release(struct gpu_device *d, struct gpu_room *r);
+/* Returns device memory with the numbers 0..n-1, or NULL after a failure. Waits for the device if
+ * it must grow. */
+const int32_t *gpu_numbers(struct gpu_device *d, struct gpu_numbers *r, int64_t n);
 /* Makes room for `bytes` bytes; the contents are lost if it grows. Returns false after a failure.
  */
 bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes);

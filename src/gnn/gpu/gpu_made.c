@@ -115,7 +115,7 @@ int gpu_make_on_host(struct dataset *d, const char *device, struct err *err)
     struct gpu_store *s = NULL;
     if (gnn_device_open(&g, device, 1, err) < 0)
         return -1;
-    int rc = gpu_store_place(&s, GPU_PLACE_GPU, g, d, &any, err);
+    int rc = gpu_store_place(&s, &(struct gpu_placement){.place = GPU_PLACE_GPU}, g, d, &any, err);
     if (rc == 0)
         rc = copy_made(d, gpu_of(g), s, err);
     gpu_store_close(s);

@@ -9,6 +9,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -136,6 +137,21 @@ void gpu_room_release(struct gpu_device *d, struct gpu_room *r)
 {
     gpu_release(&d->base, r->p);
     *r = (struct gpu_room){0};
+}
+
+const int32_t *gpu_numbers(struct gpu_device *d, struct gpu_numbers *r, int64_t n)
+{
+    if (n > r->n) {
+        r->n = n + n / 8;
+        size_t bytes = (size_t)r->n * sizeof(int32_t);
+        int32_t *number = xmalloc(bytes);
+        for (int64_t i = 0; i < r->n; i++)
+            number[i] = (int32_t)i;
+        gpu_upload(&d->base, gpu_room(d, &r->room, bytes), number, bytes);
+        (void)gpu_sync(&d->base, NULL); /* the copy has read `number` */
+        free(number);
+    }
+    return r->room.p;
 }
 
 bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes)

@@ -2,14 +2,19 @@
 #include "gnn/gpu/gpu_store.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/util.h"
 #include "cuda/context.h"
 #include "cuda/stream.h"
 #include "gnn/data/papers.h"
+#include "gnn/gpu/gpu_cache.h"
 #include "gnn/gpu/gpu_device.h"
+#include "gnn/gpu/vip.h"
+#include "sys/memory.h"
 
 enum {
     MAX_PLACES = 536870911, /* most neighbours in a padded hop: a limit of kernels/gnn/number_hop */
@@ -19,6 +24,7 @@ enum {
 /* A batch in the GPU's memory. */
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
+    struct gpu_room half;  /* the rows of a split store, as the dataset has them */
     struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
@@ -29,6 +35,9 @@ struct gpu_store {
     struct gpu_device *d;
     const struct dataset *data;
     void *offset, *neighbour, *feature, *local; /* local: the local id of each node, -1 = none */
+    struct gpu_cache *cache; /* instead of `feature`, if the features are split */
+    double choose_s;
+    struct gpu_numbers numbers;
     struct gpu_room pick, count;
     bool reduces; /* batches have `reduced`: a mean if `mean` is true, else a sum */
     bool mean;
@@ -41,13 +50,43 @@ struct gpu_store {
 
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err)
 {
-    static const char *const names[] = {"host", "gpu", "auto"};
+    static const char *const names[] = {"host", "gpu", "split", "auto"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (!text || str_eq(text, names[i])) {
             *out = text ? (enum gpu_place)i : GPU_PLACE_AUTO;
             return 0;
         }
-    return err_set(err, ERR_USAGE, "--place is host, gpu or auto, not '%.40s'", text);
+    return err_set(err, ERR_USAGE, "--place is host, gpu, split or auto, not '%.40s'", text);
+}
+
+int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *err)
+{
+    char *end;
+    *out = (struct gpu_cache_size){.kind = CACHE_FITS};
+    if (!text)
+        return 0;
+    double number = strtod(text, &end);
+    bool plain = end != text && *end == '\0';
+    *out = (struct gpu_cache_size){.kind = CACHE_SHARE, .share = number};
+    if (plain && number >= 0 && number <= 1)
+        return 0;
+    out->kind = CACHE_BYTES;
+    if (!(plain && floor(number) != number) && parse_bytes(text, &out->bytes) == 0)
+        return 0;
+    return err_set(err, ERR_USAGE,
+                   "--cache is a share from 0 to 1, or a size such as 512M or 20G, not '%.40s'",
+                   text);
+}
+
+enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s)
+{
+    size_t room = s->memory / 4 * 3, graph = s->graph + s->split_table;
+    if (s->graph + s->features <= room)
+        return GPU_PLACE_GPU;
+    if (graph > room)
+        return GPU_PLACE_HOST;
+    size_t left = s->features - MIN(s->features, room - graph);
+    return s->host_free == 0 || left <= s->host_free / 4 * 3 ? GPU_PLACE_SPLIT : GPU_PLACE_HOST;
 }
 
 int gpu_store_samples(const struct sample_options *o, struct err *err)
@@ -68,11 +107,28 @@ static size_t feature_bytes(const struct dataset *data)
            gnn_type_bytes(m->feature_type);
 }
 
-static size_t store_bytes(const struct dataset *data)
+static struct gpu_place_sizes sizes_of(const struct dataset *data, size_t memory)
 {
     const struct gnn_graph *g = &data->graph;
-    return (size_t)(g->nodes + 1) * sizeof *g->offset + (size_t)g->edges * sizeof *g->neighbour +
-           feature_bytes(data) + (size_t)g->nodes * sizeof(int32_t);
+    size_t ids = (size_t)g->nodes * sizeof(int32_t);
+    return (struct gpu_place_sizes){.memory = memory,
+                                    .graph = (size_t)(g->nodes + 1) * sizeof *g->offset +
+                                             (size_t)g->edges * sizeof *g->neighbour + ids,
+                                    .features = feature_bytes(data),
+                                    .split_table = ids,
+                                    .host_free = memory_available()};
+}
+
+/* Returns how many rows of a split store go to the GPU's memory. */
+static int64_t rows_to_cache(const struct gpu_cache_size *c, const struct dataset *data,
+                             const struct gpu_place_sizes *s)
+{
+    int64_t nodes = data->graph.nodes;
+    size_t room = s->memory / 4 * 3, graph = s->graph + s->split_table, row = s->features / nodes;
+    if (c->kind == CACHE_SHARE)
+        return (int64_t)llround(c->share * (double)nodes);
+    size_t bytes = c->kind == CACHE_BYTES ? c->bytes : room > graph ? room - graph : 0;
+    return MIN(nodes, (int64_t)(bytes / row));
 }
 
 static void *room(struct gpu_store *s, struct gpu_room *r, int64_t elems, size_t size)
@@ -120,9 +176,31 @@ static void make_data(struct gpu_store *s, const struct papers *p)
     free(mean);
 }
 
-static int open_store(struct gpu_store **out, struct gnn_device *d, const struct dataset *data,
-                      struct err *err)
+/* Chooses the rows to cache and copies all rows to their places. */
+static int split_features(struct gpu_store *s, const struct gpu_placement *where, int64_t rows,
+                          const struct sample_options *o, struct err *err)
 {
+    int64_t nodes = s->data->graph.nodes;
+    uint64_t start = now_ns();
+    float *p = xmalloc((size_t)nodes * sizeof *p);
+    int32_t *order = xmalloc((size_t)nodes * sizeof *order);
+    int rc = vip_compute(&s->data->graph, o, where->seeds, where->batches, where->threads, p, err);
+    if (rc == 0)
+        vip_choose(p, nodes, rows, order);
+    s->choose_s = (double)(now_ns() - start) / 1e9;
+    if (rc == 0)
+        rc = gpu_cache_open(&s->cache, &s->d->base, s->data, order, rows, where->threads, err);
+    free(order);
+    free(p);
+    return rc;
+}
+
+/* `rows` of the features go to the GPU's memory: all of them, or those of a split store. */
+static int open_store(struct gpu_store **out, const struct gpu_placement *where, int64_t rows,
+                      struct gnn_device *d, const struct dataset *data,
+                      const struct sample_options *o, struct err *err)
+{
+    bool split = where->place == GPU_PLACE_SPLIT;
     const struct gnn_graph *g = &data->graph;
     struct gpu_store *s = xcalloc(1, sizeof *s);
     size_t ids = (size_t)g->nodes * sizeof(int32_t);
@@ -131,9 +209,9 @@ static int open_store(struct gpu_store **out, struct gnn_device *d, const struct
     s->data = data;
     s->offset = gpu_alloc(d, (size_t)(g->nodes + 1) * sizeof *g->offset);
     s->neighbour = gpu_alloc(d, (size_t)g->edges * sizeof *g->neighbour);
-    if (feature_bytes(data) > 0)
+    if (feature_bytes(data) > 0 && !split)
         s->feature = gpu_alloc(d, feature_bytes(data));
-    if (data->made)
+    if (data->made && !split)
         make_data(s, data->made);
     else
         copy_data(s);
@@ -145,7 +223,7 @@ static int open_store(struct gpu_store **out, struct gnn_device *d, const struct
         gpu_note(s->d, cu_event_create(s->d->cu, &s->slot[i].used, &own), &own);
     }
     s->now = s->slot;
-    if (gpu_sync(d, err) < 0) {
+    if (gpu_sync(d, err) < 0 || (split && split_features(s, where, rows, o, err) < 0)) {
         gpu_store_close(s);
         return err_prefix(err, "the data does not go to the GPU (--place host leaves it)");
     }
@@ -153,32 +231,60 @@ static int open_store(struct gpu_store **out, struct gnn_device *d, const struct
     return 0;
 }
 
-int gpu_store_place(struct gpu_store **out, enum gpu_place where, struct gnn_device *d,
+static int check_size(const struct gpu_place_sizes *s, size_t need, const char *what,
+                      struct err *err)
+{
+    if (need <= s->memory)
+        return 0;
+    return err_set(err, ERR_ENV, "graph and %s take %zu MiB, the GPU has %zu MiB; use --place host",
+                   what, need >> 20, s->memory >> 20);
+}
+
+static int open_split(struct gpu_store **out, const struct gpu_placement *where,
+                      const struct gpu_place_sizes *sizes, struct gnn_device *d,
+                      const struct dataset *data, const struct sample_options *o, struct err *err)
+{
+    if (!data->feature)
+        return err_set(err, ERR_INPUT, "there are no features in host memory to split");
+    int64_t rows = rows_to_cache(&where->cache, data, sizes);
+    size_t cache = (size_t)rows * (sizes->features / (size_t)data->graph.nodes);
+    if (check_size(sizes, sizes->graph + sizes->split_table + cache, "cached features", err) < 0)
+        return -1;
+    return open_store(out, where, rows, d, data, o, err);
+}
+
+int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err)
 {
     bool gpu = !str_eq(d->ops->name, "cpu");
-    size_t memory = 0, need = store_bytes(data);
+    size_t memory = 0;
+    struct gpu_placement to = *where;
     *out = NULL;
     if (data->made && !data->graph.offset)
-        where = GPU_PLACE_GPU;
-    if (where == GPU_PLACE_HOST || (where == GPU_PLACE_AUTO && !gpu))
+        to.place = GPU_PLACE_GPU;
+    if (to.place == GPU_PLACE_HOST || (to.place == GPU_PLACE_AUTO && !gpu))
         return 0;
     if (!gpu)
-        return err_set(err, ERR_USAGE, "--place gpu needs --device cuda");
+        return err_set(err, ERR_USAGE, "--place %s needs --device cuda",
+                       to.place == GPU_PLACE_SPLIT ? "split" : "gpu");
     if (cu_device_memory(gpu_of(d)->cu, gpu_of(d)->gpu, &memory, err) < 0)
         return -1;
-    if (where == GPU_PLACE_AUTO &&
-        (gpu_store_samples(o, NULL) < 0 || need > memory / 4 * 3 || data->graph.edges == 0))
+    struct gpu_place_sizes sizes = sizes_of(data, memory);
+    if (to.place == GPU_PLACE_AUTO)
+        to.place = gpu_store_samples(o, NULL) < 0 || data->graph.edges == 0
+                       ? GPU_PLACE_HOST
+                       : gpu_place_choose(&sizes);
+    if (to.place == GPU_PLACE_HOST)
         return 0;
     if (gpu_store_samples(o, err) < 0)
         return -1;
-    if (need > memory)
-        return err_set(err, ERR_ENV,
-                       "graph and features take %zu MiB, the GPU has %zu MiB; use --place host",
-                       need >> 20, memory >> 20);
     if (data->graph.edges == 0)
         return err_set(err, ERR_INPUT, "a graph without edges; use --place host");
-    return open_store(out, d, data, err);
+    if (to.place == GPU_PLACE_SPLIT)
+        return open_split(out, &to, &sizes, d, data, o, err);
+    if (check_size(&sizes, sizes.graph + sizes.features, "features", err) < 0)
+        return -1;
+    return open_store(out, &to, data->graph.nodes, d, data, o, err);
 }
 
 static void room_release(struct gpu_store *s, struct gpu_room *r)
@@ -193,6 +299,7 @@ static void slot_release(struct gpu_store *s, struct slot *t)
     room_release(s, &t->degree);
     room_release(s, &t->x);
     room_release(s, &t->reduced);
+    room_release(s, &t->half);
     for (int h = 0; h < GNN_MAX_HOPS; h++) {
         room_release(s, &t->row[h]);
         room_release(s, &t->col[h]);
@@ -216,6 +323,8 @@ void gpu_store_close(struct gpu_store *s)
     gpu_release(d, s->local);
     room_release(s, &s->pick);
     room_release(s, &s->count);
+    room_release(s, &s->numbers.room);
+    gpu_cache_close(s->cache);
     gpu_mail_close(s->d, &s->sizes);
     for (int i = 0; i < SLOTS; i++)
         slot_release(s, &s->slot[i]);
@@ -292,6 +401,8 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     gpu_fetch(s->d, &s->sizes, 2 * sizeof *sizes);
     if (!s->d->failed)
         gpu_note(s->d, cu_stream_sync(s->d->cu, s->d->lane->stream, &err), &err);
+    if (s->cache) /* the gather of the last batch was before */
+        gpu_cache_count(s->cache);
     b->n_edges[h] = s->d->failed ? 0 : sizes[0];
     b->n_nodes[h + 1] = s->d->failed ? n : n + sizes[1];
 }
@@ -305,6 +416,25 @@ void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind)
 struct gpu_store_arrays gpu_store_arrays(const struct gpu_store *s)
 {
     return (struct gpu_store_arrays){s->offset, s->neighbour, s->feature};
+}
+
+bool gpu_store_split(struct gpu_store *s, struct gpu_split *out)
+{
+    const struct manifest *m = &s->data->manifest;
+    struct err err = ERR_INIT;
+    if (!s->cache)
+        return false;
+    if (!s->d->failed)
+        gpu_note(s->d, cu_stream_sync(s->d->cu, s->d->sample.stream, &err), &err);
+    gpu_cache_count(s->cache);
+    struct gpu_cache_counts c = gpu_cache_counts(s->cache);
+    *out = (struct gpu_split){.nodes = s->data->graph.nodes,
+                              .cached_rows = gpu_cache_rows(s->cache),
+                              .row_bytes = (size_t)m->feature_dim * gnn_type_bytes(m->feature_type),
+                              .choose_s = s->choose_s,
+                              .input_rows = c.rows,
+                              .host_rows = c.missed};
+    return true;
 }
 
 void gpu_store_degrees(struct gpu_store *s, bool wanted)
@@ -326,8 +456,10 @@ static void look_up_degrees(struct gpu_store *s, struct gnn_batch *b)
     b->degree = degree;
 }
 
-/* Reduces the features over the neighbours of the last hop. */
-static void reduce(struct gpu_store *s, struct gnn_batch *b)
+/* Reduces the features over the neighbours of the last hop. Row node[i] of x has the features of
+ * the batch's node i; x has `rows` rows. */
+static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, const int32_t *node,
+                   int64_t rows)
 {
     int64_t dim = s->data->manifest.feature_dim;
     int last = b->hops - 1;
@@ -339,27 +471,46 @@ static void reduce(struct gpu_store *s, struct gnn_batch *b)
     else
         gpu_run_segment_half(s->d, (struct gnn_segment_half_args){.row = b->row[last],
                                                                   .col = b->col[last],
-                                                                  .node = b->node,
-                                                                  .x = s->feature,
+                                                                  .node = node,
+                                                                  .x = x,
                                                                   .y = y,
                                                                   .N = n,
                                                                   .E = b->n_edges[last],
                                                                   .S = b->n_nodes[b->hops],
-                                                                  .V = s->data->graph.nodes,
+                                                                  .V = rows,
                                                                   .D = dim,
                                                                   .MEAN = s->mean});
+}
+
+/* Gathers all rows of the batch as the dataset has them. If they are halves, reduces them and
+ * converts the rows that the model reads. */
+static void gather_split(struct gpu_store *s, struct gnn_batch *b, void *x, int64_t n)
+{
+    const struct manifest *m = &s->data->manifest;
+    int64_t inputs = b->n_nodes[b->hops], dim = m->feature_dim;
+    if (m->feature_type == GNN_F32) {
+        gpu_cache_gather(s->cache, b->node, inputs, x);
+        return;
+    }
+    void *half = room(s, &s->now->half, inputs * dim, sizeof(uint16_t));
+    gpu_cache_gather(s->cache, b->node, inputs, half);
+    if (s->reduces)
+        reduce(s, b, half, gpu_numbers(s->d, &s->numbers, inputs), inputs);
+    gpu_run_load_half(s->d, (struct gnn_load_half_args){.x = half, .y = x, .N = n * dim});
 }
 
 static void gather(struct gpu_store *s, struct gnn_batch *b)
 {
     const struct manifest *m = &s->data->manifest;
     int64_t n = b->n_nodes[s->reduces ? b->hops - 1 : b->hops];
-    if (!s->feature)
+    if (!s->feature && !s->cache)
         return;
-    if (s->reduces)
-        reduce(s, b);
+    if (s->reduces && s->feature)
+        reduce(s, b, s->feature, b->node, s->data->graph.nodes);
     void *x = room(s, &s->now->x, n * m->feature_dim, sizeof(float));
-    if (m->feature_type == GNN_F16)
+    if (s->cache)
+        gather_split(s, b, x, n);
+    else if (m->feature_type == GNN_F16)
         gpu_run_gather_half(s->d, (struct gnn_gather_half_args){.node = b->node,
                                                                 .x = s->feature,
                                                                 .y = x,

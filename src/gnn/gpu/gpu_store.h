@@ -2,7 +2,8 @@
  * gpu_store.h - the graph and the features of a dataset in a GPU's memory, and the sampler there.
  *
  *     struct gpu_store *s;
- *     if (gpu_store_place(&s, GPU_PLACE_GPU, device, &data, &options, err) < 0) ...
+ *     if (gpu_store_place(&s, &(struct gpu_placement){.place = GPU_PLACE_GPU}, device, &data,
+ *                         &options, err) < 0) ...
  *     if (gpu_store_batch(s, &options, seeds, &batch, err) < 0) ...
  *     network_batch(network, &batch);                 its arrays are memory of the device
  *     gpu_store_close(s);
@@ -14,6 +15,10 @@
  * first appearance. The store keeps one table with an int32 for each node of the graph, so it needs
  * no hashing.
  *
+ * With GPU_PLACE_SPLIT, only some rows of the features are in the GPU's memory: those that batches
+ * need most often (vip.h). The GPU reads the other rows from host memory (gpu_cache.h). The batches
+ * are the same.
+ *
  * The sampler knows fanouts up to PICK_MAX_FANOUT, with and without replacement. It does not know
  * `all` and LABOR-0.
  */
@@ -24,20 +29,62 @@
 #include "gnn/ops/ops.h"
 #include "gnn/sample/sampler.h"
 
-enum gpu_place { GPU_PLACE_HOST, GPU_PLACE_GPU, GPU_PLACE_AUTO };
+enum gpu_place { GPU_PLACE_HOST, GPU_PLACE_GPU, GPU_PLACE_SPLIT, GPU_PLACE_AUTO };
+
+/* How much of the features GPU_PLACE_SPLIT caches in the GPU's memory. CACHE_FITS: what fits into
+ * 3/4 of the memory, beside the graph. */
+struct gpu_cache_size {
+    enum { CACHE_FITS, CACHE_BYTES, CACHE_SHARE } kind;
+    uint64_t bytes;
+    double share; /* of all rows, 0 to 1 */
+};
+
+/* Where the data goes. The members below `cache` say which rows GPU_PLACE_SPLIT caches. */
+struct gpu_placement {
+    enum gpu_place place;
+    struct gpu_cache_size cache;
+    struct id_list seeds; /* of all batches */
+    int64_t batches;      /* among which the seeds are divided */
+    int threads;          /* that choose and copy rows */
+};
+
+/* The sizes that decide about GPU_PLACE_AUTO, in bytes. */
+struct gpu_place_sizes {
+    size_t memory;          /* of the GPU */
+    size_t graph, features; /* graph: with the tables that the sampler needs */
+    size_t split_table;     /* more tables that GPU_PLACE_SPLIT needs */
+    size_t host_free;       /* 0 = unknown */
+};
 
 struct gpu_store;
 
-/* Reads the value of --place: host, gpu or auto. NULL means auto. */
+/* Reads the value of --place: host, gpu, split or auto. NULL means auto. */
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err);
-/* Opens a store if `place` asks for one, else sets *out to NULL. With GPU_PLACE_AUTO it opens a
- * store if `d` is a GPU, the sampler knows the options, the graph has an edge, and the data takes
- * at most 3/4 of the GPU's memory. With GPU_PLACE_GPU it fails if it cannot open a store. If the
- * data was made by papers.h and has no graph in host memory, `place` counts as GPU_PLACE_GPU.
- * `data` must outlive the store. */
-int gpu_store_place(struct gpu_store **out, enum gpu_place place, struct gnn_device *d,
+/* Reads the value of --cache: a share from 0 to 1, or a size. NULL means CACHE_FITS. */
+int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *err);
+/* Returns the place that GPU_PLACE_AUTO stands for: the GPU if all data takes at most 3/4 of its
+ * memory; split if the graph does, and the rows that are left take at most 3/4 of the free host
+ * memory; else the host. */
+enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
+/* Opens a store if `where` asks for it, else sets *out to NULL. With GPU_PLACE_AUTO it opens one if
+ * `d` is a GPU, the sampler knows the options, the graph has an edge, and gpu_place_choose() does
+ * not choose the host. With GPU_PLACE_GPU and GPU_PLACE_SPLIT it fails if it cannot open one. Data
+ * that papers.h made, and that has no graph in host memory, counts as GPU_PLACE_GPU. `data` must
+ * outlive the store. */
+int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
+
+/* A store whose features are split. */
+struct gpu_split {
+    int64_t nodes, cached_rows; /* all rows; those in the GPU's memory */
+    size_t row_bytes;
+    double choose_s; /* the time that choosing the rows took */
+    /* Since the store was opened: input rows of batches, and those that came from the host. */
+    int64_t input_rows, host_rows;
+};
+/* Returns false if the features are not split. Waits for the sampler. */
+bool gpu_store_split(struct gpu_store *s, struct gpu_split *out);
 
 /* The arrays of the store in the device's memory, shaped as in struct dataset. */
 struct gpu_store_arrays {

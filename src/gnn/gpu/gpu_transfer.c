@@ -32,8 +32,7 @@ struct gpu_transfer {
     const struct gnn_batch *sent[GPU_MAX_AHEAD + 1]; /* a ring of batches that are being copied */
     cu_event sent_arrived[GPU_MAX_AHEAD + 1];
     int first, under_way;
-    struct gpu_room rows; /* the numbers 0, 1, 2, ... */
-    int64_t n_rows;
+    struct gpu_numbers rows;
     double exposed_ms;
 };
 
@@ -101,7 +100,7 @@ void gpu_transfer_close(struct gpu_transfer *t)
     (void)gpu_sync(&t->d->base, NULL);
     for (int i = 0; i < t->slots; i++)
         close_slot(t->d, &t->slot[i]);
-    gpu_room_release(t->d, &t->rows);
+    gpu_room_release(t->d, &t->rows.room);
     free(t);
 }
 
@@ -196,22 +195,6 @@ static void point_to_copies(const struct slot *s, const struct gnn_batch *b, str
     }
 }
 
-/* Returns device memory with the numbers 0..n-1. */
-static const int32_t *row_numbers(struct gpu_transfer *t, int64_t n)
-{
-    if (n > t->n_rows) {
-        t->n_rows = n + n / 8;
-        size_t bytes = (size_t)t->n_rows * sizeof(int32_t);
-        int32_t *number = xmalloc(bytes);
-        for (int64_t i = 0; i < t->n_rows; i++)
-            number[i] = (int32_t)i;
-        gpu_upload(&t->d->base, gpu_room(t->d, &t->rows, bytes), number, bytes);
-        (void)gpu_sync(&t->d->base, NULL); /* waits until the copy has read `number` */
-        free(number);
-    }
-    return t->rows.p;
-}
-
 /* Reduces the features over the neighbours of the last hop. */
 static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
 {
@@ -223,17 +206,18 @@ static void reduce(struct gpu_transfer *t, struct slot *s, struct gnn_batch *b)
     if (b->n_edges[last] == 0)
         gpu_zero(&t->d->base, y, bytes);
     else
-        gpu_run_segment_half(t->d, (struct gnn_segment_half_args){.row = b->row[last],
-                                                                  .col = b->col[last],
-                                                                  .node = row_numbers(t, inputs),
-                                                                  .x = b->feature,
-                                                                  .y = y,
-                                                                  .N = n,
-                                                                  .E = b->n_edges[last],
-                                                                  .S = inputs,
-                                                                  .V = inputs,
-                                                                  .D = b->feature_dim,
-                                                                  .MEAN = t->mean});
+        gpu_run_segment_half(
+            t->d, (struct gnn_segment_half_args){.row = b->row[last],
+                                                 .col = b->col[last],
+                                                 .node = gpu_numbers(t->d, &t->rows, inputs),
+                                                 .x = b->feature,
+                                                 .y = y,
+                                                 .N = n,
+                                                 .E = b->n_edges[last],
+                                                 .S = inputs,
+                                                 .V = inputs,
+                                                 .D = b->feature_dim,
+                                                 .MEAN = t->mean});
 }
 
 /* Converts the features to float. If the batch has `reduced`, converts only the rows of targets. */

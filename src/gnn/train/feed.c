@@ -3,11 +3,11 @@
 
 #include "base/util.h"
 
-int feed_open(struct feed *f, enum gpu_place place, int ahead, struct gnn_device *d,
+int feed_open(struct feed *f, const struct gpu_placement *where, int ahead, struct gnn_device *d,
               const struct dataset *data, const struct sample_options *o, struct err *err)
 {
     *f = (struct feed){0};
-    if (gpu_store_place(&f->store, place, d, data, o, err) < 0)
+    if (gpu_store_place(&f->store, where, d, data, o, err) < 0)
         return -1;
     if (f->store || ahead == 0 || str_eq(d->ops->name, "cpu"))
         return 0;
@@ -37,6 +37,12 @@ void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mo
 double feed_exposed_s(const struct feed *f)
 {
     return f->transfer ? gpu_transfer_exposed_s(f->transfer) : 0;
+}
+
+bool feed_split(const struct feed *f, struct gpu_split *out)
+{
+    *out = (struct gpu_split){0};
+    return f->store && gpu_store_split(f->store, out);
 }
 
 void feed_options(const struct feed *f, struct loader_options *o)

@@ -2,7 +2,7 @@
  * feed.h - brings the batches of a loader to the device.
  *
  *     struct feed f;
- *     if (feed_open(&f, GPU_PLACE_AUTO, 2, device, &data, &options.sample, err) < 0) ...
+ *     if (feed_open(&f, &placement, 2, device, &data, &options.sample, err) < 0) ...
  *     feed_options(&f, &options);                           before loader_open
  *     while ((rc = loader_next(loader, &b, err)) > 0) {
  *         if (feed_batch(&f, &options.sample, b, &own, &use, err) < 0) ...
@@ -33,7 +33,7 @@ struct feed {
 
 /* Opens a store if gpu_store_place() decides so. Otherwise, if `d` is a GPU and `ahead` is not 0,
  * opens a transfer that copies `ahead` batches ahead. */
-int feed_open(struct feed *f, enum gpu_place place, int ahead, struct gnn_device *d,
+int feed_open(struct feed *f, const struct gpu_placement *where, int ahead, struct gnn_device *d,
               const struct dataset *data, const struct sample_options *o, struct err *err);
 void feed_close(struct feed *f);
 /* From now on, batches have all that the network reads in this mode. The feed reduces the features
@@ -41,6 +41,9 @@ void feed_close(struct feed *f);
 void feed_prepare(const struct feed *f, const struct gnn_network *n, enum gnn_mode mode);
 /* Returns how long the GPU waited for copies so far, in seconds. */
 double feed_exposed_s(const struct feed *f);
+
+/* Returns whether the features are split between the GPU and the host; *out is all 0 if not. */
+bool feed_split(const struct feed *f, struct gpu_split *out);
 
 /* Sets the options that say what the loader prepares and where. */
 void feed_options(const struct feed *f, struct loader_options *o);

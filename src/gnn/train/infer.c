@@ -123,8 +123,14 @@ int infer_sampled(struct gnn_network *n, const struct dataset *d, struct feed *f
         return err_set(err, ERR_USAGE, "%d fanouts for a model of %d layers", load->sample.hops,
                        network_program(n)->layers);
     feed_prepare(feed, n, GNN_EVAL);
+    struct gpu_split before, after;
+    (void)feed_split(feed, &before);
     if (each_batch(n, d, feed, load, ids, infer_batch, &s, r, err) < 0)
         return -1;
+    r->split = feed_split(feed, &after);
+    r->cached_rows = after.cached_rows;
+    r->host_rows = after.host_rows - before.host_rows;
+    r->host_bytes = r->host_rows * (int64_t)after.row_bytes;
     compare_labels(d, ids, r);
     r->wall_s = (double)(now_ns() - start) / 1e9;
     return 0;

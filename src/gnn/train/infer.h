@@ -20,8 +20,11 @@
 struct infer_result {
     int64_t n;      /* nodes asked for */
     int32_t *class; /* predictions in the order of the ids; -1 for nodes of another rank */
-    int64_t labelled, correct;  /* among the predictions of this rank */
-    int64_t input_nodes, edges; /* read, in all batches and layers */
+    int64_t labelled, correct;     /* among the predictions of this rank */
+    int64_t input_nodes, edges;    /* read, in all batches and layers */
+    bool split;                    /* the features are split between the GPU and the host */
+    int64_t cached_rows;           /* with `split`: rows in the GPU's memory */
+    int64_t host_rows, host_bytes; /* input rows that came from the host */
     double wall_s, compute_s, wait_s;
 };
 

@@ -146,7 +146,13 @@ int trainer_open(struct trainer **out, const struct dataset *d, const struct tra
         gnn_device_products(t->device, o->products, err) < 0 ||
         (o->profile && gnn_device_profile(t->device, err) < 0))
         goto fail;
-    if (feed_open(&t->feed, o->place, o->ahead, t->device, d, &o->load.sample, err) < 0)
+    struct gpu_placement where = {.place = o->place,
+                                  .cache = o->cache,
+                                  .seeds = d->train,
+                                  .batches = (d->train.n + o->load.batch_size - 1) /
+                                             MAX(o->load.batch_size, 1) * comm_ranks(o->comm),
+                                  .threads = o->threads};
+    if (feed_open(&t->feed, &where, o->ahead, t->device, d, &o->load.sample, err) < 0)
         goto fail;
     feed_options(&t->feed, &t->o.load);
     t->network = network_new(&t->program, t->device, o->load.sample.seed);
@@ -444,12 +450,15 @@ static int train_batches(struct trainer *t, struct epoch_report *r, struct err *
 
 static int sum_counts(struct trainer *t, struct epoch_report *r, struct err *err)
 {
-    double sums[] = {(double)r->seeds, (double)r->input_nodes, (double)r->edges};
+    double sums[] = {(double)r->seeds, (double)r->input_nodes, (double)r->edges,
+                     (double)r->host_rows, (double)r->host_bytes};
     if (comm_reduce(t->o.comm, sums, ARRAY_LEN(sums), NULL, 0, err) < 0)
         return -1;
     r->seeds = (int64_t)sums[0];
     r->input_nodes = (int64_t)sums[1];
     r->edges = (int64_t)sums[2];
+    r->host_rows = (int64_t)sums[3];
+    r->host_bytes = (int64_t)sums[4];
     return 0;
 }
 
@@ -462,11 +471,16 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err)
         return -1;
     r->batches = loader_batches(t->loader);
     double exposed_s = feed_exposed_s(&t->feed);
+    struct gpu_split before, after;
+    r->split = feed_split(&t->feed, &before);
     feed_prepare(&t->feed, t->network, GNN_TRAIN);
     if (train_batches(t, r, err) < 0 || whole_loss(t, &r->loss, err) < 0)
         return -1;
     feed_end(&t->feed, t->loader);
     r->transfer_s = feed_exposed_s(&t->feed) - exposed_s;
+    (void)feed_split(&t->feed, &after);
+    r->host_rows = after.host_rows - before.host_rows;
+    r->host_bytes = r->host_rows * (int64_t)after.row_bytes;
     if (sum_counts(t, r, err) < 0)
         return -1;
     *p = (struct train_position){.epoch = p->epoch + 1};

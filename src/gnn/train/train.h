@@ -39,6 +39,7 @@ struct train_options {
     const char *products;          /* instructions of products on a GPU: NULL = "wgmma" */
     bool profile;                  /* measure the times of a GPU's kernels */
     enum gpu_place place;          /* where the data lies; see gnn/gpu/gpu_store.h */
+    struct gpu_cache_size cache;   /* with GPU_PLACE_SPLIT: how much of the features */
     int ahead; /* batches copied to a GPU while it computes; 0 = the GPU waits for each copy */
     double lr;
     const char *checkpoint;     /* file; NULL = none */
@@ -58,6 +59,8 @@ struct epoch_report {
     int hops;
     /* n_nodes and n_edges of struct gnn_batch, summed over the batches of this rank */
     int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS];
+    bool split;                    /* the features are split between the GPU and the host */
+    int64_t host_rows, host_bytes; /* input rows that came from the host, over all ranks */
     double wall_s;
     double train_s;    /* computing */
     double wait_s;     /* waiting for a batch: the preparation that computing does not hide */

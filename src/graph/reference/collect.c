@@ -35,12 +35,14 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
     c.m = unit_var(&e->u, "%s", collect_is_index(kind) ? "-1" : one ? "1" : "0");
     if (!rounds(e, &c))
         return c;
-    const char **more[] = {&c.s, &c.squares, &c.q, &c.n, &c.rounding, &c.chains, &c.chain_squares};
+    const char **more[] = {&c.s,        &c.squares, &c.q,     &c.n,
+                           &c.rounding, &c.chains,  &c.terms, &c.chain_squares};
     for (size_t k = 0; k < ARRAY_LEN(more); k++)
         *more[k] = unit_var(&e->u, "0");
     for (uint32_t k = 0; e->shared && k < e->shared->n; k++) {
         c.off[k] = unit_var(&e->u, "0");
         c.at[k] = unit_var(&e->u, "-1");
+        c.biased[k] = e->shared->biased[k];
     }
     if (is_noisy(e))
         c.key = index_text(&e->u, scope_depth(e->u.at), "(int64_t)%s", noise_key(e, v, i)).text;
@@ -106,6 +108,7 @@ static void end_chain(struct emit *e, const struct collector *c)
     unit_set(&e->u, c->v, "+= %s", c->s);
     unit_set(&e->u, c->chain_squares, "+= %s * %s", c->s, c->s);
     unit_set(&e->u, c->chains, "+= 1");
+    unit_set(&e->u, c->terms, "+= %s", c->q);
     for (size_t k = 0; k < ARRAY_LEN(clear); k++)
         unit_set(&e->u, clear[k], "= 0");
 }
@@ -178,32 +181,69 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* The variance of the shared errors that are not yet in c->m, as text to append. */
-static const char *shared_sum(struct emit *e, const struct collector *c)
+/* The variance of the shared errors that are not yet in c->m, of sources with one-sided errors or
+ * of the others. A text to append, "" if there are no such sources. */
+static const char *shared_sum(struct emit *e, const struct collector *c, bool biased)
 {
     const char *text = "";
     for (uint32_t k = 0; k < EMIT_SOURCES && c->off[k]; k++)
-        text = arena_printf(e->u.arena, "%s + %s * %s / 16", text, c->off[k], c->off[k]);
+        if (c->biased[k] == biased)
+            text = arena_printf(e->u.arena, "%s + %s * %s / 16", text, c->off[k], c->off[k]);
     return text;
+}
+
+/* The one-sided error of a sum: its own if its terms are products, else that of its terms. NULL if
+ * there is none. `chain` is the variance of the roundings of its partial sums. */
+static const char *bias_of(struct emit *e, const struct collector *c, const char *v,
+                           const char *chain)
+{
+    const char *terms = shared_sum(e, c, true);
+    if (c->flags & COLLECT_PRODUCTS)
+        return unit_let(&e->u, "hone_bias(%s, %.9g, %s, %s + %s, %d * %s + %s)", chain,
+                        3 * chain_rounding(c->of), v, c->terms, c->q, COLLECT_CHAIN, c->chains,
+                        c->n);
+    return *terms ? unit_let(&e->u, "sqrt(0%s)", terms) : NULL;
 }
 
 struct term collect_now(struct emit *e, const struct collector *c)
 {
-    struct term t = {c->v, c->m, scope_depth(e->u.at)};
+    struct term t = {c->v, c->m, scope_depth(e->u.at), NULL};
     if (!rounds(e, c) || c->kind == COLLECT_PROD)
         return t;
     t.v = unit_let(&e->u, "%s + %s", c->v, c->s);
     const char *tree = unit_let(&e->u, "hone_tree(%s, %s + %s * %s, %s + (%s > 0))", t.v,
                                 c->chain_squares, c->s, c->s, c->chains, c->n);
     double rounding = chain_rounding(c->of);
+    const char *chain =
+        unit_let(&e->u, "%.9g * (%s + hone_chain(%s, %s, %s, %s, %d) + %s)", rounding, c->rounding,
+                 c->squares, c->s, c->q, c->n, c->flags & COLLECT_PRODUCTS, tree);
+    t.bias = bias_of(e, c, t.v, chain);
     if (is_noisy(e))
         t.v = unit_let(&e->u, "hone_noisy(%s, sqrt(%.9g * %s), 52, %s)", t.v, 3 * rounding, tree,
                        term_key(e, c));
     else
-        t.m = unit_let(&e->u, "%s%s + %.9g * (%s + hone_chain(%s, %s, %s, %s, %d) + %s)", c->m,
-                       shared_sum(e, c), rounding, c->rounding, c->squares, c->s, c->q, c->n,
-                       c->flags & COLLECT_PRODUCTS, tree);
+        t.m = unit_let(&e->u, "%s%s + %s", c->m, shared_sum(e, c, false), chain);
     return t;
+}
+
+/* Adds the one-sided error of the element. In a NOISY reference the elements with the same column
+ * of the weight are off in the same direction. In a SIGMA reference the variance of a product
+ * covers its one-sided error, and a later sum reads t->bias; here the error of a plain sum becomes
+ * part of its variance. */
+static void add_bias(struct emit *e, const struct collector *c, struct term *t)
+{
+    int axis = e->store[c->of->id].bias_axis;
+    if (!t->bias)
+        return;
+    if (is_noisy(e) && axis >= 0) {
+        struct place p = place_linear(c->of->rank, c->of->shape, c->i);
+        const char *key = noise_key(e, c->of, place_at(&e->u, &p, (uint32_t)axis));
+        t->v = unit_let(&e->u, "%s + hone_side(%s) * %s", t->v, key, t->bias);
+    }
+    if (!is_noisy(e) && !(c->flags & COLLECT_PRODUCTS)) {
+        t->m = unit_let(&e->u, "%s + %s * %s", t->m, t->bias, t->bias);
+        t->bias = NULL;
+    }
 }
 
 struct term collect_end(struct emit *e, const struct collector *c)
@@ -212,13 +252,15 @@ struct term collect_end(struct emit *e, const struct collector *c)
     enum dtype t = c->of->dtype;
     if (collect_is_index(c->kind))
         return term_of(e, c->m, r.depth);
-    if (dtype_is_float(t))
+    if (dtype_is_float(t)) {
+        add_bias(e, c, &r);
         return emit_rounded(e, c->of, r, c->i);
+    }
     const char *m = e->mode.kind == REFERENCE_SIGMA && !e->store[c->of->id].is_exact ? c->m : NULL;
     if (t != DT_BOOL) {
         const char *whole = arena_printf(e->u.arena, "(uint64_t)(int64_t)%s", c->v);
         r.v = unit_let(&e->u, "%s", wrapped(e, t, whole));
     }
     struct term exact = term_of(e, r.v, r.depth);
-    return m ? (struct term){r.v, m, r.depth} : exact;
+    return m ? (struct term){r.v, m, r.depth, NULL} : exact;
 }

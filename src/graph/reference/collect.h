@@ -50,6 +50,8 @@ struct collector {
     /* Errors that terms share: off[k] adds up the errors of the terms that read element at[k] of
      * source k. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
+    bool biased[EMIT_SOURCES]; /* source k has one-sided errors */
+    const char *terms;         /* the sum of the squares of the terms of earlier chains */
 };
 
 /* Begins to collect element i of v. */
@@ -60,7 +62,8 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
 /* Both return the result so far: collect_now() as a partial result, collect_end() as the finished
- * element. */
+ * element. The variance of a partial result does not include the one-sided errors of its terms,
+ * because these errors add up over the parts. They are its `bias`. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 bool collect_is_index(enum collect k);

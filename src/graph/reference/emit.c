@@ -133,7 +133,7 @@ static struct term emit_pad(struct emit *e, const struct value *v, struct place 
         t = emit_value(e, a, &q);
     } else {
         t = (struct term){unit_var(&e->u, "%s", fill.v), unit_var(&e->u, "%s", fill.m),
-                          scope_depth(e->u.at)};
+                          scope_depth(e->u.at), NULL};
         struct scope *was = unit_if(&e->u, "%s", inside.buf);
         struct term in = emit_value(e, a, &q);
         unit_set(&e->u, t.v, "= %s", in.v);
@@ -149,7 +149,7 @@ static struct term emit_cat(struct emit *e, const struct value *v, struct place 
 {
     uint32_t axis = (uint32_t)value_attr(v, "dim")->ints[0];
     struct index at = place_at(&e->u, p, axis), first = index_dim(&e->u, v->args[0]->shape[axis]);
-    struct term t = {unit_var(&e->u, "0"), unit_var(&e->u, "0"), scope_depth(e->u.at)};
+    struct term t = {unit_var(&e->u, "0"), unit_var(&e->u, "0"), scope_depth(e->u.at), NULL};
     for (uint32_t k = 0; k < 2; k++) {
         const struct value *a = v->args[k];
         struct scope *was = unit_if(&e->u, "%s %s %s", at.text, k ? ">=" : "<", first.text);
@@ -313,11 +313,30 @@ static int source_number(const struct shared_error *s, const struct value *v)
     return -1;
 }
 
+/* A value with one-sided errors, as the terms of the sum read it. Its variance stays. If this
+ * source is off, it is increased by 4 times the one-sided error. Places with the same column of the
+ * weight share the direction of the error. */
+static struct term emit_biased(struct emit *e, const struct value *v, int k, struct place *p)
+{
+    struct shared_error *s = e->shared;
+    s->at[k] = place_at(&e->u, p, (uint32_t)e->store[v->id].bias_axis);
+    e->shared = NULL;
+    struct term t = emit_value(e, v, p);
+    e->shared = s;
+    if (e->store[v->id].is_stored)
+        t.bias = unit_let(&e->u, "BIAS%u(%s)", v->id, place_number(&e->u, p).text);
+    if (s->off == k && t.bias)
+        t.v = unit_let(&e->u, "%s + 4 * %s", t.v, t.bias);
+    return t;
+}
+
 /* Writes source k as the terms of the sum read it: without a variance, and increased by 4 sigma if
  * it is the source that is off (s->off). Stores the place in s->at[k]. */
 static struct term emit_source(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;
+    if (s->biased[k])
+        return emit_biased(e, v, k, p);
     s->at[k] = place_number(&e->u, p);
     e->shared = NULL;
     struct term t = emit_value(e, v, p);

@@ -12,6 +12,10 @@
  * variance of value 3 without its shared errors, and OFF0_3(i) the value if the first source of
  * these errors is off by 4 sigma. reference.c defines these macros.
  *
+ * BIAS3(i) is the one-sided error of value 3, and PBIAS3(i) the one-sided error of a part. A tensor
+ * core cuts off the low bits of its sums. So the sums of many rows with the same column of a weight
+ * can all be off in the same direction, and a mean over the rows keeps this error.
+ *
  * A reference has one of three kinds (reference_mode.h). `m` of a term is the magnitude in a
  * MAGNITUDE reference and the variance of the rounding error in a SIGMA reference, where MAG3(i)
  * holds variances too. A NOISY reference has values only.
@@ -56,16 +60,23 @@ struct store {
      * variance without these errors (OWN), and the value with each source off (OFF0_, OFF1_, ...);
      * else NULL. */
     const struct shared_error *offs;
+    /* If the value is a sum of products, or computed from one element by element: the axis whose
+     * places have different columns of the weight. Errors are one-sided along the other axes. -1:
+     * the value has no one-sided errors. */
+    int bias_axis;
+    bool needs_bias, part_needs_bias; /* scratch holds BIAS, PBIAS */
 };
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is
- * broadcast, such as the mean of a row. Shared errors add up, while the terms' own errors partly
- * cancel. While `shared` of struct emit is set, emit_value() gives the values on `path` without the
- * sources' errors, or with one source off by 4 sigma (shared_error.c). */
+ * broadcast, such as the mean of a row, or a value with one-sided errors (`biased`). Shared errors
+ * add up, while the terms' own errors partly cancel. While `shared` of struct emit is set,
+ * emit_value() gives the values on `path` without the sources' errors, or with one source off by 4
+ * sigma (shared_error.c). */
 #define EMIT_SOURCES 4
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
     struct index at[EMIT_SOURCES]; /* where the last term read the source */
+    bool biased[EMIT_SOURCES];
     uint32_t n;
     unsigned number;     /* the number of this sum; another sum can have other sources */
     int off;             /* the source that is off by 4 sigma; -1 = none */
@@ -113,6 +124,8 @@ struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s);
 /* Finds the shared errors in terms that read the value v. Leaves e->shared as it is. */
 void shared_of_value(struct emit *e, const struct value *v, struct shared_error *s);
+/* Finds the values with one-sided errors from which v is computed. Leaves e->shared as it is. */
+void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
 /* As emit_value(), but v itself is computed even if it is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
 
@@ -179,7 +192,7 @@ struct term emit_reduction(struct emit *e, const struct value *v, struct place *
  * the best element within the allowance, else the index of the best element. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* Writes the body of the unit that makes partial result number `unit`. */
-void emit_part(struct emit *e, const struct value *v, bool with_mag);
+void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);
 /* How many elements a reduction combines into one. emit_parts() says into how many parts they are
  * split. */
 const struct dim *emit_reduced(struct emit *e, const struct value *v);

@@ -49,7 +49,8 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
     place_set(&at, n - 1, d);
     place_set(&from, n - 1, d);
     struct term x = emit_value(e, q, &at), y = emit_value(e, k, &from);
-    struct term t = {unit_let(&e->u, "%s * %s", x.v, y.v), TERM_NO_ERROR, scope_depth(e->u.at)};
+    struct term t = {unit_let(&e->u, "%s * %s", x.v, y.v), TERM_NO_ERROR, scope_depth(e->u.at),
+                     NULL};
     if (e->mode.kind == REFERENCE_SIGMA)
         t.m = unit_let(&e->u, "%s", product_variance(e, x, y, tf32_rounding(e, a->v)));
     collect_add(e, &c, t, "");
@@ -63,7 +64,7 @@ static struct term dot(struct emit *e, struct attention *a, struct index j)
 static struct term rounded(struct emit *e, struct attention *a, const char *text, const char *m,
                            const char *spread, struct index pair, int salt)
 {
-    struct term t = {unit_let(&e->u, "%s", text), m, scope_depth(e->u.at)};
+    struct term t = {unit_let(&e->u, "%s", text), m, scope_depth(e->u.at), NULL};
     double c = chain_rounding(a->v);
     if (e->mode.kind == REFERENCE_SIGMA)
         t.m = unit_let(&e->u, "%s + hone_own(%.9g, 0, %s)", m, c, t.v);
@@ -134,7 +135,7 @@ static void values_line(struct emit *e, const struct value *v, bool with_mag)
     unit_close(&e->u, was);
     inner = unit_loop(&e->u, zero, size, &d);
     place_set(&a.row, v->rank - 1, d);
-    line_put(e, v, a.row, "=", (struct term){"0", "0", 0}, with_mag);
+    line_put(e, v, a.row, "=", (struct term){"0", "0", 0, NULL}, with_mag);
     unit_close(&e->u, inner);
     was = unit_loop(&e->u, zero, a.keys, &j);
     const char *s = score(e, &a, j).v;
@@ -147,14 +148,14 @@ static void values_line(struct emit *e, const struct value *v, bool with_mag)
     struct term t = emit_value(e, w, &from);
     line_put(e, v, to, "+=",
              (struct term){arena_printf(e->u.arena, "%s * %s", weight, t.v),
-                           arena_printf(e->u.arena, "%s * fabs(%s)", weight, t.v), 0},
+                           arena_printf(e->u.arena, "%s * fabs(%s)", weight, t.v), 0, NULL},
              with_mag);
     unit_close(&e->u, inner);
     unit_close(&e->u, was);
     was = unit_if(&e->u, "%s != 0", sum);
     inner = unit_loop(&e->u, zero, size, &d);
     place_set(&to, v->rank - 1, d);
-    line_put(e, v, to, "/=", (struct term){sum, sum, 0}, with_mag);
+    line_put(e, v, to, "/=", (struct term){sum, sum, 0, NULL}, with_mag);
     unit_close(&e->u, inner);
     unit_close(&e->u, was);
 }
@@ -276,7 +277,7 @@ static void divide(struct emit *e, struct errors *x)
     place_set(&to, v->rank - 1, d);
     struct index i = place_number(&e->u, &to);
     struct term t = {unit_let(&e->u, "VAL%u(%s) / %s", v->id, i.text, x->sum), TERM_NO_ERROR,
-                     scope_depth(e->u.at)};
+                     scope_depth(e->u.at), NULL};
     if (e->mode.kind == REFERENCE_NOISY)
         t.v = unit_let(&e->u, "%s",
                        noisy_text(e, t.v, "0", DT_F32,
@@ -306,7 +307,7 @@ static void errors_line(struct emit *e, const struct value *v)
     unit_close(&e->u, was);
     was = unit_loop(&e->u, x.zero, x.size, &d);
     place_set(&to, v->rank - 1, d);
-    line_put(e, v, to, "=", (struct term){"0", "0", 0}, e->mode.kind == REFERENCE_SIGMA);
+    line_put(e, v, to, "=", (struct term){"0", "0", 0, NULL}, e->mode.kind == REFERENCE_SIGMA);
     unit_close(&e->u, was);
     add_values(e, &x);
     was = unit_if(&e->u, "%s != 0", x.sum);

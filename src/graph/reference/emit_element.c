@@ -32,8 +32,8 @@ bool term_is_exact(const struct term *t)
 struct term term_of(struct emit *e, const char *v, unsigned depth)
 {
     if (e->mode.kind != REFERENCE_MAGNITUDE)
-        return (struct term){v, TERM_NO_ERROR, depth};
-    return (struct term){v, arena_printf(e->u.arena, "fabs(%s)", v), depth};
+        return (struct term){v, TERM_NO_ERROR, depth, NULL};
+    return (struct term){v, arena_printf(e->u.arena, "fabs(%s)", v), depth, NULL};
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -19,7 +19,8 @@ static void choice_line(struct emit *e, const struct value *v, bool with_mag)
     bool most = v->op == OP_CUMMAX;
     struct place p = line_place(e, v), q;
     struct index j;
-    struct term best = {unit_var(&e->u, most ? "-INFINITY" : "INFINITY"), unit_var(&e->u, "0"), 0};
+    struct term best = {unit_var(&e->u, most ? "-INFINITY" : "INFINITY"), unit_var(&e->u, "0"), 0,
+                        NULL};
     struct scope *was =
         unit_loop(&e->u, index_number(&e->u, 0), index_dim(&e->u, v->shape[axis]), &j);
     place_set(&p, axis, j);

@@ -86,7 +86,7 @@ static struct term before(struct emit *e, struct cell *c, const struct value *fi
 {
     struct unit_text *u = &e->u;
     struct place p = place_empty(3, c->v->shape), q = place_empty(2, first->shape);
-    struct term t = {unit_var(u, "0"), unit_var(u, "0"), scope_depth(u->at)};
+    struct term t = {unit_var(u, "0"), unit_var(u, "0"), scope_depth(u->at), NULL};
     bool with_mag = e->mode.kind != REFERENCE_NOISY;
     place_set(&p, 0, index_sub(u, c->step, index_number(u, 1)));
     place_set(&p, 1, c->row);

@@ -209,7 +209,7 @@ static struct term part_of(struct emit *e, const struct value *v, const struct p
     return collect_now(e, &c);
 }
 
-void emit_part(struct emit *e, const struct value *v, bool with_mag)
+void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias)
 {
     const struct value *centre = e->store[v->id].centre;
     const char *guard = e->guard ? e->guard : "";
@@ -226,6 +226,19 @@ void emit_part(struct emit *e, const struct value *v, bool with_mag)
     unit_do(&e->u, "%sPART%u(unit) = %s", guard, v->id, t.v);
     if (with_mag)
         unit_do(&e->u, "%sPMAG%u(unit) = %s", guard, v->id, t.m);
+    if (with_bias)
+        unit_do(&e->u, "PBIAS%u(unit) = %s", v->id, t.bias);
+}
+
+/* Do the terms of the sum v have one-sided errors? */
+static bool terms_are_biased(struct emit *e, const struct value *v)
+{
+    struct shared_error errors;
+    bool biased = false;
+    e->shared = shared_begin(e, v, &errors);
+    for (uint32_t k = 0; k < errors.n; k++)
+        biased |= errors.biased[k];
+    return biased;
 }
 
 /* Part i added up squares of the distances from its own mean, not from the mean of the whole sum.
@@ -253,6 +266,7 @@ static struct term in_two_steps(struct emit *e, const struct value *v, struct pl
         struct place at = place_linear(centre->rank, centre->shape, place_number(&e->u, kept));
         mean = emit_value(e, centre, &at).v;
     }
+    const char *bias = terms_are_biased(e, v) ? unit_var(&e->u, "0") : NULL;
     struct nest x = nest_start(
         e, collect_start(e, v, kind_of(v->op), place_number(&e->u, kept), COLLECT_PARTS));
     struct index i = nest_range(&x, first, index_add(&e->u, first, parts),
@@ -267,8 +281,13 @@ static struct term in_two_steps(struct emit *e, const struct value *v, struct pl
     e->u.real = type;
     t.m = unit_let(&e->u, "PMAG%u(%s)", v->id, i.text);
     collect_add(e, nest_sum(&x), t, t.m);
+    if (bias)
+        unit_set(&e->u, bias, "+= PBIAS%u(%s)", v->id, i.text);
     struct collector c = nest_end(&x);
-    return collect_end(e, &c);
+    t = collect_end(e, &c);
+    if (bias)
+        t.m = unit_let(&e->u, "%s + %s * %s", t.m, bias, bias);
+    return t;
 }
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p)

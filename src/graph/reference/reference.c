@@ -103,6 +103,29 @@ static void write_offs(struct emit *e, const struct value *v)
     e->shared = NULL;
 }
 
+/* Stores the one-sided error of v, whose element is t: that of its sum of products, or the change
+ * of v if the sums are off by this error. */
+static void write_bias(struct emit *e, const struct value *v, struct term t)
+{
+    struct shared_error errors;
+    struct place p = place_linear(v->rank, v->shape, unit_index());
+    const char *squares = "0";
+    if (op_row(v->op)->kind != OPK_ELEMENTWISE) {
+        unit_do(&e->u, "BIAS%u(unit) = %s", v->id, t.bias);
+        return;
+    }
+    shared_bias(e, v, &errors);
+    e->shared = &errors;
+    for (uint32_t k = 0; k < errors.n; k++) {
+        errors.off = (int)k;
+        const char *off = unit_let(&e->u, "%s - %s", emit_computed(e, v, &p).v, t.v);
+        if (errors.biased[k])
+            squares = arena_printf(e->u.arena, "%s + %s * %s", squares, off, off);
+    }
+    e->shared = NULL;
+    unit_do(&e->u, "BIAS%u(unit) = hone_finite(sqrt(%s) / 4)", v->id, squares);
+}
+
 static void write_value(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -110,6 +133,8 @@ static void write_value(struct emit *e, const struct sink *s)
     unit_do(&e->u, "VAL%u(unit) = %s", s->v->id, t.v);
     if (e->store[s->v->id].needs_mag)
         unit_do(&e->u, "MAG%u(unit) = %s", s->v->id, t.m);
+    if (e->store[s->v->id].needs_bias)
+        write_bias(e, s->v, t);
     if (e->store[s->v->id].offs)
         write_offs(e, s->v);
 }
@@ -129,7 +154,7 @@ static void write_sink(struct emit *e, const struct sink *s)
         write_value(e, s);
         break;
     case SINK_PART:
-        emit_part(e, s->v, store->part_needs_mag);
+        emit_part(e, s->v, store->part_needs_mag, store->part_needs_bias);
         break;
     case SINK_LINES:
         emit_line(e, s->v, s->output || store->needs_mag);
@@ -152,6 +177,18 @@ static size_t phase_start(const struct sink_vec *v, size_t end)
     return first;
 }
 
+/* Notes which one-sided errors the text reads. */
+static void note_biases(struct writer *w, const char *text)
+{
+    for (const char *p = text; (p = strstr(p, "BIAS")); p += 4) {
+        struct store *s = &w->stores.store[strtoul(p + 4, NULL, 10)];
+        if (p > text && p[-1] == 'P')
+            s->part_needs_bias = true;
+        else
+            s->needs_bias = true;
+    }
+}
+
 /* Notes which magnitudes the text reads. */
 static void note_magnitudes(struct writer *w, const char *text)
 {
@@ -172,7 +209,8 @@ static void note_magnitudes(struct writer *w, const char *text)
  * its name and sets the value's id. */
 static size_t region_name(const struct writer *w, const char *p, unsigned long *id)
 {
-    static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG", "OWN", "OFF"};
+    static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG",
+                                        "OWN", "OFF", "BIAS", "PBIAS"};
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
         size_t n = strlen(kinds[k]);
         char *end;
@@ -268,6 +306,7 @@ static char *write_phase(struct writer *w, const char *fn, size_t first, size_t 
     else
         strbuf_adds(&sb, body.buf);
     note_magnitudes(w, body.buf);
+    note_biases(w, body.buf);
     strbuf_adds(&sb, "}\n");
     unit_release(&w->emit.u);
     strbuf_release(&body);
@@ -358,6 +397,8 @@ static void write_regions(struct writer *w, struct strbuf *all)
             add_region(w, out, "PART", id, s->each ? s->each : s->units, s->each);
             if (store->part_needs_mag)
                 add_region(w, out, "PMAG", id, s->units, false);
+            if (store->part_needs_bias)
+                add_region(w, out, "PBIAS", id, s->units, false);
         } else if (s->output) {
             strbuf_addf(out, "#define VAL%u(i) (hone->out_value[HT_%s][i])\n", id, s->output->name);
             strbuf_addf(out, "#define MAG%u(i) (hone->out_mag[HT_%s][i])\n", id, s->output->name);
@@ -365,6 +406,8 @@ static void write_regions(struct writer *w, struct strbuf *all)
             add_region(w, out, "VAL", id, n, s->each);
             if (store->needs_mag)
                 add_region(w, out, "MAG", id, n, false);
+            if (store->needs_bias)
+                add_region(w, out, "BIAS", id, n, false);
             if (store->offs)
                 add_region(w, out, "OWN", id, n, false);
             for (uint32_t k = 0; store->offs && k < store->offs->n; k++)
@@ -431,6 +474,17 @@ static const struct {
                    "squares. */\n"
                    "HONE_FN double hone_tree(double s, double q, double n)\n"
                    "{\n    return n > 1 ? 2 * s * s + log2(n) * q : 0.0;\n}\n"},
+    {"hone_bias(",
+     "/* The one-sided error of a sum v of n products; q is the sum of their squares, "
+     "`chain` the\n * variance of its roundings. */\n"
+     "HONE_FN double hone_bias(double chain, double u2, double v, double q, double "
+     "n)\n"
+     "{\n    double b = u2 * (v * v + 4 * q);\n"
+     "    b = b < chain ? b : chain;\n"
+     "    return n >= 16 && b < INFINITY ? sqrt(b) : 0.0;\n}\n"},
+    {"hone_side(", "/* A random number with variance 1. */\n"
+                   "HONE_FN double hone_side(uint64_t key)\n"
+                   "{\n    return ((double)(key >> 40) / 8388608.0 - 1) * 1.7320508;\n}\n"},
     {"hone_sigma(", "HONE_FN double hone_sigma(double variance)\n"
                     "{\n    return variance > 0 && variance < INFINITY ? sqrt(variance) : 0.0;\n"
                     "}\n"},

@@ -3,7 +3,7 @@
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
  * operands that are broadcast. These are the sources, because each of their elements is in many
- * terms.
+ * terms. The search of a plain sum also ends at values with one-sided errors.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"
@@ -11,7 +11,7 @@
 
 enum { SEEN = 2, ON_PATH = 1 };
 
-static bool add_source(struct shared_error *s, const struct value *v)
+static bool add_source(struct shared_error *s, const struct value *v, bool biased)
 {
     for (uint32_t k = 0; k < s->n; k++)
         if (s->source[k] == v)
@@ -20,50 +20,70 @@ static bool add_source(struct shared_error *s, const struct value *v)
         s->too_many = true;
         return false;
     }
+    s->biased[s->n] = biased;
     s->source[s->n++] = v;
     return true;
 }
 
 /* Finds the sources below v, and marks the values between. `repeated` says that v is broadcast
- * where it is read. Returns whether there is a source. */
+ * where it is read, `biased` that one-sided errors count. Returns whether there is a source. */
 static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
-                         const struct value *v, bool repeated)
+                         const struct value *v, bool repeated, bool biased)
 {
     enum op_kind kind = op_row(v->op)->kind;
-    if (e->store[v->id].is_exact)
+    const struct store *store = &e->store[v->id];
+    if (store->is_exact)
         return false;
     if (path[v->id])
         return path[v->id] & ON_PATH;
     bool found = false;
+    bool ends = biased && store->bias_axis >= 0 && store->is_stored;
     if (repeated)
-        found = add_source(s, v);
+        found = add_source(s, v, false);
+    else if (kind == OPK_PRODUCT || kind == OPK_CONV)
+        found = biased && store->bias_axis >= 0 && add_source(s, v, true);
     else if (kind == OPK_ELEMENTWISE || kind == OPK_VIEW)
         for (uint32_t k = 0; k < v->nargs; k++) {
             bool spreads = kind == OPK_ELEMENTWISE || v->op == OP_EXPAND;
             if (k == 1 && (e->notes[v->id] & LOWERED_SHIFT))
                 continue; /* the result does not depend on this operand: see lower.h */
             found |= v->args[k] &&
-                     find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v));
+                     find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v),
+                                  biased && !ends);
         }
+    if (ends && !found) /* read the stored value; do not compute its product again */
+        found = add_source(s, v, true);
     path[v->id] = SEEN | (found ? ON_PATH : 0);
     return found;
 }
 
 /* Finds the sources below n values, and the path to them. */
-static void find_all(struct emit *e, const struct value *const *v, uint32_t n, struct arena *a,
-                     struct shared_error *s)
+static void find_all(struct emit *e, const struct value *const *v, uint32_t n, bool biased,
+                     struct arena *a, struct shared_error *s)
 {
     uint8_t *path = arena_alloc(a, e->g->values.n + 1);
     *s = (struct shared_error){.number = ++e->sums, .off = -1, .path = path};
     for (uint32_t k = 0; k < n; k++)
-        find_sources(e, s, path, v[k], false);
+        find_sources(e, s, path, v[k], false, biased);
     for (size_t i = 0; i < e->g->values.n; i++)
         path[i] &= ON_PATH;
 }
 
 void shared_of_value(struct emit *e, const struct value *v, struct shared_error *s)
 {
-    find_all(e, &v, 1, &e->g->arena, s);
+    find_all(e, &v, 1, false, &e->g->arena, s);
+}
+
+void shared_bias(struct emit *e, const struct value *v, struct shared_error *s)
+{
+    uint8_t *path = arena_alloc(e->u.arena, e->g->values.n + 1);
+    *s = (struct shared_error){.number = ++e->sums, .off = -1, .path = path};
+    for (uint32_t k = 0; k < v->nargs; k++)
+        if (v->args[k] && value_same_shape(v, v->args[k]))
+            find_sources(e, s, path, v->args[k], false, true);
+    for (size_t i = 0; i < e->g->values.n; i++)
+        path[i] &= ON_PATH;
+    path[v->id] = ON_PATH;
 }
 
 struct shared_error *shared_begin(struct emit *e, const struct value *v, struct shared_error *s)
@@ -75,7 +95,7 @@ struct shared_error *shared_begin(struct emit *e, const struct value *v, struct 
         v->op == OP_SUM || op_row(v->op)->kind == OPK_PRODUCT || op_row(v->op)->kind == OPK_CONV;
     if (e->mode.kind != REFERENCE_SIGMA || !adds || !dtype_is_float(v->dtype))
         return was;
-    find_all(e, v->args, MIN(v->nargs, 2u), e->u.arena, s);
+    find_all(e, v->args, MIN(v->nargs, 2u), v->op == OP_SUM, e->u.arena, s);
     if (s->n)
         e->shared = s;
     return was;

@@ -18,6 +18,8 @@ enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 enum { CHEAP = 2, RECOMPUTE = 48 };
 /* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
+/* A result with at most this many axes may have few elements, so that few units compute it. */
+enum { FEW_AXES = 2 };
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
  * the unit computes the element once. planner.site has a number for each value: SITE_NONE if no
@@ -216,6 +218,17 @@ static const struct value *stored_operand(const struct value *anchor, const stru
     return a;
 }
 
+/* Does a reference combine many elements of an operand into each of few elements of v? */
+static bool makes_few(struct planner *p, const struct value *v)
+{
+    uint32_t axes = 0;
+    if (p->e->mode.kernel || op_row(v->op)->kind != OPK_REDUCTION)
+        return false;
+    for (uint32_t i = 0; i < v->rank; i++)
+        axes += !dim_is(v->shape[i], 1);
+    return axes <= FEW_AXES && nest_has_many(emit_reduced(p->e, v));
+}
+
 /* Counts how v reads its operands. All readers of v must have been counted before. */
 static void read_operands(struct planner *p, const struct value *v)
 {
@@ -231,9 +244,10 @@ static void read_operands(struct planner *p, const struct value *v)
         if (p->e->mode.kernel && k < 2 && stores_is_anchor(v))
             p->operand[stored_operand(v, a)->id] = true;
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
-        if (p->s->store[v->id].in_parts && p->weight[a->id] >= HEAVY && !is_brief(p, a))
-            reads = MANY; /* each part reads many elements of a, and each element of a needs a loop,
-                             so a must be stored */
+        bool reads_many = p->s->store[v->id].in_parts || makes_few(p, v);
+        if (reads_many && p->weight[a->id] >= HEAVY && !is_brief(p, a))
+            reads = MANY; /* one unit reads many elements of a, and each element of a needs a loop.
+                             So a must be stored, and has units of its own. */
         if (reads == 1)
             add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
         else
@@ -280,6 +294,25 @@ static void mark_offs(struct planner *p, const struct value *v)
     shared_of_value(p->e, v, found);
     if (found->n && !found->too_many)
         s->offs = found;
+}
+
+/* See struct store. */
+static int bias_axis(const struct planner *p, const struct value *v)
+{
+    const struct store *s = p->s->store;
+    enum op_kind kind = op_row(v->op)->kind;
+    bool models = p->e->mode.kind == REFERENCE_NOISY ||
+                  (p->e->mode.kind == REFERENCE_SIGMA && !s[v->id].is_exact);
+    if (!models || !dtype_is_float(v->dtype))
+        return -1;
+    if (kind == OPK_CONV)
+        return 1;
+    if (v->op == OP_MATMUL)
+        return s[v->id].in_parts || v->args[1]->rank < 2 ? -1 : (int)v->rank - 1;
+    for (uint32_t k = 0; kind == OPK_ELEMENTWISE && k < v->nargs; k++)
+        if (v->args[k] && value_same_shape(v, v->args[k]) && s[v->args[k]->id].bias_axis >= 0)
+            return s[v->args[k]->id].bias_axis;
+    return -1;
 }
 
 static const struct value *without_views(const struct value *v)
@@ -510,6 +543,8 @@ void stores_plan(struct stores *s, struct emit *e)
         s->store[i].in_parts = wants_parts(&p, v);
         read_operands(&p, v);
     }
+    for (size_t i = 0; i < n; i++)
+        s->store[i].bias_axis = bias_axis(&p, g->values.items[i]);
     for (size_t i = 0; e->mode.kind == REFERENCE_SIGMA && i < n; i++) {
         const struct value *v = g->values.items[i];
         enum op_kind kind = op_row(v->op)->kind;

@@ -456,7 +456,7 @@ struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ..
         return (struct index){known.v, known.depth};
     struct index i = {declare(u, arena_printf(u->arena, "const %s", u->whole), 'i', s, text),
                       s->depth};
-    unit_remember(u, s, text, (struct term){i.text, NULL, i.depth});
+    unit_remember(u, s, text, (struct term){i.text, NULL, i.depth, NULL});
     return i;
 }
 

@@ -37,6 +37,7 @@ struct index {
 struct term {
     const char *v, *m;
     unsigned depth;
+    const char *bias; /* SIGMA: the one-sided error of a sum of products (emit.h); else NULL */
 };
 
 struct scope;

@@ -156,7 +156,7 @@ static void write_sink(struct emit *e, const struct sink *s)
         unit_do(&e->u, "%sVAL%u(unit) = %s", e->guard, s->v->id, emit_computed(e, s->v, &p).v);
         break;
     case SINK_PART:
-        emit_part(e, s->v, is_index);
+        emit_part(e, s->v, is_index, false);
         break;
     case SINK_LINES:
         emit_line(e, s->v, false);

@@ -184,11 +184,23 @@ static const json_t *input_json(const json_t *graph, const char *name)
 struct task_walk {
     struct building b;
     const json_t *graph;
+    bool multiplies_sums; /* an operand of the part's anchor is a sum */
 };
+
+/* Is v a sum, or made of sums by views? */
+static bool is_sum(const struct value *v)
+{
+    bool found = v->op == OP_SUM;
+    for (uint32_t k = 0; !found && k < v->nargs && op_row(v->op)->kind == OPK_VIEW; k++)
+        found = v->args[k] && is_sum(v->args[k]);
+    return found;
+}
 
 static void add_value(struct walk *w, const struct value *v, bool computed)
 {
     struct task_walk *t = w->ctx;
+    for (uint32_t k = 0; computed && stores_is_anchor(v) && k < 2; k++)
+        t->multiplies_sums |= is_sum(v->args[k]);
     if (v->op == OP_INPUT) {
         add_tensor(&t->b, v->name, input_json(t->graph, v->name), false);
     } else if (!computed) {
@@ -259,6 +271,12 @@ json_t *part_task(const struct part *p)
         json_object_set(own, "guards", guards);
     if (reads_narrow_floats(p->whole))
         json_object_set_new(task, "allow_tf32", json_true());
+    if (t.multiplies_sums) {
+        /* The task allows to round the terms to TF32, before they are added up. To round their sum
+         * loses more: the errors of n terms partly cancel, that of the sum is n times as large. */
+        json_object_del(task, "allow_tf32");
+        json_object_del(task, "allow_tf32_convs");
+    }
     json_object_set_new(task, "tensors", t.b.tensors);
     json_object_set_new(task, "graph", own);
     json_object_set_new(task, "torch", json_string("graph"));

@@ -191,14 +191,18 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
     bind_number(x->b, arena_printf(&x->b->arena, "%s:%s", name, side_names[side]), v);
 }
 
-/* Binds four numbers about the taps (places of the window) along side i:
+/* Binds five numbers about the taps (places of the window) along side i:
  * - "phases": the stride in a transposed convolution, else 1. The outputs whose places are equal
  *   modulo the stride form a phase;
  * - "taps": the most taps that a phase uses. Along the width of a transposed convolution, one
  *   column of taps serves all phases, and "taps" counts the columns;
  * - "kinds": how many different remainders the offsets of the taps have modulo the stride. The
  *   places of the input that taps with the same remainder read form a kind;
- * - "reach": the distance from the first tap to the last, counted in places of one kind.
+ * - "reach": the distance from the first tap to the last, counted in places of one kind;
+ * - "turn": along the width of a transposed convolution, a number that is added to the place of a
+ *   tap; the remainder of the sum by the stride is the phase of the tap. If it costs no more taps,
+ *   the turn makes up for the padding. Then the phases of one place of the input are neighbours in
+ *   the output.
  * Returns the most taps that a phase uses along this side. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
@@ -211,13 +215,15 @@ static int64_t bind_taps(struct match *x, const struct conv *c, int i)
         bind_side(x, "taps", i, window);
         bind_side(x, "kinds", i, kinds);
         bind_side(x, "reach", i, (window - 1) / kinds * (kinds * gap / stride));
+        bind_side(x, "turn", i, 0);
         return window;
     }
-    int64_t far = (window - 1) * gap / stride;
+    int64_t far = (window - 1) * gap / stride, turn = (stride - c->pad[i] % stride) % stride;
     bind_side(x, "phases", i, stride);
     bind_side(x, "taps", i, !w ? most : gap >= stride ? window : far + 1);
     bind_side(x, "kinds", i, 1);
     bind_side(x, "reach", i, w ? far : (most - 1) * (gap * step / stride));
+    bind_side(x, "turn", i, ((window - 1) * gap + turn) / stride == far ? turn : 0);
     return most;
 }
 

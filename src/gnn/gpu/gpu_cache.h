@@ -1,0 +1,43 @@
+/*
+ * gpu_cache.h - rows of features that are split between a GPU's memory and pinned host memory.
+ *
+ *     struct gpu_cache *c;
+ *     if (gpu_cache_open(&c, device, &data, order, rows, threads, err) < 0) ...
+ *     gpu_cache_gather(c, node, n, y);              queued; the GPU reads host memory by itself
+ *     gpu_cache_count(c);                           after the stream has run the gather
+ *     gpu_cache_close(c);
+ *
+ * A table with an int32 for each node says where its row is: in the cache, or in host memory. The
+ * host memory is mapped into the addresses of the GPU, so a kernel (kernels/gnn/gather_split) reads
+ * rows of both and nobody copies rows ahead. Each row is in one of both places only.
+ */
+#ifndef GNN_GPU_GPU_CACHE_H
+#define GNN_GPU_GPU_CACHE_H
+
+#include "gnn/data/dataset.h"
+#include "gnn/ops/ops.h"
+
+struct gpu_cache;
+
+/* `order` lists all nodes; the first `rows` are cached. It is not needed afterwards, and neither
+ * are the features of *data. `threads` threads copy rows. */
+int gpu_cache_open(struct gpu_cache **out, struct gnn_device *d, const struct dataset *data,
+                   const int32_t *order, int64_t rows, int threads, struct err *err);
+/* NULL is allowed. No work may use the cache any more. */
+void gpu_cache_close(struct gpu_cache *c);
+
+/* Queues the copy of n rows, as the dataset has them, to y. */
+void gpu_cache_gather(struct gpu_cache *c, const int32_t *node, int64_t n, void *y);
+/* Counts the rows of the last gather. Call it before the next one, when the last one is done. */
+void gpu_cache_count(struct gpu_cache *c);
+
+int64_t gpu_cache_rows(const struct gpu_cache *c); /* rows in the GPU's memory */
+
+/* Counts since the cache was opened. */
+struct gpu_cache_counts {
+    int64_t rows;   /* gathered */
+    int64_t missed; /* of them, read from host memory */
+};
+struct gpu_cache_counts gpu_cache_counts(const struct gpu_cache *c);
+
+#endif

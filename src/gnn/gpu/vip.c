@@ -1,0 +1,154 @@
+/*
+ * vip.c - inclusion probabilities by a recursion over the hops. See vip.h.
+ *
+ * The threads add logarithms to the sums of neighbours in fixed point, with atomic integer
+ * additions. So the sums do not depend on the order of the additions.
+ */
+#include "gnn/gpu/vip.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "gnn/ops/parallel.h"
+#include "gnn/pages.h"
+
+/* Below e^-SURE, the probability that a batch does not have a node counts as 0. We add nothing to a
+ * sum that is below -SURE, so no sum overflows. */
+#define SURE 32.0
+#define UNIT 0x1p40 /* a sum counts in steps of 1 / UNIT */
+
+enum { BLOCK = 4096, BINS = 1 << 16 };
+
+struct hop {
+    const struct gnn_graph *graph;
+    enum sample_mode mode;
+    int32_t fanout;
+    float *p, *not_taken; /* p and n of vip.h */
+    _Atomic int64_t *sum; /* logarithms of 1 - p, times UNIT */
+};
+
+/* The probability that a hop takes a given one of `degree` neighbours. */
+static double pick_probability(const struct hop *h, int64_t degree)
+{
+    if (h->fanout == FANOUT_ALL || degree == 1)
+        return 1;
+    if (h->mode == SAMPLE_REPEATED)
+        return -expm1(h->fanout * log1p(-1.0 / (double)degree));
+    return h->fanout >= degree ? 1 : h->fanout / (double)degree;
+}
+
+static int64_t fixed_log_not(double p)
+{
+    return (int64_t)llround((p < 1 ? MAX(log1p(-p), -SURE) : -SURE) * UNIT);
+}
+
+/* Adds log(1 - a(u)) to the sum of each neighbour of u. */
+static void spread(void *ctx, int64_t block, int64_t lo, int64_t hi)
+{
+    const struct hop *h = ctx;
+    const struct gnn_graph *g = h->graph;
+    const int64_t least = (int64_t)(-SURE * UNIT);
+    for (int64_t u = lo; u < hi; u++) {
+        int64_t degree = g->offset[u + 1] - g->offset[u];
+        if (h->p[u] <= 0 || degree == 0)
+            continue;
+        double missed = (double)h->not_taken[u] * (1 - pick_probability(h, degree));
+        int64_t term = fixed_log_not(MAX((double)h->p[u] - missed, 0.0));
+        for (int64_t e = g->offset[u]; e < g->offset[u + 1]; e++) {
+            _Atomic int64_t *sum = &h->sum[g->neighbour[e]];
+            if (atomic_load_explicit(sum, memory_order_relaxed) > least)
+                atomic_fetch_add_explicit(sum, term, memory_order_relaxed);
+        }
+    }
+}
+
+/* Moves on to the probabilities after the hop. */
+static void combine(void *ctx, int64_t block, int64_t lo, int64_t hi)
+{
+    const struct hop *h = ctx;
+    const struct gnn_graph *g = h->graph;
+    for (int64_t v = lo; v < hi; v++) {
+        double sum = (double)atomic_load_explicit(&h->sum[v], memory_order_relaxed) / UNIT;
+        double p = sum <= -SURE ? 1 : -expm1(sum), before = (double)h->p[v];
+        int64_t degree = g->offset[v + 1] - g->offset[v];
+        double pick = degree ? pick_probability(h, degree) : 0;
+        h->p[v] = (float)MAX(p, before);
+        h->not_taken[v] = (float)((double)h->not_taken[v] * (1 - pick) + (double)h->p[v] - before);
+        atomic_store_explicit(&h->sum[v], 0, memory_order_relaxed);
+    }
+}
+
+int vip_compute(const struct gnn_graph *g, const struct sample_options *o, struct id_list seeds,
+                int64_t batches, int threads, float *p, struct err *err)
+{
+    struct pages sums, not_taken;
+    struct hop h = {.graph = g, .mode = o->mode, .p = p};
+    double first = 1.0 / (double)MAX(batches, 1);
+    if (pages_reserve(&sums, (size_t)g->nodes * sizeof *h.sum, err) < 0)
+        return -1;
+    if (pages_reserve(&not_taken, (size_t)g->nodes * sizeof *h.not_taken, err) < 0) {
+        pages_release(&sums);
+        return -1;
+    }
+    struct parallel *pool = parallel_new(MAX(threads, 1));
+    h.sum = sums.base;
+    h.not_taken = not_taken.base;
+    memset(p, 0, (size_t)g->nodes * sizeof *p);
+    for (int64_t i = 0; i < seeds.n; i++)
+        p[seeds.id[i]] = h.not_taken[seeds.id[i]] = (float)first;
+    for (int i = 0; i < o->hops; i++) {
+        h.fanout = o->fanout[i];
+        for (int64_t k = 0; k < seeds.n; k++)
+            h.sum[seeds.id[k]] = fixed_log_not(first);
+        parallel_rows(pool, g->nodes, BLOCK, spread, &h);
+        parallel_rows(pool, g->nodes, BLOCK, combine, &h);
+    }
+    parallel_free(pool);
+    pages_release(&not_taken);
+    pages_release(&sums);
+    return 0;
+}
+
+/* The bits of numbers from 0 on have the order of the numbers. */
+static uint32_t bits_of(float p)
+{
+    uint32_t u;
+    memcpy(&u, &p, sizeof u);
+    return u;
+}
+
+/* Returns the bits of the rows-th largest number: a histogram of the high halves finds its high
+ * half, a second one its low half. Sets *equal to how many nodes with just this number to take. */
+static uint32_t least_taken(const float *p, int64_t nodes, int64_t rows, int64_t *equal)
+{
+    int64_t *count = xcalloc(BINS, sizeof *count), left = rows;
+    uint32_t high = BINS, low = BINS;
+    for (int64_t v = 0; v < nodes; v++)
+        count[bits_of(p[v]) >> 16]++;
+    while (left > count[--high])
+        left -= count[high];
+    memset(count, 0, BINS * sizeof *count);
+    for (int64_t v = 0; v < nodes; v++)
+        if (bits_of(p[v]) >> 16 == high)
+            count[bits_of(p[v]) & 0xffff]++;
+    while (left > count[--low])
+        left -= count[low];
+    free(count);
+    *equal = left;
+    return high << 16 | low;
+}
+
+void vip_choose(const float *p, int64_t nodes, int64_t rows, int32_t *order)
+{
+    int64_t equal = 0, taken = 0, other = rows;
+    uint32_t least = rows > 0 ? least_taken(p, nodes, rows, &equal) : UINT32_MAX;
+    for (int64_t v = 0; v < nodes; v++) {
+        uint32_t bits = bits_of(p[v]);
+        bool take = bits > least || (bits == least && equal > 0);
+        equal -= bits == least;
+        order[take ? taken++ : other++] = (int32_t)v;
+    }
+}
