@@ -181,8 +181,9 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* The variance of the shared errors that are not yet in c->m, of sources with one-sided errors or
- * of the others. A text to append, "" if there are no such sources. */
+/* The variance of the shared errors that are not yet in c->m, as text to append. If `biased` is
+ * true, takes only the sources with one-sided errors, else only the other sources. "" if there are
+ * none of these. */
 static const char *shared_sum(struct emit *e, const struct collector *c, bool biased)
 {
     const char *text = "";
@@ -192,8 +193,9 @@ static const char *shared_sum(struct emit *e, const struct collector *c, bool bi
     return text;
 }
 
-/* The one-sided error of a sum: its own if its terms are products, else that of its terms. NULL if
- * there is none. `chain` is the variance of the roundings of its partial sums. */
+/* The one-sided error of the sum v. If its terms are products, this is the error of adding them up;
+ * else it is the one-sided error of the terms. NULL if there is none. `chain` is the variance of
+ * the roundings of the partial sums. */
 static const char *bias_of(struct emit *e, const struct collector *c, const char *v,
                            const char *chain)
 {
@@ -227,9 +229,9 @@ struct term collect_now(struct emit *e, const struct collector *c)
 }
 
 /* Adds the one-sided error of the element. In a NOISY reference the elements with the same column
- * of the weight are off in the same direction. In a SIGMA reference the variance of a product
- * covers its one-sided error, and a later sum reads t->bias; here the error of a plain sum becomes
- * part of its variance. */
+ * of the weight are off in the same direction. In a SIGMA reference the variance of a sum of
+ * products covers its one-sided error already, and a later sum reads t->bias. For a plain sum, the
+ * error is added to the variance here. */
 static void add_bias(struct emit *e, const struct collector *c, struct term *t)
 {
     int axis = e->store[c->of->id].bias_axis;

@@ -60,11 +60,11 @@ struct store {
      * variance without these errors (OWN), and the value with each source off (OFF0_, OFF1_, ...);
      * else NULL. */
     const struct shared_error *offs;
-    /* If the value is a sum of products, or computed from one element by element: the axis whose
-     * places have different columns of the weight. Errors are one-sided along the other axes. -1:
-     * the value has no one-sided errors. */
+    /* For a sum of products, and for a value that is computed element by element from such a sum:
+     * the axis whose places have different columns of the weight. Along the other axes errors are
+     * one-sided. -1 if the value has no one-sided errors. */
     int bias_axis;
-    bool needs_bias, part_needs_bias; /* scratch holds BIAS, PBIAS */
+    bool needs_bias, part_needs_bias; /* scratch holds BIAS; scratch holds PBIAS */
 };
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is

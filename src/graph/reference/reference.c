@@ -103,8 +103,9 @@ static void write_offs(struct emit *e, const struct value *v)
     e->shared = NULL;
 }
 
-/* Stores the one-sided error of v, whose element is t: that of its sum of products, or the change
- * of v if the sums are off by this error. */
+/* Stores the one-sided error of v; t is the element of v. For a sum of products, t has the error.
+ * For an elementwise value, the error is the change of v if the sums from which v is computed are
+ * off by their one-sided errors. */
 static void write_bias(struct emit *e, const struct value *v, struct term t)
 {
     struct shared_error errors;

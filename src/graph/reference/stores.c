@@ -18,7 +18,7 @@ enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 enum { CHEAP = 2, RECOMPUTE = 48 };
 /* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
-/* A result with at most this many axes may have few elements, so that few units compute it. */
+/* A result with at most this many axes may have few elements, and then few units compute it. */
 enum { FEW_AXES = 2 };
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
@@ -296,7 +296,7 @@ static void mark_offs(struct planner *p, const struct value *v)
         s->offs = found;
 }
 
-/* See struct store. */
+/* Returns the member bias_axis of v's struct store (emit.h). */
 static int bias_axis(const struct planner *p, const struct value *v)
 {
     const struct store *s = p->s->store;

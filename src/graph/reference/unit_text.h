@@ -37,7 +37,8 @@ struct index {
 struct term {
     const char *v, *m;
     unsigned depth;
-    const char *bias; /* SIGMA: the one-sided error of a sum of products (emit.h); else NULL */
+    /* In a SIGMA reference, the one-sided error of a sum of products (emit.h); else NULL. */
+    const char *bias;
 };
 
 struct scope;

@@ -200,9 +200,9 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
  *   places of the input that taps with the same remainder read form a kind;
  * - "reach": the distance from the first tap to the last, counted in places of one kind;
  * - "turn": along the width of a transposed convolution, a number that is added to the place of a
- *   tap; the remainder of the sum by the stride is the phase of the tap. If it costs no more taps,
- *   the turn makes up for the padding. Then the phases of one place of the input are neighbours in
- *   the output.
+ *   tap. The remainder of the sum modulo the stride is the phase of the tap. If this needs no more
+ *   taps, the turn makes up for the padding. Then the phases of one place of the input are
+ *   neighbours in the output. Else the turn is 0.
  * Returns the most taps that a phase uses along this side. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
