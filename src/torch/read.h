@@ -43,8 +43,9 @@ struct torch_task {
     size_t ntensors;
     const struct torch_scalar *scalars;
     size_t nscalars;
-    const char *const *constraints; /* "OH == (H + 1)/2" says that the two sizes are equal;
-                                     * constraints of other forms are ignored */
+    /* A constraint such as "OH == (H + 1)/2" says that two sizes are equal. Constraints of other
+     * forms are ignored. */
+    const char *const *constraints;
     size_t nconstraints;
 };
 

@@ -476,10 +476,9 @@ static const struct {
                    "HONE_FN double hone_tree(double s, double q, double n)\n"
                    "{\n    return n > 1 ? 2 * s * s + log2(n) * q : 0.0;\n}\n"},
     {"hone_bias(",
-     "/* The one-sided error of a sum v of n products; q is the sum of their squares, "
-     "`chain` the\n * variance of its roundings. */\n"
-     "HONE_FN double hone_bias(double chain, double u2, double v, double q, double "
-     "n)\n"
+     "/* The one-sided error of a sum v of n products. q is the sum of their squares, `chain` the\n"
+     " * variance of the roundings of v, and u2 the square of the unit roundoff. */\n"
+     "HONE_FN double hone_bias(double chain, double u2, double v, double q, double n)\n"
      "{\n    double b = u2 * (v * v + 4 * q);\n"
      "    b = b < chain ? b : chain;\n"
      "    return n >= 16 && b < INFINITY ? sqrt(b) : 0.0;\n}\n"},

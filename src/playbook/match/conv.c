@@ -25,7 +25,7 @@ static const char *const side_names[SIDES] = {"d", "h", "w"};
 struct conv {
     const struct value *v;
     bool transposed;
-    int x, w, bias; /* numbers of inputs; bias: -1 if there is none */
+    int x, w, bias; /* the numbers of the inputs; `bias` is -1 if there is none */
     unsigned dims;
     int64_t window[SIDES], stride[SIDES], pad[SIDES], dilation[SIDES];
 };
@@ -33,7 +33,7 @@ struct conv {
 /* Finds the geometry of side i (0 depth, 1 height, 2 width); false if a number is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
-    unsigned axis = i + c->dims - SIDES; /* counted among the spatial axes */
+    unsigned axis = i + c->dims - SIDES; /* the number of the side among the spatial axes */
     const struct dim *size = c->v->args[1]->shape[2 + axis]->fixed;
     if (!size->is_number || size->value < 1 || size->value > MAX_WINDOW)
         return false;
