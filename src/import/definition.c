@@ -17,7 +17,8 @@
 
 /* ---- where things are ------------------------------------------------------------------------ */
 
-/* "set/definitions/norm/x.json" gives "set"; NULL if the path has no such folder. */
+/* Returns the folder of the data set, which is "set" for "set/definitions/norm/x.json". NULL if the
+ * path has no folder definitions/. */
 static char *root_of(const char *path)
 {
     static const char folder[] = "definitions/";
@@ -204,8 +205,8 @@ const struct definition_workload *definition_largest(const struct definition *d)
     return found;
 }
 
-/* Reads a scalar that the command line gives: "eps=1e-5". Returns 1 if `given` has the scalar, 0 if
- * not, -1 if its value is not a number. */
+/* Reads a scalar that the command line gives, such as "eps=1e-5". Returns 1 if `given` has the
+ * scalar, 0 if not, -1 if its value is not a number. */
 static int given_scalar(const char *name, const char *const *given, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -285,7 +286,7 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-#define MOST_READ (UINT64_C(1) << 22) /* elements of one tensor that are looked at, at most */
+#define MOST_READ (UINT64_C(1) << 22) /* the most elements of one tensor that are looked at */
 
 /* The files of all workloads tell us this about one input. */
 struct input_facts {

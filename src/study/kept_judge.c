@@ -65,7 +65,7 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     cfg.depth = EVAL_TIME;
     cfg.seed = 1;
     cfg.baselines = BASELINES_NONE;
-    cfg.sanitize = false; /* every error of `noisy` shows in the outputs */
+    cfg.sanitize = false; /* not needed, because every error of `noisy` shows in the outputs */
     x.asked = !file_exists(x.path);
     if (x.asked && eval_submit(k->e, o->task, o->source, o->len, &cfg, &x.theirs, err) < 0)
         return -1;

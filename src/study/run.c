@@ -388,7 +388,8 @@ static int work(struct pool_turn *turn, void *ctx)
     struct worker w = {.s = p->s, .dir = TEMP_DIR_INIT};
     char *verdicts = xasprintf("%s/verdicts", p->s->dir);
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0); /* the stores of runs make many small synced writes */
+        /* The stores of runs make many small synced writes, which are fast in memory. */
+        setenv("TMPDIR", "/dev/shm", 0);
     int rc = temp_dir_make(&w.dir, &err);
     if (rc == 0)
         rc = evaluator_open(&w.e, &(struct eval_options){.device = "emu"}, &err);

@@ -14,7 +14,7 @@ struct collapse {
     struct graph *g;
     const uint32_t *uses; /* how often each value that the graph had at the start is used */
     size_t n;             /* how many values the graph had at the start */
-    struct err err;       /* why graph_add() refused a value: then the sum stays as it is */
+    struct err err;       /* why graph_add() refused a value; the sum then stays as it is */
 };
 
 /* ---- shorthands ------------------------------------------------------------------------------ */
