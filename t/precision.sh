@@ -24,7 +24,7 @@ if in_tier quick; then
         HONE=$tester judged one_tf32 mismatch "too few TF32 products fail" \
             --workload smoke:0 --disable-detector compare
         out_has "one_tf32: the verdict says that float32 needs 3 products" \
-            "do 1 TF32 products and 0 of narrower types for each product of the task; float32 precision needs 3"
+            "do 1 TF32 products and 0 products of narrower types for each product of the task; float32 precision needs 3"
     else
         skip "one_tf32: too few TF32 products fail" "hone-test is not built"
     fi
@@ -34,7 +34,7 @@ if in_tier rest; then
     out_has "exact: the verdict names the precision" "precision: float32"
     judged three_tf32 pass "three products of TF32 parts pass"
     out_has "three_tf32: the verdict names the precision" \
-        "precision: float32; for each product, tensor cores do 3 in TF32 and 0 in narrower types"
+        "precision: float32; for each product of the task, tensor cores do 3 products in TF32 and 0 in narrower types"
     judged one_tf32 mismatch "one TF32 product fails on products with few terms of a checked shape" --workload check:1
     out_has "one_tf32: the kernel fails on few terms of the checked shape" "$few"
 fi

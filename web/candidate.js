@@ -57,7 +57,7 @@
     const holder = table("Errors by workload", ["Workload", "Result", "Verified", "#Worst error", "#Rms error"], []);
     const button = Hone.more(holder.querySelector("tbody"), lines, 10);
     return [el("p", { class: "quiet" }, (wrong ? wrong + " of " + rows.length + " workloads are wrong. " : "All " + rows.length + " workloads are right. ") +
-      "The worst error is a share of the tolerance; the rms error a share of an ideal implementation's. The largest are first."), holder, button];
+      "The worst error is divided by the tolerance, the rms error by that of an ideal implementation. The largest are first."), holder, button];
   }
 
   function counters(v) {

@@ -13,8 +13,8 @@
  *
  * Therefore Hone can resume a run by starting its strategy from the beginning. Each author call has
  * a key (role and index), and each verdict has a key (index). If the store has a reply or verdict
- * under the key, the strategy gets it at once, so Hone repeats nothing that it has recorded. For
- * the same reason the replay of a recording makes the same candidates again.
+ * under the key, the strategy gets it immediately, so Hone repeats nothing that it has recorded.
+ * For the same reason the replay of a recording makes the same candidates again.
  *
  *      strategy ──ask(role, prompt)──> store has (role, i)? ──yes──> its reply
  *                                            │no
@@ -86,8 +86,8 @@ struct agent_watch {
     /* Called if a reply cannot be used. If `again`, the author is asked once more. */
     void (*refused)(void *ctx, const struct agent *a, const char *role, uint64_t index,
                     const char *why, bool again);
-    /* Called again and again while `n` candidates are judged. `what` is done for the first of them
-     * now: "compiling", "running"; "" = unknown. */
+    /* Called again and again while `n` candidates are judged. `what` says what is done for the
+     * first of them now: "compiling", "running"; "" = unknown. */
     void (*judging)(void *ctx, const struct agent *a, size_t n, const char *what);
     void (*judged)(void *ctx, const struct agent *a, const struct node *n);
     void (*confirming)(void *ctx, const struct agent *a, const struct node *n);
@@ -128,11 +128,12 @@ struct agent {
     })
     roles;
     uint64_t next_verdict; /* the index of the next verdict */
-    struct strbuf stop;    /* why the run stopped; "" = it has not */
+    struct strbuf stop;    /* why the run stopped; "" = it has not stopped */
     /* True if the author or the judge failed; false if a budget ended the run. */
     bool failed;
-    struct strbuf unconfirmed; /* why the best kernel was not confirmed (confirm.h); "" = it was */
-    uint64_t recorded;         /* how many calls and verdicts came from the store */
+    /* why the best kernel was not confirmed (confirm.h); "" = it was confirmed, or need not be */
+    struct strbuf unconfirmed;
+    uint64_t recorded; /* how many calls and verdicts came from the store */
     /* The number of the current step. Progress messages and profile_allowed() use it. */
     uint32_t step;
     uint64_t events;
@@ -172,8 +173,9 @@ struct ask {
 };
 void ask_release(struct ask *q);
 
-/* Makes all `n` author calls at once. Returns 0, 1 if the run must stop, or -1. For an unusable
- * reply (cut off even after retries, empty, refused) `ok` is false, and the run goes on. */
+/* Makes all `n` author calls at the same time. Returns 0, 1 if the run must stop, or -1. For an
+ * unusable reply (cut off even after retries, empty, refused) `ok` is false, and the run goes
+ * on. */
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 
 /* Returns the author that is asked for this role. */
@@ -183,8 +185,8 @@ struct author *agent_author(const struct agent *a, enum author_role r);
  * yet stored. */
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);
-/* Has all `n` nodes judged at once, and stores them with their verdicts. Returns 0, 1 if the run
- * must stop, or -1. */
+/* Has all `n` nodes judged at the same time, and stores them with their verdicts. Returns 0, 1 if
+ * the run must stop, or -1. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
 /* Fills `ns` with the modelled time of each source, so that a strategy can choose among them; 0 =
  * the source does not pass. Adds no nodes to the tree, but stores the verdicts. Returns 0, 1 if the

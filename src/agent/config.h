@@ -72,15 +72,16 @@ struct run_config {
     enum context_mode context;
     enum select_mode select;
     bool restore;       /* refine: after a slower kernel, go back to the best one */
-    bool class_prompts; /* prompts contain the menu of the task's class */
+    bool class_prompts; /* prompts list the moves for the task's class */
     bool anchors;       /* search: the planner names the lines to change (anchors.h) */
     bool zero_shot;     /* prompts contain no example kernel */
-    bool whole_files;   /* prompts show the current kernel whole, never as an older file with its
-                           changes (shown_file.h): for authors without a prompt cache */
-    bool rejudge;       /* a replay judges the candidates anew and ignores recorded verdicts */
-    bool baselines;     /* time the task's baselines too */
-    bool smoke;         /* judge candidates at the smoke shapes only, without times */
-    bool torch_at_end;  /* time PyTorch only beside the best kernel, when the strategy is done */
+    /* Prompts show the current kernel as a whole file, never as an older file and its changes
+     * (shown_file.h). This is for authors without a prompt cache. */
+    bool whole_files;
+    bool rejudge;      /* a replay judges the candidates anew and ignores recorded verdicts */
+    bool baselines;    /* time the task's baselines too */
+    bool smoke;        /* judge candidates at the smoke shapes only, without times */
+    bool torch_at_end; /* time PyTorch only beside the best kernel, when the strategy is done */
     uint64_t seed;
     /* How many steps (refine, reflect), rounds (team) or nodes (search, sample). */
     uint32_t steps;
@@ -96,7 +97,7 @@ struct run_config {
     uint32_t proposals; /* refine: how many moves a step asks for; the cost model picks one */
     uint32_t n_root, n_child; /* search: limits on children (search.c) */
     uint32_t leaders;         /* search: how many of the fastest candidates a plan prompt lists */
-    uint32_t wave;            /* search, sample: how many candidates are asked for at once */
+    uint32_t wave;            /* search, sample: how many candidates to ask for at the same time */
     struct budget budget;
     const char *from;      /* source to start from; "" = none */
     const char *from_name; /* where that source came from */

@@ -57,8 +57,9 @@ static char *code_of(const char *source)
 
 /* A declaration at the top level, with the lines of its outermost braces. */
 struct block {
-    const char *head, *body, *end; /* into the code: its beginning, its '{', after its '}' */
-    size_t first, open, close;     /* lines, from 1 */
+    /* pointers into the code: to its beginning, to its '{', and past its '}' */
+    const char *head, *body, *end;
+    size_t first, open, close; /* lines, from 1 */
     bool shown;
 };
 VEC_DECL(block_vec, struct block);

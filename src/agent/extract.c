@@ -179,7 +179,8 @@ static struct difference difference_at(const char *file, size_t line, const char
 static void quote_at(struct strbuf *out, struct span s, size_t at)
 {
     size_t from = at > QUOTED / 2 && s.n > QUOTED ? at - QUOTED / 2 : 0;
-    while (from && ((unsigned char)s.p[from] & 0xC0) == 0x80) /* not in the middle of a character */
+    /* do not begin in the middle of a character */
+    while (from && ((unsigned char)s.p[from] & 0xC0) == 0x80)
         from--;
     size_t n = MIN(s.n - MIN(from, s.n), QUOTED);
     while (n && from + n < s.n && ((unsigned char)s.p[from + n] & 0xC0) == 0x80)

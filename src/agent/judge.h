@@ -30,7 +30,7 @@ struct judge_order {
     enum eval_baselines baselines;
     bool model;         /* evaluate on the emulator, only for the modelled time */
     uint64_t index;     /* the verdict's index in the run, its key in a recording */
-    const char *parent; /* the source of its parent; NULL = none */
+    const char *parent; /* the source of the candidate's parent; NULL = none */
 };
 
 struct judge_ops {

@@ -72,7 +72,7 @@ static int first_kernel(struct agent *a, struct node **out, struct err *err)
 
 struct lead {
     struct node *node; /* a slower structural change that is the parent for a while; or NULL */
-    uint32_t left;     /* for how many more steps */
+    uint32_t left;     /* for how many more steps it is the parent */
 };
 
 static int one_step(struct agent *a, struct lead *lead, struct err *err)

@@ -71,7 +71,7 @@ static bool has_products(const struct agent *a)
     case CLASS_ATTENTION:
     case CLASS_CONV:
     case CLASS_CHAIN:
-    case CLASS_NONE: /* unknown: it may have products */
+    case CLASS_NONE: /* the class is unknown, so the task may have products */
         return true;
     default:
         return false;
@@ -484,7 +484,7 @@ static void read_reply(struct agent *a, struct writing *w)
     extract_partial(&x, w->ask.reply, strlen(w->ask.reply), w->parent ? w->parent->source : NULL,
                     &hidden);
     vec_release(&hidden);
-    if (x.move[0]) /* else the move keeps the name from the plan */
+    if (x.move[0]) /* if the reply names no move, the name from the plan stays */
         memcpy(w->move, x.move, sizeof w->move);
     if (!str_eq(x.kind, "other"))
         memcpy(w->kind, x.kind, sizeof w->kind);

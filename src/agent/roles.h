@@ -23,7 +23,7 @@ struct situation {
     const char *context; /* other candidates, as the strategy chose them; NULL = none */
     const char *earlier; /* earlier attempts to repair this failure; NULL = none */
     const struct anchor_vec *anchors; /* the places that may change; NULL = the whole file */
-    bool blind;        /* the tester: neither prompt nor author facts mention a candidate */
+    bool blind;        /* for the tester: neither prompt nor author facts mention a candidate */
     const char *given; /* the file that the porter must port; NULL = none */
 };
 

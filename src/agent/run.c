@@ -852,7 +852,8 @@ bool goal_reached(struct agent *a)
         return true;
     }
     if (a->best)
-        verdict_roofline(&a->best->verdict, &pct); /* pct is the percentage of the worst shape */
+        /* pct is the percentage of the roofline that the worst shape reaches */
+        verdict_roofline(&a->best->verdict, &pct);
     if (a->cfg->stop_pct <= 0 || pct < a->cfg->stop_pct)
         return false;
     agent_stop(a, "the best kernel is at %.0f%% of the roofline", pct);

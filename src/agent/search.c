@@ -12,8 +12,8 @@
  *    broken node is pruned when it has n_child repairs and all of them failed;
  *  - with probability eps the search selects a random leaf, each with the same chance; otherwise it
  *    selects the best node by node_cmp. `--ablate select=greedy` always selects the best.
- * A wave selects `wave` different nodes, asks authors about all of them at once, and has all
- * children judged at once.
+ * A wave selects `wave` different nodes, asks authors about all of them at the same time, and has
+ * all children judged at the same time.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -11,9 +11,9 @@
  *     const struct author_reply *r = author_reply(c);      r->ok, r->text, r->out_tokens, ...
  *     author_call_free(c);
  *
- * Several calls may be under way at once. A call never falls back to another author; it ends with
- * a text, or with an error that says what happened and what to do. docs/authors.md shows how to
- * add an author: a `const struct author_ops` and a row in the table of author.c.
+ * Several calls may be under way at the same time. A call never falls back to another author; it
+ * ends with a text, or with an error that says what happened and what to do. docs/authors.md shows
+ * how to add an author: a `const struct author_ops` and a row in the table of author.c.
  */
 #ifndef AUTHOR_AUTHOR_H
 #define AUTHOR_AUTHOR_H
@@ -67,7 +67,7 @@ struct author_request {
 struct author_reply {
     bool ok;
     struct strbuf text; /* always UTF-8 */
-    struct err err;     /* when !ok; one line */
+    struct err err;     /* if !ok: the error, in one line */
     bool over_budget;   /* !ok because the budget of author_set_budget is used up */
     char model[128];    /* the name that the provider reports */
     char finish[32];    /* "stop"; "failed" if !ok */
@@ -94,8 +94,8 @@ const char *author_scheme(const struct author *a); /* "openai", "playbook", ... 
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
 /* From now on each call reserves from the pool what it may cost, and waits or fails if the pool has
- * too little. Only HTTP authors can know the cost before the call; calls of other authors only
- * count what they used. The pool must outlive the author. */
+ * too little. Only HTTP authors can know the cost before the call; for other authors, the pool only
+ * counts what their calls have used. The pool must outlive the author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
 /* Begins a call and copies the request. Free the call with author_call_free() before you close the

@@ -3,7 +3,7 @@
  * People, or programs that start later, write the replies.
  *
  * We write a prompt to a temporary file and link it to DIR/NNNN.prompt.md, where NNNN is a free
- * number. So a prompt appears complete at once, and several runs may share DIR. The reply is
+ * number. So nobody sees an incomplete prompt, and several runs may share DIR. The reply is
  * DIR/NNNN.reply.md. Whoever answers should write the reply to another file and rename it to that
  * name. If the reply is written in place instead, it counts as complete once it has not changed for
  * a moment. A run that is resumed after it was killed finds its prompt by the prompt's first line.

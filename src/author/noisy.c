@@ -33,7 +33,7 @@
 
 #define STREAM_NOISY 7301
 #define RATES_FILE "prompts/noisy.json"
-enum { SLOWER_OF = 8 }; /* a "slower" move is one of this many */
+enum { SLOWER_OF = 8 }; /* a "slower" move is drawn from this many moves */
 
 enum noise { NOISE_COMPILE, NOISE_WRONG, NOISE_SLOWER, NOISE_IDLE, NOISES };
 static const char *const noise_names[NOISES] = {"compile", "wrong", "slower", "idle"};
@@ -262,7 +262,7 @@ static void step(struct author_call *c)
         json_object_set_new(c->facts, "proposal", json_integer((json_int_t)other));
     ask_playbook(c);
     if (str_starts(c->reply.text.buf, "STOP") && json_object_get(c->facts, "proposal")) {
-        strbuf_clear(&c->reply.text); /* fewer moves are left than `other` */
+        strbuf_clear(&c->reply.text); /* there is no move number `other`, so we take the best one */
         json_object_del(c->facts, "proposal");
         ask_playbook(c);
     }

@@ -5,7 +5,8 @@
  * models take max_completion_tokens and no temperature. Some other servers (Ollama, transformers
  * serve) ignore max_completion_tokens silently, and then a reply has no limit. So we send
  * max_completion_tokens to OpenAI and max_tokens to other servers. If a server refuses a parameter
- * by name, we leave it out from then on, or send the other of these two in its place.
+ * by name, we leave it out from then on; if it is one of these two, we send the other one in its
+ * place.
  */
 #include <stdio.h>
 #include <string.h>

@@ -71,8 +71,8 @@ static void read_tried(const struct playbook *pb, const json_t *facts, struct pb
 /* A point to try next, and the move that leads to it. */
 struct proposal {
     const struct playbook *pb;
-    /* The kernel file whose settings the author tunes, or NULL. Then `pb` points to `own`, which
-     * holds these settings. */
+    /* The kernel file whose settings the author tunes. If it is not NULL, `pb` points to `own`,
+     * which holds the settings of that file. */
     const char *source;
     struct source_setting settings[SETTING_MAX];
     struct playbook own;
@@ -313,8 +313,8 @@ static const struct playbook *find_book(const struct playbook_shelf *s, const ch
 }
 
 /* Proposes the points that did best in earlier runs on similar tasks, as far as they fit this task.
- * A run takes at most REMEMBERED points from memory. A point of memory that the run has tried
- * before is one of them. */
+ * A run takes at most REMEMBERED points from memory. Points from memory that the run has already
+ * tried count towards this limit. */
 static bool propose_remembered(const struct playbook_shelf *s, const json_t *facts, uint32_t arch,
                                struct proposal *x, uint32_t *k)
 {

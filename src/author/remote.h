@@ -48,7 +48,7 @@ struct remote_answer {
 
 struct remote_protocol {
     const char *key_env, *base_env, *default_base, *path;
-    bool legacy_elsewhere; /* send max_tokens to all servers but default_base */
+    bool legacy_elsewhere; /* send max_tokens to all servers except default_base */
     /* Writes the protocol's headers, with the key; at most 4. */
     void (*headers)(const char *key, char *const lines[4], size_t line_size);
     json_t *(*body)(const struct author_call *c, const struct remote_quirks *q,

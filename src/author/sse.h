@@ -29,9 +29,10 @@ struct sse {
     void *ctx;
     struct strbuf line, data; /* the line and the event that are being read */
     char event[64];
-    char id[128], last_id[128]; /* of this event, and of the one before */
+    char id[128], last_id[128]; /* the ids of this event and of the one before */
     bool has_data, saw_cr, started, line_too_long;
-    uint32_t dropped, duplicates, unfinished; /* events: too long; repeated; without an end */
+    /* how many events were too long, were repeated, or had no end */
+    uint32_t dropped, duplicates, unfinished;
 };
 
 void sse_init(struct sse *p, sse_event_fn fn, void *ctx);

@@ -12,7 +12,7 @@
 
 struct arena {
     struct arena_block *head;
-    size_t bytes; /* total handed out */
+    size_t bytes; /* how many bytes the arena has handed out */
 };
 
 #define ARENA_INIT \

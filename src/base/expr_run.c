@@ -381,8 +381,8 @@ static void *fold_value(struct folder *r, const struct insn *in)
     return f->apply(f->ctx, name, a, b);
 }
 
-/* Whether `op` is not folded, because the operators of C and Python do its work by themselves: they
- * convert an integer operand to a real number, and && and || give 0 or 1. */
+/* Whether folding leaves out `op`. The operators of C and Python do the work of such an `op`
+ * themselves: they convert an integer operand to a real number, and && and || give 0 or 1. */
 static bool is_implicit(uint8_t op)
 {
     return op == OP_BOOL || op == OP_TO_REAL || op == OP_BELOW_TO_REAL || op == OP_NOTHING;

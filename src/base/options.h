@@ -134,7 +134,7 @@ struct option {
 struct options {
     const char *usage;   /* one form per line, each beginning with the program's name */
     const char *about;   /* a sentence or a short paragraph; --help keeps its line breaks */
-    const char *example; /* one per line */
+    const char *example; /* one example per line */
     const struct option *opts;
     bool stop_at_operand; /* the first operand ends the options: for a command with subcommands */
 };

@@ -31,9 +31,11 @@ extern char strbuf_empty[1];
     }
 
 void strbuf_init(struct strbuf *sb, size_t max_bytes);
-void strbuf_release(struct strbuf *sb);                  /* frees; usable again as empty */
-void strbuf_clear(struct strbuf *sb);                    /* keeps the memory */
-char *strbuf_detach(struct strbuf *sb, size_t *len_out); /* caller frees */
+/* frees the bytes; sb is then empty and can be used again */
+void strbuf_release(struct strbuf *sb);
+void strbuf_clear(struct strbuf *sb); /* keeps the memory */
+/* returns the bytes, which the caller frees */
+char *strbuf_detach(struct strbuf *sb, size_t *len_out);
 
 void strbuf_add(struct strbuf *sb, const void *data, size_t n);
 void strbuf_adds(struct strbuf *sb, const char *s);

@@ -28,16 +28,16 @@
 #include "campaign/suite.h"
 #include "store/store.h"
 
-/* The options that all runs of a campaign share. The store keeps them. */
 enum { CAMPAIGN_MAX_JOBS = 64 };
 
+/* The options that all runs of a campaign share. The store keeps them. */
 struct campaign_config {
     const char *strategy, *author, *dialect;
     const char *device, *on, *gpu, *arch, *compiler; /* "" = the default */
     const char *gpu_model; /* the GPU on which the campaign began: "NVIDIA H200"; "" = unknown */
     const char *out;       /* the folder of the tasks' results; "" = hone-out/CAMPAIGN */
     uint64_t steps, proposals, seed; /* 0 = the default */
-    uint64_t jobs;                   /* how many tasks run at once */
+    uint64_t jobs;                   /* how many tasks run at the same time */
     bool smoke, baselines;
     struct budget budget; /* the budget of the whole campaign; wall_ns is unused */
 };
@@ -48,8 +48,8 @@ int campaign_config_read(struct campaign_config *c, const char *text, struct are
 
 struct known_times;
 
-/* Creates a campaign with an entry for each item. `word` begins its name. `known`, if not NULL,
- * gives the known PyTorch time of an operand (known_times.h). */
+/* Creates a campaign with an entry for each item. Its name begins with `word`. `known`, if not
+ * NULL, gives the known PyTorch time of an operand (known_times.h). */
 int campaign_create(struct store *s, const char *word, const struct suite_item_vec *items,
                     const struct known_times *known, const struct campaign_config *c, int64_t *id,
                     struct err *err);
@@ -76,7 +76,7 @@ struct campaign_run {
     bool more_budget;         /* go on with tasks that ended because a budget was used up */
     const char *const *extra; /* further options for the children; NULL-terminated, or NULL */
     struct campaign_watch watch;
-    struct strbuf stop; /* out: why it stopped before the end; the caller releases it */
+    struct strbuf stop; /* out: why the campaign stopped before its end; the caller releases it */
 };
 
 int campaign_run(struct campaign_run *r, struct err *err);

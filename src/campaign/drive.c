@@ -300,7 +300,7 @@ static int start_next(struct drive *d, struct err *err)
     if (rc == 1)
         rc = set_share(d, j, err);
     else if (rc == 0)
-        rc = err_set(err, ERR_SYSTEM, "the campaign's entry has gone");
+        rc = err_set(err, ERR_SYSTEM, "the entry of the campaign is no longer in the store");
     if (rc == 1) {
         strbuf_adds(&d->r->stop, "the budget is used up");
         if (close_reopened(d, err) < 0)
@@ -390,7 +390,7 @@ static int carried_out(struct drive *d, const struct job *j, struct strbuf *why,
     return rc;
 }
 
-/* Takes the run from the entry, and adds the entry to the end of the list. */
+/* Removes the run from the entry, and adds the entry to the end of the list. */
 static int begin_again(struct drive *d, const struct job *j, struct err *err)
 {
     vec_each (struct entry_rec, e, &d->entries)
@@ -425,7 +425,7 @@ static int record_end(struct drive *d, struct job *j, struct err *err)
             child_describe(c, &words);
         else
             last_words(j, &words);
-        rc = set_state(d, j, "failed", words.len ? words.buf : "it ended without a word", err);
+        rc = set_state(d, j, "failed", words.len ? words.buf : "it ended and printed nothing", err);
     }
     strbuf_release(&words);
     return rc;

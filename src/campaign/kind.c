@@ -60,8 +60,10 @@ static bool is_leaf(const struct value *v)
 /* Facts about the values of a graph, by their ids. */
 struct facts {
     const uint32_t *uses;
-    bool *linear; /* linear in the result of a product or convolution that has no other user */
-    bool *heavy;  /* depends on a product or convolution */
+    /* The value is linear in the result of a product or convolution, and nothing else uses that
+     * result. */
+    bool *linear;
+    bool *heavy; /* the value depends on a product or convolution */
 };
 
 /* Whether the fact holds for v. An operand that is absent has no facts. */

@@ -25,10 +25,10 @@
 enum row_state {
     ROW_WAITING,
     ROW_RUNNING,
-    ROW_STOPPED, /* it goes on when the campaign is resumed */
+    ROW_STOPPED, /* the task goes on when the campaign is resumed */
     ROW_PASS,    /* done: a kernel passes */
     ROW_NO_PASS, /* done: no kernel passes */
-    ROW_FAILED,  /* there was no run, or it failed */
+    ROW_FAILED,  /* there was no run, or the run failed */
     ROW_STATES
 };
 extern const char *const row_state_names[ROW_STATES];
@@ -57,7 +57,9 @@ struct campaign_row {
     double ours_ns; /* geometric mean over the timed shapes; 0 = none */
     unsigned shapes;
     VEC(struct row_baseline) baselines;
-    struct verdict_ratio ratio; /* to the baseline that counts; ratio.who NULL = there is none */
+    /* the ratio to the baseline that the row is compared with; ratio.who is NULL if there is
+     * none */
+    struct verdict_ratio ratio;
     enum row_standing standing;
     double roofline_pct;
     double known_ns; /* PyTorch's time from the table of known times; 0 = none */
@@ -82,7 +84,7 @@ void campaign_table_release(struct campaign_table *t);
 /* Loads one row. Strings live in the arena; the caller releases `baselines`. */
 int campaign_row_load(struct campaign_row *r, struct store *s, const struct entry_rec *e,
                       const char *hone, struct arena *a, struct err *err);
-/* Chooses the ratio that counts, and win, loss or tie, from is_model and baselines. */
+/* Sets `ratio` and `standing` (win, loss or tie) from is_model and baselines. */
 void campaign_row_compare(struct campaign_row *r);
 
 #endif

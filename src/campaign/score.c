@@ -34,7 +34,7 @@ static void add_row(struct score *s, const struct campaign_row *r)
 static void finish(struct score *s)
 {
     unsigned all = s->in_mean + s->failures;
-    s->mean = all ? exp(s->mean_passes / all) : 0; /* a failure adds log(1) */
+    s->mean = all ? exp(s->mean_passes / all) : 0; /* a failure adds log(1), which is 0 */
     s->mean_passes = s->in_mean ? exp(s->mean_passes / s->in_mean) : 0;
 }
 

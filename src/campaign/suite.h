@@ -39,8 +39,8 @@ struct suite_item {
 };
 VEC_DECL(suite_item_vec, struct suite_item);
 
-/* Reads a suite. `name` begins each message, `folder` each path: "" = the current folder. Texts
- * live in the arena. After an error `out` holds the items before the wrong line. */
+/* Reads a suite. Each message begins with `name`, and each path with `folder` ("" = the current
+ * folder). Texts live in the arena. After an error `out` holds the items before the wrong line. */
 int suite_parse(const char *text, size_t len, const char *name, const char *folder,
                 struct suite_item_vec *out, struct arena *a, struct err *err);
 /* Adds the tasks that an operand of `hone bench` names: a built-in task, a built-in suite, a

@@ -51,7 +51,7 @@ static void add_marks(const struct campaign_row *r, struct strbuf *out)
         if (*marks[i])
             strbuf_addf(out, "%s%s", out->len > from ? ", " : "", marks[i]);
     if (!r->ratio.who && !r->is_model && r->ours_ns > 0 && r->known_ns > 0)
-        strbuf_addf(out, "%s%.2fx by the known time", out->len > from ? ", " : "",
+        strbuf_addf(out, "%s%.2fx by PyTorch's known time", out->len > from ? ", " : "",
                     r->known_ns / r->ours_ns);
     if (r->state != ROW_PASS && *r->reason)
         strbuf_addf(out, "%s%.*s", out->len > from ? ", " : "", (int)strcspn(r->reason, "\n"),
@@ -122,7 +122,7 @@ static void print_means(const struct score *s, const char *what, bool is_model, 
 {
     strbuf_addf(out, "%s%s: %u of %u pass, %u fail", indent, what, s->passes, s->n, s->failures);
     if (s->in_mean)
-        strbuf_addf(out, "; geometric mean %.2fx (a failure counts 1.00x), %.2fx over %u passes",
+        strbuf_addf(out, "; geometric mean %.2fx (a failure counts as 1.00x), %.2fx over %u passes",
                     s->mean, s->mean_passes, s->in_mean);
     if (s->in_mean && !is_model)
         strbuf_addf(out, "; %u wins, %u losses, %u ties", s->wins, s->losses, s->ties);
@@ -170,7 +170,7 @@ void campaign_print(const struct campaign_table *t, struct strbuf *out)
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
 /* Appends a text as a cell of a Markdown table: without line breaks, and with a backslash before
- * signs that Markdown or HTML would act on. */
+ * characters that mean something in Markdown or HTML. */
 static void add_plain(const char *s, struct strbuf *out)
 {
     for (; *s; s++) {
@@ -227,15 +227,16 @@ void campaign_markdown(const struct campaign_table *t, struct strbuf *out)
     add_plain(t->campaign.name, out);
     strbuf_adds(out, "\n\n");
     campaign_print_score(t, "- ", out);
-    strbuf_adds(out,
-                "\nA ratio is a baseline's time over the kernel's, with its 95% interval; both "
-                "come from one evaluation. A measured kernel is\ncompared with the fastest PyTorch "
-                "baseline, a modelled one with its task's first baseline. Times are geometric "
-                "means\nover the timed shapes.\n\n"
-                "| | task | state | kind | free sizes | precision | ours | baselines | ratio | "
-                "roofline | candidates | tokens | USD | date | Hone | notes |\n"
-                "| ---: | --- | --- | --- | ---: | --- | ---: | --- | --- | ---: | ---: | ---: | "
-                "---: | --- | --- | --- |\n");
+    strbuf_adds(
+        out,
+        "\nA ratio is a baseline's time divided by the kernel's, with its 95% interval; both "
+        "times come from one evaluation. A measured kernel is\ncompared with the fastest PyTorch "
+        "baseline, a modelled one with its task's first baseline. Times are geometric "
+        "means\nover the timed shapes.\n\n"
+        "| | task | state | kind | free sizes | precision | ours | baselines | ratio | "
+        "roofline | candidates | tokens | USD | date | Hone | notes |\n"
+        "| ---: | --- | --- | --- | ---: | --- | ---: | --- | --- | ---: | ---: | ---: | "
+        "---: | --- | --- | --- |\n");
     vec_each (struct campaign_row, r, &t->rows)
         markdown_row(r, out);
 }

@@ -50,7 +50,7 @@ struct live {
     struct progress p;
     uint64_t begun_ns;
     unsigned done;
-    struct strbuf names; /* of the running tasks */
+    struct strbuf names; /* the names of the running tasks */
     VEC(uint64_t) running;
     struct sched *place; /* the workers that all tasks share; NULL = none */
     struct strbuf *stop; /* why the campaign stops */

@@ -21,8 +21,8 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
     strbuf_release(&sb);
 }
 
-/* Does the list of --workload name a timed workload: `time`, or time:N? */
-/* Does the list name a workload that --smoke or --skip-time leaves out? */
+/* Does the list of --workload name a workload that --smoke (if `smoke` is true) or else --skip-time
+ * leaves out? */
 static bool names_skipped(const char *list, bool smoke)
 {
     for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')

@@ -19,8 +19,8 @@ struct eval_command {
 
 /* Returns the exit status: 0 the kernel passes, 1 it does not, 3 it could not be judged. */
 int eval_command_run(const struct eval_command *j);
-/* Evaluates the source and shows a line of progress while it waits. After 0 the caller releases the
- * verdict; -1 means that it could not be judged. */
+/* Evaluates the source and shows a line of progress while it waits. If it returns 0, the caller
+ * releases the verdict; -1 means that the source could not be judged. */
 int eval_command_evaluate(struct evaluator *e, const struct task *t, const struct strbuf *source,
                           const struct eval_config *cfg, struct verdict *v, struct err *err);
 /* Loads a task by name or path, for task_free(). On a failure prints the task's problems to stderr

@@ -199,7 +199,8 @@ static int load_kernel(struct kernel *k, const struct request *r, const char *wh
         return -1;
     struct evidence *e = &k->evidence;
     if (e->has_verdict && !str_eq(e->verdict.compiler, k->code.compiler))
-        fprintf(stderr, "hone: the verdict is about code by %s; the exported code is by %s\n",
+        fprintf(stderr,
+                "hone: the verdict is about code that %s compiled; %s compiled the exported code\n",
                 e->verdict.compiler, k->code.compiler);
     const struct export_source in = {.task = e->task,
                                      .text = e->source.buf,

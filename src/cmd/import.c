@@ -212,7 +212,7 @@ static struct definition_request request_of(const struct definition_wishes *w, c
                                        .record = w->record};
 }
 
-/* Imports every definition of a data set, a line of the table each. */
+/* Imports every definition of a data set, and prints a line of the table for each. */
 static int import_set(struct importer *im, const char *root, const struct definition_wishes *w,
                       struct err *err)
 {

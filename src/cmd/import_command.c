@@ -89,7 +89,7 @@ void cmd_print_import_json(FILE *f, const struct import_report *r)
     json_decref(j);
 }
 
-/* "hone-out/hone.db" gives "hone-out/imported". */
+/* Returns the folder `imported` beside the store: "hone-out/imported" for "hone-out/hone.db". */
 static char *imported_beside(const char *store)
 {
     const char *slash = strrchr(store, '/');

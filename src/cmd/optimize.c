@@ -193,8 +193,8 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* Nobody can write CuTe where its headers are missing. Then asks a model for plain CUDA, unless the
- * user asked for CuTe. */
+/* If the headers of CuTe are missing, nobody can write CuTe. Then asks a model for plain CUDA,
+ * unless the user asked for CuTe. */
 static int settle_cute(const struct wishes *w, struct run_config *c, struct err *err)
 {
     struct toolchain tc;
@@ -232,8 +232,8 @@ static int choose_target(const struct wishes *w, struct run_config *c, struct ar
     return rc;
 }
 
-/* Checks that each author can be used, before an import that takes minutes: it has a key, its
- * program exists. */
+/* Checks that each author can be used: for example, that it has a key, or that its program exists.
+ * Call it before an import, which may take minutes. */
 static int check_authors(const struct wishes *w, const struct budget *b, struct err *err)
 {
     int rc = 0;

@@ -78,7 +78,8 @@ struct live {
     const struct run_config *cfg;
     bool quiet;
     char waits_for[400]; /* what the line says that the call waits for */
-    uint64_t judging_ns; /* when the candidates of this step went to the judge; 0 = none is there */
+    /* when the candidates of this step went to the judge; 0 = the judge has none */
+    uint64_t judging_ns;
 };
 
 static void on_asking(void *ctx, const struct agent *a, const char *role)
@@ -88,7 +89,7 @@ static void on_asking(void *ctx, const struct agent *a, const char *role)
         progress_show(&l->p, "step %u: asking %s ...", a->step, role);
 }
 
-/* Updates the line of progress. Updates it at once if the call waits for something else than
+/* Updates the line of progress. Updates it immediately if the call waits for something else than
  * before, for example after an error of the server. */
 static void on_waiting(void *ctx, const struct agent *a, const char *role, const char *what,
                        uint64_t ns)

@@ -93,8 +93,8 @@ static int run_list(int argc, const char **argv)
         OPT_END(),
     };
     const struct options spec = {.usage = "hone playbook list [options]",
-                                 .about = "Lists the playbooks, their settings ([]: the first "
-                                          "value tried) and the built-in tasks they serve.",
+                                 .about = "Lists the playbooks, their settings (the value in [] is "
+                                          "tried first) and the built-in tasks they serve.",
                                  .example = "hone playbook list",
                                  .opts = opts};
     cmd_parse(&spec, &argc, argv);

@@ -24,8 +24,8 @@ static void cell(struct strbuf *sb, double v)
         strbuf_addf(sb, " %8.1f", v);
 }
 
-/* Prints a row for each kernel and timed workload: the kernel's time, then for each unit the share
- * of its peak. */
+/* Prints a row for each kernel and timed workload: the kernel's time, then for each unit of the GPU
+ * the share of its peak rate. */
 static void shares(struct strbuf *sb, const struct verdict *v)
 {
     struct prof_kernel k[MAX_KERNELS];

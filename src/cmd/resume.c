@@ -82,7 +82,7 @@ static int resume_campaign(const char *name, const struct optimize_run *s,
     const char *argv[24] = {"bench", "--resume", name};
     int n = 3;
     const struct {
-        const char *option, *value; /* a value of NULL: not given */
+        const char *option, *value; /* value is NULL if the option was not given */
     } given[] = {
         {"--store", store},
         {"--out", s->out_dir},

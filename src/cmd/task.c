@@ -448,7 +448,7 @@ struct check_job {
     bool json;
     struct temp_dir dir; /* gets the output of each task */
     bool *done;
-    size_t n, shown; /* tasks; those whose output was printed */
+    size_t n, shown; /* n tasks, and `shown` of them were printed */
     size_t good;
     json_t *all; /* with --json: the results so far */
     char
@@ -504,7 +504,7 @@ static void print_to_files(const struct check_job *job, uint32_t i)
     free(out);
 }
 
-/* What a process does: checks tasks until none is left. */
+/* The work of one process: checks tasks until none is left. */
 static int check_some(struct pool_turn *turn, void *ctx)
 {
     const struct check_job *job = ctx;

@@ -1,4 +1,4 @@
-/* baseline_verdict.c - a list of verdicts in memory, over the compile cache. See
+/* baseline_verdict.c - keeps verdicts in a list in memory, and in the compile cache. See
  * baseline_verdict.h. */
 #include "eval/baseline_verdict.h"
 

@@ -11,8 +11,8 @@
  *     struct baseline_verdicts b;
  *     baseline_verdicts_open(&b, NULL);
  *     baseline_key(&b, &where, task, source, key);
- *     const struct verdict *v = baseline_verdict_get(&b, key);         if NULL, judge it and then
- *     baseline_verdict_put(&b, key, &verdict);
+ *     const struct verdict *v = baseline_verdict_get(&b, key);
+ *     baseline_verdict_put(&b, key, &verdict);            if v was NULL and you judged the baseline
  *     baseline_verdicts_close(&b);
  */
 #ifndef EVAL_BASELINE_VERDICT_H

@@ -261,7 +261,7 @@ static int add_oracle(struct bundle_files *p, const struct bundle_files_request 
     if (task_needs_python(rq->task)) {
         char *spec = library_reference_spec(rq->task);
         p->oracle = "oracle.torch";
-        rc = strlen(spec) >= JOB_MAX_SPEC /* a longer text was cut to this length */
+        rc = strlen(spec) >= JOB_MAX_SPEC /* a text of this length was cut off */
                  ? err_set(err, ERR_LIMIT, "the Python reference of task '%s' is over %d bytes",
                            rq->task->name, (int)JOB_MAX_SPEC)
                  : pack_add(dir, p->oracle, spec, strlen(spec), err);

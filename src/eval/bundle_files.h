@@ -29,7 +29,7 @@ struct baseline {
     struct plan *plan;
     struct compiled code;
     bool have_code;
-    /* PyTorch and libraries only: see pack_module.spec; `gemm` is for libraries */
+    /* `spec` is for PyTorch and libraries (see pack_module.spec), `gemm` only for libraries */
     char *spec;
     struct library_gemm gemm;
 };
@@ -43,7 +43,7 @@ struct judged_baseline {
 /* A baseline that the candidate is not compared with, and why. */
 struct rejected_baseline {
     char *name, *text;
-    bool failed; /* true: the baseline could not run; false: its result is wrong */
+    bool failed; /* true if the baseline could not run; false if its result is wrong */
 };
 VEC_DECL(rejected_baseline_vec, struct rejected_baseline);
 void rejected_baselines_release(struct rejected_baseline_vec *v);

@@ -218,8 +218,8 @@ static void note_registers(struct job_program *p, const struct compiled *code)
             }
 }
 
-/* Adds the case of workload w. If `data` is set, the case has the shape of w, but precision data,
- * and is not timed. */
+/* Adds the case of workload w. If `data` is set, the case has the shape of w, but its inputs are
+ * precision data, and it is not timed. */
 static int add_case(struct case_set *out, const struct task *t, const struct task_workload *w,
                     unsigned index, const struct precision_data *data, const struct contender *who,
                     size_t n, const struct case_options *o, struct arena *a, struct err *err)
@@ -276,8 +276,8 @@ static int add_case(struct case_set *out, const struct task *t, const struct tas
         add_check_calls(&c, w->role != ROLE_HELDOUT, seed);
     if (o->emu && w->role == ROLE_SMOKE && index == 0)
         add_rehearsal(&c, seed);
-    /* For a large product, computing the whole truth takes longer than the candidate, so a sample
-     * of units must be enough. */
+    /* For a large product, computing the whole truth takes longer than running the candidate, so a
+     * sample of units must be enough. */
     c.max_units = c.flops > 2e10 ? 1u << 16 : 0;
     *vec_push(&out->cases) = c;
     *vec_push(&out->shapes) = describe(s, a);
@@ -294,8 +294,8 @@ static unsigned count_role(const struct task *t, enum workload_role role)
     return n;
 }
 
-/* Returns how many workloads with precision data can follow those of the role. How many do follow
- * depends on the kernel. */
+/* Returns the largest number of workloads with precision data that Hone may add to those of the
+ * role. How many it adds depends on the kernel. */
 static unsigned most_added(const struct task *t, enum workload_role role)
 {
     return role == ROLE_SMOKE ? 2 : role == ROLE_CHECK ? count_role(t, ROLE_TIME) : 0;

@@ -8,8 +8,8 @@
  *   1. some data;
  *   2. other data, without reloading the module: a kernel must not carry data from call to call;
  *   3. the data of call 2 in a fresh module; the result must be bit-identical;
- *   4. the data of call 1 with one element of a float input changed; the output must follow. This
- *      call is left out if no input is float.
+ *   4. the data of call 1 with one element of a float input changed; the output must change
+ *      accordingly. This call is left out if no input is float.
  * On the emulator the first smoke workload also gets four timed calls, and an untimed repeat of one
  * of them.
  */
@@ -26,18 +26,19 @@
 struct contender {
     const char *name;
     enum job_module_kind kind;
-    const struct plan *plan;         /* KERNEL */
-    const struct sig_vec *sigs;      /* KERNEL */
-    const struct library_gemm *gemm; /* LIBRARY */
-    const struct compiled *code;     /* KERNEL: gives the number of registers; NULL = unknown */
+    const struct plan *plan;         /* only for a kernel */
+    const struct sig_vec *sigs;      /* only for a kernel */
+    const struct library_gemm *gemm; /* only for a library */
+    /* only for a kernel: has its number of registers; NULL = unknown */
+    const struct compiled *code;
 };
 
 struct case_options {
     bool emu;
     bool smoke, check, heldout, time; /* run the workloads of these roles */
     bool profile; /* make one call of the candidate at each workload, for a profiler */
-    /* Run only these workloads: a list of names ("smoke:0,check:1"), of numbers of workloads in the
-     * task, or of roles ("time"). NULL = all workloads of the roles above. */
+    /* Run only these workloads: a list of names ("smoke:0,check:1"), of numbers of workloads in
+     * the task, or of roles ("time"). NULL = all workloads of the roles above. */
     const char *only;
     uint64_t seed;
     uint64_t measure_ns;

@@ -45,8 +45,9 @@ int ceilings_parse(struct ceilings *out, const char *json, size_t len, struct er
     if (ok && out->dram_gbps > 1 && out->f32_tflops > 0.01)
         return 0;
     *out = (struct ceilings){0};
-    return err_set(err, ERR_INPUT,
-                   "measured ceilings must be a JSON object of possible rates and times");
+    return err_set(
+        err, ERR_INPUT,
+        "the measured ceilings must be a JSON object, with only plausible rates and times");
 }
 
 /* Returns the path DIR/ceilings/nvidia-h200-580.159.04-sm_90a.json; the caller frees it. */

@@ -18,7 +18,7 @@
 struct ceilings_query {
     struct compiler *compiler;
     const char *arch;
-    const char *cache_dir; /* NULL = the user's */
+    const char *cache_dir; /* NULL = the user's cache directory */
     const char *gpu, *driver;
     int ordinal;
 };

@@ -15,8 +15,9 @@ enum eval_baselines { BASELINES_NONE, BASELINES_HERE, BASELINES_ALL };
 enum eval_depth { EVAL_SMOKE, EVAL_CHECK, EVAL_TIME, EVAL_PROFILE };
 
 struct eval_config {
-    enum eval_depth depth; /* the last part of the evaluation, if the candidate passes all before */
-    uint64_t seed;         /* 0 = drawn at random and recorded in the verdict */
+    /* the last part of the evaluation to do; if the candidate fails, it ends earlier */
+    enum eval_depth depth;
+    uint64_t seed; /* 0 = drawn at random and recorded in the verdict */
     bool sanitize;
     const char *const *against; /* other kernel files as baselines; NULL-terminated, or NULL */
     enum eval_baselines baselines;

@@ -114,7 +114,8 @@ char *detail_findings(struct verdict *v, const char *source, const uint32_t *ord
     if (failing > VERDICT_TOLD_WORKLOADS)
         strbuf_addf(&sb, "\n... and %zu more workloads are wrong",
                     failing - VERDICT_TOLD_WORKLOADS);
-    if (held_out) /* v->separation (check/case_order.h) does not tell about held-out workloads */
+    /* we say this here, because v->separation (check/case_order.h) leaves out held-out workloads */
+    if (held_out)
         strbuf_addf(&sb, ", %zu of them held out", held_out);
     char *text = arena_strdup(&v->arena, sb.buf);
     strbuf_release(&sb);

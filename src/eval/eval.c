@@ -6,8 +6,8 @@
  *        │                 v
  *        └──emu────────> RUNNING (all workloads, on the device) ──> PROFILING ──> DONE
  *
- * Any stage may end the evaluation with a verdict. Several evaluations go on at once: while one
- * runs, the next compiles. The evaluator owns the compiler and the schedulers.
+ * Any stage may end the evaluation with a verdict. Several evaluations go on at the same time:
+ * while one runs, the next compiles. The evaluator owns the compiler and the schedulers.
  *
  * A kernel baseline (naive.cu, a file of --against) is judged like a candidate, in an evaluation
  * of its own that no caller sees (`of_baseline`). A candidate's stage RUNNING waits for the

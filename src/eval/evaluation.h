@@ -30,7 +30,7 @@ struct evaluation {
     VEC(struct needed_baseline) needs;
     struct rejected_baseline_vec
         broken;   /* baselines whose failure ended a job of this evaluation */
-    bool waiting; /* RUNNING: waits for the verdicts of its baselines */
+    bool waiting; /* in the stage RUNNING: it still waits for the verdicts of its baselines */
     uint64_t ticket;
     const struct task *task;
     char *source;

@@ -60,8 +60,8 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
     bool listed = o->on && str_starts(o->on, "local:") && !str_eq(o->on, "local:all");
     if (d[4] && o->on && str_starts(o->on, "local:"))
         return err_set(err, ERR_USAGE,
-                       "--device %s names one GPU and --on %s others: give one of "
-                       "them",
+                       "--device %s names one GPU, and --on %s names others: give only one of "
+                       "these options",
                        d, o->on);
     e->ordinal = d[4] ? atoi(d + 5) : listed ? atoi(o->on + 6) : 0;
     if (remote)
@@ -71,16 +71,16 @@ static int choose_device(struct evaluator *e, const struct eval_options *o, cons
         e->on = xstrdup("local:all");
     }
     if (probed < 0 || e->ordinal < 0 || (unsigned)e->ordinal >= probe.n)
-        return err_set(err, ERR_ENV, "there is no GPU %d: %s; --device emu needs none", e->ordinal,
-                       probed < 0 ? none.msg : "the driver shows fewer");
+        return err_set(err, ERR_ENV, "there is no GPU %d: %s; --device emu needs no GPU",
+                       e->ordinal, probed < 0 ? none.msg : "the driver shows fewer");
     char arch[16];
     gpu_arch(probe.gpus[e->ordinal].sm, arch);
     e->arch = xstrdup(arch);
     const char *sheet = gpu_for_device(probe.gpus[e->ordinal].name, &e->arena);
     if (!*gpu && !sheet)
         log_warn("eval",
-                 "Hone has no data sheet of '%s': the roofline is that of h200; --gpu FILE.json "
-                 "names another one",
+                 "Hone has no data sheet of '%s': the roofline is that of h200; name a data sheet "
+                 "with --gpu FILE.json",
                  probe.gpus[e->ordinal].name);
     if (!*gpu && sheet)
         *gpu = sheet;

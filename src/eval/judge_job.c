@@ -60,10 +60,11 @@ static const char *precision_text(struct verdict *v, const struct task *t,
                                                  : dtype_name(t->compute);
     if (!takes_float32(t) || !(use->tf32 + use->narrow > 0))
         return arena_strdup(&v->arena, declared);
-    return arena_printf(&v->arena,
-                        "%s; for each product, tensor cores do %.2g in TF32 and %.2g in narrower "
-                        "types",
-                        declared, use->tf32, use->narrow);
+    return arena_printf(
+        &v->arena,
+        "%s; for each product of the task, tensor cores do %.2g products in TF32 and "
+        "%.2g in narrower types",
+        declared, use->tf32, use->narrow);
 }
 
 /* Returns the least share of a task's flops that a correct kernel needs; 0 = no limit. Strassen's
@@ -114,22 +115,24 @@ void judge_job(struct evaluator *e, struct evaluation *a, const struct result *r
     c = a->stage == RUNNING && !e->cuda ? measure_skipped_work(&mi, &got, &arithmetic) : -1;
     if (c >= 0)
         check_blame(v, &in, V_CHEAT, "time", "floor",
-                    "on %s it %s %.0f%% of the %s: sizes that are timed need the same work as "
-                    "those that are checked. If the work depends on the data, the task's `%s` may "
+                    "on %s the kernel %s only %.0f%% of the %s. Timed sizes need the same work as "
+                    "checked sizes. If the work depends on the data, the task's `%s` may "
                     "be too large: it must be the least that any data needs (docs/task.md)",
                     a->job.cases[c].name, arithmetic ? "does" : "touches", 100 * got,
-                    arithmetic ? "arithmetic that the task takes"
+                    arithmetic ? "arithmetic that the task needs"
                                : "memory that the task must read and write",
                     arithmetic ? "flops" : "bytes");
     struct tensor_use use;
     c = measure_tensor_use(&mi, &use);
     if (c >= 0)
-        check_blame(v, &in, V_MISMATCH, "check", "precision",
-                    "on %s, tensor cores do %.2g TF32 products and %.2g of narrower types for each "
-                    "product of the task; %s",
-                    a->job.cases[c].name, use.tf32, use.narrow,
-                    mi.allow_tf32 ? "TF32 precision needs 1, or 6 products of a 16-bit type"
-                                  : "float32 precision needs 3, or 6 products of a 16-bit type");
+        check_blame(
+            v, &in, V_MISMATCH, "check", "precision",
+            "on %s, tensor cores do %.2g TF32 products and %.2g products of narrower types for "
+            "each product of the task; %s",
+            a->job.cases[c].name, use.tf32, use.narrow,
+            mi.allow_tf32
+                ? "TF32 precision needs 1 TF32 product, or 6 products of a 16-bit type"
+                : "float32 precision needs 3 TF32 products, or 6 products of a 16-bit type");
     if (!v->precision || use.tf32 + use.narrow > 0)
         v->precision = precision_text(v, a->task, &use);
     bool left_out[JOB_MAX_PROGRAMS] = {false};

@@ -15,8 +15,8 @@
 #include "task/task.h"
 
 struct library_gemm {
-    size_t a, b, d; /* tensors */
-    size_t m, n, k; /* axes */
+    size_t a, b, d; /* indices of the task's tensors */
+    size_t m, n, k; /* indices of the task's axes */
     bool ta, tb;
     bool relu_bias; /* tensor 2 is the bias */
 };

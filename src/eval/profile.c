@@ -55,7 +55,7 @@ int profile_read_ncu(struct verdict *v, const struct job *job, const char *dir, 
     for (uint32_t c = 0; c < job->ncases; c++)
         want += job->cases[c].programs[0].nlaunches;
     if (rc == 0 && ncu_launches(t) != want)
-        rc = err_set(err, ERR_INPUT, "ncu saw %zu launches, and the job has %zu", ncu_launches(t),
+        rc = err_set(err, ERR_INPUT, "ncu saw %zu launches, but the job has %zu", ncu_launches(t),
                      want);
     for (uint32_t c = 0; c < job->ncases && rc == 0; c++) {
         size_t n = job->cases[c].programs[0].nlaunches;

@@ -14,8 +14,9 @@
 #include "job/job.h"
 #include "verdict/verdict.h"
 
-/* Returns the path of this machine's ncu and the options with which it writes ncu.csv in `dir`,
- * NULL-terminated. They go before the worker's own command. Returns NULL if there is no ncu. */
+/* Returns an array that ends with NULL: the path of this machine's ncu, and the options with which
+ * ncu writes dir/ncu.csv. These words go before the worker's own command. Returns NULL if there is
+ * no ncu. */
 const char *const *profile_ncu(const char *dir, struct arena *a);
 
 /* Adds the counters in dir/ncu.csv to the verdict. The file must list as many launches as the job's

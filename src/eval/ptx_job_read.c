@@ -84,8 +84,9 @@ static void read_buffer(const struct json_node *n, const char *name, struct job_
         if (*f->from)
             json_node_bad_key(&c, "a buffer must not have both \"init\" and \"from\"");
         else if (!filled && !b->zero_init)
-            json_node_bad_key(&c, "an output must have no \"init\"; that of a workspace must be "
-                                  "zeros");
+            json_node_bad_key(&c,
+                              "an output must have no \"init\"; the \"init\" of a workspace must "
+                              "be zeros");
     }
     if (*f->from && !filled && json_node_get(n, "from", &c))
         json_node_bad_key(&c, "only a buffer of role input or inout can have \"from\"");

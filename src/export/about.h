@@ -1,6 +1,6 @@
 /*
  * about.h - writes the text at the top of an exported file: what the kernel computes, which verdict
- * stands behind it, and which calls it allows.
+ * it has, and which calls it allows.
  */
 #ifndef EXPORT_ABOUT_H
 #define EXPORT_ABOUT_H

@@ -35,7 +35,7 @@ void c_text_args(struct export_model *m, struct strbuf *out)
                         dtype_is_float(x->dtype) ? "double" : "int64_t",
                         name_in(LANG_C, x->name, &m->arena), dtype_name(x->dtype));
     if (out->len)
-        out->buf[--out->len] = '\0'; /* the template has the newline */
+        out->buf[--out->len] = '\0'; /* drops the newline, because the template has one */
 }
 
 static void count(void *ctx, size_t i, const struct sig *kernel)

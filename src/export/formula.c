@@ -288,7 +288,7 @@ static void print_call(struct strbuf *out, const struct formula *f, const struct
     strbuf_addc(out, ')');
 }
 
-/* gcc -Wall warns about an && inside an || without parentheses, so we print them. */
+/* gcc -Wall warns about an && inside an || without parentheses, so we print parentheses. */
 static int logic_level(const struct formula *operand, const struct formula *in, bool python,
                        int level)
 {

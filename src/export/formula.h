@@ -38,11 +38,11 @@ enum formula_kind {
 
 struct formula {
     enum formula_kind kind;
-    int64_t number;     /* FORMULA_NUMBER */
-    double value;       /* FORMULA_REAL */
-    size_t name;        /* FORMULA_NAME, FORMULA_REAL_NAME */
-    const char *tensor; /* FORMULA_ALIGN: alignof(tensor) */
-    const char *op;     /* FORMULA_APPLY: "+", "min", "neg", "&&", ... */
+    int64_t number;     /* of a FORMULA_NUMBER */
+    double value;       /* of a FORMULA_REAL */
+    size_t name;        /* of a FORMULA_NAME or FORMULA_REAL_NAME */
+    const char *tensor; /* of a FORMULA_ALIGN, which is alignof(tensor) */
+    const char *op;     /* of a FORMULA_APPLY: "+", "min", "neg", "&&", ... */
     const struct formula *a, *b, *c;
     double lo, hi; /* the value lies between these, if no operation fails */
     bool may_fail; /* this operation may overflow 64 bits or divide by a number below 1 */

@@ -112,7 +112,7 @@ static void find_bounds(struct export_model *m)
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 /* Whether the formula can be solved for `axis`: it uses `axis` once, applies only + - * and neg to
- * it, and knows all other axes. */
+ * it, and all other axes in it are known. */
 static bool solvable(const struct export_model *m, const struct formula *f, size_t axis,
                      const bool *known)
 {

@@ -18,7 +18,7 @@
 /* The parts from which an export is made. All of them are borrowed. */
 struct export_source {
     const struct task *task;
-    const char *text; /* the candidate */
+    const char *text; /* the source of the candidate */
     size_t len;
     const struct plan *plan;
     const struct compiled *code;
@@ -36,8 +36,8 @@ enum axis_from {
 struct axis_rule {
     enum axis_from from;
     size_t tensor;
-    uint32_t dim;                /* AXIS_SHAPE */
-    const struct formula *shape; /* AXIS_SHAPE: the formula of that dimension */
+    uint32_t dim;                /* if AXIS_SHAPE: the dimension of `tensor` */
+    const struct formula *shape; /* if AXIS_SHAPE: the formula of that dimension */
 };
 
 struct export_model {

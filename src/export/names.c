@@ -6,8 +6,8 @@
 
 #include "base/util.h"
 
-/* The keywords of C and C++, their common macros, and names of the templates. A task's name that is
- * equal to one of them would collide with it in the exported code. */
+/* The keywords of C and C++, their common macros, and names that the templates use. A task's name
+ * that is equal to one of them would collide with it in the exported code. */
 static const char *const c_words[] = {"alignas",
                                       "alignment",
                                       "alignof",

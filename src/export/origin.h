@@ -10,8 +10,8 @@
  *         "state": {"conv.weight": "conv_weight"},     parameters and buffers: inputs of the task
  *         "updates": {"bn.running_mean": "new_mean"}}  changed buffers: outputs with new values
  *
- * An export then offers an nn.Module with the parameters and buffers of the original, so that its
- * state_dict loads.
+ * An export then offers an nn.Module with the parameters and buffers of the original, so that a
+ * state_dict of the original can be loaded.
  */
 #ifndef EXPORT_ORIGIN_H
 #define EXPORT_ORIGIN_H

@@ -29,7 +29,8 @@ struct plan_printer {
     void (*axes)(struct plan_code *c);
     void (*tensor)(struct plan_code *c, size_t tensor);
     void (*constraint)(struct plan_code *c, const struct formula *f, const char *text);
-    /* Writes a check that the GPU can run this launch at these sizes. `when` is its condition. */
+    /* Writes a check that the GPU can run this launch at these sizes. `when` is the launch's
+     * condition. */
     void (*limits)(struct plan_code *c, const struct plan_launch *l, const struct formula *when);
     void (*begin_launch)(struct plan_code *c, const struct plan_launch *l,
                          const struct formula *when);

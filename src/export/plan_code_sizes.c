@@ -14,7 +14,8 @@ static const char *py_name(struct plan_code *c, const char *name)
     return name_in(LANG_PYTHON, name, &c->m->arena);
 }
 
-/* Solves formula = value for the axis: the inverse of + - * and neg, from the outside in. */
+/* Solves the equation `formula = value` for the axis: undoes + - * and neg, beginning with the
+ * outermost operation. */
 static const char *solve(struct plan_code *c, const struct formula *f, size_t axis,
                          const char *value)
 {
@@ -90,7 +91,7 @@ static void tensor(struct plan_code *c, size_t i)
     }
 }
 
-/* Returns the names that a formula uses as arguments of a call: ", R=R, C=C". */
+/* Returns the names that occur in a formula, written as arguments of a call: ", R=R, C=C". */
 static const char *named_values(struct plan_code *c, const struct formula *f)
 {
     struct strbuf values = STRBUF_INIT(4096);
@@ -108,8 +109,8 @@ static void constraint(struct plan_code *c, const struct formula *f, const char 
     code_line(c, "    _refuse(\"%s\"%s)", code_text(c, text), named_values(c, f));
 }
 
-/* Returns whether the formula can be printed for fake tensors: they have no address, and their
- * sizes may be symbols, of which Python cannot take bit_length(). */
+/* Returns whether Python can evaluate the formula for fake tensors. These have no address, and
+ * their sizes may be symbols, which have no bit_length() in Python. */
 static bool serves_fake_tensors(const struct formula *f)
 {
     if (!f)

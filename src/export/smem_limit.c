@@ -5,7 +5,8 @@
 
 #include "base/util.h"
 
-/* Lowers the upper bounds of names by the terms `NAME <= N` and `NAME < N` of a condition. */
+/* Lowers the upper bounds of names to those that a condition sets by its terms `NAME <= N` and
+ * `NAME < N`. */
 static void narrow(const struct formula *f, int64_t *hi)
 {
     if (f->kind != FORMULA_APPLY)

@@ -194,7 +194,7 @@ static void add_object(struct export_model *m, const char *prefix, struct strbuf
 
 /* Writes _PREFIX_cuda, which runs the kernel, and _PREFIX_fake, which only makes the outputs, for
  * torch.compile. _PREFIX_cuda checks in every call that inputs are contiguous. It checks sizes only
- * for combinations of shapes, dtypes and values that it has not seen lately. */
+ * for combinations of shapes, dtypes and values that it has not seen recently. */
 static void add_cuda(struct export_model *m, const char *prefix, const char *params,
                      const char *values, struct strbuf *out)
 {

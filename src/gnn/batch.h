@@ -63,7 +63,7 @@ struct gnn_batch {
      * GNN_F32, or NULL. With them, `feature` has only the rows of these targets. */
     const void *reduced;
     /* The piece of host memory in which all arrays of the batch lie (gnn/load/pack.h); NULL = they
-     * lie apart. */
+     * lie in separate pieces. */
     const void *packed;
     size_t packed_bytes;
 

@@ -11,7 +11,7 @@
 
 /* Several threads call grab() at the same time. */
 struct batch_memory {
-    void *(*grab)(void *ctx, size_t bytes, struct err *err); /* NULL: failed */
+    void *(*grab)(void *ctx, size_t bytes, struct err *err); /* returns NULL after a failure */
     void (*drop)(void *ctx, void *p);
     void *ctx;
 };

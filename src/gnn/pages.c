@@ -32,7 +32,7 @@ int pages_reserve(struct pages *p, size_t bytes, struct err *err)
     p->base = (void *)base;
     if (keep == 0)
         return 0;
-    /* Advice only: a kernel without huge pages gives small ones. */
+    /* This is only advice: if Linux has no huge pages, it gives small ones. */
     (void)madvise(p->base, keep, MADV_HUGEPAGE);
     return 0;
 }

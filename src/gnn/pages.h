@@ -7,9 +7,9 @@
  *     pages_release(&p);
  *
  * With 4 KiB pages, random reads in a large array miss the TLB. In 4 GB, a Neoverse-N1 does 17
- * million random reads a second with small pages and 37 million with huge pages. The kernel backs
- * only anonymous memory with huge pages, not a mapped file. So if an array must be fast, we read
- * its file into memory and do not map the file.
+ * million random reads a second with small pages and 37 million with huge pages. Linux backs only
+ * anonymous memory with huge pages, not a mapped file. So if an array must be fast, we read its
+ * file into memory and do not map the file.
  *
  * A reservation takes only address space. A caller may reserve its worst case; the process pays for
  * the pages that it touches.

@@ -11,8 +11,8 @@
  *     if (trace_write(t, "run.trace.json", err) < 0) ...
  *     trace_free(t);
  *
- * Any thread may add. NULL as the trace is allowed and records nothing. The file stops at 64 MiB,
- * about half a million spans, and says so.
+ * Any thread may add spans. The trace may be NULL; then nothing is recorded. The file stops at 64
+ * MiB, about half a million spans, and says so.
  */
 #ifndef GNN_TRACE_H
 #define GNN_TRACE_H

@@ -15,6 +15,9 @@
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
+/* A shape at which a norm or softmax has one element loses this much merit. That is more than the
+ * merit of any sizes. */
+#define CONSTANT_COSTS 50
 #define MAX_SHRINKS 100 /* a step shrinks sizes by a fifth; 100 steps leave 2e-10 of a size */
 
 /* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
@@ -40,6 +43,8 @@ struct search {
     VEC(const struct dim *) flops;
     VEC(const struct value *) values; /* the values that an output needs */
     VEC(struct least_size) statistics;
+    /* How many elements each variance, norm and softmax combines. */
+    VEC(const struct dim *) lengths;
 };
 
 /* ---- what a shape must satisfy --------------------------------------------------------------- */
@@ -167,10 +172,15 @@ static int64_t draw_size(const struct search *s, size_t i, struct rng *r)
 }
 
 /* Returns how likely a shape is to show errors of kernels: more likely with odd sizes, with sizes
- * above 8, and without sizes of 1. */
+ * above 8, and without sizes of 1. A norm or softmax of one element is a constant, which hides all
+ * errors before it. */
 static double merit(const struct search *s, const int64_t *axes)
 {
     double sum = 0;
+    vec_each (const struct dim *, d, &s->lengths) {
+        int64_t v = 0;
+        sum -= dim_eval(*d, axes, &v) && v > 1 ? 0 : CONSTANT_COSTS;
+    }
     for (size_t i = 0; i < s->n; i++)
         sum += (axes[i] > 1) + (axes[i] % 2 == 1 && axes[i] > 2) + (axes[i] > 8) * 0.5;
     return sum;
@@ -196,7 +206,7 @@ static bool add_best(struct size_choice *c, struct size_points *out, const struc
 {
     struct rng r = rng_seeded(1, stream);
     int64_t *axes = arena_alloc(&c->arena, (s->n + 1) * sizeof *axes), *best = NULL;
-    double best_merit = -1;
+    double best_merit = -INFINITY;
     for (int t = 0; t < TRIALS; t++) {
         for (size_t i = 0; i < s->n; i++)
             axes[i] = t == 0 ? s->original[i] : t == 1 ? s->least[i] : draw_size(s, i, &r);
@@ -279,33 +289,27 @@ static int read_guards(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-static void read_values(struct search *s, struct size_choice *c)
+/* Notes that a shape at which d is 1 shows few errors. */
+static void note_length(struct search *s, const struct dim *d)
 {
-    const uint32_t *uses = graph_uses(s->g, &c->arena);
-    for (size_t i = 0; i < s->g->values.n; i++) {
-        const struct value *v = s->g->values.items[i];
-        if (!uses[i])
-            continue;
-        *vec_push(&s->values) = v;
-        for (uint32_t d = 0; d < v->rank; d++)
-            note_size(s, v->shape[d]);
-        if (v->nargs && op_row(v->op)->flops)
-            *vec_push(&s->flops) = value_flops(s->g, v);
-    }
-    vec_each (const struct dim *, d, &s->positive)
-        *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= 1", (*d)->text);
-    for (size_t i = 0; i < s->n; i++)
-        *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= %lld", s->g->dims.names[i],
-                                                  (long long)MIN(s->limits.floor, s->original[i]));
+    int64_t original = 0;
+    if (!d || d->is_number || !dim_eval(d, s->original, &original) || original < 2)
+        return;
+    for (size_t i = 0; i < s->lengths.n; i++)
+        if (s->lengths.items[i] == d)
+            return;
+    *vec_push(&s->lengths) = d;
 }
 
-/* Returns how many elements the variance v is taken over, or NULL if v is not a variance. */
-static const struct dim *elements_of_variance(struct graph *g, const struct value *v)
+/* Returns how many elements the value v combines if it is a variance or a norm. If `softmaxes` is
+ * true, does the same for a softmax. Returns NULL if v is something else. */
+static const struct dim *elements_along(struct graph *g, const struct value *v, bool softmaxes)
 {
     const struct value *x = v->args[0];
     const struct dim *gone[GRAPH_MAX_RANK];
+    bool softmax = v->op == OP_SOFTMAX || v->op == OP_LOG_SOFTMAX;
     uint32_t n = 0;
-    if (v->op == OP_VAR || v->op == OP_STD) {
+    if (v->op == OP_VAR || v->op == OP_STD || (softmax && softmaxes)) {
         const struct attr *dim = value_attr(v, "dim");
         for (size_t i = 0; i < dim->n; i++)
             gone[n++] = x->shape[dim->ints[i]];
@@ -316,13 +320,34 @@ static const struct dim *elements_of_variance(struct graph *g, const struct valu
     return n ? dim_product(&g->dims, gone, n) : NULL;
 }
 
+static void read_values(struct search *s, struct size_choice *c)
+{
+    const uint32_t *uses = graph_uses(s->g, &c->arena);
+    for (size_t i = 0; i < s->g->values.n; i++) {
+        const struct value *v = s->g->values.items[i];
+        if (!uses[i])
+            continue;
+        *vec_push(&s->values) = v;
+        for (uint32_t d = 0; d < v->rank; d++)
+            note_size(s, v->shape[d]);
+        note_length(s, elements_along(s->g, v, true));
+        if (v->nargs && op_row(v->op)->flops)
+            *vec_push(&s->flops) = value_flops(s->g, v);
+    }
+    vec_each (const struct dim *, d, &s->positive)
+        *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= 1", (*d)->text);
+    for (size_t i = 0; i < s->n; i++)
+        *vec_push(&c->constraints) = arena_printf(&c->arena, "%s >= %lld", s->g->dims.names[i],
+                                                  (long long)MIN(s->limits.floor, s->original[i]));
+}
+
 /* Requires of each shape that every variance is taken over at least limits.statistics elements. A
  * variance of two or three elements amplifies errors so much that a network of such layers has no
  * useful tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
     vec_each (const struct value *, v, &s->values) {
-        const struct dim *n = elements_of_variance(s->g, *v);
+        const struct dim *n = elements_along(s->g, *v, false);
         int64_t original = 0;
         bool known = !n || n->is_number || !dim_eval(n, s->original, &original);
         for (size_t i = 0; !known && i < s->statistics.n; i++)
@@ -419,6 +444,7 @@ int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original
     vec_release(&s.flops);
     vec_release(&s.values);
     vec_release(&s.statistics);
+    vec_release(&s.lengths);
     if (rc < 0)
         sizes_release(c);
     return rc;

@@ -32,7 +32,8 @@
 
 /* These values take the place of a magnitude for elements without a truth. */
 #define COMPARE_SKIPPED (-1.0) /* no unit of the oracle writes this element: any value is right */
-#define COMPARE_UNSEEN (-2.0)  /* its unit is not in the sample: any value but poison is right */
+/* the element's unit is not in the sample: any value but poison is right */
+#define COMPARE_UNSEEN (-2.0)
 
 struct compare_rule {
     double rtol, atol, acc_eps;
@@ -103,7 +104,7 @@ COMPARE_FN double compare_abs(double d)
  * overflow. */
 struct compare_type {
     int mant, emin;
-    double overflow; /* 0 = never */
+    double overflow; /* 0 = the type never overflows */
 };
 
 COMPARE_FN struct compare_type compare_type_of(uint32_t dtype)

@@ -39,7 +39,7 @@ enum gen_mask {
     GEN_MASK_NONE,
     GEN_LOWER, /* zero above the diagonal */
     GEN_UPPER, /* zero below the diagonal */
-    GEN_PADDED /* `pad` behind the end of a row; the seed chooses where rows end */
+    GEN_PADDED /* `pad` after the end of a row; the seed chooses where rows end */
 };
 
 enum gen_special {
@@ -67,7 +67,7 @@ struct gen_spec {
     uint8_t special[2];
     uint32_t every[2]; /* 0 = never */
     double a, b;
-    uint64_t n; /* elements of the tensor, for CSR and PERM */
+    uint64_t n; /* how many elements the tensor has; only for CSR and PERM */
     /* A thin tensor is zero except at GEN_FEW places, which the seed chooses. With two ranges, a
      * place is a pair: one place of each range. A range of 0 places is absent; thin[1] is absent if
      * thin[0] is. */
@@ -87,8 +87,8 @@ struct gen_plan {
     uint32_t stream;
     double k;               /* NORMAL, UNIFORM: the change of the value for one step of the word */
     uint64_t span;          /* INT: how many integers */
-    uint64_t key;           /* CSR, PERM, thin */
-    uint64_t kept[GEN_FEW]; /* thin: the places that are not zero */
+    uint64_t key;           /* for the random choices of CSR, PERM and thin tensors */
+    uint64_t kept[GEN_FEW]; /* the places of a thin tensor that are not zero */
 };
 
 GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t seed,
@@ -200,8 +200,9 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
  * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All groups hold equal
  * shares of the total, and so do all supergroups. In 1 of 16 supergroups one row holds everything
  * (256 times the mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8
- * groups every second row is empty. In all other groups rows hold 0 to twice the mean: a row
- * pointer lies at a random place between its even share and the even share of the next one.
+ * groups every second row is empty. In all other groups a row holds from 0 to twice the mean: each
+ * row pointer lies at a random place between its own even share and the even share of the next row
+ * pointer.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {

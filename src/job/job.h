@@ -76,13 +76,13 @@ struct job_buffer {
     int64_t dims[8];
     /* bit d is set if calls with JOB_CALL_EDGES rearrange dimension d: edges.h */
     uint32_t edge_dims;
-    struct gen_spec gen; /* inputs */
+    struct gen_spec gen; /* how to fill an input */
     uint32_t stream;     /* RNG stream of this buffer */
     const char *file;    /* file in the bundle that fills the buffer instead of gen, with zeros
                             after the file's end; "" = none */
-    /* for outputs: the tolerance, see docs/judge.md */
+    /* The tolerance of outputs (docs/judge.md). */
     double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
-    double budget;     /* allowed rms error / rms error of an ideal kernel; 0 = no limit */
+    double budget;     /* allowed rms error divided by that of an ideal kernel; 0 = no limit */
     double acc_eps;    /* unit roundoff of the declared compute precision (2^-24 for fp32); 1 if
                           the oracle gives sigma in place of the magnitude */
 };
@@ -115,7 +115,8 @@ struct job_launch {
     enum job_launch_kind kind;
     struct job_transfer transfer; /* if kind is not JOB_KERNEL */
     const char *kernel;           /* name of the kernel; "memset" or "copy" for a transfer */
-    const char *label; /* the kernel as the plan calls it; not in job.bin, so NULL there */
+    /* What the plan calls the kernel. NULL after job_read(), because job.bin does not have it. */
+    const char *label;
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */
     uint32_t regs;        /* per thread, as compiled; 0 = unknown; for the cost model */
@@ -134,10 +135,10 @@ struct job_tensormap {
     uint64_t strides[5]; /* bytes; strides[0] unused */
     uint32_t box[5];
     uint32_t elem_strides[5];
-    uint8_t swizzle;    /* 0 none, 1 32B, 2 64B, 3 128B */
-    uint8_t interleave; /* 0 none, 1 16B, 2 32B */
-    uint8_t l2promo;    /* 0 none, 1 64B, 2 128B, 3 256B */
-    uint8_t fill_nan;   /* OOB fill: 0 zeros, 1 NaN */
+    uint8_t swizzle;    /* 0 = none, 1 = 32 bytes, 2 = 64 bytes, 3 = 128 bytes */
+    uint8_t interleave; /* 0 = none, 1 = 16 bytes, 2 = 32 bytes */
+    uint8_t l2promo;    /* 0 = none, 1 = 64 bytes, 2 = 128 bytes, 3 = 256 bytes */
+    uint8_t fill_nan;   /* value of elements out of bounds: 0 = zero, 1 = NaN */
 };
 
 /* A program: the launches of one contender in this case. */
@@ -201,22 +202,22 @@ struct job_phase {
 struct job_case {
     const char *name; /* "smoke:0", "heldout:2", ... */
     uint32_t nbuffers;
-    uint32_t buffers_room; /* how many entries `buffers` has while plans add workspaces; not in
-                              job.bin */
+    /* how many entries `buffers` has room for while plans add workspaces; not in job.bin */
+    uint32_t buffers_room;
     struct job_buffer *buffers;
     uint32_t nprograms;
     struct job_program *programs;
     uint32_t ncalls;
     struct job_call *calls;
     struct job_timing timing;
-    /* oracle */
+    /* for the oracle */
     uint32_t nphases;
     struct job_phase *phases;
-    uint64_t scratch_elems; /* doubles */
+    uint64_t scratch_elems; /* number of doubles */
     uint32_t naxes;
-    int64_t *axes; /* in the task's order: the oracle's AX() */
+    int64_t *axes; /* in the task's order; the oracle reads them with AX() */
     uint32_t nscalars;
-    double *scalars;    /* in the task's order: the oracle's SC() */
+    double *scalars;    /* in the task's order; the oracle reads them with SC() */
     uint64_t max_units; /* verify at most this many units of the last phase; 0 = all */
     /* for the floor: the work that no implementation can avoid */
     double flops, min_bytes;

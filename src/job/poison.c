@@ -8,7 +8,7 @@
 
 #include "base/util.h"
 
-/* poison_mix(i) for the first elements. They are enough for a piece of lazy memory. */
+/* poison_mix(i) for the first 512 elements, which is enough for a piece of lazy memory (lazy.h). */
 static uint64_t mixed[512];
 static pthread_once_t mixed_once = PTHREAD_ONCE_INIT;
 

@@ -90,8 +90,10 @@ struct result_compare {
     /* For a call in which one input element was changed: bad elements that have the same bits as
      * without the change. */
     uint64_t stale;
-    double max_ratio;    /* worst error / allowed; >1 fails; inf for NaN or inf mismatch */
-    double rms_ratio;    /* rms error / rms error of an ideal kernel */
+    /* The worst error divided by the allowed error. Over 1 the output fails. Infinite if a NaN or
+     * an infinity is wrong. */
+    double max_ratio;
+    double rms_ratio;    /* rms error divided by that of an ideal kernel */
     double zero_ratio;   /* the max_ratio of an all-zero output: <=1 if zeros would pass */
     double max_abs;      /* the largest |got - want| */
     uint64_t worst_elem; /* the element with max_ratio, its value and its truth */
@@ -109,23 +111,25 @@ struct result_compare {
 struct result_call {
     uint32_t program, flags; /* as in struct job_call, also for calls of the timed rounds */
     enum result_status status;
-    double time_ns;                /* <0 = none */
-    double time_lo_ns, time_hi_ns; /* if modelled: where we expect the time on the GPU */
+    double time_ns; /* <0 = none */
+    /* if modelled: the range in which we expect the time on the GPU */
+    double time_lo_ns, time_hi_ns;
     bool time_is_model;
     bool inputs_intact, guards_intact;
     bool globals_intact; /* the module's __device__ variables are as they were at load */
     bool repeat_equal; /* REPEAT calls: the outputs are bit-identical to those of the previous call
                         */
-    /* BLOCK_SAMPLE calls: the share of an output that the kernel would write at most if all of its
-     * blocks ran. Of all outputs, this is the least share. */
+    /* BLOCK_SAMPLE calls: an upper bound on the share of an output that the kernel would write if
+     * all of its blocks ran. If there are several outputs, this is the smallest of their bounds. */
     double most_written;
     struct {             /* BLOCK_SAMPLE calls: how much of the call ran and was verified */
         uint64_t blocks; /* blocks of all launches */
         uint64_t ran;    /* how many of these ran */
         /* how many of the blocks that ran wrote an element that we compared with the truth */
         uint64_t verified;
-        /* the share of an output that the blocks which ran did not write; of all outputs, the
-         * largest share. 1 if the results may depend on blocks that did not run. */
+        /* The share of an output that the blocks which ran did not write. If there are several
+         * outputs, this is the largest of their shares. It is 1 if the results may depend on blocks
+         * that did not run. */
         double unseen;
     } sample;
     const char *damage; /* which buffer was damaged and where, "" if none */
@@ -149,16 +153,16 @@ struct result_module {
 };
 
 struct result {
-    uint64_t job_hash; /* job_hash() of the job.bin this answers */
+    uint64_t job_hash; /* job_hash() of the job.bin that this result answers */
     uint64_t nonce;    /* the nonce of the job */
     enum result_status status;
     const char *message;             /* details of the failure: kernel, launch, address, limit */
     uint32_t where_case, where_call; /* the call that failed, or that was under way */
     const char *device;              /* "NVIDIA H200", "emulator (h200 model)" */
     const char *driver;
-    uint32_t sm;            /* 90, ... */
+    uint32_t sm;            /* compute capability without its dot, such as 90 */
     double clock_mhz[3];    /* SM clock at the start and at the end, and its maximum */
-    uint64_t throttle;      /* NVML reasons seen */
+    uint64_t throttle;      /* the throttle reasons that NVML reported, as bits */
     double empty_launch_ns; /* the time of an empty launch; 0 = not measured */
     /* the time that the worker spent on opening the device, on calls, and on verifying them */
     uint64_t setup_ns, run_ns, verify_ns;

@@ -63,8 +63,8 @@ static void draw_rows(uint64_t rows, struct columns *c, uint64_t seed, struct un
     free(c->order);
 }
 
-/* For units without columns: cuts the units into stretches and puts a run at a random place in
- * each. */
+/* Draws the sample if there is only one column: cuts the units into stretches and puts a run at a
+ * random place in each. */
 static void draw_line(uint64_t units, uint64_t max, uint64_t seed, struct unit_sample *out)
 {
     out->n = (uint32_t)MIN(max, (uint64_t)UNIT_SAMPLE_MAX_RUNS);

@@ -73,7 +73,7 @@ void reply_verdict(struct reply *r, const struct verdict *v)
         reply_text(r, "Verdict: %s.", brief.buf);
     } else {
         reply_text(r, "Verdict: %s, at the stage %s.%s", verdict_kind_name(v->kind), v->stage,
-                   v->kind == V_UNJUDGED ? " Hone or this machine failed; it says nothing about "
+                   v->kind == V_UNJUDGED ? " Hone or this machine failed; that says nothing about "
                                            "the kernel."
                                          : "");
     }

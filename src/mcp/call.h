@@ -31,7 +31,8 @@ enum call_step {
 struct tool {
     const char *name;
     enum call_step (*start)(struct call *c, struct err *err);
-    enum call_step (*finish)(struct call *c, struct err *err); /* CALL_DONE or CALL_FAILED */
+    /* returns CALL_DONE or CALL_FAILED */
+    enum call_step (*finish)(struct call *c, struct err *err);
 };
 
 /* The state that the calls share. */
@@ -53,10 +54,10 @@ struct call {
     struct child_process child;
     const char *text; /* for finish(): the kernel's source; in mem */
 
-    /* For CALL_WAIT. The wait ends when `run` ends, or earlier: */
+    /* For CALL_WAIT: the run to wait for. The wait ends when the run ends, or earlier: */
     struct optimization *run;
-    bool until_named;  /* when the run has a name */
-    uint64_t until_ns; /* at this time; 0 = no limit */
+    bool until_named;  /* if true, the wait also ends when the run gets its name */
+    uint64_t until_ns; /* the wait also ends at this time; 0 = no limit */
     bool waited;       /* the wait is over, and the server calls start() again */
 
     /* ---- for the server ---- */

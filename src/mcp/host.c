@@ -185,7 +185,7 @@ static void make_jails(struct host *h)
 
 extern char **environ;
 
-/* Variables that tell Hone and CUDA where things are. None of them holds a key. */
+/* Whether the variable tells Hone or CUDA where things are. None of these variables holds a key. */
 static bool is_wanted(const char *entry)
 {
     static const char *const names[] = {

@@ -28,7 +28,7 @@ struct mcp_config {
     const char *version;        /* the version of Hone */
     const char *const *authors; /* authors that clients may use, besides the built-in author */
     size_t nauthors;
-    double budget_usd;     /* for all runs together; 0 = no author may cost money */
+    double budget_usd;     /* cap for all runs together; 0 = no author may cost money */
     bool allow_python;     /* import_task and PyTorch's checks may run Python */
     bool allow_unconfined; /* run tasks of the directory even if Linux has no Landlock here */
     uint64_t call_ns;      /* limit on the time of one call; 0 = 20 minutes */

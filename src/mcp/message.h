@@ -60,8 +60,9 @@ enum rpc_code {
     RPC_NO_METHOD = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL = -32603,
-    RPC_NO_RESOURCE = -32002,        /* up to 2025-11-25; later RPC_INVALID_PARAMS */
-    RPC_UNSUPPORTED_VERSION = -32022 /* since 2026-07-28 */
+    /* in revisions up to 2025-11-25; later ones use RPC_INVALID_PARAMS */
+    RPC_NO_RESOURCE = -32002,
+    RPC_UNSUPPORTED_VERSION = -32022 /* in revisions since 2026-07-28 */
 };
 
 struct message {
@@ -70,8 +71,8 @@ struct message {
     json_t *id;         /* a string or an integer; NULL if there is no valid id */
     const char *method; /* "" if there is none */
     json_t *params;     /* an object, or NULL */
-    enum rpc_code code; /* of a bad message: the error code of the answer */
-    struct err err;     /* of a bad message: the reason */
+    enum rpc_code code; /* if the message is bad: the error code of the answer */
+    struct err err;     /* if the message is bad: the reason */
 };
 
 /* Reads one message. A bad message is not an error of this function: `kind` says so. */

@@ -128,7 +128,8 @@ int optimization_error(const struct optimization *o, struct err *err)
     text += n > 1500 ? n - 1500 : 0;
     while (str_starts(text, "hone: "))
         text += 6;
-    err_set(err, ERR_INPUT, "the run did not begin: %s", *text ? text : "it ended without a word");
+    err_set(err, ERR_INPUT, "the run did not begin: %s",
+            *text ? text : "it ended and printed nothing");
     utf8_clean(err->msg, strlen(err->msg));
     return -1;
 }

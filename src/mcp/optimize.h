@@ -10,7 +10,7 @@
 
 #include "mcp/call.h"
 
-enum { MAX_OPTIMIZATIONS = 4 }; /* how many may run at once */
+enum { MAX_OPTIMIZATIONS = 4 }; /* how many may run at the same time */
 
 struct optimization {
     struct optimization *next;
@@ -20,8 +20,8 @@ struct optimization {
     char *name;                    /* NULL until the child has printed it */
     bool ended, stopping, settled; /* settled: ended, and its unspent money was given back */
     size_t read;                   /* how much of the child's stderr has been read */
-    uint64_t lines;                /* how many lines the child has printed there */
-    char last[400];                /* the last of them */
+    uint64_t lines;                /* how many lines the child has printed on stderr */
+    char last[400];                /* the last of these lines */
     double granted_usd;            /* the run's part of the user's cap */
 };
 
@@ -33,7 +33,7 @@ struct optimization *optimization_find(const struct desk *d, const char *name);
 unsigned optimizations_running(const struct desk *d);
 /* Asks the run to end, and does not wait for that. */
 void optimization_stop(struct optimization *o);
-/* Reads what the runs have printed. Call it after each step of the loop. */
+/* Reads what the runs have printed. Call it after each step of the server's loop. */
 void optimizations_read(struct desk *d);
 /* Sets the error of a run that ended before it had a name. Returns -1. */
 int optimization_error(const struct optimization *o, struct err *err);

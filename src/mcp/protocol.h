@@ -21,8 +21,9 @@ struct revision {
  * request cannot be served. */
 const struct revision *protocol_choose(const struct message *m, const struct revision *agreed,
                                        enum rpc_code *code, json_t **data, struct err *err);
-/* Returns the revision with which the server answers `initialize`. It is the revision `asked`, if
- * the server knows it and it has a handshake. Else it is the newest revision with a handshake. */
+/* Returns the revision with which the server answers `initialize`. It is the revision `asked` if
+ * the server knows that revision and the revision has a handshake, else the newest revision with a
+ * handshake. */
 const struct revision *protocol_agree(const char *asked);
 /* Returns the names of all revisions, the newest first. The caller owns the reference. */
 json_t *protocol_versions(void);
@@ -36,7 +37,7 @@ json_t *protocol_result(const struct revision *r, const json_t *id, json_t *resu
                         const char *version);
 json_t *protocol_error(const json_t *id, enum rpc_code code, const char *text, json_t *data);
 json_t *protocol_notification(const char *method, json_t *params);
-/* Says how long a client may keep a list or a resource; only since 2026-07-28. */
+/* Says how long a client may keep a list or a resource; only in revisions since 2026-07-28. */
 void protocol_cacheable(const struct revision *r, json_t *result, int ttl_ms, bool is_public);
 
 #endif

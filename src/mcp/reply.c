@@ -119,7 +119,7 @@ const char *shelf_put(struct shelf *s, const char *mime, const char *text, size_
     struct shelf_text *t = &s->slots[s->next];
     s->next = (s->next + 1) % SHELF_SLOTS;
     drop(s, t);
-    /* The oldest texts go first. */
+    /* Removes the oldest texts first. */
     for (size_t i = 0; i < SHELF_SLOTS && s->bytes + len > SHELF_MAX_BYTES; i++)
         drop(s, &s->slots[(s->next + i) % SHELF_SLOTS]);
     *t = (struct shelf_text){.mime = mime, .text = xstrndup(text, len), .len = len};

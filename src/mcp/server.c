@@ -26,7 +26,7 @@
 
 enum {
     MAX_CALLS = 64,            /* waiting and running */
-    MAX_RUNNING = 4,           /* children at once, besides the optimisations */
+    MAX_RUNNING = 4,           /* children at the same time, besides the optimisations */
     PATIENT_BYTES = 4 << 20,   /* with more unread output than this, the server reads no input */
     PROGRESS_BYTES = 256 << 10 /* with more unread output than this, the server sends no progress */
 };

@@ -179,7 +179,7 @@ static enum call_step poll_finish(struct call *c, struct err *err)
         reply_foreign(&c->reply, "its last step", last, strlen(last));
     json_t *j = json_pack("{s:s, s:s, s:b, s:o}", "run", run, "state", state, "here",
                           c->run != NULL, "progress", json_text(last));
-    json_object_del(summary, "nodes"); /* show_run shows them */
+    json_object_del(summary, "nodes"); /* the tool show_run shows the nodes */
     json_object_set_new(j, "summary", summary);
     reply_structured(&c->reply, j);
     return CALL_DONE;

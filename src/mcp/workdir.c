@@ -63,7 +63,7 @@ static int open_beneath(const struct workdir *w, const char *path, int flags, st
         err_set(err, ERR_INPUT,
                 "'%s' leads out of the directory of this server; give a path inside it", path);
     else if (e == ENOSYS)
-        err_set(err, ERR_ENV, "this kernel has no openat2, so paths cannot be confined");
+        err_set(err, ERR_ENV, "this machine's Linux has no openat2, so paths cannot be confined");
     else
         err_errno(err, "'%s'", path);
     errno = e;

@@ -5,7 +5,7 @@
  *     workdir_open(&w, "project", err);
  *     workdir_read(&w, "kernels/a.cu", 1 << 20, &text, err);
  *
- * Paths come from clients. A path is relative to the directory, and the kernel resolves it with
+ * Paths come from clients. A path is relative to the directory, and Linux resolves it with
  * openat2(RESOLVE_BENEATH). So "..", absolute paths and symbolic links cannot lead out of the
  * directory.
  */

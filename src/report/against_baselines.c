@@ -53,7 +53,7 @@ static void take(struct run_summary *m, struct store *s, const struct verdict_re
     vec_each (struct verdict_time, t, &m->with_torch.times)
         m->has_with_torch |= baseline_is_torch(t->who);
     vec_each (struct verdict_baseline, b, &m->with_torch.baselines)
-        m->has_with_torch |= baseline_is_torch(b->who); /* a wrong one has no times */
+        m->has_with_torch |= baseline_is_torch(b->who); /* a baseline that is wrong has no times */
     if (!m->has_with_torch)
         verdict_release(&m->with_torch);
 }
@@ -168,8 +168,9 @@ void against_baselines_markdown(const struct run_summary *m, struct strbuf *out)
         return;
     strbuf_adds(out, "## Against its baselines\n\n");
     heading(m, out);
-    strbuf_adds(out, "; a ratio is the baseline's time over the kernel's, with its 95% interval."
-                     "\n\n| shape | the kernel |");
+    strbuf_adds(out,
+                "; a ratio is the baseline's time divided by the kernel's, with its 95% interval."
+                "\n\n| shape | the kernel |");
     vec_each (struct verdict_time, b, &v->times)
         if (is_column(v, b))
             strbuf_addf(out, " %s |", b->who);

@@ -20,7 +20,8 @@ struct compare_side {
 
 void compare_text(const struct compare_side *a, const struct compare_side *b, struct strbuf *out);
 json_t *compare_json(const struct compare_side *a, const struct compare_side *b);
-/* Returns whether the kernel passes: a candidate with the kind pass, a baseline that is right. */
+/* Returns whether the kernel passes: a candidate with a verdict `pass`, or a baseline that is
+ * right. */
 bool compare_side_passes(const struct compare_side *s);
 
 #endif

@@ -125,7 +125,7 @@ static char *path_to_share(const char *path)
     return here;
 }
 
-/* Adds commands about the best kernel. They work in the directory that is now the working
+/* Adds commands about the best kernel. They work if the user runs them in what is now the working
  * directory. */
 static void commands(const struct run_summary *m, const struct store *s, const char *dir,
                      struct strbuf *out)
@@ -315,7 +315,7 @@ static const char *near_path(const char *text, struct arena *mem)
     return out;
 }
 
-/* Applies near_path() to each author of "A, then B (best: B)". */
+/* Applies near_path() to each author in a text such as "A, then B (best: B)". */
 static const char *near_authors(const char *text, struct arena *mem)
 {
     static const char *const joints[] = {", then ", " (best: ", ")"};

@@ -49,7 +49,8 @@ struct run_summary {
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL = none */
     const struct node_rec *given; /* the file of --from; NULL = none, or it was ported first */
-    const char *given_name, *given_summary; /* its name, and the summary of its verdict */
+    /* the name of this file, and the summary of its verdict */
+    const char *given_name, *given_summary;
     const char *task_sha; /* hash of the task that the run was begun with; "" = unknown */
     /* The best kernel's time is the geometric mean over this many shapes; 0 = unknown. */
     unsigned timed_shapes;
@@ -57,7 +58,7 @@ struct run_summary {
     const char *speedup_over;
     /* The baselines in the best kernel's verdict that are wrong or failed. */
     VEC(struct verdict_baseline) no_ratio;
-    VEC(const char *) warnings; /* of the best kernel's verdict */
+    VEC(const char *) warnings; /* the warnings of the best kernel's verdict */
     VEC(struct move_gain) moves;
     VEC(struct unconfirmed) unconfirmed;
     bool has_with_torch, confirmed; /* confirmed: `with_torch` is the confirmation */

@@ -112,8 +112,8 @@ static void add_workloads(struct strbuf *sb, const struct verdict *v)
         strbuf_addf(sb, "%zu workloads; how much was verified is not recorded\n", unknown);
     if (compared)
         strbuf_addf(sb,
-                    "worst error %.2g times the tolerance, rms error %.2g times an ideal "
-                    "implementation's\n",
+                    "worst error %.2g times the tolerance, rms error %.2g times that of an ideal "
+                    "implementation\n",
                     worst, rms);
 }
 

@@ -8,7 +8,7 @@
 #include "verdict/verdict.h"
 
 /* Appends the verdict as text. The verdict's detail describes only the first few wrong workloads;
- * `all` lists every wrong workload. */
+ * if `all` is true, the text lists every wrong workload. */
 void verdict_text(struct strbuf *sb, const struct verdict *v, bool all);
 /* Appends the time: "12.30 us", "1.800 ms". */
 void time_text(struct strbuf *sb, double ns);

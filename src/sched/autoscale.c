@@ -26,7 +26,8 @@ int autoscale_step(struct autoscale *a, const struct autoscale_seen *seen, uint6
 void autoscale_failed(struct autoscale *a, uint64_t now_ns)
 {
     if (now_ns < a->hold_ns)
-        return; /* workers that were started together failed together: that counts once */
+        /* workers that were started together failed together, which counts as one failure */
+        return;
     a->failures++;
     uint64_t unit = a->unit_ns ? a->unit_ns : SECOND;
     a->hold_ns = now_ns + (unit << MIN(a->failures, (unsigned)MOST_DOUBLINGS));

@@ -17,14 +17,15 @@
 
 struct autoscale {
     unsigned most;
-    uint64_t unit_ns;     /* the least time to wait after a failure is twice this; 0 = 1 s */
-    unsigned failures;    /* how many in a row */
-    uint64_t hold_ns;     /* no worker is started before this time */
-    uint64_t too_many_ns; /* since when there are more workers than needed; 0 = there are not */
+    uint64_t unit_ns;  /* the least time to wait after a failure is twice this; 0 = 1 s */
+    unsigned failures; /* how many failures there were in a row */
+    uint64_t hold_ns;  /* no worker is started before this time */
+    /* since when there are more workers than needed; 0 = there are no more than needed */
+    uint64_t too_many_ns;
 };
 
 struct autoscale_seen {
-    unsigned bundles; /* not finished: those that wait, and those that run */
+    unsigned bundles; /* bundles that are not finished: they wait or run */
     unsigned pending; /* workers that were asked for and have not begun */
     unsigned running;
 };

@@ -49,9 +49,9 @@ struct sched {
 };
 
 /* `on` is "local", "local:all", "local:0,2" (those GPUs), "spool:DIR", "slurm" or "slurm:...".
- * `slots` is how many bundles run at once, for "local" only; 0 = one for each core. `gpu` is
- * the number of the GPU that the bundles run on, or -1 for no GPU. Only one process at a time may
- * measure on a GPU. */
+ * `slots` is how many bundles run at the same time, for "local" only; 0 = one for each core. `gpu`
+ * is the number of the GPU that the bundles run on, or -1 for no GPU. Only one process at a time
+ * may measure on a GPU. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
 /* Ends bundles that still run, and frees s. NULL is allowed. */
 void sched_close(struct sched *s);

@@ -2,8 +2,8 @@
  * spool.c - passes bundles through a spool: a directory that any number of workers serve, here or
  * elsewhere. spool/run.h has this side of the protocol, spool/lease.h the workers' side.
  *
- * At most WINDOW bundles of this process are in the spool at once. The others wait here, so that
- * listings of the spool stay short however long the queue is.
+ * At most WINDOW bundles of this process are in the spool at the same time. The others wait here,
+ * so that listings of the spool stay short however long the queue is.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,9 +30,9 @@ struct spooled {
     struct spooled *next;
     uint64_t ticket, submitted_ns, nonce;
     char *bundle;  /* the directory that gets the result */
-    char kind[80]; /* which workers can run it: the KIND of spool/name.h */
+    char kind[80]; /* which workers can run the bundle: the KIND of spool/name.h */
     unsigned puts; /* how often the bundle was put into the spool */
-    bool waits;    /* in this process, not yet in the spool */
+    bool waits;    /* the bundle is still in this process, and not yet in the spool */
 };
 
 struct spool {

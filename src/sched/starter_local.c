@@ -1,6 +1,6 @@
 /*
  * starter_local.c - starts one worker process for each GPU of this machine. Each worker locks its
- * GPU while it runs a bundle. If a worker dies, its bundle goes back to todo/ at once, and Hone
+ * GPU while it runs a bundle. If a worker dies, its bundle goes back to todo/ immediately, and Hone
  * starts the worker again. If a worker dies MAX_DEATHS times in a row without finishing a bundle,
  * Hone stops using the worker's GPU. Hone starts a further worker only if there are more bundles
  * than workers that can take one.
@@ -184,8 +184,8 @@ static void look_for_users(struct local_starter *l)
                 continue;
             if (user && !s->in_use)
                 log_warn("sched",
-                         "GPU %d is %s: its worker waits (HONE_SHARE_GPU=1 runs there all "
-                         "the same)",
+                         "GPU %d is %s, so its worker waits; with HONE_SHARE_GPU=1 the worker "
+                         "runs there all the same",
                          s->gpu, user);
             s->in_use = user != NULL;
             s->waits = user || strstr(b.note, SPOOL_GPU_BUSY);

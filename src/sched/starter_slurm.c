@@ -175,7 +175,8 @@ static int look(struct slurm_starter *s, struct err *err)
             line = end ? end + 1 : NULL;
         }
         unsigned have = s->pending + s->running;
-        /* Slurm may show a new job only after a while. If it never does, the job ended at once. */
+        /* Slurm may show a new job only after a while. If it never does, the job ended
+         * immediately. */
         if (s->expected && have >= had + s->expected) {
             s->expected = 0;
         } else if (s->expected && now_ns() - s->accepted_ns > 6 * s->every_ns) {
@@ -326,10 +327,12 @@ static int give_up(struct slurm_starter *s, struct err *err)
 {
     struct strbuf log = STRBUF_INIT(4096);
     last_log(s, &log);
-    err_set(err, ERR_ENV,
-            "no worker that Slurm started has finished a bundle, after %u attempts: %s%s. "
-            "`sbatch` takes the options of --on slurm:; the jobs' output was in %s/log",
-            s->scale.failures, *s->last_words ? s->last_words : "its jobs end", log.buf, s->dir);
+    err_set(
+        err, ERR_ENV,
+        "no worker that Slurm started has finished a bundle, after %u attempts: %s%s. "
+        "Check the options of --on slurm:, which Hone passes to `sbatch`. The output of the jobs "
+        "was in %s/log",
+        s->scale.failures, *s->last_words ? s->last_words : "its jobs end", log.buf, s->dir);
     strbuf_release(&log);
     return -1;
 }

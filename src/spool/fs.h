@@ -1,6 +1,6 @@
 /*
- * fs.h - the few file operations that the spool's protocol needs, behind a table, so that the
- * simulator of t/unit/cluster.c can replace the file system and the clock.
+ * fs.h - the few file operations that the spool's protocol needs, behind a table of functions, so
+ * that the simulator of t/unit/cluster.c can replace the file system and the clock.
  *
  *     struct spool_fs *fs;
  *     if (spool_fs_open(&fs, "/shared/spool", err) < 0) ...

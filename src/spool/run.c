@@ -69,7 +69,7 @@ int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t 
     spool_todo_path(&n, to);
     int rc = r->fs->ops->move(r->fs, from, to);
     /* A move that reports a failure may have happened, and a worker may have claimed the bundle
-     * since. So we look whether the old name is still there, not for the new name. */
+     * since. So we check whether the old name is still there, and do not look for the new name. */
     if (rc < 0 && r->fs->ops->exists(r->fs, from))
         return rc;
     struct spool_item *x = vec_push(&r->items);
@@ -160,7 +160,7 @@ static int mark(struct spool_run *r, const char *folder,
     return rc < 0 ? -1 : n;
 }
 
-/* Counts our bundles and puts those of dead workers back. Adds the time since the last census to
+/* Counts our bundles and puts back those of dead workers. Adds the time since the last census to
  * missing_ns of each bundle that is in no folder. */
 static void census(struct spool_run *r, uint64_t now)
 {

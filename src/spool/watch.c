@@ -1,4 +1,4 @@
-/* watch.c - looks at claims, and puts the bundles of workers that stopped back. See watch.h. */
+/* watch.c - looks at claims, and puts back the bundles of workers that stopped. See watch.h. */
 #include "spool/watch.h"
 
 #include <stdio.h>

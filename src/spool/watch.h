@@ -23,11 +23,11 @@ struct spool_watched;
 struct spool_watch {
     struct spool_fs *fs;
     uint64_t lease_ns;
-    size_t most;  /* the most claims to watch at once; 0 = all */
+    size_t most;  /* how many claims to watch at the same time, at most; 0 = all */
     size_t first; /* if `most` is not 0: where to start, so that watchers choose different claims */
     VEC(struct spool_watched) seen;
     uint64_t last_ns;
-    uint64_t watched_ns; /* for how long it has watched; a long pause counts as a short one */
+    uint64_t watched_ns; /* how long it has watched; of a long pause, only a short time counts */
 };
 
 /* Looks once at the claims whose name contains `part`. Returns how many bundles it put back. */

@@ -26,7 +26,7 @@ struct store {
     char *path;
     int64_t schema; /* the file's schema version when it was last read */
     int lock_fd;
-    uint64_t writes;                                 /* how many writes there were */
+    uint64_t writes;                                 /* how many writes this handle has made */
     void (*hook)(void *ctx, uint64_t n, bool after); /* see store_set_hook() */
     void *hook_ctx;
 };
@@ -41,10 +41,11 @@ struct stmt {
 
 struct stmt sql_begin(struct store *s, const char *sql, struct err *err);
 void sql_int(struct stmt *q, int64_t v);
-void sql_opt(struct stmt *q, int64_t v);          /* negative = NULL */
-void sql_real(struct stmt *q, double v);          /* NaN and infinities become 0 (STRICT) */
-void sql_text(struct stmt *q, const char *v);     /* NULL = "" */
-void sql_text_opt(struct stmt *q, const char *v); /* NULL and "" = SQL NULL */
+void sql_opt(struct stmt *q, int64_t v); /* a negative number becomes NULL */
+/* NaN and infinities become 0, because the tables are STRICT */
+void sql_real(struct stmt *q, double v);
+void sql_text(struct stmt *q, const char *v);     /* NULL becomes "" */
+void sql_text_opt(struct stmt *q, const char *v); /* NULL and "" become SQL NULL */
 void sql_blob(struct stmt *q, const void *p, size_t n);
 bool sql_row(struct stmt *q);
 int sql_end(struct stmt *q);   /* call it after the last row */

@@ -110,8 +110,8 @@ static int open_db(struct store *s, const char *dir, bool *writable)
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
 }
 
-/* If several processes create a store at once, SQLite returns SQLITE_BUSY at this step without
- * the usual wait. So we try again until BUSY_MS have passed. */
+/* If several processes create a store at the same time, SQLite returns SQLITE_BUSY at this step
+ * without the usual wait. So we try again until BUSY_MS have passed. */
 static int use_wal(struct store *s, struct err *err)
 {
     for (uint64_t begun = now_ns(); now_ns() - begun < 1000000ull * BUSY_MS; usleep(10000)) {
@@ -597,8 +597,8 @@ static bool any_run_is_locked(struct store *s)
     return fcntl(s->lock_fd, F_OFD_GETLK, &all) < 0 || all.l_type != F_UNLCK;
 }
 
-/* Removes the run's rows from every table. The caller has switched foreign keys off, so SQLite does
- * not remove the rows that belong to a run by itself. */
+/* Removes the run's rows from every table. The caller has switched foreign keys off, so SQLite
+ * itself does not remove the rows that belong to the run. */
 static int remove_records(struct store *s, int64_t run, struct err *err)
 {
     static const char *const deletes[] = {

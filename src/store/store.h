@@ -98,8 +98,8 @@ int store_run_end(struct store *s, int64_t run, const char *state, const char *r
                   struct err *err);
 int store_run_progress(struct store *s, int64_t run, uint64_t wall_ns, int64_t best,
                        struct err *err);
-/* Locks the run until store_run_unlock or the end of the process; an error if another process
- * has it. */
+/* Locks the run until store_run_unlock() or the end of the process. Fails if another process has
+ * locked it. */
 int store_run_lock(struct store *s, int64_t run, struct err *err);
 void store_run_unlock(struct store *s);
 /* Whether a process works on the run, that is, holds the run's lock. */
@@ -177,7 +177,7 @@ struct node_rec {
     int64_t parent;  /* -1 = a root */
     int64_t verdict; /* index of its verdict, -1 = none */
     const char *source_sha;
-    const char *role;   /* of its author: "code", "debug", "port"; "given" = by the user */
+    const char *role;   /* its author's role: "code", "debug", "port"; "given" = the user gave it */
     const char *author; /* who wrote its source; "" = given by the user, or not known */
     const char *stage;  /* structure, movement, pipelining, tuning, repair, ... */
     const char *move;   /* the change from the parent, in a few words */
@@ -232,7 +232,7 @@ struct campaign_rec {
     const char *name;
     const char *config; /* JSON */
     int64_t created_ms;
-    uint64_t entries, done; /* done: also those that failed */
+    uint64_t entries, done; /* `done` also counts entries that failed */
 };
 VEC_DECL(campaign_rec_vec, struct campaign_rec);
 
@@ -287,7 +287,7 @@ int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t r
 /* The outcome of one point or one move in one run. */
 struct lesson_rec {
     int64_t id;
-    const char *run;                         /* the run that it is from */
+    const char *run;                         /* the run that left the lesson */
     bool imported;                           /* from `hone memory import` */
     const char *task, *task_sha;             /* the task's name and hash */
     const char *class, *ops, *sizes, *marks; /* struct task_traits (memory/traits.h) */

@@ -85,7 +85,7 @@ double limit_retry_after(header_get get, const void *ctx)
     return get(ctx, "retry-after", text, sizeof text) ? limit_seconds(text) : -1;
 }
 
-/* Reads a count; -1 if the header is absent or no count. */
+/* Reads a count; -1 if the header is absent or is not a count. */
 static double count(header_get get, const void *ctx, const char *name)
 {
     char text[64], *end;

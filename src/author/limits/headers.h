@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Providers count requests and tokens. A provider that counts input and output apart gives no
- * LIMIT_TOKENS. */
+/* Providers count requests and tokens. A provider with separate limits for input and output gives
+ * no LIMIT_TOKENS. */
 enum limit_kind { LIMIT_REQUESTS, LIMIT_TOKENS, LIMIT_INPUT, LIMIT_OUTPUT, LIMIT_KINDS };
 
 extern const char *const limit_kind_names[LIMIT_KINDS]; /* "requests", "tokens", ... */

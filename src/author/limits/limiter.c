@@ -25,11 +25,12 @@ enum {
     PARTS = 32, /* a window has this many parts, and use is counted in each part */
     RING = PARTS + 2,
     SALT = 32,
-    BURST = 8,     /* 1/BURST of a limit may go at once */
+    BURST = 8,     /* a burst of requests may take 1/BURST of a limit */
     CREDIT = 8,    /* a run that was idle may catch up by this many requests */
     OLD_DAYS = 30, /* the age at which unchanged state files are removed */
 };
-/* The longest time for which the first request, or the first after a pause, lets others wait. */
+/* Other requests wait for the answer to the first request, and to the first after a pause, but at
+ * most this long. */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
@@ -46,8 +47,8 @@ struct ticket {
 /* One limit of the provider, and what counts against it. */
 struct limit {
     double most; /* the limit for one window; 0 = not known */
-    /* We may grant this much at once. Time refills it steadily, and grants reduce it, so requests
-     * are spread over the window. */
+    /* We may grant this much immediately. Time refills it steadily, and grants reduce it, so
+     * requests are spread over the window. */
     double pace;
     uint64_t closed_until_ns; /* no grants before this time, because a longer limit (for example
                                  for a day) is used up; 0 = open */
@@ -83,7 +84,8 @@ struct limiter {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Reads the user's secret, or makes it. Two processes may try at once: link() lets one win. */
+/* Reads the user's secret, or makes it. Two processes may try at the same time: link() lets one
+ * win. */
 static int read_salt(const char *dir, unsigned char salt[SALT], struct err *err)
 {
     char *path = xasprintf("%s/salt", dir), *temp = xasprintf("%s/.salt.%d", dir, (int)getpid());
@@ -263,7 +265,7 @@ static struct state *begin(struct limiter *l, uint64_t now)
 
 /* ---- who is next --------------------------------------------------------------------------- */
 
-/* Returns the cost of a request: of the shares that it needs of the limits, the largest. */
+/* Returns the cost of a request: the largest share of any limit that it needs. */
 static double cost_of(const struct state *s, const struct ticket *t)
 {
     double most = 0;
@@ -283,7 +285,7 @@ static void charge(struct state *s, unsigned member, double cost)
             s->members[m].served += cost;
 }
 
-/* Is ticket a served before b? The run that got less so far is first. */
+/* Is ticket a served before b? The run that got less so far comes first. */
 static bool is_before(const struct state *s, const struct ticket *a, const struct ticket *b)
 {
     double x = s->members[a->member].served, y = s->members[b->member].served;
@@ -347,11 +349,12 @@ static void schedule(struct state *s, uint64_t now)
     }
 }
 
+/* The texts below complete the sentence "the call waits for ...". */
 static void say_limit(const struct limit *m, int k, struct limiter_wait *why)
 {
     snprintf(why->text, sizeof why->text, "its turn: the provider allows %.0f %s a minute%s",
              m->most, limit_kind_names[k],
-             k == LIMIT_REQUESTS ? "" : ", and counts each reply at its longest");
+             k == LIMIT_REQUESTS ? "" : ", and counts each reply as the longest possible one");
 }
 
 static void explain(const struct state *s, const struct ticket *t, uint64_t now,
@@ -528,7 +531,7 @@ void limiter_end(struct limiter *l, int ticket, const double used[LIMIT_KINDS])
     uint64_t now = l->now();
     struct state *s = begin(l, now);
     struct ticket *t = &s->tickets[ticket];
-    if (t->stage == SENT) /* no headers came, but the provider may have counted it */
+    if (t->stage == SENT) /* no headers came, but the provider may have counted the request */
         log_need(s, t);
     if (t->stage == ANSWERED && used)
         settle(s, t, used);

@@ -12,7 +12,7 @@
  *
  * A ticket:   WAITING ──> GRANTED ──> SENT ──> ANSWERED ──> freed by limiter_end
  *
- * Who is granted:
+ * Which requests are granted:
  *  - We learn limits only from the headers of answers. As long as no answer has come, only one
  *    request is under way at a time, so that not all of them meet an unknown limit. If a provider
  *    tells no limits, requests are not held back.
@@ -23,9 +23,9 @@
  *    answer says that more is left.
  *  - Each answer says how much is left. If that is less than we think, other machines use the key
  *    too, and we count what they took.
- *  - Requests are spread over the minute: at once they may take an eighth of a limit. Otherwise
- *    runs with many calls would use up the limit while a run that makes one call at a time waits
- *    for its answer.
+ *  - Requests are spread over the minute: a burst of them may take an eighth of a limit.
+ *    Otherwise runs with many calls would use up the limit while a run that makes one call at a
+ *    time waits for its answer.
  *  - Among the waiting runs the one that got least so far is next. A run is a process.
  *  - After an answer such as 429, no request is sent until the pause is over. Then one request is
  *    sent at a time, until an answer is good.
@@ -56,7 +56,7 @@ struct limiter_config {
 
 struct limiter_wait {
     uint64_t until_ns; /* not before this time of now_ns(); 0 = not known */
-    char text[200];    /* what the call waits for */
+    char text[200];    /* what the call waits for, as the end of a sentence */
 };
 
 struct limiter *limiter_open(const struct limiter_config *cfg);
@@ -65,9 +65,9 @@ void limiter_close(struct limiter *l);
 /* Joins the queue with the amounts that the request may take. Returns the ticket, or -1 if the
  * queue is full: try again later. */
 int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS]);
-/* Returns true once, when the request may be sent; send it at once. `why` may be NULL. */
+/* Returns true once, when the request may be sent; send it immediately. `why` may be NULL. */
 bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why);
-/* Call it when the headers have come. `ok`: the provider accepted the request. */
+/* Call it when the headers have come. `ok` says whether the provider accepted the request. */
 void limiter_answered(struct limiter *l, int ticket, bool ok,
                       const struct limit_told told[LIMIT_KINDS]);
 /* Gives the ticket back, with the amounts that the request used in the end; NULL if they are not

@@ -136,9 +136,9 @@ static int free_ticket(const struct state *s)
     return -1;
 }
 
-/* Decides whether a call may begin. Never (POOL_OVER) if too little would be left even if all other
- * calls gave their reservations back. Later (POOL_WAIT) if other calls hold what it needs. Else now
- * (POOL_YES), perhaps with a shorter reply. */
+/* Decides whether a call may begin. The answer is POOL_OVER (never) if too little would be left
+ * even if all other calls gave their reservations back. It is POOL_WAIT (later) if other calls hold
+ * what this call needs. Otherwise it is POOL_YES (now), perhaps with a shorter reply. */
 static enum pool_answer decide(const struct budget_pool *p, struct state *s, struct pool_wish *w,
                                int *ticket, struct strbuf *why)
 {

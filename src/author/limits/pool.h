@@ -38,14 +38,15 @@ struct pool_sum {
 };
 
 struct pool_wish {
-    uint64_t prompt;            /* upper bound on its tokens */
+    uint64_t prompt;            /* upper bound on the tokens of the prompt */
     uint64_t out;               /* tokens of the longest reply; budget_pool_reserve may lower it */
     double prompt_usd, out_usd; /* the price of one token */
 };
 
 enum pool_answer { POOL_YES, POOL_WAIT, POOL_OVER };
 
-/* Creates the pool. Limits of 0 are no limits. `path` NULL = for this process alone. */
+/* Creates the pool. A limit of 0 means no limit. If `path` is NULL, the pool is for this process
+ * alone. */
 int budget_pool_open(struct budget_pool **out, const char *path, const struct pool_sum *limit,
                      const struct pool_sum *spent, struct err *err);
 /* Opens a pool that another process created. */

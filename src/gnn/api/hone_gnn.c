@@ -66,9 +66,10 @@ static bool is_forked(pid_t owner)
 
 static int fail_forked(void)
 {
-    return err_set(&last_error, ERR_USAGE,
-                   "a forked process cannot use what its parent opened: its threads are not there; "
-                   "open it again in this process");
+    return err_set(
+        &last_error, ERR_USAGE,
+        "a forked process cannot use what its parent opened, because the threads stay in "
+        "the parent; open it again in this process");
 }
 
 /* ---- references ------------------------------------------------------------------------------ */
@@ -112,7 +113,7 @@ struct tensor {
     struct hone_gnn_tensor t; /* the first member, so that its address is that of the tensor */
     int64_t shape[2];
     atomic_int refs;
-    /* The batch, or the data, in which the memory of the tensor lies; NULL if it does not. */
+    /* The batch or the data in which the memory of the tensor lies; NULL if it lies elsewhere. */
     struct hone_gnn_batch *batch;
     struct hone_gnn_data *data;
     void *copy; /* memory that belongs to this tensor alone, or NULL */

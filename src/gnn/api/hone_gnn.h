@@ -103,7 +103,7 @@ struct hone_gnn_options {
     const char *sampler;           /* "uniform", "replace" or "labor" */
     int32_t fanout[HONE_GNN_HOPS]; /* -1 = all neighbours */
     int32_t hops;                  /* 1 to HONE_GNN_HOPS */
-    uint64_t seed;                 /* of the random choices of shuffle and sampler */
+    uint64_t seed;                 /* for the random choices of shuffle and sampler */
     int32_t threads, slots;        /* slots: how many batches fit in memory */
     int32_t rank, ranks;           /* this process gets share `rank` of `ranks` of every batch */
     int32_t shuffle, as_ready;     /* as_ready: deliver batches as they are ready, in any order */

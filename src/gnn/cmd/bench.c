@@ -36,7 +36,7 @@ static void print_text(const struct rates *r, int hops)
     for (int i = 0; i < 2; i++)
         printf("  %d thread%s %8.2f per CPU second of a thread, %8.2f per second\n", i + 1,
                i ? "s" : " ", r->loader_edges[i] / 1e6, r->loader_wall_edges[i] / 1e6);
-    printf("  two threads do %.2f times the work of one in the same CPU time for each\n",
+    printf("  for equal CPU time per thread, two threads do %.2f times the work of one\n",
            r->loader_edges[0] > 0 ? 2 * r->loader_edges[1] / r->loader_edges[0] : 0);
     printf("\nmemory, MiB: data %.0f, a slot at most %.0f, resident %.0f, at most %.0f\n",
            (double)r->data_bytes / (1 << 20), (double)r->slot_bytes / (1 << 20),

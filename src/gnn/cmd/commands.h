@@ -1,6 +1,7 @@
 /*
  * commands.h - declares the subcommands of `hone-gnn`. Each is defined at the end of
- * gnn/cmd/NAME.c; sys/command.h says how to write one. Add it to the table of main.c.
+ * gnn/cmd/NAME.c; sys/command.h says how to write one. A new subcommand also needs an entry in the
+ * table of main.c.
  */
 #ifndef GNN_CMD_COMMANDS_H
 #define GNN_CMD_COMMANDS_H

@@ -68,18 +68,18 @@ struct model_args {
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
 /* Sets the fanouts of o->hops hops. One number in the text serves all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-/* Whether the device makes graph and features of --make. */
+/* Whether the device makes the graph and the features of --make. */
 bool data_on_device(const char *device);
 /* Reads --place and --cache. */
 int place_args_parse(const char *place, const char *cache, enum gpu_place *where,
                      struct gpu_cache_size *size, struct err *err);
-/* Only checks them, before the data is opened. */
+/* Only checks --place and --cache, before the data is opened. */
 int place_args_check(const char *place, const char *cache, struct err *err);
 /* Whether graph and features of --make belong in host memory: --place is host or split, or it is
  * auto and the GPU cannot sample with the options *o. */
 bool made_data_on_host(const char *place, const struct sample_options *o);
-/* If *d still lacks graph and features, and made_data_on_host() wants them in host memory: makes
- * them on the device and copies them to host memory. */
+/* If *d has no graph and features yet, and made_data_on_host() is true, makes them on the device
+ * and copies them to host memory. */
 int fetch_made_data(struct dataset *d, const char *device, const char *place,
                     const struct sample_options *o, struct err *err);
 uint64_t processors(void); /* the number of processors that this process may use */

@@ -32,7 +32,7 @@ static void add(struct totals *t, const struct gnn_batch *b, bool digest)
 }
 
 struct wishes {
-    int64_t epochs, most; /* batches of an epoch at most */
+    int64_t epochs, most; /* `most` is the largest number of batches of an epoch */
     bool slice, digest, json;
     const char *save; /* a folder for the batches, or NULL */
 };

@@ -27,7 +27,7 @@ struct args {
     struct model_args model;
     double lr;
     uint64_t epochs, save_every, compute_threads, ranks,
-        gpus; /* compute_threads 0 = not given: threads_of() chooses */
+        gpus; /* compute_threads is 0 if it was not given; threads_of() then chooses */
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place, *cache;
     const char *precision, *products;
     bool resume, json, profile;
@@ -236,7 +236,7 @@ static json_t *run_json(const struct job *j, const struct trainer *t, json_t *li
     return run;
 }
 
-/* Writes the page anew; a browser that reloads it follows the run. */
+/* Writes the whole page again, so that a browser that reloads it follows the run. */
 static int write_report(const struct job *j, const struct trainer *t, json_t *lines,
                         struct err *err)
 {

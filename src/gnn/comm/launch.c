@@ -1,6 +1,6 @@
 /*
- * launch.c - forks the ranks and waits for them. The ranks report errors in a page that all
- * processes share.
+ * launch.c - forks the ranks and waits for them. The ranks report errors in a page of memory that
+ * all processes share.
  */
 #include "gnn/comm/launch.h"
 
@@ -33,8 +33,9 @@ struct report {
 struct group {
     struct report *report;
     int ranks;
-    pid_t *pid;          /* 0 after the process has ended */
-    struct pollfd *ends; /* ends[r]: readable when rank r has ended; ends[ranks]: after Ctrl-C */
+    pid_t *pid; /* 0 after the process has ended */
+    /* ends[r] becomes readable when rank r has ended, and ends[ranks] after Ctrl-C */
+    struct pollfd *ends;
 };
 
 static void report_error(struct report *r, int rank, const struct err *err)

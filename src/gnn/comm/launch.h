@@ -5,8 +5,8 @@
  *     if (comm_open_shared(&c, 4, reals, err) < 0 || launch_ranks(c, train, &args, err) < 0) ...
  *
  * The ranks are forks of this process, so they share its memory. This process must have no other
- * threads when it forks. If a rank fails or dies, the launcher kills the other ranks at once, so
- * that none of them waits for a rank that never comes. If the launcher dies, the ranks die too.
+ * threads when it forks. If a rank fails or dies, the launcher kills the other ranks immediately,
+ * so that none of them waits for a rank that never comes. If the launcher dies, the ranks die too.
  */
 #ifndef GNN_COMM_LAUNCH_H
 #define GNN_COMM_LAUNCH_H

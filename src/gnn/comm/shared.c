@@ -5,9 +5,9 @@
  *     struct board | sums of each rank | array of each rank | result
  *
  * Rank r alone writes its sums, its array and its chunk of the result. Ranks wait for each other at
- * barriers: each writes, waits, and then reads the others' memory. The barriers of gather() in the
- * next call of comm_reduce also keep a rank from overwriting its array, or its chunk of the result,
- * before all ranks have read it.
+ * barriers: each writes, waits, and then reads the others' memory. The next call of comm_reduce
+ * begins with the barriers of gather(). So no rank overwrites its array, or its chunk of the
+ * result, before all ranks have read it.
  *
  * A rank that dies never arrives at the barrier. The launcher (launch.h) then ends the others.
  */

@@ -36,8 +36,9 @@
 #include "sys/interrupt.h"
 
 #define SECOND UINT64_C(1000000000)
-#define MEET_NS (120 * SECOND)  /* how long a rank waits for all ranks to appear */
-#define CONNECT_NS (5 * SECOND) /* how long it waits for one address, or one first message */
+#define MEET_NS (120 * SECOND) /* how long a rank waits for all ranks to appear */
+/* how long a rank waits for one address, or for one first message */
+#define CONNECT_NS (5 * SECOND)
 enum { SECRET = 32, MAX_ADDRESSES = 400, MAX_GUESTS = 2 * COMM_MAX_RANKS };
 
 /* The first message of a connection. */
@@ -57,7 +58,7 @@ struct slurm_comm {
     struct transfer *out, *in;
 };
 
-/* The bytes that have still to move to or from a rank. */
+/* The bytes that still have to move to or from a rank. */
 struct transfer {
     char *at;
     size_t left;
@@ -96,8 +97,8 @@ static int move_some(struct transfer *t, int fd, bool out, int rank, struct err 
     return 0;
 }
 
-/* Sends c->out[r] to each rank r and fills c->in[r], all at once, so that no two ranks wait for
- * each other. */
+/* Sends c->out[r] to each rank r and fills c->in[r], all at the same time, so that no two ranks
+ * wait for each other. */
 static int exchange(struct slurm_comm *c, struct err *err)
 {
     struct pollfd *p = xcalloc((size_t)c->base.ranks, sizeof *p);

@@ -11,8 +11,8 @@
  * hostile or damaged directory is refused with the file and the place.
  *
  * DATASET_READ copies the files into huge pages: sampling is then up to twice as fast, and the data
- * cannot change under the program. DATASET_MAP maps the files, for data that exceeds the memory.
- * If another process shortens a mapped file, the system ends this process.
+ * cannot change while the program runs. DATASET_MAP maps the files, for data that exceeds the
+ * memory. If another process shortens a mapped file, the system ends this process.
  */
 #ifndef GNN_DATA_DATASET_H
 #define GNN_DATA_DATASET_H

@@ -10,7 +10,7 @@
  * The nodes are cut into ranges whose edges fit into memory. Edges go to the file of their range;
  * edge_sort_finish reads one file at a time, sorts it by radix and gives out the rows. If all edges
  * fit, no file is written. If the edges of a range do not fit, the error says how much memory would
- * be enough. This happens only if few nodes have most of the edges.
+ * be enough. A range is too large only if few nodes have most of the edges.
  */
 #ifndef GNN_DATA_EDGE_SORT_H
 #define GNN_DATA_EDGE_SORT_H

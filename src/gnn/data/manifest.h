@@ -61,7 +61,7 @@ const char *data_file_name(enum data_file f);
 const char *gnn_type_name(enum gnn_type t);
 int gnn_type_parse(const char *s, enum gnn_type *out, struct err *err);
 
-/* Reads a manifest's text; `where` begins every error. */
+/* Reads a manifest's text. Every error begins with `where`. */
 int manifest_parse(struct manifest *m, const char *text, size_t len, const char *where,
                    struct err *err);
 void manifest_write(const struct manifest *m, struct strbuf *out);

@@ -13,7 +13,8 @@
 #include "base/util.h"
 #include "gnn/data/checksum.h"
 
-/* papers100M has 111,059,956 nodes. This is the next multiple of 512, the size of a community. */
+/* papers100M has 111,059,956 nodes. The number here is the next multiple of 512, the size of a
+ * community. */
 #define PAPERS_NODES 111059968.0
 static const double split_nodes[] = {1207179, 125265, 214338}; /* train, valid, test */
 static const double mean_degree = 29.1, exponent = 1.8;
@@ -22,7 +23,7 @@ enum { MAX_MEMBERS = 1 << 20, MAX_THREADS = 64 };
 
 struct papers_options {
     double scale, local;
-    double members, dim, classes, seed, train; /* whole numbers; train 0 = the scale says */
+    double members, dim, classes, seed, train; /* whole numbers; train is 0 if the scale decides */
 };
 
 /* ---- the options ----------------------------------------------------------------------------- */
@@ -270,7 +271,8 @@ static void set_manifest(struct manifest *m, const struct papers *p, const char 
                            .feature_type = GNN_F16};
     snprintf(m->name, sizeof m->name, "papers");
     snprintf(m->made_by, sizeof m->made_by, "--make %s", spec);
-    /* There are no files. This checksum takes the place of theirs: checkpoints compare it. */
+    /* There are no files, so this checksum takes the place of the files' checksums, which
+     * checkpoints compare. */
     checksum_init(&c);
     checksum_add(&c, &p->shape, sizeof p->shape);
     checksum_add(&c, &p->classes, sizeof p->classes);

@@ -9,11 +9,12 @@
  * ends.
  *
  * The neighbour of an end is the node of its partner. A random permutation mixes the ends of a
- * community. The ends that come to the first `local` places (an even number) are partners in pairs:
- * edges within the community. The other ends of all communities are mixed by a second permutation,
- * and again pairs are partners. The partner of a partner is the end itself, so the graph is
- * symmetric. If the number of these other ends is odd, one end is its own partner: a self loop. A
- * pair of nodes may have several edges, and a pair within one node is a self loop too.
+ * community. The ends that come to the first `local` places (an even number) form pairs. The two
+ * ends of a pair are partners, and the pair is an edge within the community. The other ends of all
+ * communities are mixed by a second permutation, and again pairs are partners. The partner of a
+ * partner is the end itself, so the graph is symmetric. If the number of these other ends is odd,
+ * one end is its own partner: a self loop. A pair of nodes may have several edges, and a pair
+ * within one node is a self loop too.
  *
  * kernels/gnn/make_graph and kernels/gnn/make_features compute the same. The code is in the common
  * subset of C17 and C++17.

@@ -5,9 +5,9 @@
  *     if (gnn_gpu_open(&d, GNN_CUDA, 0, err) < 0) ...
  *     d->ops->close(d);
  *
- * Every operation is a kernel of kernels/gnn/ that Hone's judge has passed, as the C that
- * `hone export` wrote. Both kinds run the same code on a `struct cu_driver`: that of libcuda, or
- * that of emu/driver.h. The device works in the order of the calls, but sampling (gpu_store.h) and
+ * Every operation is a kernel of kernels/gnn/ that passes Hone's judge; `hone export` wrote it as C
+ * code. A GPU and the emulator run the same code on a `struct cu_driver`, that of libcuda or that
+ * of emu/driver.h. The device works in the order of the calls, but sampling (gpu_store.h) and
  * transposing run beside the other work, on streams of their own.
  */
 #ifndef GNN_GPU_GPU_H

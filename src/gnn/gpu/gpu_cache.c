@@ -19,15 +19,16 @@ enum {
 
 struct gpu_cache {
     struct gpu_device *d;
-    int64_t nodes, rows; /* rows: in the cache */
+    int64_t nodes, rows; /* `rows` of the nodes have their rows in the cache */
     size_t row_bytes;
-    void *slot;             /* for each node: a row of the cache, or -1 - a row of `host` */
-    void *cached;           /* NULL = no rows */
-    void *host;             /* pinned; NULL = no rows */
+    /* An int32 for each node: r >= 0 is row r of `cached`, and -1 - r is row r of `host`. */
+    void *slot;
+    void *cached;           /* the rows in the GPU's memory; NULL = there are none */
+    void *host;             /* the other rows, in pinned memory; NULL = there are none */
     const void *mapped;     /* the GPU's address of `host` */
-    struct gpu_mail missed; /* of the last gather */
+    struct gpu_mail missed; /* how many rows the last gather read from `host` */
     size_t missed_bytes;
-    int64_t uncounted; /* rows of the last gather, if nobody called gpu_cache_count() */
+    int64_t uncounted; /* rows of the last gather that gpu_cache_count() has not counted yet */
     struct gpu_cache_counts counts;
 };
 
@@ -69,7 +70,7 @@ static void fill_cache(struct gpu_cache *c, struct rows r, struct parallel *pool
         cu_pinned_free(d->cu, stage);
 }
 
-/* Copies the other rows to pinned memory, and maps it when they are there. */
+/* Copies the other rows to pinned memory, and then maps this memory for the GPU. */
 static void fill_host(struct gpu_cache *c, struct rows r, struct parallel *pool)
 {
     struct gpu_device *d = c->d;
@@ -96,7 +97,8 @@ static void send_slots(struct gpu_cache *c, const int32_t *order)
         slot[order[i]] = (int32_t)(i < c->rows ? i : c->rows - i - 1);
     c->slot = gpu_alloc(&c->d->base, bytes);
     gpu_upload(&c->d->base, c->slot, slot, bytes);
-    (void)gpu_sync(&c->d->base, NULL); /* the copy has read `slot`; a failure stays */
+    /* now the copy has read `slot`; a later sync reports a failure */
+    (void)gpu_sync(&c->d->base, NULL);
     free(slot);
 }
 
@@ -158,7 +160,7 @@ void gpu_cache_close(struct gpu_cache *c)
 void gpu_cache_gather(struct gpu_cache *c, const int32_t *node, int64_t n, void *y)
 {
     int64_t others = c->nodes - c->rows;
-    /* An address that the kernel does not read stands for an array without rows. */
+    /* If an array has no rows, we pass another valid address, which the kernel does not read. */
     gpu_run_gather_split(c->d,
                          (struct gnn_gather_split_args){.node = node,
                                                         .slot = c->slot,

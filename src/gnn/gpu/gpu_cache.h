@@ -9,7 +9,7 @@
  *
  * A table with an int32 for each node says where its row is: in the cache, or in host memory. The
  * host memory is mapped into the addresses of the GPU, so a kernel (kernels/gnn/gather_split) reads
- * rows of both and nobody copies rows ahead. Each row is in one of both places only.
+ * rows from both places, and nothing is copied ahead. Each row is in only one of the two places.
  */
 #ifndef GNN_GPU_GPU_CACHE_H
 #define GNN_GPU_GPU_CACHE_H
@@ -19,8 +19,8 @@
 
 struct gpu_cache;
 
-/* `order` lists all nodes; the first `rows` are cached. It is not needed afterwards, and neither
- * are the features of *data. `threads` threads copy rows. */
+/* `order` lists all nodes; the first `rows` are cached. After the call the cache needs neither
+ * `order` nor the features of *data. `threads` threads copy rows. */
 int gpu_cache_open(struct gpu_cache **out, struct gnn_device *d, const struct dataset *data,
                    const int32_t *order, int64_t rows, int threads, struct err *err);
 /* NULL is allowed. No work may use the cache any more. */
@@ -35,8 +35,8 @@ int64_t gpu_cache_rows(const struct gpu_cache *c); /* rows in the GPU's memory *
 
 /* Counts since the cache was opened. */
 struct gpu_cache_counts {
-    int64_t rows;   /* gathered */
-    int64_t missed; /* of them, read from host memory */
+    int64_t rows;   /* rows that were gathered */
+    int64_t missed; /* how many of them were read from host memory */
 };
 struct gpu_cache_counts gpu_cache_counts(const struct gpu_cache *c);
 

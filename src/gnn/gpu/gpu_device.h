@@ -111,7 +111,7 @@ struct gpu_step {
     struct gpu_mail sums;  /* the results of `loss` */
     struct gpu_mail adam;  /* the parameters of Adam */
     struct gpu_mail best;  /* the results of `predict`; grows */
-    size_t best_bytes;     /* room of `best` */
+    size_t best_bytes;     /* how many bytes `best` has room for */
     struct gnn_loss *loss; /* where the sums go; NULL = nowhere */
     int32_t *classes;      /* where the results of `predict` go; NULL = nowhere */
     size_t classes_bytes;
@@ -128,10 +128,11 @@ struct gpu_device {
     cu_context context;
     struct gpu_lane compute, sample; /* sampling runs at the same time as computing */
     struct gpu_lane turn_hops;       /* transposing runs at the same time too */
-    struct gpu_lane *lane; /* takes the next operations: `compute`, or for a short while another */
-    cu_event hops_ready;   /* `compute` has the hops that `turn_hops` will transpose */
-    cu_event hops_turned;  /* `turn_hops` has transposed them */
-    bool turning;          /* transposing has begun, and `compute` does not wait for its end yet */
+    /* the lane that gets the next operations: `compute`, or for a short while another */
+    struct gpu_lane *lane;
+    cu_event hops_ready;  /* `compute` has the hops that `turn_hops` will transpose */
+    cu_event hops_turned; /* `turn_hops` has transposed these hops */
+    bool turning;         /* transposing has begun, and `compute` does not wait for its end yet */
     char products[160], products_wgmma[176]; /* say in words how products are computed */
 #define X(name) struct gnn_##name name;
     struct {
@@ -139,7 +140,9 @@ struct gpu_device {
     } kernel;
 #undef X
     VEC(struct gpu_chunk) batch; /* the arrays of this batch; sync() empties it */
-    size_t batch_bytes; /* size of all chunks of the last batch with several; 0 = there was none */
+    /* Bytes in all chunks of the last batch that had several chunks; 0 = there was no such
+     * batch. */
+    size_t batch_bytes;
     struct gpu_step step[GNN_STEPS_AHEAD]; /* a ring, one entry for each batch under way */
     int turn;      /* index in `step` of this batch; the entry after it is the oldest */
     bool profiled; /* the times of kernels are measured, one kernel at a time */

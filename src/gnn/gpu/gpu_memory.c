@@ -1,9 +1,9 @@
 /*
  * gpu_memory.c - allocates memory of a GPU device, copies, and keeps the arrays of a batch.
  *
- * Arrays of a batch lie one behind the other in a few chunks. sync() marks all chunks as unused.
- * The device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. But if a batch has arrays
- * in chunks, the caller waits for the end of that batch. If a batch needed several chunks, the next
+ * Arrays of a batch lie one after the other in a few chunks. sync() marks all chunks as unused. The
+ * device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. But if a batch has arrays in
+ * chunks, the caller waits for the end of that batch. If a batch needed several chunks, the next
  * batch gets a single chunk as large as all of them. So after the largest batch there are no
  * allocations.
  */
@@ -148,7 +148,7 @@ const int32_t *gpu_numbers(struct gpu_device *d, struct gpu_numbers *r, int64_t 
         for (int64_t i = 0; i < r->n; i++)
             number[i] = (int32_t)i;
         gpu_upload(&d->base, gpu_room(d, &r->room, bytes), number, bytes);
-        (void)gpu_sync(&d->base, NULL); /* the copy has read `number` */
+        (void)gpu_sync(&d->base, NULL); /* now the copy has read `number` */
         free(number);
     }
     return r->room.p;
@@ -292,7 +292,7 @@ int gpu_end_step(struct gnn_device *dev, struct err *err)
     struct err own = ERR_INIT;
     if (d->failed || has_arrays(d))
         return gpu_sync(dev, err);
-    gpu_wait_transposed(d); /* transposing reads the batch, so the batch is not done before */
+    gpu_wait_transposed(d); /* transposing reads the batch, so the batch is done only after it */
     gpu_note(d, cu_event_record(d->cu, s->done, d->compute.stream, &own), &own);
     s->running = true;
     d->turn = (d->turn + 1) % GNN_STEPS_AHEAD;

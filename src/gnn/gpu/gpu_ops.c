@@ -127,7 +127,7 @@ struct epilogue_axes {
     const void *bias, *node;
 };
 
-/* `any` is an address that the kernel may get in place of one that it does not read. */
+/* `any` is a valid address. The kernel gets it in place of an array that it does not read. */
 static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilogue *ep,
                                     const void *any)
 {
@@ -153,7 +153,7 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
                (d), (struct gnn_##kernel##_tf32_args){.WGMMA = (d)->wgmma, __VA_ARGS__}) \
          : gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__}))
 
-/* One call takes two terms of the same width, so the result is written once. */
+/* One call of the kernel takes two terms of the same width, so the result is written once. */
 static void product(struct gnn_device *dev, int64_t rows, int64_t width,
                     const struct gnn_term *term, int terms, const struct gnn_epilogue *ep,
                     void *out)
@@ -180,7 +180,7 @@ static void product_grad_x(struct gnn_device *dev, int64_t rows, int64_t width, 
                     .K = k, .ADD = add);
 }
 
-/* One call takes two terms of the same width whose gradients lie side by side. */
+/* One call of the kernel takes two terms of the same width if their gradients lie side by side. */
 static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width,
                            const struct gnn_term *term, int terms, const void *dout)
 {

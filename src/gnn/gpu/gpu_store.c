@@ -24,7 +24,7 @@ enum {
 /* A batch in the GPU's memory. */
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    struct gpu_room half;  /* the rows of a split store, as the dataset has them */
+    struct gpu_room half;  /* if the features are split: the batch's rows, in the dataset's type */
     struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
@@ -39,8 +39,8 @@ struct gpu_store {
     double choose_s;
     struct gpu_numbers numbers;
     struct gpu_room pick, count;
-    bool reduces; /* batches have `reduced`: a mean if `mean` is true, else a sum */
-    bool mean;
+    bool reduces;          /* the batches have the array `reduced` (gnn/batch.h) */
+    bool mean;             /* `reduced` holds means, not sums */
     bool degrees;          /* batches have `degree` */
     struct gpu_mail sizes; /* how many edges and new nodes a hop has */
     size_t sizes_bytes;
@@ -195,7 +195,8 @@ static int split_features(struct gpu_store *s, const struct gpu_placement *where
     return rc;
 }
 
-/* `rows` of the features go to the GPU's memory: all of them, or those of a split store. */
+/* `rows` says how many rows of features go to the GPU's memory: all of them, or fewer if the
+ * features are split. */
 static int open_store(struct gpu_store **out, const struct gpu_placement *where, int64_t rows,
                       struct gnn_device *d, const struct dataset *data,
                       const struct sample_options *o, struct err *err)
@@ -225,7 +226,8 @@ static int open_store(struct gpu_store **out, const struct gpu_placement *where,
     s->now = s->slot;
     if (gpu_sync(d, err) < 0 || (split && split_features(s, where, rows, o, err) < 0)) {
         gpu_store_close(s);
-        return err_prefix(err, "the data does not go to the GPU (--place host leaves it)");
+        return err_prefix(err,
+                          "the data cannot go to the GPU (--place host leaves it in host memory)");
     }
     *out = s;
     return 0;
@@ -332,7 +334,7 @@ void gpu_store_close(struct gpu_store *s)
 }
 
 /* Makes room for the nodes of the largest batch. A hop with n targets writes up to n * fanout new
- * nodes behind its targets. */
+ * nodes after its targets. */
 static int node_room(struct gpu_store *s, const struct sample_options *o, int64_t seeds,
                      struct err *err)
 {
@@ -401,7 +403,7 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     gpu_fetch(s->d, &s->sizes, 2 * sizeof *sizes);
     if (!s->d->failed)
         gpu_note(s->d, cu_stream_sync(s->d->cu, s->d->lane->stream, &err), &err);
-    if (s->cache) /* the gather of the last batch was before */
+    if (s->cache) /* the stream has run the gather of the last batch by now */
         gpu_cache_count(s->cache);
     b->n_edges[h] = s->d->failed ? 0 : sizes[0];
     b->n_nodes[h + 1] = s->d->failed ? n : n + sizes[1];
@@ -530,7 +532,7 @@ static void gather(struct gpu_store *s, struct gnn_batch *b)
 }
 
 /* Copies the seeds to the device through pinned memory, so that the caller may reuse its own memory
- * at once. The last batch in this slot has been sampled, so the copies from the slot's pinned
+ * immediately. The last batch in this slot has been sampled, so the copies from the slot's pinned
  * memory are done. */
 static void send_seeds(struct gpu_store *s, const struct gnn_batch *seeds, struct gnn_batch *out)
 {

@@ -31,28 +31,28 @@
 
 enum gpu_place { GPU_PLACE_HOST, GPU_PLACE_GPU, GPU_PLACE_SPLIT, GPU_PLACE_AUTO };
 
-/* How much of the features GPU_PLACE_SPLIT caches in the GPU's memory. CACHE_FITS: what fits into
- * 3/4 of the memory, beside the graph. */
+/* How much of the features GPU_PLACE_SPLIT caches in the GPU's memory. CACHE_FITS means as many
+ * rows as fit into 3/4 of that memory, beside the graph. */
 struct gpu_cache_size {
     enum { CACHE_FITS, CACHE_BYTES, CACHE_SHARE } kind;
     uint64_t bytes;
-    double share; /* of all rows, 0 to 1 */
+    double share; /* share of all rows, from 0 to 1 */
 };
 
 /* Where the data goes. The members below `cache` say which rows GPU_PLACE_SPLIT caches. */
 struct gpu_placement {
     enum gpu_place place;
     struct gpu_cache_size cache;
-    struct id_list seeds; /* of all batches */
-    int64_t batches;      /* among which the seeds are divided */
-    int threads;          /* that choose and copy rows */
+    struct id_list seeds; /* the seeds of all batches */
+    int64_t batches;      /* how many batches the seeds are divided into */
+    int threads;          /* how many threads choose and copy rows */
 };
 
 /* The sizes that decide about GPU_PLACE_AUTO, in bytes. */
 struct gpu_place_sizes {
-    size_t memory;          /* of the GPU */
-    size_t graph, features; /* graph: with the tables that the sampler needs */
-    size_t split_table;     /* more tables that GPU_PLACE_SPLIT needs */
+    size_t memory;          /* the GPU's memory */
+    size_t graph, features; /* `graph` includes the tables that the sampler needs */
+    size_t split_table;     /* what GPU_PLACE_SPLIT needs for further tables */
     size_t host_free;       /* 0 = unknown */
 };
 
@@ -63,8 +63,8 @@ int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err);
 /* Reads the value of --cache: a share from 0 to 1, or a size. NULL means CACHE_FITS. */
 int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *err);
 /* Returns the place that GPU_PLACE_AUTO stands for: the GPU if all data takes at most 3/4 of its
- * memory; split if the graph does, and the rows that are left take at most 3/4 of the free host
- * memory; else the host. */
+ * memory; split if the graph alone does, and the rows that stay in host memory take at most 3/4 of
+ * the free host memory; else the host. */
 enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
 /* Opens a store if `where` asks for it, else sets *out to NULL. With GPU_PLACE_AUTO it opens one if
  * `d` is a GPU, the sampler knows the options, the graph has an edge, and gpu_place_choose() does
@@ -77,7 +77,8 @@ void gpu_store_close(struct gpu_store *s);
 
 /* A store whose features are split. */
 struct gpu_split {
-    int64_t nodes, cached_rows; /* all rows; those in the GPU's memory */
+    /* how many rows there are, and how many of them are in the GPU's memory */
+    int64_t nodes, cached_rows;
     size_t row_bytes;
     double choose_s; /* the time that choosing the rows took */
     /* Since the store was opened: input rows of batches, and those that came from the host. */

@@ -17,15 +17,16 @@ struct slot {
     cu_event used;    /* all work that reads the batch is done */
     /* Recorded on the compute stream, before and after it waits for the copy. */
     cu_event idle, resumed;
-    bool timed; /* `idle` and `resumed` were recorded; exposed_ms does not include their distance
-                   yet */
+    /* `idle` and `resumed` were recorded, and the time between them is not yet added to
+     * exposed_ms */
+    bool timed;
 };
 
 struct gpu_transfer {
     struct gpu_device *d;
     struct batch_memory memory;
     bool reduces; /* the batches have the array `reduced` (gnn/batch.h) */
-    bool mean;    /* it holds means, not sums */
+    bool mean;    /* `reduced` holds means, not sums */
     int slots;
     struct slot slot[GPU_MAX_AHEAD + 1];
     int now;                                         /* the slot of the last batch */

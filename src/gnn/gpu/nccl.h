@@ -34,7 +34,7 @@ int nccl_join(struct nccl **out, struct gnn_device *d, const void *id, int rank,
 /* NULL is allowed. */
 void nccl_leave(struct nccl *n);
 /* Replaces x[0..count) on the device by the sum over the ranks of share * x. The shares of all
- * ranks add up to 1. Queues the work behind the other work of the device; the next sync() reports a
+ * ranks add up to 1. Queues the work after the other work of the device; the next sync() reports a
  * failure. */
 void nccl_mean(struct nccl *n, double share, void *x, int64_t count);
 

@@ -15,10 +15,10 @@
 #include "gnn/ops/parallel.h"
 #include "gnn/pages.h"
 
-/* Below e^-SURE, the probability that a batch does not have a node counts as 0. We add nothing to a
- * sum that is below -SURE, so no sum overflows. */
+/* If the probability that a batch does not have a node is below e^-SURE, it counts as 0. We add
+ * nothing to a sum that is below -SURE, so no sum overflows. */
 #define SURE 32.0
-#define UNIT 0x1p40 /* a sum counts in steps of 1 / UNIT */
+#define UNIT 0x1p40 /* sums are integers in units of 1 / UNIT */
 
 enum { BLOCK = 4096, BINS = 1 << 16 };
 
@@ -26,7 +26,7 @@ struct hop {
     const struct gnn_graph *graph;
     enum sample_mode mode;
     int32_t fanout;
-    float *p, *not_taken; /* p and n of vip.h */
+    float *p, *not_taken; /* p_h and n_h of vip.h */
     _Atomic int64_t *sum; /* logarithms of 1 - p, times UNIT */
 };
 
@@ -65,7 +65,7 @@ static void spread(void *ctx, int64_t block, int64_t lo, int64_t hi)
     }
 }
 
-/* Moves on to the probabilities after the hop. */
+/* Computes the probabilities after the hop from those before it. */
 static void combine(void *ctx, int64_t block, int64_t lo, int64_t hi)
 {
     const struct hop *h = ctx;
@@ -112,7 +112,7 @@ int vip_compute(const struct gnn_graph *g, const struct sample_options *o, struc
     return 0;
 }
 
-/* The bits of numbers from 0 on have the order of the numbers. */
+/* If two numbers are not negative, their bits compare as the numbers do. */
 static uint32_t bits_of(float p)
 {
     uint32_t u;
@@ -120,8 +120,9 @@ static uint32_t bits_of(float p)
     return u;
 }
 
-/* Returns the bits of the rows-th largest number: a histogram of the high halves finds its high
- * half, a second one its low half. Sets *equal to how many nodes with just this number to take. */
+/* Returns the bits of the rows-th largest number. A histogram of the high halves of all numbers
+ * finds its high half, and a second histogram finds its low half. Sets *equal to how many nodes
+ * with exactly this number are among the `rows` nodes to take. */
 static uint32_t least_taken(const float *p, int64_t nodes, int64_t rows, int64_t *equal)
 {
     int64_t *count = xcalloc(BINS, sizeof *count), left = rows;

@@ -6,10 +6,10 @@
  *     if (vip_compute(&graph, &options, data.train, batches, threads, p, err) < 0) ...
  *     vip_choose(p, nodes, rows, order);            order[0..rows-1]: the nodes to cache
  *
- * Each seed is in one of `batches` batches, so p_0 of a seed is 1/batches, and 0 of another node.
- * Hop h takes k_h neighbours of every node u that the batch has by then. It takes a given neighbour
- * with probability q_h(u) = min(1, k_h / deg(u)). Let p_h(v) be the probability that the batch has
- * v after hop h. As if the nodes of a batch were independent,
+ * Each seed is in one of `batches` batches, so p_0 is 1/batches for a seed and 0 for any other
+ * node. Hop h takes k_h neighbours of every node u that the batch has by then. It takes a given
+ * neighbour with probability q_h(u) = min(1, k_h / deg(u)). Let p_h(v) be the probability that the
+ * batch has v after hop h. If the nodes of a batch were independent, it would be
  *
  *     p_h(v) = 1 - (1 - p_0(v)) * product of (1 - a_h(u)) over all u with the neighbour v
  *
@@ -19,8 +19,8 @@
  *
  *     n_0 = p_0    a_h = p_{h-1} - n_{h-1} * (1 - q_h)    n_h = n_{h-1} * (1 - q_h) + p_h - p_{h-1}
  *
- * Nodes of a batch are not independent, so the numbers are not exact, but nodes that batches need
- * often get larger ones.
+ * Nodes of a batch are not independent, so the numbers are not exact. But a node that batches need
+ * more often gets a larger number.
  */
 #ifndef GNN_GPU_VIP_H
 #define GNN_GPU_VIP_H
@@ -29,12 +29,13 @@
 #include "gnn/data/dataset.h"
 #include "gnn/sample/sampler.h"
 
-/* Writes the probability of each node to p. Takes 12 bytes more for each node in the meantime. The
- * result does not depend on the number of threads. */
+/* Writes the probability of each node to p. During the call it takes 12 more bytes of memory for
+ * each node. The result does not depend on the number of threads. */
 int vip_compute(const struct gnn_graph *g, const struct sample_options *o, struct id_list seeds,
                 int64_t batches, int threads, float *p, struct err *err);
 /* Writes all nodes to `order`: first the `rows` nodes with the largest probabilities, then the
- * others, both in the order of their ids. Of equal ones, it takes those with the smallest ids. */
+ * others, both in the order of their ids. If probabilities are equal, it prefers the nodes with the
+ * smallest ids. */
 void vip_choose(const float *p, int64_t nodes, int64_t rows, int32_t *order);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "gnn/make/make.h"
 
-/* Files; NULL = none. A name "file.npz:member" takes a member of an .npz. */
+/* Files; NULL = none. A name "file.npz:member" means a member of an .npz file. */
 struct array_files {
     const char *edges;    /* int [2][E] or [E][2] */
     const char *features; /* [N][D]; optional */

@@ -49,7 +49,8 @@ struct loader_options {
     bool seeds_only; /* batches of 0 hops: only the seeds and their labels */
     /* If set, each batch with hops lies in one piece of this memory: gnn_batch.packed. Borrowed. */
     const struct batch_memory *memory;
-    /* If set, each thread calls it before it prepares a batch; -1 fails the epoch. */
+    /* If set, each thread calls it before it prepares a batch. If it returns -1, the epoch
+     * fails. */
     int (*before)(void *ctx, int64_t index, struct err *err);
     void *ctx;
     struct trace *trace; /* records what each thread does; or NULL */
@@ -80,7 +81,7 @@ enum { LOADER_NOT_YET = 2 };
 int loader_next_within(struct loader *l, int64_t ms, const struct gnn_batch **out, struct err *err);
 void loader_give_back(struct loader *l, const struct gnn_batch *b);
 
-/* Ends the epoch at once. Any thread may call it, at any time. */
+/* Ends the epoch immediately. Any thread may call it, at any time. */
 void loader_cancel(struct loader *l);
 /* Ends the threads and frees everything, in any state. */
 void loader_close(struct loader *l);

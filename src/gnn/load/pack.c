@@ -1,4 +1,4 @@
-/* pack.c - lays the arrays of a batch out one behind the other. See pack.h. */
+/* pack.c - puts the arrays of a batch one after the other. See pack.h. */
 #include "gnn/load/pack.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ void packed_release(struct packed *p, const struct batch_memory *m)
     *p = (struct packed){0};
 }
 
-/* Copies n ids to *at, moves *at behind them, and returns the copy. */
+/* Copies n ids to *at, moves *at past them, and returns the copy. */
 static const int32_t *put_ids(char **at, const int32_t *from, int64_t n)
 {
     int32_t *to = (int32_t *)*at;

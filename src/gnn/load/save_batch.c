@@ -10,7 +10,8 @@
 #include "base/util.h"
 #include "sys/file.h"
 
-/* Writes n rows of `dim` elements; 0 = a vector of n elements. `type` is NumPy's: "<i4", "<f2". */
+/* Writes n rows of `dim` elements; if dim is 0, a vector of n elements. `type` is NumPy's name of
+ * the type, such as "<i4" or "<f2". */
 static int save_array(const char *dir, const char *name, const char *type, int64_t n, int64_t dim,
                       size_t elem_bytes, const void *data, struct err *err)
 {
@@ -20,7 +21,8 @@ static int save_array(const char *dir, const char *name, const char *type, int64
     snprintf(shape, sizeof shape, dim ? "(%" PRId64 ", %" PRId64 ")" : "(%" PRId64 ",)", n, dim);
     int len = snprintf(header, sizeof header,
                        "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type, shape);
-    /* Magic, version and length take 10 bytes. Spaces and a newline fill up to a multiple of 64. */
+    /* Magic, version and length take 10 bytes. Spaces and a newline fill the header up to a
+     * multiple of 64 bytes. */
     size_t padded = ((size_t)len + 1 + 10 + 63) / 64 * 64 - 10;
     strbuf_add(&sb, "\x93NUMPY\1\0", 8);
     strbuf_addc(&sb, (char)(padded & 255));

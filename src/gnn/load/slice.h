@@ -1,5 +1,6 @@
 /*
- * slice.h - copies the rows of some nodes next to each other: the features and labels of a batch.
+ * slice.h - copies the rows of a batch's nodes (features or labels) into one array, one after the
+ * other.
  */
 #ifndef GNN_LOAD_SLICE_H
 #define GNN_LOAD_SLICE_H
@@ -7,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* to[i] = from[node[i]], rows of row_bytes. */
+/* to[i] = from[node[i]], for rows of row_bytes bytes. */
 void slice_rows(void *to, const void *from, size_t row_bytes, const int32_t *node, int64_t n);
 
 #endif

@@ -16,7 +16,7 @@ struct model {
     int32_t *label;
     int32_t *sorted;    /* nodes by class */
     double *sum;        /* sum[i]: weights of sorted[0..i-1] */
-    int64_t *class_end; /* class_end[c]: index in `sorted` behind the last node of class c */
+    int64_t *class_end; /* class_end[c]: index in `sorted` after the last node of class c */
 };
 
 static void model_release(struct model *m)

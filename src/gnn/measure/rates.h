@@ -16,8 +16,9 @@
 
 struct rates {
     /* rates of one thread, per CPU second */
-    double reads;      /* random reads of 4 bytes from the array of neighbours */
-    double far_reads;  /* the same from 4 GiB of huge pages, which no cache holds; 0 = not asked */
+    double reads; /* random reads of 4 bytes from the array of neighbours */
+    /* the same from 4 GiB of huge pages, which no cache holds; 0 = not measured */
+    double far_reads;
     double edges;      /* sampled edges */
     double row_copies; /* random rows of features copied, in a loop with prefetches */
     double rows;       /* rows sliced by the loader */

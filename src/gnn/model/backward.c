@@ -139,7 +139,7 @@ static void backward_step(struct gnn_network *n, const struct gnn_step *s)
     if (!v->has_grad)
         return;
     if (!vb->filled)
-        BUG("step %d of the model has no use", (int)(s - n->p->step.items));
+        BUG("nothing uses the result of step %d of the model", (int)(s - n->p->step.items));
     grad_fill(n, s->out, rows);
     void *dout = vb->grad.p;
     struct gnn_epilogue ep = step_epilogue(n, s);

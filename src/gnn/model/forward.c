@@ -53,7 +53,7 @@ static const struct gnn_hop *hop_of(const struct gnn_network *n, const struct gn
     return h;
 }
 
-/* Whether the batch has the result of the step already, in `reduced`, up to a factor. */
+/* Whether `reduced` of the batch already holds the result of the step, except for a factor. */
 static bool reads_reduced(const struct gnn_network *n, const struct gnn_step *s)
 {
     return s->kind == GNN_STEP_SEGMENT && s->in[0] == n->p->input && n->reduced;

@@ -46,8 +46,8 @@ struct gnn_model_config {
     enum gnn_model_kind kind;
     int layers;
     int64_t features, hidden, classes;
-    int64_t heads;  /* gat; 0 = 1 */
-    int aggregate;  /* sage and gin: enum gnn_segment; below 0: the model's default */
+    int64_t heads;  /* only for gat; 0 counts as 1 */
+    int aggregate;  /* only for sage and gin: an enum gnn_segment; below 0 = the model's default */
     double dropout; /* below 0: the model's default */
 };
 

@@ -66,7 +66,8 @@ void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batc
 /* Sets a value, and the number of rows of its level, from `rows` rows in host memory. */
 void network_set(struct gnn_network *n, int value, int64_t rows, enum gnn_type type,
                  const void *data);
-/* Runs the steps of one layer in the mode GNN_EVAL. The number of layers stands for the head. */
+/* Runs the steps of one layer in the mode GNN_EVAL. If `layer` is the number of layers, runs the
+ * head. */
 void network_forward_layer(struct gnn_network *n, int layer);
 /* Copies the first `rows` rows of a value to `out`, as float. */
 void network_get(struct gnn_network *n, int value, int64_t rows, float *out);

@@ -32,7 +32,9 @@ struct step_buffers {
 
 struct value_buffers {
     struct buffer own, grad;
-    void *x;        /* `own`, the buffer of a value with the same contents, or a batch's features */
+    /* Points to `own`, to the buffer of a value with the same contents, or to a batch's
+     * features. */
+    void *x;
     int64_t filled; /* rows of the gradient that have a summand */
     bool applied;   /* the gradient is that of the value before the epilogue of its step */
 };
@@ -66,8 +68,8 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
     return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
 }
 
-/* In inference, the result of step s over a target's sampled neighbours stands for more of its
- * neighbours. Returns how many at most; 0 = only for those in the batch. */
+/* In inference, the sampled neighbours of a target may stand for more of its neighbours when step s
+ * combines them. Returns for how many at most; 0 = only for themselves. */
 int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode);
 /* Fills term[] with the terms of a product: values, weights, gradients of weights. */
 void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);

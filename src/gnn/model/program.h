@@ -75,7 +75,7 @@ struct gnn_step {
     enum gnn_segment segment;
     struct gnn_attention attention;
     double scale;
-    int64_t running; /* NORM: offset into the network's running statistics */
+    int64_t running; /* only for NORM: offset into the network's running statistics */
 };
 
 struct gnn_program {
@@ -84,7 +84,8 @@ struct gnn_program {
     VEC(struct gnn_value) value;
     VEC(struct gnn_weight) weight;
     VEC(struct gnn_step) step;
-    int64_t n_weights, n_running; /* reals in all weights, in all running statistics */
+    /* how many reals are in all weights, and in all running statistics */
+    int64_t n_weights, n_running;
     int input, output;
     int carry[GNN_MAX_LAYERS + 1]; /* input of each layer; [layers] = output of the last one */
     int now;                       /* while building: the layer of the next step */
@@ -100,8 +101,9 @@ int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_
 /* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Whether the only steps that read all rows of the input reduce them over a hop, all by a sum or
- * all by a mean. Then *kind says which. Other steps may read the rows of the level below. */
+/* Whether every step that reads all rows of the input reduces them over a hop, and all these steps
+ * use a sum, or all use a mean. Then *kind says which. Other steps may read only the rows of the
+ * level below. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 
 /* Each function adds a step and returns the number of the value that the step computes. */

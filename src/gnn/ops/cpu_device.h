@@ -12,7 +12,7 @@
 struct cpu_device {
     struct gnn_device base;
     struct parallel *parallel;
-    const struct blas *blas; /* NULL: plain C */
+    const struct blas *blas; /* NULL = products run in plain C */
     void *scratch;           /* for partial sums; grows */
     size_t scratch_bytes;
 };

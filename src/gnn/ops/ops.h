@@ -61,12 +61,12 @@ struct gnn_epilogue {
     double slope; /* GNN_LEAKY: factor for values below 0 */
     double drop;  /* probability, 0 = no dropout */
     uint64_t seed;
-    uint32_t step, place; /* which training step, which dropout of the model */
+    uint32_t step, place; /* the number of the training step, and of the dropout in the model */
     const int32_t *node;  /* the node of each row; NULL = row r is node r */
 };
 
-/* One of the products that gnn_ops.product adds up: x has k columns, w is k x width. Only
- * product_grad_w reads dw: where the gradient of w goes. */
+/* One of the products that gnn_ops.product adds up: x has k columns, w is k x width. `dw` says
+ * where the gradient of w goes; only product_grad_w reads it. */
 struct gnn_term {
     const void *x, *w;
     int64_t k;
@@ -86,7 +86,8 @@ struct gnn_loss {
 struct gnn_attention {
     int64_t heads, dim;
     double slope; /* slope of the LeakyReLU on the scores */
-    /* 0, or: the n edges of a target stand for min(degree, most) edges. Reads gnn_hop.degree. */
+    /* If it is not 0, the n edges of a target stand for min(degree, most) edges; gnn_hop.degree is
+     * then needed. */
     int32_t most;
 };
 
@@ -99,7 +100,8 @@ struct gnn_ops {
     const char *(*products)(const struct gnn_device *d); /* says how products are computed */
 
     /* ---- memory ---- */
-    /* Returns memory aligned to 64 bytes. Without memory, aborts or makes the next sync() fail. */
+    /* Returns memory aligned to 64 bytes. If there is no memory left, aborts or makes the next
+     * sync() fail. */
     void *(*alloc)(struct gnn_device *d, size_t bytes);
     void (*release)(struct gnn_device *d, void *p);
     void (*zero)(struct gnn_device *d, void *p, size_t bytes);
@@ -126,8 +128,8 @@ struct gnn_ops {
      * waits only when a gradient needs the result. */
     void (*transpose)(struct gnn_device *d, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst);
-    /* Gathers and reduces at once. A target without neighbours gets 0. `arg` is for GNN_MAX: the
-     * source of each maximum, -1 = none; the first edge wins a tie. */
+    /* Gathers and reduces in one pass. A target without neighbours gets 0. `arg` is for GNN_MAX:
+     * the source of each maximum, -1 = none; the first edge wins a tie. */
     void (*segment)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                     int64_t width, const void *x, void *out, int32_t *arg);
     /* Adds the gradient to the first `add_rows` rows of dx, and overwrites the other rows with it.

@@ -15,7 +15,7 @@
 
 struct csv {
     struct stream *stream; /* borrowed */
-    const char *name;      /* borrowed; begins every error */
+    const char *name;      /* borrowed; every error begins with it */
     int64_t line;          /* number of the current line, for errors */
     char *buffer;
     int64_t at, held;

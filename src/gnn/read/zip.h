@@ -1,6 +1,6 @@
 /*
- * zip.h - finds the members of a zip file, as NumPy's .npz has them: stored or deflated, also in
- * zip64.
+ * zip.h - finds the members of a zip file, such as NumPy's .npz. Members may be stored or deflated,
+ * and the file may use zip64.
  *
  *     struct zip_member m;
  *     if (zip_find(&b, "node_feat.npy", &m, err) < 0) ...

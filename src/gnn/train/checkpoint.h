@@ -28,7 +28,7 @@
 /* Everything that decides the result of training. */
 struct train_setting {
     struct gnn_model_config model;
-    struct sample_options sample; /* sample.seed also draws weights and dropout */
+    struct sample_options sample; /* sample.seed is also the seed of the weights and of dropout */
     int64_t batch_size;
     double lr;
     uint64_t data; /* checksum over the checksums of the dataset's files */

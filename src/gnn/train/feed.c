@@ -1,4 +1,4 @@
-/* feed.c - chooses the way of a batch to the device. See feed.h. */
+/* feed.c - chooses how a batch gets to the device. See feed.h. */
 #include "gnn/train/feed.h"
 
 #include "base/util.h"

@@ -25,7 +25,7 @@
 #include "gnn/load/loader.h"
 #include "gnn/model/network.h"
 
-/* At most one of them is not NULL. */
+/* At most one of the two members is not NULL. */
 struct feed {
     struct gpu_store *store;
     struct gpu_transfer *transfer;

@@ -7,8 +7,9 @@
  *     infer_result_release(&r);
  *
  * infer_sampled runs the forward pass of training over batches of sampled neighbours. infer_full
- * computes layer after layer for all nodes with all their neighbours, the last layer only for the
- * nodes that were asked for. infer_full keeps the results of a layer for all nodes in memory.
+ * uses all neighbours. It computes one layer after the other, each for all nodes; the last layer
+ * only for the nodes that were asked for. infer_full keeps the results of a layer for all nodes in
+ * memory.
  */
 #ifndef GNN_TRAIN_INFER_H
 #define GNN_TRAIN_INFER_H
@@ -20,10 +21,11 @@
 struct infer_result {
     int64_t n;      /* nodes asked for */
     int32_t *class; /* predictions in the order of the ids; -1 for nodes of another rank */
-    int64_t labelled, correct;     /* among the predictions of this rank */
-    int64_t input_nodes, edges;    /* read, in all batches and layers */
+    /* of the predictions of this rank: how many nodes have a label, and how many are right */
+    int64_t labelled, correct;
+    int64_t input_nodes, edges;    /* how many were read, in all batches and layers */
     bool split;                    /* the features are split between the GPU and the host */
-    int64_t cached_rows;           /* with `split`: rows in the GPU's memory */
+    int64_t cached_rows;           /* if `split`: how many rows are in the GPU's memory */
     int64_t host_rows, host_bytes; /* input rows that came from the host */
     double wall_s, compute_s, wait_s;
 };

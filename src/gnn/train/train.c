@@ -35,7 +35,7 @@ struct trainer {
     float *host;       /* gradients or statistics on their way between a GPU and comm */
     int64_t labelled;  /* seeds of this batch that have a label, in this rank */
     struct pending pending[GNN_STEPS_AHEAD + 1]; /* a ring; batch n is at n % (ring length) */
-    int64_t begun, counted; /* how many batches began; of how many the loss was counted */
+    int64_t begun, counted; /* how many batches began, and for how many the loss was counted */
 };
 
 static int check_data(const struct dataset *d, struct err *err)
@@ -105,7 +105,7 @@ int trainer_shared_reals(const struct dataset *d, const struct train_options *o,
     return 0;
 }
 
-/* Prepares the average over the ranks of GPUs. */
+/* Prepares to average over ranks that compute on GPUs. */
 static int open_ranks(struct trainer *t, struct err *err)
 {
     char id[NCCL_ID_BYTES] = {0};

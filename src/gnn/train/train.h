@@ -29,17 +29,18 @@
 
 struct train_options {
     struct gnn_model_config model; /* features, classes and layers come from the data and sample */
-    struct loader_options load;    /* load.sample.seed also draws weights and dropout; the rank
-                                      comes from comm */
-    struct comm *comm;             /* NULL = one process */
-    bool nccl;                     /* with comm and a GPU: average with NCCL, not in host memory */
-    int threads;                   /* how many threads compute, on the CPU */
-    const char *device;            /* see gnn/gpu/devices.h; NULL = "cpu" */
-    const char *precision;         /* of products: NULL = "fp32"; see gnn/gpu/devices.h */
-    const char *products;          /* instructions of products on a GPU: NULL = "wgmma" */
-    bool profile;                  /* measure the times of a GPU's kernels */
-    enum gpu_place place;          /* where the data lies; see gnn/gpu/gpu_store.h */
-    struct gpu_cache_size cache;   /* with GPU_PLACE_SPLIT: how much of the features */
+    /* load.sample.seed is also the seed of the weights and of dropout; the rank comes from comm */
+    struct loader_options load;
+    struct comm *comm;     /* NULL = one process */
+    bool nccl;             /* with comm and a GPU: average with NCCL, not in host memory */
+    int threads;           /* how many threads compute, on the CPU */
+    const char *device;    /* see gnn/gpu/devices.h; NULL = "cpu" */
+    const char *precision; /* precision of products: NULL = "fp32"; see gnn/gpu/devices.h */
+    const char *products;  /* instructions of products on a GPU: NULL = "wgmma" */
+    bool profile;          /* measure the times of a GPU's kernels */
+    enum gpu_place place;  /* where the data lies; see gnn/gpu/gpu_store.h */
+    /* with GPU_PLACE_SPLIT: how much of the features lies in the GPU's memory */
+    struct gpu_cache_size cache;
     int ahead; /* batches copied to a GPU while it computes; 0 = the GPU waits for each copy */
     double lr;
     const char *checkpoint;     /* file; NULL = none */
@@ -55,7 +56,8 @@ struct train_options {
 struct epoch_report {
     int64_t epoch, batches, first_batch; /* first_batch > 0 if an interrupted epoch was continued */
     struct gnn_loss loss;                /* loss over the whole epoch */
-    int64_t seeds, input_nodes, edges;   /* in the batches since first_batch, over all ranks */
+    /* how many were in the batches since first_batch, over all ranks */
+    int64_t seeds, input_nodes, edges;
     int hops;
     /* n_nodes and n_edges of struct gnn_batch, summed over the batches of this rank */
     int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS];
