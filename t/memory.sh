@@ -18,7 +18,7 @@ out_has "hone memory show marks imported runs" "imported, other-refine-0001"
 runs 0 "hone memory show TASK exits with 0" "$HONE" memory show layernorm
 out_has "hone memory show TASK gives points" "rowwise: vec=4 per=4 threads=256"
 out_has "hone memory show TASK gives moves and their gains" \
-    "mapping: threads 512 -> 256 (most threads that share a row): 1.25x, held in 1 of 1 run"
+    "mapping: threads 512 -> 256 (most threads that share a row): 1.25x as fast, held in 1 of 1 run"
 out_lacks "hone memory show TASK does not show the texts of imported files" "Ignore"
 runs 0 "hone memory show exits with 0 for a task of another class" "$HONE" memory show softmax
 out_has "hone memory show has no lessons for a task of another class" "nothing: no earlier run on a task like 'softmax'"

@@ -9,7 +9,7 @@ out_has "the table has the mean of refine, 75 of 100" "| refine | 2 | 75.0 [50.0
 out_has "the table says that search is 25 better" "| search | 2 | 100.0 [100.0, 100.0] | 75.0 [50.0, 100.0] | +25.0"
 out_has "the table says that memory needs 1.5 of 2 candidates" "| softmax | 2 | 1.5 | 75%"
 out_has "the text says that no task needs at most 60% of the candidates" \
-    "0 of 1 tasks need at most 60% of the candidates. 0 reach the time with their first kernel"
+    "0 of 1 tasks need at most 60% of the candidates that they need without memory. 0 reach the time with their first kernel"
 ok "hone study --table writes a plot" grep -q "</svg>" d/study.svg
 ok "the plot gives the number of tasks and seeds" grep -q "tasks: 1, seeds: at most 2" d/study.svg
 ok "the plot is well-formed XML" python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("d/study.svg")'

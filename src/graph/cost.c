@@ -128,9 +128,12 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     case OP_MATMUL:
     case OP_CONV:
         return times(g, dim_mul(p, elements(g, v), pairs(g, v)), each);
-    case OP_CONV_TRANSPOSE: /* each input element times the window of each output channel */
+    /* Each input element is multiplied with the window of each output channel. */
+    case OP_CONV_TRANSPOSE:
         return times(g, dim_mul(p, elements(g, v->args[0]), pairs(g, v)), each);
-    case OP_ATTENTION: { /* q . k and weights . values: 2 flops for each pair of factors */
+    /* There are two products, q . k and weights . values. Each takes 2 flops for each pair of
+     * factors. */
+    case OP_ATTENTION: {
         const struct value *q = v->args[0], *k = v->args[1];
         const struct dim *n = dim_add(p, elements(g, q), elements(g, v));
         return times(g, dim_mul(p, n, k->shape[k->rank - 2]), 2);
@@ -216,9 +219,10 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
     if (!p || !value_same_shape(p, where))
         return NULL;
     /* If the diagonal that bounds the triangle is the main one or a neighbour of it, the triangle
-     * has about side*side/2 elements, where `side` is the smaller side of the matrix. A diagonal
-     * that is k away leaves a triangle of this side less k at least. An element takes 2 flops for
-     * each pair. */
+     * has about side*side/2 elements, where `side` is the smaller side of the matrix. If the
+     * diagonal is k away from the main one, the side of the triangle that is kept is shorter by k
+     * at most. Each element takes 2 flops for each pair of factors, so 2 * side*side/2 is
+     * side*side. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);
     if (fabs(k) > 1) {

@@ -6,13 +6,14 @@
  *     graph_flops(&g)->text             "2*K*M*N+M*N"
  *     graph_bytes(&g)->text             every used input read once, every output written once
  *
- * Only values that an output needs count. If the graph has exactly one matrix product, convolution,
- * attention, recurrent layer, norm, softmax, scan, gather or loss, that operation gives the class
- * (a recurrent layer is a scan, a loss is a reduction). Elementwise operations and views around it
- * do not matter. A graph with several such operations is a chain; so is a product, convolution,
- * attention or recurrent layer with a reduction. A graph that has only reductions is a norm if the
- * result of one is broadcast back to larger values, else a reduction. All other graphs are
- * elementwise, or a transpose if they permute axes and compute nothing.
+ * Values that no output needs are ignored. If the graph has exactly one matrix product,
+ * convolution, attention, recurrent layer, norm, softmax, scan, gather or loss, that operation
+ * gives the class (a recurrent layer is a scan, a loss is a reduction). Elementwise operations and
+ * views around it do not matter. A graph with several such operations is a chain; so is a graph
+ * with one product, convolution, attention or recurrent layer and a reduction. A graph that has
+ * only reductions is a norm if the result of one is broadcast back to larger values, else a
+ * reduction. All other graphs are elementwise, or a transpose if they permute axes and compute
+ * nothing.
  */
 #ifndef GRAPH_COST_H
 #define GRAPH_COST_H

@@ -94,7 +94,8 @@ static int by_key(const void *x, const void *y)
     return strcmp(a->key, b->key);
 }
 
-/* Sorts terms: more atoms first, then by the atoms' texts; a plain number comes last. */
+/* Sorts terms. Terms with more atoms come first; terms with equally many atoms are in the order of
+ * the atoms' texts. So a plain number comes last. */
 static int by_atoms(const void *x, const void *y)
 {
     const struct dim_term *a = x, *b = y;
@@ -475,7 +476,8 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
         t->key = arena_printf(p->arena, "(%s)", text);
         d = of_atom(p, t);
     }
-    for (size_t i = before; i < p->all.n; i++) /* if the size is new, it gets the text as it was */
+    /* A size that is new keeps the text from which it was read. */
+    for (size_t i = before; i < p->all.n; i++)
         if (p->all.items[i] == d && !d->is_number)
             p->all.items[i]->text = arena_strdup(p->arena, text);
     return d;

@@ -30,7 +30,7 @@ struct dim {
      * Otherwise, and for every number, it is the key. */
     const char *text;
     bool is_number;
-    int64_t value;   /* if is_number */
+    int64_t value;   /* only if is_number is true */
     const char *key; /* the canonical form as text; sizes with equal keys are equal */
     const struct dim_term *terms;
     size_t n;
@@ -41,7 +41,8 @@ struct dim_pool {
     struct arena *arena;
     const char *const *names;
     size_t nnames;
-    const struct dim **values; /* one per name: its definition (dim_define), or NULL */
+    /* For each name its definition (dim_define), or NULL if it has none. */
+    const struct dim **values;
     VEC(struct dim *) all;
     bool too_long; /* some size is too long to have a text, so graph_verify() refuses the graph */
 };
@@ -83,7 +84,7 @@ const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct 
 const struct dim *dim_max(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, size_t n);
 
-bool dim_is(const struct dim *d, int64_t v); /* is it the number v? */
+bool dim_is(const struct dim *d, int64_t v); /* is d the number v? */
 /* Are they the same size once defined names (dim_define) are replaced? */
 bool dim_same(const struct dim *a, const struct dim *b);
 /* Computes the size; name number i has values[i]. False on overflow or a division by zero. */

@@ -49,7 +49,7 @@ struct graph_output {
 struct graph {
     struct arena arena;
     struct dim_pool dims;
-    VEC(struct value *) values;       /* in order: arguments first */
+    VEC(struct value *) values; /* in this order the arguments of a value come before the value */
     VEC(const struct value *) inputs; /* OP_INPUT, in the task's order */
     VEC(const struct value *) scalars;
     VEC(struct graph_output) outputs;
@@ -123,9 +123,8 @@ void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t 
  * something is wrong; err says what and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
-/* How often each value is used, by other values or as an output: one count per id. Only values that
- * an output needs count as users; a value that no output needs has the count 0. The result lives in
- * the arena. */
+/* How often each value is used, by other values or as an output: one count per id. A value that no
+ * output needs is not counted as a user, and its own count is 0. The result lives in the arena. */
 const uint32_t *graph_uses(const struct graph *g, struct arena *a);
 /* Marks v and the values that it needs: one flag per id, up to v's id. The walk does not go on to
  * the operands of a value for which `stop` returns true; if `stop` is NULL it goes on everywhere.

@@ -43,7 +43,8 @@ static enum dtype wider(enum dtype a, enum dtype b)
         return a;
     if (na == nb && dtype_is_float(a))
         return na == 2 ? DT_F32 : na == 1 ? DT_F16 : a;
-    if (na == nb) /* one dtype is signed, the other unsigned: take the next wider signed dtype */
+    /* One dtype is signed and the other unsigned, so we take the next wider signed dtype. */
+    if (na == nb)
         return na == 1 ? DT_I16 : na == 2 ? DT_I32 : DT_I64;
     enum dtype large = na > nb ? a : b, small = na > nb ? b : a;
     if (is_unsigned(large) && !is_unsigned(small))
@@ -62,8 +63,8 @@ static enum dtype promoted(enum dtype a, enum dtype b)
 }
 
 /* The common dtype of strong operands (`first`) and weaker operands (`second`). The weaker operands
- * count only if there are no strong ones, or if the weaker kind is higher in the order bool,
- * integer, float. */
+ * change the result only if there are no strong ones, or if the kind of the weaker ones is higher
+ * in the order bool, integer, float. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
@@ -120,8 +121,9 @@ static int needs_single(const struct infer *x, uint32_t i)
     op_args(x->v->op, &p);
     return x->v->args[i]->rank == 0
                ? 0
-               : err_set(x->err, ERR_INPUT, "%s takes a single value for '%s', not %u axes",
-                         name_of(x), p[i].name, x->v->args[i]->rank);
+               : err_set(x->err, ERR_INPUT,
+                         "%s takes a single value for '%s', not a tensor with %u axes", name_of(x),
+                         p[i].name, x->v->args[i]->rank);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -138,7 +140,7 @@ static int broadcast_with(const struct infer *x, const struct value *a, uint32_t
 {
     const struct dim *both[GRAPH_MAX_RANK] = {NULL};
     uint32_t n = MAX(*rank, a->rank);
-    for (uint32_t i = 0; i < n; i++) { /* from the last axis */
+    for (uint32_t i = 0; i < n; i++) { /* counts from the last axis */
         const struct dim *p = i < *rank ? shape[*rank - 1 - i] : NULL;
         const struct dim *q = i < a->rank ? a->shape[a->rank - 1 - i] : NULL;
         if (p && q && !dim_same(p, q) && !dim_is(p, 1) && !dim_is(q, 1))
@@ -330,7 +332,7 @@ static int rule_reduce_index(struct infer *x)
     size_t n = attr_at(x, "dim")->n;
     return n == 1 || n == x->v->args[0]->rank
                ? 0
-               : err_set(x->err, ERR_INPUT, "%s works along one axis, or over all", name_of(x));
+               : err_set(x->err, ERR_INPUT, "%s works along one axis or over all axes", name_of(x));
 }
 
 static int rule_reduce_test(struct infer *x)
@@ -790,14 +792,15 @@ static int rule_slice(struct infer *x)
     if (one_axis(x, dim) < 0 || fix_axes(x, dim, v->rank, true) < 0)
         return -1;
     if (start->kind != ATTR_DIM || length->kind != ATTR_DIM || attr_at(x, "step")->i < 1)
-        return err_set(x->err, ERR_INPUT, "slice needs a start, a length and a step from 1 on");
+        return err_set(x->err, ERR_INPUT, "slice needs a start, a length and a step of at least 1");
     const struct dim *size = v->shape[dim->ints[0]], *from = start->dims[0]->fixed,
                      *n = length->dims[0]->fixed;
     if ((from->is_number && from->value < 0) || (n->is_number && n->value < 0))
-        return err_set(x->err, ERR_INPUT, "slice with a negative start or length");
+        return err_set(x->err, ERR_INPUT, "a slice cannot have a negative start or length");
     if (size->fixed->is_number && from->is_number && n->is_number &&
         !slice_fits(from->value, n->value, attr_at(x, "step")->i, size->fixed->value))
-        return err_set(x->err, ERR_INPUT, "slice beyond the %s elements there are", size->text);
+        return err_set(x->err, ERR_INPUT, "the slice reaches beyond the %s elements of its axis",
+                       size->text);
     v->shape[dim->ints[0]] = length->dims[0];
     return 0;
 }
@@ -862,12 +865,13 @@ static int rule_windows(struct infer *x)
     if (v->rank + 1 > GRAPH_MAX_RANK)
         return too_many_axes(x);
     if (size->kind != ATTR_DIM || step < 1 || step > 65536 || dilation < 1 || dilation > 65536)
-        return err_set(x->err, ERR_INPUT, "windows need a size, and a step and dilation from 1 on");
+        return err_set(x->err, ERR_INPUT,
+                       "windows need a size, and a step and a dilation from 1 to 65536");
     const struct dim *one = dim_number(p, 1), *n = v->shape[dim->ints[0]];
     n = dim_sub(p, n, dim_mul(p, dim_number(p, dilation), dim_sub(p, size->dims[0], one)));
     n = dim_add(p, dim_div(p, dim_sub(p, n, one), dim_number(p, step)), one);
     if (n->fixed->is_number && n->fixed->value < 1)
-        return err_set(x->err, ERR_INPUT, "windows larger than the %s elements there are",
+        return err_set(x->err, ERR_INPUT, "a window is larger than the %s elements of its axis",
                        v->shape[dim->ints[0]]->text);
     v->shape[dim->ints[0]] = n;
     v->shape[v->rank++] = size->dims[0];

@@ -2,9 +2,9 @@
  * infer.h - finds the dtype and shape of a value from its operation, operands and attributes.
  *
  * graph_add() calls infer_value() once the value has its operands and attributes. infer_value()
- * sets dtype, weak, rank and shape, and brings the attributes into one form: axes count from 0 and,
- * except in a permute, ascend; a reduction lists all axes that it reduces; strides, paddings,
- * dilations and groups of a convolution that were left out are filled in.
+ * sets dtype, weak, rank and shape, and brings the attributes into one form. Axes count from 0, and
+ * they ascend, except in a permute. A reduction lists all axes that it reduces. If a convolution
+ * has no strides, paddings, dilations or groups, they are filled in.
  */
 #ifndef GRAPH_INFER_H
 #define GRAPH_INFER_H

@@ -31,7 +31,7 @@ struct reader {
     struct graph *g;
     struct err *err;
     struct strbuf path; /* the JSON pointer of the entry being read */
-    json_t *ids;        /* from "%3" to an index in `made` */
+    json_t *ids;        /* maps the id of a value, such as "%3", to an index in `made` */
     const struct value **made;
     VEC(struct size_name) names;
     char quote[44];
@@ -146,7 +146,11 @@ static int read_name(struct reader *r, const json_t *j, const char **out)
     bool ok = isalpha((unsigned char)*s) || *s == '_';
     for (; ok && *s; s++)
         ok = isalnum((unsigned char)*s) || *s == '_';
-    return ok ? 0 : fail(r, "'%s' is not a name: letters, digits and _", quoted(r, *out));
+    return ok ? 0
+              : fail(r,
+                     "'%s' is not a name: a name has letters, digits and _, and does not begin "
+                     "with a digit",
+                     quoted(r, *out));
 }
 
 static int read_dtype(struct reader *r, const json_t *j, enum dtype *out)
@@ -525,7 +529,8 @@ static int read_id(struct reader *r, const json_t *j, const char **out)
     for (s++; ok && *s; s++)
         ok = isalnum((unsigned char)*s) || *s == '_';
     if (!ok)
-        return fail(r, "'%s' is not an id: %% and letters, digits and _", quoted(r, *out));
+        return fail(r, "'%s' is not an id: an id is %% and then letters, digits and _",
+                    quoted(r, *out));
     if (json_object_get(r->ids, *out))
         return fail(r, "a second value is called '%s'", *out);
     return 0;

@@ -120,13 +120,15 @@ static json_t *axes_json(const struct graph *g)
     return axes;
 }
 
-/* The guards, and the definition of each axis that is computed from other axes: "OH == (H+1)/2". */
+/* Writes the guards. Also writes the definition of each axis that is computed from other axes, for
+ * example "OH == (H+1)/2". */
 static json_t *guards_json(const struct graph *g)
 {
     json_t *guards = json_array();
     for (size_t i = 0; i < g->dims.nnames; i++) {
         const struct dim *value = g->dims.values[i];
-        /* An axis that is a multiple of a number, such as 8*(C/8), has a guard that says so. */
+        /* An axis C that is a multiple of 8 is defined as 8*(C/8), which mentions C itself. We do
+         * not write this definition, because g->guards already has "C % 8 == 0". */
         if (value && !value->is_number && !dim_uses(value, i))
             json_array_append_new(guards, json_sprintf("%s == %s", g->dims.names[i], value->text));
     }

@@ -8,10 +8,12 @@
 
 /* The largest number that counts as an epsilon. */
 static const double MOST_EPSILON = 1e-3;
-/* An epsilon needs no scaled inputs if the value beside it is at most this many times as large. */
+/* An epsilon needs no scaled inputs if the value beside it is at most this many times as large as
+ * the epsilon. */
 static const double NEAR = 16;
-/* Scaling by fewer than LEAST_BITS bits is not worth a workload. With more than MOST_BITS, floats
- * might become subnormal; float16 has fewer exponents, and so a lower limit. */
+/* Inputs are multiplied by 2^-bits. Scaling by fewer than LEAST_BITS bits would change too little.
+ * With more than MOST_BITS bits floats might become subnormal. Float16 has a smaller range of
+ * exponents, so its limit is lower. */
 enum { LEAST_BITS = 1, MOST_BITS = 60, MOST_BITS_F16 = 8 };
 
 /* The estimated mean and variance of a value's elements. */
@@ -24,12 +26,13 @@ struct search {
     const struct near_epsilon_input *inputs;
     const double *scalars;
     const int64_t *sizes;
-    struct spread *spread; /* by id: the estimate of each value */
-    bool *seen;            /* by id: collect() has visited the value */
-    bool *chosen;          /* by input: is it one of those to scale? */
-    double *degree; /* by id: if the chosen inputs are multiplied by s, the value is multiplied
-                       by s^degree; NAN: by no power of s */
-    int *bits;      /* by input: the result, as in struct near_epsilon */
+    struct spread *spread; /* indexed by the value's id: the estimate of the value */
+    bool *seen;            /* indexed by the value's id: has collect() visited the value? */
+    bool *chosen;          /* indexed by input: is the input one of those to scale? */
+    /* Indexed by the value's id. If the chosen inputs are multiplied by s, the value is
+     * multiplied by s^degree. NAN means that it is not multiplied by a power of s. */
+    double *degree;
+    int *bits; /* indexed by input: the result, as in struct near_epsilon */
 };
 
 static size_t input_number(const struct search *x, const struct value *v)
@@ -285,9 +288,9 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* Finds an epsilon in v. Sets *epsilon, *beside to the value that the epsilon is added to or
- * compared with, and *size to how large that value is now. In a norm *beside is the operand. If
- * *beside is multiplied by s, *size is multiplied by s^*power. */
+/* Finds an epsilon in v, and stores it in *epsilon. Sets *beside to the value that the epsilon is
+ * added to or compared with, and *size to how large that value is now. In a norm *beside is the
+ * operand. If *beside is multiplied by s, *size is multiplied by s^*power. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
 {

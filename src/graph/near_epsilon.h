@@ -22,8 +22,8 @@ struct near_epsilon_input {
 };
 
 struct near_epsilon {
-    int *bits;      /* one for each input: multiply it by 2^bits */
-    uint32_t found; /* how many epsilons the scaled inputs bring near the values beside them */
+    int *bits;      /* one for each input; the input must be multiplied by 2^bits */
+    uint32_t found; /* how many epsilons matter once the inputs are scaled */
 };
 
 /* `inputs` has one entry for each input of the graph, and `scalars` the value of each scalar, in

@@ -32,13 +32,13 @@ enum op_kind {
     OPK_ELEMENTWISE, /* computes each element from the elements at the same place of the broadcast
                         operands */
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
-    OPK_SOFTMAX,     /* along one axis, keeps the shape */
-    OPK_SCAN,        /* along one axis, keeps the shape */
-    OPK_NORM,        /* along the last axes (normalize: along one axis), keeps the shape */
+    OPK_SOFTMAX,     /* works along one axis, and keeps the shape */
+    OPK_SCAN,        /* works along one axis, and keeps the shape */
+    OPK_NORM,        /* works along the last axes (normalize: one axis), and keeps the shape */
     OPK_PRODUCT,     /* matrix products */
     OPK_CONV,
     OPK_ATTENTION,
-    OPK_RECURRENT, /* steps along the first axis, each from the step before */
+    OPK_RECURRENT, /* computes each step along the first axis from the step before */
     OPK_GATHER,    /* reads or adds elements or rows that an index tensor names */
     OPK_VIEW,      /* moves elements and computes nothing; also iota, which has no operand */
     OPK_LOSS
@@ -46,12 +46,12 @@ enum op_kind {
 
 /* Each comment names the members of struct attr that hold the attribute. */
 enum attr_kind {
-    ATTR_NONE, /* no member: not given, or Python's None */
+    ATTR_NONE, /* no member, because the attribute is not given or is Python's None */
     ATTR_BOOL, /* i */
     ATTR_INT,  /* i */
     ATTR_REAL, /* real */
     ATTR_AXES, /* ints, n: in a value they count from 0 and ascend, except in a permute */
-    ATTR_INTS, /* ints, n: strides, paddings */
+    ATTR_INTS, /* ints, n: for example strides or paddings */
     ATTR_DIMS, /* dims, n */
     ATTR_DIM,  /* dims[0] */
     ATTR_TEXT, /* text */
@@ -73,8 +73,9 @@ struct value {
     uint32_t id, hash;
     enum graph_op op;
     enum dtype dtype;
-    /* A Python number, or computed from Python numbers only. Combined with a tensor, it takes the
-     * tensor's dtype, unless its kind is higher in the order bool, integer, float. */
+    /* Is the value a Python number, or computed from Python numbers only? An operation on such a
+     * value and a tensor has the tensor's dtype, unless the value's kind is higher in the order
+     * bool, integer, float. */
     bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -82,9 +83,9 @@ struct value {
     const struct value *args[GRAPH_MAX_ARGS]; /* NULL: an optional operand that is absent */
     struct attr attrs[GRAPH_MAX_ATTRS];
     /* leaves */
-    const char *name;       /* OP_INPUT, OP_SCALAR */
-    double number;          /* OP_NUMBER */
-    const struct dim *size; /* OP_SIZE: a size used as a number */
+    const char *name;       /* of OP_INPUT and OP_SCALAR */
+    double number;          /* of OP_NUMBER */
+    const struct dim *size; /* of OP_SIZE: a size that is used as a number */
 };
 
 /* ---- rows of the table ----------------------------------------------------------------------- */
@@ -94,9 +95,10 @@ struct op_row {
     enum op_kind kind;
     const char *args;  /* "input other?": names of the operands; one with "?" may be absent */
     const char *attrs; /* "dim:axes keepdim:bool=false" */
-    const char *real;  /* how to compute one element in double: "exp($0)"; "" if the kind of
-                          operation says how */
-    unsigned flops;    /* see the top of ops.def; cost.c multiplies them by a number of elements */
+    /* How to compute one element in double, such as "exp($0)"; "" if the kind of operation says
+     * how. */
+    const char *real;
+    unsigned flops; /* see the top of ops.def; cost.c multiplies them by a number of elements */
 };
 const struct op_row *op_row(enum graph_op op);
 /* One operand or attribute of a row. */
@@ -104,7 +106,7 @@ struct op_param {
     const char *name;
     bool optional;       /* operands */
     enum attr_kind kind; /* attributes */
-    struct attr value;   /* attributes: the default; ATTR_NONE if there is none */
+    struct attr value;   /* only for attributes: the default; ATTR_NONE if there is none */
 };
 uint32_t op_args(enum graph_op op, const struct op_param **out); /* returns how many there are */
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);

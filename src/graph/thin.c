@@ -46,7 +46,9 @@ static uint32_t through_permute(const struct value *v, uint32_t dims)
     return out;
 }
 
-/* Finds the dimensions of a broadcast operand, which lacks leading dimensions. */
+/* Finds the dimensions of an expand's operand that correspond to `dims` of its result. The operand
+ * may lack leading dimensions. Returns false if one of `dims` is missing or broadcast in the
+ * operand. */
 static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
 {
     const struct value *x = v->args[0];
@@ -113,8 +115,8 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Makes the first of n operands thin for which that is possible. An input that is thin already must
- * be thin along the same dimensions. Returns false if none is possible. */
+/* Goes through the n operands, and makes the first one thin that can be thin. An input that is thin
+ * already must be thin along the same dimensions. Returns false if no operand can be thin. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -127,7 +129,8 @@ static bool thin_one(const struct graph *g, struct thin *t, const struct source 
     return false;
 }
 
-/* Allows multiplying one input of a product and dividing the other, if nothing else uses them. */
+/* Notes that one input of a product may be multiplied by a number if the other is divided by it.
+ * This holds only if nothing else uses the two inputs. */
 static void scale_both(const struct graph *g, struct thin *t, const struct source *s)
 {
     if (!s[0].input || !s[1].input || s[0].input == s[1].input || !s[0].alone || !s[1].alone)
@@ -146,7 +149,8 @@ static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
     case OP_MATMUL:
         *b = 1u << (w->rank > 1 ? w->rank - 2 : 0);
         break;
-    case OP_CONV: /* a sum goes over a window of x, not over whole dimensions: only w can be thin */
+    /* A sum goes over a window of x and not over whole dimensions, so only w can be thin. */
+    case OP_CONV:
         *a = 0;
         *b = bits(1, w->rank);
         break;
@@ -154,7 +158,7 @@ static void summed_dims(const struct value *v, uint32_t *a, uint32_t *b)
         *a = 0;
         *b = bits(0, w->rank) & ~2u;
         break;
-    default: /* attention: query and key */
+    default: /* attention sums over the last dimension of query and key */
         *b = 1u << (w->rank - 1);
         break;
     }

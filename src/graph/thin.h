@@ -17,8 +17,8 @@
 #include "graph/graph.h"
 
 struct thin_input {
-    uint32_t dims; /* bit d: thin along dimension d; 0 = not thin */
-    int scale;     /* 1: this input may be multiplied; -1: divided; 0: neither */
+    uint32_t dims; /* bit d says that the input is thin along dimension d; 0 = not thin */
+    int scale;     /* 1 if this input may be multiplied, -1 if it may be divided, 0 if neither */
 };
 
 struct thin {

@@ -17,7 +17,8 @@
 
 /* ---- where things are ------------------------------------------------------------------------ */
 
-/* "set/definitions/norm/x.json" gives "set"; NULL if the path has no such folder. */
+/* Returns the folder of the data set, which is "set" for "set/definitions/norm/x.json". NULL if the
+ * path has no folder definitions/. */
 static char *root_of(const char *path)
 {
     static const char folder[] = "definitions/";
@@ -204,8 +205,8 @@ const struct definition_workload *definition_largest(const struct definition *d)
     return found;
 }
 
-/* Reads a scalar that the command line gives: "eps=1e-5". Returns 1 if `given` has the scalar, 0 if
- * not, -1 if its value is not a number. */
+/* Reads a scalar that the command line gives, such as "eps=1e-5". Returns 1 if `given` has the
+ * scalar, 0 if not, -1 if its value is not a number. */
 static int given_scalar(const char *name, const char *const *given, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -273,7 +274,9 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
             return err_set(err, ERR_USAGE, "--scalar %s: give %s=NUMBER", name, name);
         if (!known && !(largest && scalar_in(largest, name, &out[i]))) {
             out[i] = 1;
-            note(notes, "scalar '%s' is 1: no workload gives it a value; --scalar %s=VALUE does",
+            note(notes,
+                 "scalar '%s' is 1, because no workload gives it a value; set it with --scalar "
+                 "%s=VALUE",
                  name, name);
         }
         keep_workloads_with(d, name, out[i], notes);
@@ -283,16 +286,19 @@ int definition_scalars(struct definition *d, const char *const *given, size_t n,
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-#define MOST_READ (UINT64_C(1) << 22) /* elements of one tensor that are looked at, at most */
+#define MOST_READ (UINT64_C(1) << 22) /* the most elements of one tensor that are looked at */
 
 /* The files of all workloads tell us this about one input. */
 struct input_facts {
-    double least, most, sum, squares; /* of the finite elements that were looked at */
-    uint64_t n;                       /* how many elements these are */
-    bool is_csr;                      /* row pointers in every workload: see is_row_pointers() */
-    bool is_perm;   /* in every workload, each number below the length occurs once */
-    size_t total;   /* is_csr: the axis whose size is the last element */
-    uint64_t below; /* bit a: in every workload, all elements are less than the size of axis a */
+    /* The least and largest of the finite elements that were looked at, their sum and the sum of
+     * their squares. */
+    double least, most, sum, squares;
+    uint64_t n;   /* how many elements these are */
+    bool is_csr;  /* the input holds row pointers in every workload: see is_row_pointers() */
+    bool is_perm; /* in every workload, each number below the input's length occurs once */
+    size_t total; /* only if is_csr: the axis whose size is the last element */
+    /* Bit a says that in every workload all elements are less than the size of axis a. */
+    uint64_t below;
 };
 
 static bool is_permutation(const struct safetensor *t, size_t size)

@@ -23,8 +23,8 @@
 #include "task/task.h"
 
 struct definition_workload {
-    int64_t *axes;        /* one for each axis of the task, const axes too */
-    const json_t *inputs; /* in `document` */
+    int64_t *axes;        /* the size of each axis of the task, also of const axes */
+    const json_t *inputs; /* a part of `document` */
     double size;          /* the product of the variable axes */
     json_t *document;     /* the JSON of its line */
 };
@@ -32,7 +32,7 @@ struct definition_workload {
 struct definition {
     struct task *task; /* the definition as Hone's loader reads it */
     json_t *document;
-    char *path;  /* of the definition, for messages */
+    char *path;  /* the path of the definition, for messages */
     char *root;  /* the folder of the data set; NULL if `path` has no folder definitions/ */
     char *lines; /* the file of workloads; NULL = none */
     VEC(struct definition_workload) workloads;

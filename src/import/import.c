@@ -23,8 +23,9 @@
  * chooses sizes with at least 64. */
 enum { LEAST_STATISTICS = 16, MOST_STATISTICS = 64 };
 
-/* "path/12_Gemm.py" gives "12_Gemm"; "ops.py" and "swiglu" give "swiglu". Characters that a task's
- * name may not have become '_'. */
+/* Makes the task's name from the file, or from the member of the file that is imported. The file
+ * "path/12_Gemm.py" gives "12_Gemm"; the member "swiglu" of "ops.py" gives "swiglu". Characters
+ * that a task's name may not have become '_'. */
 static char *name_of(const char *file, const char *member)
 {
     const char *base = strrchr(file, '/');
@@ -52,8 +53,8 @@ static int write_files(const char *dir, const struct import_files *f, struct err
     return rc;
 }
 
-/* Runs the oracle with random rounding, at the first shape and at two more that take little time:
- * the errors must be within the tolerance, and the largest not far below it. */
+/* Runs the oracle with random rounding, at the first shape and at two more that take little time.
+ * The errors must be within the tolerance, and the largest error must not be far below it. */
 static int prove_tolerance(const struct task *t, const char *oracle_so, struct import_report *r,
                            struct err *err)
 {
@@ -197,9 +198,11 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
 }
 
 /* Writes and proves the task. If that fails, makes one of these changes and tries again:
- *  1. If PyTorch refuses a shape: no sizes of 1 (batch statistics of one value are an error).
- *  2. If the model of rounding errors is too loose: more elements in each variance.
- *  3. If a wrong answer would pass: the mark "degenerate". */
+ *  1. If PyTorch refuses a shape, Hone chooses no sizes of 1, because batch statistics of one value
+ *     are an error.
+ *  2. If the model of rounding errors is too loose, Hone chooses sizes with more elements in each
+ *     variance.
+ *  3. If a wrong answer would pass, Hone marks the task as "degenerate". */
 static int write_and_prove(struct importer *im, const struct trace_request *rq, const json_t *found,
                            struct import_files *f, struct import_report *r, struct err *err)
 {

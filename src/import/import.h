@@ -42,12 +42,13 @@ struct import_report {
     double seconds;     /* how long the import took */
     size_t axes;        /* the number of sizes that may vary */
     bool accepts_wrong; /* the outputs hardly depend on the inputs: the task is degenerate */
-    bool is_ill;   /* ill-conditioned: rounding alone changes an output much (docs/tolerance.md) */
+    bool is_ill;   /* ill-conditioned: rounding alone changes an output a lot (docs/tolerance.md) */
     bool is_loose; /* the model of rounding errors allows far larger errors than the runs showed */
     bool needs_python; /* its reference is in Python, so every evaluation needs PyTorch */
-    uint64_t few_runs; /* runs with random rounding at a shape, if there were few; else 0 */
-    json_t *notes;     /* texts: which sizes are fixed and why, what else the user should know */
-    json_t *files;     /* paths: the user's file and those that it imports from its folder */
+    /* If only few runs with random rounding were made at a shape, how many; else 0. */
+    uint64_t few_runs;
+    json_t *notes; /* texts that say which sizes are fixed and why, and what else to know */
+    json_t *files; /* paths: the user's file and those that it imports from its folder */
 };
 
 void importer_open(struct importer *im, enum import_precision precision);

@@ -263,7 +263,8 @@ static int check_outputs(const struct pending *p, const json_t *found, struct er
                         json_integer_value(size) == axis->value;
             if (!same)
                 return err_set(err, ERR_INPUT,
-                               "%s: dimension %u of '%s' is not %s, as the definition says",
+                               "%s: dimension %u of '%s' should be %s, as the definition says, but "
+                               "run() gives another size",
                                p->d->path, d, name, want);
         }
     }
@@ -321,7 +322,7 @@ static int add_facts(json_t *found, void *ctx, struct err *err)
 
 /* ---- the import ------------------------------------------------------------------------------ */
 
-/* Imports a definition whose reference cannot be traced: it stays in Python. */
+/* Imports a definition whose reference cannot be traced. The reference stays in Python. */
 static int keep_python(struct importer *im, struct pending *p, struct import_report *r,
                        struct err *err)
 {

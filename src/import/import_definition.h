@@ -17,12 +17,13 @@
 struct definition_request {
     const char *path;
     const char *workloads;      /* a file of workloads; NULL = that of the data set */
-    const char *const *scalars; /* "eps=1e-5" */
+    const char *const *scalars; /* such as "eps=1e-5" */
     size_t nscalars;
-    const char *const *sizes; /* "batch_size=64"; only if there are no workloads */
+    const char *const *sizes; /* such as "batch_size=64"; only if there are no workloads */
     size_t nsizes;
-    bool in_set; /* `sizes` are for all definitions of a data set: those that do not fit are left
-                    out */
+    /* `sizes` are for all definitions of a data set. Those that this definition does not have
+     * are left out. */
+    bool in_set;
     const char *recorded, *record; /* a trace to read or to write: trace.h */
 };
 

@@ -16,7 +16,7 @@ static const double CHECK_ELEMS = 4194304;
  * EXPRESSION". */
 struct axes {
     const struct task *t;
-    struct expr **follows; /* one per axis: the EXPRESSION; NULL = none */
+    struct expr **follows; /* for each axis its EXPRESSION; NULL = it has none */
     int64_t *most;         /* the largest value in a workload; 0 = no limit */
     struct arena arena;
 };

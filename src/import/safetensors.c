@@ -41,7 +41,8 @@ int safetensors_parse(struct safetensors *s, const void *file, size_t len, const
         header = header << 8 | p[i];
     if (len < 8 || header > len - 8 || header > MAX_HEADER) {
         err_set(err, ERR_INPUT,
-                "%s: not a safetensors file: it has %zu bytes, and a header of %llu (at most %u)",
+                "%s: not a safetensors file: it has %zu bytes, and its header would have %llu (at "
+                "most %u)",
                 path, len, (unsigned long long)header, (unsigned)MAX_HEADER);
     } else {
         s->header = json_read_text((const char *)p + 8, (size_t)header, path, &caps, err);

@@ -12,8 +12,8 @@
  *
  *     {"kv_indptr": {"dtype": "I32", "shape": [5], "data_offsets": [0, 20]}, "__metadata__": {...}}
  *
- * The bytes of all tensors follow; offsets count from their beginning. After safetensors_find the
- * data lies within the file, and its size is that of the shape.
+ * The bytes of all tensors follow; offsets count from the first of these bytes. After
+ * safetensors_find the data lies within the file, and its size is that of the shape.
  */
 #ifndef IMPORT_SAFETENSORS_H
 #define IMPORT_SAFETENSORS_H

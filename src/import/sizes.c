@@ -15,8 +15,10 @@
 #define CHECK_COST 1.5e8 /* the oracle runs such a shape in about a second */
 #define HELDOUT_COST 6e7
 #define CHECK_ELEMS 2097152
-#define CONSTANT_COSTS 50 /* more merit than sizes can have */
-#define MAX_SHRINKS 100   /* each by a fifth; 100 of them leave 2e-10 of a size */
+/* A shape at which a norm or softmax has one element loses this much merit. That is more than the
+ * merit of any sizes. */
+#define CONSTANT_COSTS 50
+#define MAX_SHRINKS 100 /* a step shrinks sizes by a fifth; 100 steps leave 2e-10 of a size */
 
 /* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
 static const int64_t likely[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  12,
@@ -39,9 +41,9 @@ struct search {
     VEC(struct expr *) guards;
     VEC(const struct dim *) positive; /* sizes that could be 0 or less */
     VEC(const struct dim *) flops;
-    VEC(const struct value *) values; /* those that an output needs */
+    VEC(const struct value *) values; /* the values that an output needs */
     VEC(struct least_size) statistics;
-    /* The numbers of elements that variances, norms and softmaxes are taken along. */
+    /* How many elements each variance, norm and softmax combines. */
     VEC(const struct dim *) lengths;
 };
 
@@ -193,8 +195,9 @@ static bool is_among(const struct size_points *p, const int64_t *axes, size_t n)
 }
 
 struct wish {
-    double most_cost, most_elems; /* most_elems: elements of the largest input or output */
-    double least_cost;            /* shapes that cost less are worse, but allowed */
+    /* The most that a shape may cost, and the most elements of its largest input or output. */
+    double most_cost, most_elems;
+    double least_cost; /* shapes that cost less are worse, but allowed */
 };
 
 /* Draws shapes and adds the best one; returns false if none fits. */
@@ -286,7 +289,7 @@ static int read_guards(struct search *s, struct size_choice *c, struct err *err)
     return 0;
 }
 
-/* Notes that a shape tells little if d is 1 there. */
+/* Notes that a shape at which d is 1 shows few errors. */
 static void note_length(struct search *s, const struct dim *d)
 {
     int64_t original = 0;
@@ -298,8 +301,8 @@ static void note_length(struct search *s, const struct dim *d)
     *vec_push(&s->lengths) = d;
 }
 
-/* Returns how many elements v is taken along if v is a variance or a norm or, with `softmaxes`, a
- * softmax. Returns NULL if v is something else. */
+/* Returns how many elements the value v combines if it is a variance or a norm. If `softmaxes` is
+ * true, does the same for a softmax. Returns NULL if v is something else. */
 static const struct dim *elements_along(struct graph *g, const struct value *v, bool softmaxes)
 {
     const struct value *x = v->args[0];

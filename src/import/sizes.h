@@ -7,11 +7,11 @@
  *     c.smoke.items[0].axes[i]                 the value of axis i
  *     sizes_release(&c);
  *
- * A size may depend on others in ways that only the graph shows: channels are a multiple of the
- * groups, and a pooled image must not vanish. So every size of every value must be at least 1, and
- * the graph's guards (conditions on sizes that the trace found) must hold. The original sizes, at
- * which the module was traced, satisfy these conditions. The search draws shapes between the least
- * sizes that satisfy them and the original sizes.
+ * A size may depend on others in ways that only the graph shows. For example, channels are a
+ * multiple of the groups, and a pooled image must not vanish. So every size of every value must be
+ * at least 1, and the graph's guards (conditions on sizes that the trace found) must hold. The
+ * original sizes, at which the module was traced, satisfy these conditions. The search draws shapes
+ * between the least sizes that satisfy them and the original sizes.
  */
 #ifndef IMPORT_SIZES_H
 #define IMPORT_SIZES_H
@@ -41,10 +41,11 @@ struct size_choice {
     bool no_small_shape; /* no shape is small enough for a smoke test; `smoke` has the smallest */
 };
 
-/* What every shape must satisfy beside the graph's guards, and what it costs. */
+/* What every shape must satisfy in addition to the graph's guards, and what it costs. */
 struct size_limits {
-    int64_t floor; /* every axis is at least min(floor, its original size) */
-    /* every variance is taken over at least min(statistics, its original number) elements */
+    int64_t floor; /* every axis is at least `floor`, or has its original size if that is smaller */
+    /* Every variance is taken over at least `statistics` elements, or over as many as at the
+     * original sizes if those are fewer. */
     int64_t statistics;
     double work; /* how often the oracle computes a value: graph_reference.work */
 };

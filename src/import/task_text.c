@@ -111,8 +111,8 @@ static double at_original(const struct writer *w, const struct dim *d)
 }
 
 /* Returns the flops that no implementation can avoid. If there are too many terms for one
- * expression, takes the largest terms only: the declared work may be less than the real work, never
- * more. */
+ * expression, takes only the largest terms. So the declared work may be less than the real work,
+ * but never more. */
 static const struct dim *flops_text(struct writer *w)
 {
     struct arena a = ARENA_INIT;

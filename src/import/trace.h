@@ -23,10 +23,10 @@ struct trace_request {
     const char *name;  /* the module or function; "" or NULL = "Model", or else the only module, or
                           else the only function */
     const char *shown; /* the file's name in messages; NULL = file */
-    const char *task;  /* the task's name; NULL = from the file or the name */
-    const char *const *inputs; /* "x=float16[B,128]", for a file without get_inputs() */
+    const char *task;  /* the task's name; NULL = made from `file` or `name` */
+    const char *const *inputs; /* such as "x=float16[B,128]", for a file without get_inputs() */
     size_t ninputs;
-    const char *const *sizes; /* "B=64": the size at which the module is traced and timed */
+    const char *const *sizes; /* such as "B=64": the size at which the module is traced and timed */
     size_t nsizes;
     const json_t *fixed;  /* names of sizes that must not vary; NULL = none */
     const char *recorded; /* a file with trace.py's answer: PyTorch does not run; NULL = none */

@@ -48,7 +48,8 @@ DTYPES = {
     torch.float64: "float64", torch.int8: "int8", torch.int16: "int16", torch.int32: "int32",
     torch.int64: "int64", torch.uint8: "uint8", torch.bool: "bool",
 }  # fmt: skip
-numbers.Integral.register(torch.SymInt)  # nn.LayerNorm and others ask for this class
+# nn.LayerNorm and other layers ask whether a size is a numbers.Integral.
+numbers.Integral.register(torch.SymInt)
 NAMED_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 # Tells make_fx to record lines of the source. Older versions do not have this argument; for them,
 # capture() sets PythonKeyTracer.record_stack_traces.
@@ -299,7 +300,7 @@ def without_init() -> Iterator[None]:
         setattr(torch.nn.init, name, lambda tensor, *a, **k: tensor)
     setattr(torch.nn.init, fans, lambda tensor: (1, 1))
     recurrent_classes = (torch.nn.RNNBase, torch.nn.modules.rnn.RNNCellBase)
-    resets = [c.reset_parameters for c in recurrent_classes]  # would compute the square root of a size
+    resets = [c.reset_parameters for c in recurrent_classes]  # they would compute the square root of a size
     for c in recurrent_classes:
         c.reset_parameters = lambda self: None  # type: ignore[method-assign]
     try:
@@ -372,14 +373,14 @@ def recurrent(kind: str) -> Callable[..., Any]:
     def run(x: Any, hx: Any, weights: list[Any], has_bias: bool, layers: int, dropout: float,
             train: bool, bidirectional: bool, batch_first: Any = None) -> Any:  # fmt: skip
         if batch_first is None or isinstance(hx, (list, tuple)) and len(hx) != 2:
-            raise Refused(f"nn.{kind.upper()} on a packed sequence")
+            raise Refused(f"Hone cannot trace nn.{kind.upper()} on a packed sequence")
         if dropout and train and layers > 1:
             raise Refused("forward draws random numbers (dropout): no two calls agree")
         hidden, cell = hx if kind == "lstm" else (hx, hx)
         each = 4 if has_bias else 2
         ways = 2 if bidirectional else 1
         if len(weights) != each * ways * layers:
-            raise Refused("nn.LSTM with proj_size")
+            raise Refused("Hone cannot trace nn.LSTM with proj_size")
         if batch_first:
             x = x.transpose(0, 1)
         ends, cells = [], []
@@ -1016,8 +1017,9 @@ class Sizes:
     def guards(self, user_file: str) -> list[str]:
         """The conditions under which the recorded operations are right for other sizes too.
 
-        Equations and remainders count wherever they come from. An inequality counts only if the user's
-        own code compares. PyTorch's own inequalities only choose between algorithms with the same result.
+        Equations and remainders are kept wherever they come from. An inequality is kept only if the user's
+        own code makes the comparison. PyTorch's own inequalities only choose between algorithms with the
+        same result.
         """
         kept: dict[str, None] = {}
         multiples = self.multiples()
@@ -1418,7 +1420,7 @@ class Translation:
             self.same(n, 1) or self.same(a, b)
             for n, a, b in zip(new.shape, old.stride(), new.stride()))  # fmt: skip
         if not same or storage_offset not in (None, 0):
-            raise self.refuse("torch.as_strided")
+            raise self.refuse("Hone cannot trace torch.as_strided")
         return self.operand(input)
 
     def op_unsqueeze(self, node: Any, input: Any, dim: Any) -> str:
@@ -2242,7 +2244,7 @@ class Translation:
                          include_last_offset: bool = False, padding_idx: int = -1,
                          **rest: Any) -> list[Operand]:  # fmt: skip
         if per_sample_weights is not None or padding_idx >= 0:
-            raise self.refuse("Hone knows embedding_bag without per_sample_weights and padding_idx")
+            raise self.refuse("Hone knows embedding_bag only without per_sample_weights and padding_idx")
         if isinstance(offsets, torch.fx.Node) and offsets.op == "placeholder":
             raise self.refuse("offsets of embedding_bag are an input: Hone cannot draw such data; "
                               "take indices of two axes")  # fmt: skip
@@ -2296,13 +2298,13 @@ class Translation:
         if len(used) == 1 and masks[0] and used[0][0] == 0 and not accumulate:
             return self.masked_put(input, used[0][1], values)
         if any(masks):
-            raise self.refuse("writing by a bool tensor: how many elements depends on data")
+            raise self.refuse("writing by a bool tensor: how many elements it writes depends on data")
         if not accumulate:
-            raise self.refuse("writing by an index: if it names an element twice, either may win")
+            raise self.refuse("writing by an index: if it names an element twice, either write may win")
         shape, rank = self.shape(input), len(self.shape(input))
         first, last = used[0][0], used[-1][0] + 1
         if last - first != len(used):
-            raise self.refuse("writing by indices of axes that are not side by side")
+            raise self.refuse("Hone cannot trace writing by indices of axes that are not side by side")
         index_shape = list(torch.broadcast_shapes(*[self.value_of(i).shape for _, i in used]))
         at = self.flat_index(used, shape, index_shape)
         before, within, after = shape[:first], shape[first:last], shape[last:rank]
@@ -2388,10 +2390,10 @@ class Translation:
         if reduce is not None:
             raise self.refuse("Hone does not know scatter with a reduction: use scatter_add")
         if any(self.dims([a]) != self.dims([b]) for i, (a, b) in enumerate(zip(at, shape)) if i != d):
-            raise self.refuse("scatter with an index that is smaller than its input along other axes")
+            raise self.refuse("Hone cannot trace scatter with an index smaller than its input along other axes")
         one = self.dims([at[d]]) == [1]
         if not one and value is None and not self.has_distinct(index, d):
-            raise self.refuse("scatter with several indices in a row: if two are equal, either may win")
+            raise self.refuse("scatter with several indices in a row: if two are equal, either write may win")
         iota = self.add("iota", shape=self.dims([shape[d]]))
         place = [*[1] * d, *self.dims([shape[d]]), *[1] * (len(shape) - d - 1)]
         v = self.operand(src if value is None else value)
@@ -2777,7 +2779,7 @@ def fill_facts(
             return fill(source, target, attempt)
         except Exception as e:
             why = brief(e)
-    notes.append(f"tensors could not be made for real ({why}): they are drawn normal")
+    notes.append(f"tensors could not be made with real data ({why}), so they get normally distributed values")
     return {}
 
 

@@ -57,7 +57,7 @@ static bool make_lesson(const struct memory_outcome *o, const struct playbook_sh
     char words[LESSON_TEXT];
     l->playbook = pb ? pb->name : "";
     strbuf_clear(text);
-    if (o->gain < 0) { /* a candidate: its point */
+    if (o->gain < 0) { /* the lesson of a candidate is its point */
         if (!pb)
             return false;
         point_text(pb, &p, text);

@@ -18,8 +18,9 @@
 
 #define LESSON_POINT "point"
 #define LESSON_MAX_GAIN 1e4
-#define LESSON_NAME 48   /* bytes of a name, with the 0: playbook, setting, class, gpu, kind */
-#define LESSON_TEXT 120  /* bytes of a lesson's text, with the 0 */
+/* Bytes of a name, with the 0 at its end. Playbook, setting, class, gpu and kind are names. */
+#define LESSON_NAME 48
+#define LESSON_TEXT 120  /* bytes of a lesson's text, with the 0 at its end */
 #define LESSON_MARKS 272 /* the most bytes of all marks of its task */
 
 struct lesson_setting {

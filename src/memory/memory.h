@@ -8,13 +8,13 @@
  * A lesson is the outcome of one point of a playbook, or of one move, in one run. Invariants:
  *  1. A lesson holds no kernel: only values of settings, or a move of at most LESSON_TEXT bytes.
  *  2. A run is offered no lesson of its own task. Two tasks count as the same if their hashes are
- *     equal, or if they share a mark (traits.h): a mark does not depend on names.
+ *     equal, or if they share a mark (traits.h), which does not depend on names.
  *  3. The run's configuration contains what memory_recall() returned when the run began. So a run
  *     that is resumed or replayed gets the same lessons, even if the store has others by then.
  *  4. Every field of a lesson has a cap and a form (lesson_bad_field).
  *  5. An imported lesson is hostile data. The only words of it that reach a prompt are names of
- *     settings of a loaded playbook, and kinds of moves that Hone knows. An imported lesson does
- *     not count if the user's own runs left a lesson of the same point or move.
+ *     settings of a loaded playbook, and kinds of moves that Hone knows. An imported lesson is
+ *     ignored if the user's own runs left a lesson of the same point or move.
  *  6. Lessons have no influence on verdicts.
  */
 #ifndef MEMORY_MEMORY_H
@@ -38,7 +38,8 @@
 struct memory_run {
     const char *name;
     const struct task *task;
-    const char *gpu;   /* the GPU that ran the candidates, or whose times were modelled: any text */
+    /* The GPU that ran the candidates, or the one whose times were modelled. It may be any text. */
+    const char *gpu;
     bool measured;     /* times were measured on a GPU, not modelled */
     const char *books; /* the folder of further playbooks; NULL = only the built-in ones */
 };
@@ -46,7 +47,9 @@ struct memory_run {
 struct memory_outcome {
     const char *kind, *move; /* a move of the built-in author ends with the label of its point */
     double time_ns;          /* a candidate's time; 0 = it failed */
-    double gain; /* an idea: the parent's time / the new time, 0 = it failed; a candidate: < 0 */
+    /* For an idea, the parent's time divided by the new time, or 0 if the idea failed. For a
+     * candidate, a number below 0. */
+    double gain;
 };
 /* Keeps the n outcomes of a run as lessons. If no candidate passed, keeps nothing. */
 int memory_learn(struct store *s, const struct memory_run *run, const struct memory_outcome *o,
@@ -59,12 +62,13 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
  *
  *     {"points": [{"playbook": "softmax", "settings": {"vec": 4, ...}, "gain": 0.97, "held": 3,
  *                  "tried": 4}, ...], best first
- *      "lines": ["vectorize: vec 1 -> 4 (elements that one load carries): 1.31x, held in 3 of 4
- *                 runs", ...]}
+ *      "lines": ["vectorize: vec 1 -> 4 (elements that one load carries): 1.31x as fast, held in
+ *                 3 of 4 runs", ...]}
  *
  * The gain of a point is the best time of its run / its own time, as the geometric mean over the
  * runs in which it passed. `tried` counts the runs that tried the point, `held` the runs in which
- * its gain was at least 0.98. A move in a line held if its gain was at least 1.01.
+ * its gain was at least 0.98. In a line, "held in 3 of 4 runs" says that the gain of the move was
+ * at least 1.01 in 3 of the 4 runs that tried it.
  */
 char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool measured,
                     const char *books, struct err *err);

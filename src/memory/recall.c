@@ -1,11 +1,11 @@
 /*
  * recall.c - finds the lessons that may help with a task, and sums them up.
  *
- * Only lessons of other tasks of the same class count. The weight of a lesson is the similarity of
- * its task. The weight is lower if the lesson is from another GPU, if its times were measured and
- * the run's times are modelled (or the reverse), or if it was imported.
- * An imported lesson does not count if the user's own runs left a lesson of the same point or move.
- * So no file from others can change the rank of such a point or move.
+ * Hone uses only lessons of other tasks of the same class. The weight of a lesson is the similarity
+ * of its task. The weight is lower if the lesson is from another GPU, if its times were measured
+ * and the run's times are modelled (or the reverse), or if it was imported. An imported lesson is
+ * ignored if the user's own runs left a lesson of the same point or move. So no file from others
+ * can change the rank of such a point or move.
  *
  * Points. L(r, p) is the logarithm of the gain of point p in run r. If r did not try p, L(r, p) is
  * the mean of L over all points that r tried. So the rank of a point does not depend on how many
@@ -27,14 +27,15 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
-#define FAILED_GAIN 0.125 /* in ranks, a failure and every gain below this count as this gain */
-#define RECALL_MAX 4000   /* the most lessons that one recall reads */
-#define HELD_POINT 0.98   /* a point with at least this gain held */
-#define HELD_MOVE 1.01    /* a move with at least this gain held */
+/* In the computation of ranks, a failure counts as this gain, and so does any smaller gain. */
+#define FAILED_GAIN 0.125
+#define RECALL_MAX 4000 /* the most lessons that one recall reads */
+#define HELD_POINT 0.98 /* in a run in which a point "held", its gain was at least this */
+#define HELD_MOVE 1.01  /* in a run in which a move "held", its gain was at least this */
 
 struct past_run {
     const struct lesson_rec *first;
-    double weight, sum; /* sum: the logarithms of the gains of its points, added up */
+    double weight, sum; /* `sum` adds up the logarithms of the gains of the run's points */
     unsigned points;
 };
 
@@ -228,8 +229,8 @@ static json_t *lines_json(struct recall *r, const struct playbook_shelf *shelf)
         strbuf_addf(&line, "%s: ", s->l->kind);
         if (s->held && s->score > 0 && json_array_size(list) < MEMORY_LINES &&
             say_move(s->l, shelf, &line)) {
-            strbuf_addf(&line, ": %.2fx, held in %u of %u run%s", mean_gain(s), s->held, s->tried,
-                        s->tried > 1 ? "s" : "");
+            strbuf_addf(&line, ": %.2fx as fast, held in %u of %u run%s", mean_gain(s), s->held,
+                        s->tried, s->tried > 1 ? "s" : "");
             json_array_append_new(list, json_text(line.buf));
         }
         strbuf_release(&line);

@@ -54,7 +54,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Computes the mark of one value from the marks of its operands. Names of inputs and scalars do not
- * enter it. */
+ * change the mark. */
 static void mark_value(const struct value *v, const int64_t *axes, struct mark *marks)
 {
     struct hash *h = hash_new();
@@ -175,7 +175,7 @@ void task_traits(struct task_traits *out, const struct task *t, struct arena *a)
     double sum[TRAITS_SIZES] = {0};
     unsigned shapes = 0;
     if (has_graph)
-        graph_normalise(&g, NULL); /* leaves a graph that is too large as it is */
+        graph_normalise(&g, NULL); /* a graph that is too large stays as it is */
     *out = (struct task_traits){.class = task_class_name(t->class), .ops = op_type_words(t, a)};
     vec_each (struct task_workload, w, &t->workloads) {
         struct arena mem = ARENA_INIT;

@@ -25,7 +25,7 @@ enum plan_arg_kind {
     PLAN_ARG_SCALAR,
     PLAN_ARG_WORKSPACE,
     PLAN_ARG_MAP,
-    PLAN_ARG_EXPR, /* the expression may be real: expr_is_real() */
+    PLAN_ARG_EXPR, /* the result may be a real number: see expr_is_real() */
     PLAN_ARG_NULL  /* a null pointer */
 };
 
@@ -33,7 +33,7 @@ struct plan_arg {
     enum plan_arg_kind kind;
     const char *text; /* as the plan writes it */
     size_t index;
-    struct expr *expr; /* PLAN_ARG_EXPR */
+    struct expr *expr; /* only for PLAN_ARG_EXPR */
 };
 
 /* A part of a tensor or a workspace. */
@@ -41,19 +41,20 @@ struct plan_part {
     bool of_workspace;
     size_t index;
     const char *name;
-    struct expr *offset; /* bytes; NULL = 0 */
+    struct expr *offset; /* in bytes; NULL = 0 */
 };
 
 enum plan_launch_kind { PLAN_KERNEL, PLAN_MEMSET, PLAN_COPY };
 
 struct plan_launch {
     enum plan_launch_kind kind;
-    /* memset and copy */
+    /* The parts that a memset or copy works on. A memset has no `from`. */
     struct plan_part to, from;
     struct expr *bytes; /* NULL = up to the end of `to` (memset) or of `from` (copy) */
-    struct expr *value; /* memset; NULL = 0 */
-    uint32_t width;     /* memset: bytes of the pattern */
-    /* kernels; the others have the name "memset" or "copy" and no arguments */
+    struct expr *value; /* only for memset; NULL = 0 */
+    uint32_t width;     /* only for memset: bytes of the pattern */
+    /* The following members are for kernels, except `when`. A memset or copy has the name "memset"
+     * or "copy" and no arguments. */
     const char *kernel;
     struct expr *grid[3], *block[3], *cluster[3]; /* NULL = 1 */
     /* Without `smem` (NULL) a launch has 0 bytes; without `when` it always runs. */
@@ -71,12 +72,12 @@ struct plan_workspace {
 struct plan_map {
     const char *name;
     bool of_workspace;
-    size_t index; /* tensor or workspace */
+    size_t index; /* the number of the tensor or workspace */
     enum dtype dtype;
     uint32_t rank;                /* dimensions of the box */
     struct expr *box[5];          /* innermost dimension first, as in all lists here */
     struct expr *dims[5];         /* all NULL = the tensor's shape, reversed */
-    struct expr *strides[5];      /* in bytes, entries 1 to rank-1; all NULL = contiguous */
+    struct expr *strides[5];      /* in bytes; entry 0 is not used; all NULL = contiguous */
     struct expr *elem_strides[5]; /* NULL = 1 */
     bool has_dims, has_strides;
     uint8_t swizzle, l2promo;
@@ -105,7 +106,7 @@ struct plan {
     VEC(struct plan_map) maps;
 };
 
-#define PLAN_FILE "kernel.cu" /* the name of a candidate in places of problems */
+#define PLAN_FILE "kernel.cu" /* the file name that problems show for a candidate */
 
 /* parse_tensormap.c: parses "tensormaps" into p->maps. Does nothing if the plan has no task. */
 void plan_parse_maps(struct plan *p, const struct json_node *root);

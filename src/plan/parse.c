@@ -81,10 +81,11 @@ static bool find_plan(const char *s, size_t n, size_t *from, size_t *to, struct 
         i++;
     if (s[at + 1] != '*' || n - i < sizeof mark || memcmp(s + i, mark, sizeof mark - 1) != 0) {
         const char *later = find(s, n, "hone-plan");
-        bad_source(
-            out, s, later ? (size_t)(later - s) : at,
-            later ? "the plan must be in the file's first comment, and that must be a /* */ one"
-                  : "no plan: the first comment must be /* hone-plan {...} */ (docs/plan.md)");
+        bad_source(out, s, later ? (size_t)(later - s) : at,
+                   later
+                       ? "the plan must be in the file's first comment, and that comment must have "
+                         "the form /* */"
+                       : "no plan: the first comment must be /* hone-plan {...} */ (docs/plan.md)");
         return false;
     }
     const char *end = find(s + i, n - i, "*/");

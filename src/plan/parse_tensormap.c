@@ -91,9 +91,9 @@ static void map_dtype(const struct json_node *n, struct plan_map *m, const struc
         }
         if (!m->of_workspace && !json_object_get(n->j, "dims") &&
             dtype_bytes(d) != dtype_bytes(t->tensors.items[m->index].dtype))
-            json_node_bad(&c,
-                          "%s has another size than the tensor's elements; then give \"dims\", too",
-                          name);
+            json_node_bad(
+                &c, "%s has another size than the tensor's elements, so the map needs \"dims\" too",
+                name);
         m->dtype = d;
     } else if (m->of_workspace) {
         json_node_bad(n, "a map of a workspace needs \"dtype\"");
@@ -117,7 +117,9 @@ static void map_dims(struct plan *p, const struct json_node *n, struct plan_map 
     if (m->of_workspace)
         json_node_bad(n, "a map of a workspace needs \"dims\"");
     else if (m->rank != p->task->tensors.items[m->index].rank && json_node_get(n, "box", &c))
-        json_node_bad(&c, "the box has %u dimensions, the tensor \"%s\" has %u; or give \"dims\"",
+        json_node_bad(&c,
+                      "the box has %u dimensions, but the tensor \"%s\" has %u; change the box or "
+                      "give \"dims\"",
                       m->rank, p->task->tensors.items[m->index].name,
                       p->task->tensors.items[m->index].rank);
 }

@@ -19,21 +19,23 @@ enum sig_kind {
     SIG_INT,   /* is_signed tells signed from unsigned */
     SIG_FLOAT, /* float, double */
     SIG_BOOL,
-    SIG_STRUCT /* by value: a tensor map is 128 bytes, 64-aligned */
+    SIG_STRUCT /* a struct passed by value; a tensor map has 128 bytes and is 64-aligned */
 };
 
 struct sig_param {
     enum sig_kind kind;
     uint32_t size, align; /* bytes of the parameter */
     bool is_signed;
-    bool is_const;      /* pointer: points to const */
-    enum dtype elem;    /* pointer: element type if Hone knows it, else DT_NONE */
-    uint32_t elem_size; /* pointer: sizeof element; 0 = void or incomplete */
+    bool is_const;      /* only for a pointer: it points to const */
+    enum dtype elem;    /* only for a pointer: the type of its elements, DT_NONE if not known */
+    uint32_t elem_size; /* only for a pointer: bytes of an element; 0 = void or incomplete */
 };
 
 struct sig {
-    const char *kernel; /* as the plan writes it: the extern "C" name, or softmax<float, 4> */
-    const char *entry;  /* its name in the machine code; NULL = the same */
+    /* As the plan writes it: an extern "C" name, or an instance of a template such as
+     * "scale<4>". */
+    const char *kernel;
+    const char *entry; /* its name in the machine code; NULL = the same */
     uint32_t nparams;
     struct sig_param *params;
 };

@@ -8,7 +8,8 @@
 #include "playbook/playbook.h"
 #include "sys/asset.h"
 
-/* The text of a placeholder: a setting's value (written into `number`) or a bound text; else NULL.
+/* Returns the text of a placeholder: the value of a setting, written into `number`, or a bound
+ * text. NULL if there is neither.
  */
 static const char *placeholder(const struct playbook *pb, const struct pb_binding *b,
                                const struct pb_point *p, const char *key, size_t len,
@@ -62,8 +63,8 @@ static int expand_text(const struct playbook *pb, const struct pb_binding *b,
             v = shared_part(s + 2, len);
         if (!v)
             return err_set(err, ERR_INPUT,
-                           "playbook %s, kernel.cu:%u: '@{%.*s}' stands for nothing", pb->name,
-                           line, (int)MIN(len, 60), s + 2);
+                           "playbook %s, kernel.cu:%u: the placeholder '@{%.*s}' has no text",
+                           pb->name, line, (int)MIN(len, 60), s + 2);
         if (depth == 0 && !part)
             strbuf_adds(out, v);
         else if (expand_text(pb, b, p, v, part ? depth : depth - 1, out, err) < 0)

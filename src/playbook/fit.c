@@ -196,8 +196,8 @@ static int64_t at_timed_shape(const struct graph *g, const json_t *task, const s
 }
 
 /* May sums move into linear maps (graph_collapse())? Hone rejects kernels that do much less
- * arithmetic than the task's `flops`. So sums may move only if the task declares no flops, or no
- * more than are left afterwards. */
+ * arithmetic than the task's `flops`. So sums may move only if the task declares no flops, or if it
+ * declares no more flops than the graph has after the move. */
 static bool may_collapse(struct graph *g, const json_t *task)
 {
     const char *flops = facts_text(task, "flops");

@@ -18,8 +18,8 @@
 
 #include "playbook/book/book.h"
 
-/* Does the playbook write a kernel for any graph, as `generate` does? Such a playbook takes the
- * kernels of the graph's parts from other playbooks of its shelf, if it has one. */
+/* Does the playbook write a kernel for any graph, as `generate` does? If such a playbook is on a
+ * shelf, it takes the kernels of the graph's parts from other playbooks of that shelf. */
 bool playbook_writes_graphs(const struct playbook *pb);
 /* Does the playbook fit the task on this architecture? The task is given as author facts, as
  * say_task_json() writes them. If the playbook does not fit, `why` says why. */

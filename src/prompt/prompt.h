@@ -36,7 +36,7 @@
 
 struct prompt_slot {
     const char *name;
-    const char *text;    /* "" is a value, NULL is none */
+    const char *text;    /* "" is a value; NULL means that the slot has no value */
     uint32_t max_tokens; /* 0 = no limit for this slot */
 };
 

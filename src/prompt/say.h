@@ -25,10 +25,10 @@ json_t *say_task_json(const struct task *t);
 
 struct say_verdict {
     bool profile;                     /* whether the author may learn counters and the bottleneck */
-    const struct verdict *best;       /* v's time is compared with best's time; NULL = none */
-    const struct verdict *parent;     /* v's time is compared with parent's too; NULL = none */
+    const struct verdict *best;       /* if not NULL, v's time is compared with its time */
+    const struct verdict *parent;     /* if not NULL, v's time is compared with its time too */
     const struct verdict *with_torch; /* the verdict that has PyTorch's times; NULL = none */
-    uint64_t with_torch_index;        /* the number of the candidate that got this verdict */
+    uint64_t with_torch_index; /* the number of the candidate with the verdict `with_torch` */
 };
 
 /* Appends the whole verdict: the failure and its place, or the times and the bottleneck. */

@@ -49,7 +49,8 @@ static void say_bound(const struct expr *e, double value, struct strbuf *out)
 }
 
 /* Tells the range of an input's values. The author does not learn how the values are distributed,
- * because a kernel that depends on the distribution is wrong. A constant is not told at all. */
+ * because a kernel that depends on the distribution is wrong. If all values are one constant, the
+ * author does not learn it. */
 static void say_range(const struct task_tensor *x, struct strbuf *out)
 {
     const struct gen_spec *g = &x->init;
@@ -58,7 +59,7 @@ static void say_range(const struct task_tensor *x, struct strbuf *out)
     case GEN_NORMAL:
         if (x->init_a || x->init_b)
             return;
-        /* a normal distribution lies within 4.9 deviations (gen_core.h) */
+        /* our normal distribution ends at 4.9 standard deviations (gen_core.h) */
         strbuf_addf(out, "; values from about %.3g to %.3g", lo - 4.9 * hi,
                     extreme(&x->pick_a, g->a, true) + 4.9 * hi);
         return;

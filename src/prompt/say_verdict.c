@@ -100,7 +100,7 @@ void say_verdict_short(const struct verdict *v, struct strbuf *out)
         strbuf_addf(out, ", %.0f%% of the roofline", verdict_roofline(v, NULL));
 }
 
-/* True if the text holds a number; digits inside a name do not count. */
+/* True if the text has a number. Digits inside a name are not a number. */
 static bool has_number(const char *s)
 {
     for (bool name = false; *s; s++) {
@@ -112,8 +112,8 @@ static bool has_number(const char *s)
     return false;
 }
 
-/* The failures at this many shapes are told in full. Of further shapes the author gets the names of
- * the first few, and their number. */
+/* The author gets FAILURES_TOLD failures in full. Of the other shapes with a failure, it gets the
+ * names of the first FAILURES_NAMED, and how many there are. */
 enum { FAILURES_TOLD = 3, FAILURES_NAMED = 6 };
 
 static void say_workload(const struct verdict_workload *w, struct strbuf *out)
@@ -121,8 +121,8 @@ static void say_workload(const struct verdict_workload *w, struct strbuf *out)
     strbuf_addf(out, "%s%s%s", w->name, *w->shape ? " " : "", w->shape);
 }
 
-/* Returns whether the failure at `w` is told in full: it is one of the first few, and its note is
- * new. */
+/* Returns whether the failure at `w` is told in full: it is one of the first FAILURES_TOLD
+ * failures, and no earlier failure has the same note. */
 static bool told_in_full(const struct verdict *v, const struct verdict_workload *w)
 {
     unsigned before = 0;
@@ -140,7 +140,7 @@ static void say_hidden_failures(const struct verdict *v, struct strbuf *out)
     unsigned hidden = 0, known = 0;
     const char *note = "";
     vec_each (struct verdict_workload, w, &v->workloads) {
-        known += !heldout(w) && !w->ok; /* wrong, or not run */
+        known += !heldout(w) && !w->ok; /* the candidate is wrong there, or was not run there */
         if (!failed(w) || !heldout(w))
             continue;
         hidden++;
@@ -199,7 +199,8 @@ static bool same_fault(const struct verdict_finding *a, const struct verdict_fin
     return hidden ? a->line == b->line : str_eq(a->text, b->text);
 }
 
-/* Returns whether an earlier finding is the same fault. `by_line`: at the same line. */
+/* Returns whether an earlier finding is the same fault. If by_line is true, it must also be at the
+ * same line. */
 static bool told_before(const struct verdict *v, const struct verdict_finding *f, bool by_line)
 {
     for (const struct verdict_finding *e = v->findings.items; e < f; e++)
@@ -444,7 +445,7 @@ static void say_counters(const struct verdict *v, struct strbuf *out)
         const struct verdict_counter *c = find_counter(v, t->workload, kernel, info->name);
         if (!c)
             c = find_counter(v, "code", kernel, info->name);
-        if (!c || c->value == 0) /* 0: the kernel does no such thing */
+        if (!c || c->value == 0) /* a counter of 0 says that the kernel does no such thing */
             continue;
         if (told++ == 0)
             strbuf_addf(out, "Counters of `%s` at %s:\n", kernel,

@@ -59,12 +59,13 @@ static int submit(struct judge *j, const struct judge_order *o, uint64_t *ticket
     struct order x = {.ticket = k->orders.n};
     struct eval_config cfg = EVAL_CONFIG_INIT;
     order_path(k, o, x.path);
-    /* We name no parent to the evaluator: it would make a precompiled header for the parent's
-     * children, which pays only if there are several of them. */
+    /* We do not tell the evaluator which kernel is the parent. Otherwise it would make a
+     * precompiled header for the parent's children, which saves time only if there are several of
+     * them. */
     cfg.depth = EVAL_TIME;
     cfg.seed = 1;
     cfg.baselines = BASELINES_NONE;
-    cfg.sanitize = false; /* every error of `noisy` shows in the outputs */
+    cfg.sanitize = false; /* not needed, because every error of `noisy` shows in the outputs */
     x.asked = !file_exists(x.path);
     if (x.asked && eval_submit(k->e, o->task, o->source, o->len, &cfg, &x.theirs, err) < 0)
         return -1;

@@ -266,18 +266,20 @@ static int keep_lessons(struct worker *w, const struct task *t, const char *path
     int rc = one_run(w, arm_named("playbook"), t, 1, 0, row, f, err);
     fclose(f);
     if (rc == 0 && row->best_ns[row->n - 1] <= 0)
-        rc = err_set(err, ERR_ENV,
-                     "no kernel of the built-in author passes on '%s': try `hone optimize %s`; if "
-                     "something was missing, remove '%s/verdicts'",
-                     t->name, t->name, w->s->dir);
+        rc = err_set(
+            err, ERR_ENV,
+            "no kernel of the built-in author passes on '%s': `hone optimize %s` shows why; if "
+            "a tool was missing, install it and remove '%s/verdicts'",
+            t->name, t->name, w->s->dir);
     if (rc == 0)
         rc = file_write(path, text, n, err);
     free(text);
     return rc;
 }
 
-/* The first phase: the built-in author works on a task, or on a sibling that the study made. A run
- * on a task of the study is also the run of the arm `playbook`, so it gets a row. */
+/* Does the first phase for one task, in which the built-in author works on the task, or on a
+ * sibling that the study made. A run on a task of the study is also the run of the arm `playbook`,
+ * so it gets a row. */
 static int learn_from(struct worker *w, const struct task *t, bool sibling,
                       const struct study_row_vec *rows, struct err *err)
 {
@@ -303,8 +305,8 @@ static int learn(struct worker *w, const struct study_task *t, const struct stud
     return rc;
 }
 
-/* For a run of the built-in author with memory, returns the kernel time at which the run ends: at
- * most 0.5% above the best time without memory. Returns 0 for all other arms. */
+/* For a run of the built-in author with memory, returns the kernel time at which the run ends,
+ * which is 0.5% above the best time without memory. Returns 0 for all other arms. */
 static double goal_of(const struct study_arm *arm, const char *task,
                       const struct study_row_vec *rows)
 {
@@ -314,7 +316,7 @@ static double goal_of(const struct study_arm *arm, const char *task,
     return 0;
 }
 
-/* The second phase: does the missing runs of all arms on a task with one seed. */
+/* Does the second phase for one task and one seed: the missing runs of all arms. */
 static int compare(struct worker *w, const struct study_task *t, uint32_t seed,
                    const struct study_row_vec *rows, struct err *err)
 {
@@ -378,7 +380,7 @@ struct phase {
     const struct study_row_vec *rows;
 };
 
-/* What a child process does: takes pieces until none is left. Returns the exit status. */
+/* Runs in a child process. Takes pieces of the work until none is left. Returns the exit status. */
 static int work(struct pool_turn *turn, void *ctx)
 {
     const struct phase *p = ctx;
@@ -386,7 +388,8 @@ static int work(struct pool_turn *turn, void *ctx)
     struct worker w = {.s = p->s, .dir = TEMP_DIR_INIT};
     char *verdicts = xasprintf("%s/verdicts", p->s->dir);
     if (access("/dev/shm", W_OK) == 0)
-        setenv("TMPDIR", "/dev/shm", 0); /* the stores of runs make many small synced writes */
+        /* The stores of runs make many small synced writes, which are fast in memory. */
+        setenv("TMPDIR", "/dev/shm", 0);
     int rc = temp_dir_make(&w.dir, &err);
     if (rc == 0)
         rc = evaluator_open(&w.e, &(struct eval_options){.device = "emu"}, &err);

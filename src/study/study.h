@@ -12,8 +12,8 @@
  * task with each seed. The author is `noisy`, or in two arms the built-in author. The evaluator
  * gives the verdicts, on the emulator with modelled times. A run ends when `budget` candidates are
  * judged, or when the author has nothing left to try. A run of the built-in author with memory also
- * ends when it is as fast as the run without memory: we only count how many candidates it needed
- * until then.
+ * ends when it is as fast as the run without memory, because we only count how many candidates it
+ * needed until then.
  *
  * DIR below is the study's folder. A verdict depends only on the task and the source, so the study
  * keeps verdicts in DIR/verdicts under a hash of both, and evaluates no source twice. It does only
@@ -40,7 +40,8 @@
 #define STUDY_MAX_BUDGET 64
 #define STUDY_MAX_SEEDS 10000
 #define STUDY_MAX_JOBS 256
-#define STUDY_SHARE 0.6     /* with memory a run should need at most this share of the candidates */
+/* With memory a run should need at most this share of the candidates that it needs without. */
+#define STUDY_SHARE 0.6
 #define STUDY_REACHED 1.005 /* a run reaches a goal if its time is at most 0.5% above the goal */
 
 struct study_arm {
@@ -61,14 +62,14 @@ struct study_task {
 
 struct study {
     const char *dir;
-    const char *author; /* "noisy" */
+    const char *author; /* such as "noisy" */
     const char *only;   /* the arms to run, with semicolons between; NULL = all */
     uint32_t seeds, budget, jobs;
     VEC(struct study_task) tasks;
     struct arena arena;
 };
 
-/* One run: the best time so far after each candidate, 0 while none has passed. */
+/* One run, with the best time so far after each candidate; 0 while no candidate has passed. */
 struct study_row {
     const char *arm, *task;
     uint32_t seed, n;

@@ -64,7 +64,9 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
     char *line = rc == 0 ? arena_strdup(a, text.buf) : NULL;
     for (char *end; line && (end = strchr(line, '\n')); line = end + 1) {
         struct study_row r;
-        *end = '\0'; /* the loop leaves out a last line without '\n', which a kill cut off */
+        /* The loop leaves out a last line without '\n', which was cut off when the study was
+         * killed. */
+        *end = '\0';
         if (read_row(s, line, &r))
             *vec_push(out) = r;
     }
@@ -174,7 +176,7 @@ struct study_interval study_mean(const double *v, uint32_t n)
 /* The scores of an arm, one for each seed. */
 struct arm_scores {
     double *end;       /* scores at the end of the runs */
-    double *way;       /* along the way: the mean of the scores after 1, 2, ... candidates */
+    double *way;       /* for each seed, the mean of the scores after 1, 2, ... candidates */
     double *more;      /* `end` minus the `end` of the arm refine with the same seed */
     uint32_t n;        /* the length of `end` and `way` */
     uint32_t compared; /* the length of `more` */
@@ -282,7 +284,7 @@ static uint32_t candidates_to(const struct study_row *r, double goal)
 
 /* How many candidates the built-in author needs for one task, without and with memory. */
 struct memory_row {
-    uint32_t without, seeds, never; /* never: seeds that did not reach the time */
+    uint32_t without, seeds, never; /* `never` counts the seeds that did not reach the time */
     double with;                    /* the mean over seeds */
     struct study_interval share;    /* candidates with memory / candidates without */
 };
@@ -320,12 +322,13 @@ int study_memory_table(const struct study *s, struct strbuf *out, struct err *er
     uint32_t without = 0, rows = 0, good = 0, first = 0;
     if (study_scores_load(&x, s, err) < 0)
         return -1;
-    strbuf_addf(out,
-                "How many candidates the built-in author needs until its best time is at most "
-                "0.5%% above the best time that it reaches without memory.\n\n| task | without "
-                "memory | with memory, mean of "
-                "%u seeds | share | never, of the seeds |\n| --- | --- | --- | --- | --- |\n",
-                s->seeds);
+    strbuf_addf(
+        out,
+        "How many candidates the built-in author needs until its best time is at most "
+        "0.5%% above the best time that it reaches without memory.\n\n| task | without "
+        "memory | with memory, mean of "
+        "%u seeds | share | seeds that never get there |\n| --- | --- | --- | --- | --- |\n",
+        s->seeds);
     vec_each (const struct study_task, t, &s->tasks) {
         struct memory_row r;
         if (!memory_row(&x, t->name, &r))
@@ -343,8 +346,8 @@ int study_memory_table(const struct study *s, struct strbuf *out, struct err *er
         strbuf_addf(
             out,
             "| all | %u | %.1f | %.0f%% | |\n\n%u of %u tasks need at most %.0f%% of the "
-            "candidates. %u reach the time with their first kernel, so memory cannot save a "
-            "candidate there.\n",
+            "candidates that they need without memory. %u reach the time with their first kernel, "
+            "so memory cannot save a candidate there.\n",
             without, with, 100 * with / without, good, rows, 100 * STUDY_SHARE, first);
     study_scores_release(&x);
     return 0;

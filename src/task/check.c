@@ -33,8 +33,8 @@ static void check_smoke_size(const struct shape *s, struct task_check_result *r)
 }
 
 /* Checks `bytes`, the least traffic that the task declares. If `bytes` were too high, Hone would
- * call an honest kernel faster than possible. Reports the first such workload only: all of them
- * share the expression. Returns whether it was too high. */
+ * call an honest kernel faster than possible. Reports the first such workload only, because all of
+ * them use the same expression. Returns whether `bytes` was too high. */
 static bool check_bytes(const struct shape *s, bool told, struct task_check_result *r)
 {
     const struct task *t = s->task;
@@ -230,8 +230,8 @@ void task_check(const struct task *t, struct task_check_result *r)
     struct err err = ERR_INIT;
     const char *base = strrchr(t->dir, '/') ? strrchr(t->dir, '/') + 1 : t->dir;
     if (*base && *base != '.' && !t->is_definition && !str_eq(base, t->name))
-        check_say(&r->notes, t, nowhere, "the directory is called '%s', the task '%s'", base,
-                  t->name);
+        check_say(&r->notes, t, nowhere,
+                  "the directory is called '%s', but the task is called '%s'", base, t->name);
     for (size_t i = 0; i < t->unchecked.n; i++)
         check_say(&r->notes, t, nowhere, "constraint not checked: %s", t->unchecked.items[i]);
     vec_each (struct task_scalar, sc, &t->scalars)

@@ -23,7 +23,8 @@ static const double MAX_WATCHED_OPS = 1e7;
 enum { MAX_WATCHED_TEXT = 200000 };
 /* After this many operations in all, the check leaves out further shapes of an imported task. */
 static const double IMPORTED_OPS = 5e8;
-/* For at least this share of the elements that are not 0, the tolerance must refuse a 0. */
+/* Of the elements whose right value is not 0, the tolerance must refuse a 0 for at least this
+ * share. */
 static const double MIN_SHARE = 0.25;
 enum { DRAWS = 3 }; /* shapes to draw for each held-out workload */
 
@@ -48,10 +49,11 @@ struct oracle_check {
     bool refused[TASK_MAX_TENSORS][WRONG_COUNT];
     bool tried[TASK_MAX_TENSORS][WRONG_COUNT];
     double nonzero[TASK_MAX_TENSORS];      /* elements whose truth is not 0, over all shapes */
-    double zero_refused[TASK_MAX_TENSORS]; /* those at which the tolerance refuses a 0 */
+    double zero_refused[TASK_MAX_TENSORS]; /* the elements of `nonzero` at which the tolerance
+                                              refuses a 0 */
     double operations;                     /* the operations of all runs so far */
     unsigned left_out;                     /* shapes left out because of IMPORTED_OPS */
-    VEC(const int64_t *) shapes;           /* of an imported task: the axes of each shape tried */
+    VEC(const int64_t *) shapes; /* for an imported task, the axes of each shape that was tried */
     struct arena arena;
 };
 
@@ -269,8 +271,8 @@ static void check_wrong_answers(const struct oracle_check *c)
             }
 }
 
-/* Reports outputs of which the tolerance refuses a 0 in too few elements. Magnitudes that are far
- * too large have this effect: they would let almost every wrong element pass. */
+/* Reports an output if the tolerance accepts a 0 in too many of its elements. This happens if
+ * magnitudes are far too large: then almost every wrong element would pass. */
 static void check_share(const struct oracle_check *c)
 {
     for (size_t i = 0; i < c->t->tensors.n; i++)

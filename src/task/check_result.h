@@ -12,7 +12,7 @@
 
 struct task_check_result {
     struct problem_vec problems, notes;
-    bool accepts_wrong; /* one of the problems: obviously wrong outputs would pass */
+    bool accepts_wrong; /* one of the problems is that obviously wrong outputs would pass */
     /* The path at which the check builds the oracle's shared object. The check leaves the file
      * there for later checks. The caller sets this, or leaves it NULL. */
     const char *oracle_so;

@@ -159,10 +159,11 @@ static bool load_dtype(const struct json_node *obj, enum dtype *out)
     if (str_eq(name, "float4_e2m1"))
         json_node_bad(&n, "float4_e2m1 is not supported: elements must be whole bytes");
     else
-        json_node_bad(&n,
-                      "unknown dtype \"%s\"; float64, float32, float16, bfloat16, float8_e4m3fn, "
-                      "float8_e5m2, int64, int32, int16, int8, uint64, uint32, uint16, uint8, bool",
-                      name);
+        json_node_bad(
+            &n,
+            "unknown dtype \"%s\"; it must be float64, float32, float16, bfloat16, float8_e4m3fn, "
+            "float8_e5m2, int64, int32, int16, int8, uint64, uint32, uint16, uint8 or bool",
+            name);
     return false;
 }
 
@@ -517,7 +518,7 @@ static void load_document(struct loader *l)
     if (!load_axes(l))
         return; /* everything else refers to axes */
     load_scalars(l);
-    load_names(l); /* the axes, which the shapes use */
+    load_names(l); /* the names of axes, because shapes use them */
     load_tensors(l, "inputs", false);
     load_tensors(l, "outputs", true);
     l->t->names.n = 0;

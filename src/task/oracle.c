@@ -172,7 +172,7 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
                           "-shared",
                           "-fPIC",
                           is_long ? "-O1" : "-O2",
-                          "-ffp-contract=off", /* the same truth on every CPU */
+                          "-ffp-contract=off", /* so that the truth is the same on every CPU */
                           "-o",
                           so_path,
                           c_path,
@@ -333,7 +333,7 @@ static int run_phases(void *so, const struct shape *s, struct ref_ctx *ctx, unsi
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-/* Allocates the scratch, in huge pages if it is large: an oracle may read scratch with a large
+/* Allocates the scratch, in huge pages if it is large. An oracle may read scratch with a large
  * stride, and in small pages most of such reads would miss the TLB. Free it with free(). */
 static void *scratch_alloc(size_t bytes)
 {

@@ -83,7 +83,7 @@ static void access_output(struct oracle_watch *w, int kind, int tensor, int64_t 
     else if (kind == WRITE && u->phase && !is_me(w, u))
         report(w, line,
                "unit %lld of PHASE(%s) writes element %lld of '%s', which unit %lld of PHASE(%s) "
-               "has written; one unit writes an element",
+               "has written; only one unit may write an element",
                (long long)w->unit, w->fns[w->phase], (long long)i, name, (long long)u->unit,
                w->fns[u->phase]);
     *u = (struct oracle_user){w->phase, false, w->unit};

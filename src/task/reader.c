@@ -275,7 +275,7 @@ bool json_node_word(const struct json_node *n, const char *const *words, size_t 
     struct strbuf all = STRBUF_INIT(600);
     for (size_t i = 0; i < nwords; i++)
         strbuf_addf(&all, "%s%s", i ? ", " : "", words[i]);
-    json_node_bad(n, "unknown \"%.64s\"; one of: %s", s, all.buf);
+    json_node_bad(n, "unknown \"%.64s\"; it must be one of: %s", s, all.buf);
     strbuf_release(&all);
     return false;
 }
@@ -319,9 +319,9 @@ bool json_node_name_ok(const struct json_node *n, const char *name)
     }
     if (len && i == len && len <= NAME_MAX_LEN)
         return true;
-    json_node_bad_key(n,
-                      "\"%.64s\" is not a name: letters, digits and _, at most %d, no digit first",
-                      name, NAME_MAX_LEN);
+    json_node_bad_key(
+        n, "\"%.64s\" is not a name: at most %d letters, digits and _, not beginning with a digit",
+        name, NAME_MAX_LEN);
     return false;
 }
 

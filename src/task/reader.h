@@ -30,7 +30,7 @@ struct problem_log {
     const char *text; /* the text in which places are looked up */
     size_t len;
     struct problem_vec *out;
-    size_t n; /* reported so far */
+    size_t n; /* how many problems were reported so far */
 };
 
 /* Reports a problem with the value (or, with at_key, the key) that a JSON pointer names. The

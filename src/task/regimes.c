@@ -1,11 +1,11 @@
 /*
  * regimes.c - chooses the workloads of t->regimes. regime_axes.c lists the sizes that matter.
  *
- * The rule makes a list of goals: "axis C is 33", "R is odd while C is a multiple of 16". It takes
- * the first goal that no workload covers yet, tries some shapes that cover it, and adds the shape
- * that covers the most goals for its cost. So one workload serves several goals.
+ * The rule makes a list of goals, such as "axis C is 33" or "R is odd while C is a multiple of 16".
+ * It takes the first goal that no workload covers yet, tries some shapes that cover it, and adds
+ * the shape that covers the most goals for its cost. So one workload serves several goals.
  *
- * Workloads with a displaced address stand apart: a kernel that sees such an address usually takes
+ * Workloads with a displaced address are separate. A kernel that gets such an address usually takes
  * its plain path, which would hide a mistake of the vectorised path. So these workloads cover no
  * goal about sizes, and their sizes are multiples of every vector width.
  *
@@ -42,9 +42,10 @@ struct goal {
     enum goal_kind kind;
     size_t axis, other;
     int64_t v;
-    enum size_class of_axis, of_other; /* GOAL_PAIR */
+    enum size_class of_axis, of_other; /* only for GOAL_PAIR */
     const char *text;
-    bool relaxed; /* GOAL_VALUE: it is enough if one other axis is above its least value */
+    /* Only for GOAL_VALUE: it is enough if one other axis is above its least value. */
+    bool relaxed;
     bool done;
 };
 
@@ -67,7 +68,7 @@ static double total_ms(const struct builder *b)
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* The number of rows of the largest tensor. If several tensors are largest, takes the one with the
- * fewest rows, because a kernel may go by the rows of that one. */
+ * fewest rows, because a kernel may divide its work by the rows of that tensor. */
 static uint64_t rows_of(const struct shape *s)
 {
     uint64_t most = 0, rows = 1;
@@ -288,9 +289,9 @@ static bool steer(struct builder *b, int64_t *x, size_t axis, int64_t v)
     return false;
 }
 
-/* The smallest allowed value above the least value; along an axis with vectors, the smallest such
- * multiple of VECTOR, so that a kernel may still take its vectorised path. Returns the least value
- * if there is none. */
+/* Returns the smallest allowed value above the least value. Along an axis with vectors, the value
+ * is also a multiple of VECTOR, so that a kernel may still take its vectorised path. Returns the
+ * least value if there is none. */
 static int64_t second_least(const struct builder *b, size_t axis)
 {
     int64_t least = b->ax.axis[axis].least;
@@ -602,7 +603,7 @@ void regimes_add(struct task *t)
     if (!t->workloads.n || !t->tensors.n)
         return;
     if (t->unchecked.n) {
-        *vec_push(&t->uncovered) = "all: Hone cannot check some of the constraints";
+        *vec_push(&t->uncovered) = "all of them, because Hone cannot check some of the constraints";
         return;
     }
     struct builder *b = xcalloc(1, sizeof *b);

@@ -1,5 +1,5 @@
 /*
- * regimes.h - smoke workloads that every task gets by rule, beside those that it lists.
+ * regimes.h - smoke workloads that every task gets by rule, in addition to those that it lists.
  *
  * A kernel often has several paths: a vectorised one and a plain one, one for the last partial
  * block, one for a single row. A path that no workload takes is a path that nobody checked. So the

@@ -132,7 +132,7 @@ int shape_resolve(struct shape *s, const struct task *t, const struct task_workl
     for (int i = 0; i < (fixed ? 1 : DRAWS); i++)
         if (try_draw(s, &r, err) == 0)
             return 0;
-    return fixed ? -1 : err_prefix(err, "no shape in the ranges (%d draws)", DRAWS);
+    return fixed ? -1 : err_prefix(err, "none of %d draws from the ranges gives a shape", DRAWS);
 }
 
 uint64_t shape_offset(const struct shape *s, size_t i)

@@ -19,7 +19,7 @@ static const char *const file_names[] = {"task.json", "reference.c", "naive.cu"}
 enum { TASK_JSON, REFERENCE_C, NAIVE_CU, FILES };
 
 struct part {
-    const char *data; /* NULL = the task has no such file; not NUL-terminated */
+    const char *data; /* not NUL-terminated; NULL if the task has no such file */
     size_t len;
 };
 

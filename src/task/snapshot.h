@@ -29,8 +29,8 @@ void task_hash(const struct task *t, char hex[TASK_HASH]);
 struct task *task_from_snapshot(const char *text, size_t len, const char *name,
                                 struct problem_vec *problems);
 
-/* Appends what differs between two snapshots: "reference.c; task.json: \"workloads\"". Appends
- * nothing if they are equal. */
+/* Appends what differs between two snapshots, for example "reference.c; task.json: \"workloads\"".
+ * Appends nothing if they are equal. */
 void task_snapshot_diff(const struct strbuf *was, const struct strbuf *now, struct strbuf *out);
 
 #endif

@@ -26,10 +26,10 @@
 #define TASK_MAX_TEXT (8u << 20)            /* bytes of task.json */
 #define TASK_MAX_REFERENCE (8u << 20)       /* bytes of reference.c */
 #define TASK_MAX_NAIVE (1u << 20)           /* bytes of naive.cu */
-#define TASK_MAX_BYTES (UINT64_C(64) << 30) /* all tensors of one workload */
-/* Doubles. Only the parts of the scratch that units use take memory. */
+#define TASK_MAX_BYTES (UINT64_C(64) << 30) /* bytes of all tensors of one workload */
+/* The most doubles of scratch. Only the parts of the scratch that units use take memory. */
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 36)
-#define TASK_MAX_TENSORS 2000 /* a job's buffers also hold workspaces */
+#define TASK_MAX_TENSORS 2000 /* less than JOB_MAX_BUFFERS, because workspaces are buffers too */
 #define TASK_MAX_PHASES 4096
 #define TASK_MAX_AXES 32
 #define TASK_MAX_SCALARS 32
@@ -61,7 +61,7 @@ struct problem {
 VEC_DECL(problem_vec, struct problem);
 void problems_release(struct problem_vec *v);
 
-/* A place in the task's file, from 1; 0 = unknown. */
+/* A place in the task's file. Lines and columns count from 1; 0 = unknown. */
 struct task_place {
     unsigned line, column;
 };
@@ -69,7 +69,7 @@ struct task_place {
 struct task_axis {
     const char *name;
     bool is_const;
-    int64_t value; /* of a constant axis */
+    int64_t value; /* only for a constant axis */
 };
 
 struct task_scalar {
@@ -90,24 +90,28 @@ struct task_tensor {
     const char *name;
     enum dtype dtype;
     uint32_t rank;
-    struct expr *shape[8];        /* over axes */
-    bool is_input, is_output;     /* both: updated in place */
-    struct gen_spec init;         /* of an input; init_a and init_b, if set, give its a and b */
-    struct expr *init_a, *init_b; /* over axes; NULL = the constants in init */
-    struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a or b from this list */
-    uint32_t stream;                   /* number of the random sequence: the tensor's own index, or
-                                        * the index of lengths_of */
-    const char *lengths_of;    /* GEN_LENGTHS: the name of the padded tensor, whose stream this
-                                * one shares */
+    struct expr *shape[8];    /* expressions over axes */
+    bool is_input, is_output; /* both are true if the tensor is updated in place */
+    /* How an input is generated. If init_a or init_b is set, it gives the number a or b of
+     * `init`. */
+    struct gen_spec init;
+    struct expr *init_a, *init_b;      /* expressions over axes; NULL = the constants in init */
+    struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a (or b) from this list */
+    /* The number of the random sequence: the index of this tensor, or of the tensor
+     * `lengths_of`. */
+    uint32_t stream;
+    /* For GEN_LENGTHS, the name of the padded tensor. This tensor has the stream of the padded
+     * one. */
+    const char *lengths_of;
     double rtol, atol, budget; /* tolerance of an output; follows from `sigmas` if that is not 0 */
-    double sigmas;             /* not 0: the oracle gives a sigma instead of a magnitude */
+    double sigmas;             /* if not 0, the oracle gives a sigma instead of a magnitude */
     const char *why;           /* the task's reason for the tolerance */
     struct task_place place;   /* where the tolerance is in task.json */
 };
 
 /* The tolerance of an output with "sigmas", the same for all tasks: an element may be off by
- * TASK_SIGMAS times its sigma, the rms error of the output by TASK_SIGMAS_RMS times the rms sigma.
- * docs/tolerance.md has the reasons. */
+ * TASK_SIGMAS times its sigma, and the rms error of the output may be TASK_SIGMAS_RMS times the rms
+ * sigma. docs/tolerance.md has the reasons. */
 #define TASK_SIGMAS 8
 #define TASK_SIGMAS_RMS 4
 
@@ -118,7 +122,7 @@ struct task_phase {
 
 struct axis_range {
     bool given;
-    int64_t lo, hi;   /* lo == hi: a value */
+    int64_t lo, hi;   /* lo == hi means a single value */
     int64_t multiple; /* drawn values are multiples of this; 1 by default */
 };
 
@@ -128,17 +132,17 @@ struct task_workload {
     struct axis_range *axes; /* one per task axis */
     uint32_t align_bytes;    /* alignment of every tensor's address; 0 = 256 */
     uint32_t offset_elems;   /* elements added to every address */
-    const uint32_t
-        *offsets;       /* one per tensor: elements added to its address; NULL = offset_elems */
-    const char *regime; /* why Hone added the workload, see regimes.h; NULL = the task lists it */
+    /* For each tensor, the elements added to its address; NULL = offset_elems. */
+    const uint32_t *offsets;
+    const char *regime; /* why Hone added the workload (regimes.h); NULL if the task lists it */
     struct task_place place;
 };
 
 struct task {
     struct arena arena;
-    const char *name, *description, *dir; /* dir: "" for a built-in task */
+    const char *name, *description, *dir; /* `dir` is "" for a built-in task */
     const char *file;    /* the name that problems show: the path of the file or of the asset */
-    bool is_definition;  /* a FlashInfer-Bench definition: no Hone keys needed */
+    bool is_definition;  /* a FlashInfer-Bench definition, which needs no keys of Hone */
     const char *op_type; /* the task's name for its operation; "" if it has none */
     enum task_class class;
     VEC(struct task_axis) axes;
@@ -153,28 +157,29 @@ struct task {
     VEC(struct task_phase) phases;
     VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
     VEC(const char *) constraints;       /* the text of each constraint */
-    VEC(struct expr *) constraint_exprs; /* those in Hone's expression language */
+    VEC(struct expr *) constraint_exprs; /* constraints in Hone's expression language */
     VEC(const char *) unchecked; /* the other constraints: Python of a definition, kept as text */
-    struct expr *scratch;        /* NULL = none */
+    struct expr *scratch;        /* how many doubles of scratch; NULL = none */
     struct expr *flops, *bytes;
     enum dtype compute;    /* declared compute precision; DT_F32 by default */
     bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
-    bool allow_tf32_convs; /* only convolutions may, as in PyTorch */
+    bool allow_tf32_convs; /* only convolutions may do so, as in PyTorch */
     bool nondeterministic_ok;
-    bool no_small_shape; /* smoke workloads may have large tensors: the constraints allow no others
-                          */
-    bool degenerate;     /* the outputs hardly depend on the inputs: a constant kernel would pass */
-    const char *text;    /* task.json without white space, in the order of its keys */
+    /* Smoke workloads may have large tensors, because the constraints allow no small ones. */
+    bool no_small_shape;
+    bool degenerate;  /* the outputs hardly depend on the inputs: a constant kernel would pass */
+    const char *text; /* task.json without white space, in the order of its keys */
     const char *reference_c; /* source text; NULL if the task has only a Python reference */
     const char *naive_cu;    /* naive.cu beside task.json; NULL = none */
-    bool is_copy; /* loaded from a snapshot; its baseline "naive" is naive_cu or absent, never the
-                     built-in kernel */
+    /* The task was loaded from a snapshot. Its baseline "naive" is then naive_cu, or there is
+     * none; it is never the built-in kernel. */
+    bool is_copy;
     const char *reference_py;
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
     const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
     struct task_place torch_place;
-    const char
-        *graph_json; /* what the task computes, as JSON (graph/json.h); NULL = torch_src says it */
+    /* What the task computes, as JSON (graph/json.h). NULL if only torch_src says that. */
+    const char *graph_json;
     struct task_place graph_place;
 };
 
@@ -187,7 +192,8 @@ struct shape {
     uint64_t turn;   /* selects an entry of each list of init; by default the workload's number */
 };
 
-struct task *task_load(const char *path, struct problem_vec *problems); /* file or directory */
+/* `path` is a file or a directory. */
+struct task *task_load(const char *path, struct problem_vec *problems);
 /* Parses a task's text. reference_c may be NULL. Problems begin with `file`. This function,
  * task_load() and task_find() return NULL after they reported problems. */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
@@ -223,13 +229,13 @@ bool baseline_is_torch(const char *name);
  * text lives in the arena. */
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
-/* Returns the workload's number: the task's own workloads count first, then its regimes. Returns 0
- * for a workload that the task does not have. */
+/* Returns the workload's number. The task's own workloads are numbered first, then its regimes.
+ * Returns 0 for a workload that the task does not have. */
 size_t workload_number(const struct task *t, const struct task_workload *w);
 
 /* Resolves a workload into *s, whose arrays live in the arena. Draws a value for each range with
- * `seed`, until the constraints hold; fails after 500 draws. Half of the draws are edges: least,
- * largest, odd, next to a multiple of 32. */
+ * `seed`, until the constraints hold; fails after 500 draws. Half of the draws are edges: the least
+ * or the largest value, an odd one, or one next to a multiple of 32. */
 int shape_resolve(struct shape *s, const struct task *t, const struct task_workload *w,
                   uint64_t seed, struct arena *a, struct err *err);
 /* Evaluates an expression over the task's names. Returns -1 with err set if the expression has no
@@ -248,7 +254,7 @@ uint64_t shape_offset(const struct shape *s, size_t i);
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
 /* Checks all that depends on the shape: generators, flops, bytes, scratch and units. */
 int shape_verify(const struct shape *s, struct err *err);
-/* Returns the axes that are not constant: "M=256 N=512". The text lives in the arena. */
+/* Returns the axes that are not constant, such as "M=256 N=512". The text lives in the arena. */
 const char *shape_text(const struct shape *s, struct arena *a);
 
 #endif

@@ -81,7 +81,7 @@ VALUE_BUILDER(build_embedding);
 VALUE_BUILDER(build_embedding_bag);
 VALUE_BUILDER(build_index_select);
 VALUE_BUILDER(build_index_add);
-/* einsum takes as many operands as its string names. */
+/* The string of einsum says how many operands it takes. */
 const struct value *build_einsum(struct build *b, const char *spec, const struct object *operands,
                                  size_t n);
 

@@ -103,8 +103,8 @@ static bool add_label(struct build *b, struct labels *l, char c)
     return true;
 }
 
-/* Returns those labels of `of`, in their order, that p has (if in_p) or lacks (if not), and that q
- * has (if in_q) or lacks (if not). */
+/* Returns the labels of `of`, in their order, that satisfy two conditions: p has the label exactly
+ * if in_p is true, and q has it exactly if in_q is true. */
 static struct labels choose(const struct labels *of, const struct labels *p, bool in_p,
                             const struct labels *q, bool in_q)
 {
@@ -178,9 +178,9 @@ static bool same_labels(struct build *b, const struct value *a, const struct lab
     return true;
 }
 
-/* Contracts the operands a and c with a matmul. Their labels are of four kinds: both operands and
- * the result have a `batch` label; a and the result have a label in m; c and the result have a
- * label in n; only a and c have a label in k, which is summed over. */
+/* Contracts the operands a and c with a matmul. There are four lists of labels: those in `batch`
+ * occur in both operands and in the result, those in m only in a and the result, those in n only in
+ * c and the result, and those in k only in a and c. The product is summed over the labels in k. */
 static const struct value *contracted(struct build *b, const struct value *a, struct labels la,
                                       const struct value *c, struct labels lc,
                                       const struct labels *out)

@@ -186,8 +186,8 @@ static bool pair_of(struct build *b, struct object values, struct object indices
     return true;
 }
 
-/* max and min: of all elements, of two tensors, or along an axis. Along an axis the result is a
- * pair of values and indices. */
+/* Builds max and min of all elements, of two tensors, or along an axis. Along an axis the result is
+ * a pair of values and indices. */
 static bool extreme(struct build *b, const struct object *arg, enum graph_op all,
                     enum graph_op where, enum graph_op two, struct object *out)
 {

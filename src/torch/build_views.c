@@ -352,7 +352,8 @@ VALUE_BUILDER(build_narrow)
         start = dim_add(pool(b), a->shape[axis], start);
     if (!at_most(b, number(b, 0), start) || !at_most(b, number(b, 0), length) ||
         !at_most(b, dim_add(pool(b), start, length), a->shape[axis]))
-        return lacks_value(b, "narrow may leave the axis, whose size is %s", a->shape[axis]->text);
+        return lacks_value(b, "narrow may reach beyond the axis, whose size is %s",
+                           a->shape[axis]->text);
     return slice_of(b, a, (uint32_t)axis, start, length, 1);
 }
 
@@ -546,7 +547,7 @@ const struct value *index_source(const struct value *v)
 struct indexing {
     const struct value *x;
     uint32_t axis;                               /* the next axis of x that the index names */
-    const struct dim *shape[2 * GRAPH_MAX_RANK]; /* of the result, so far */
+    const struct dim *shape[2 * GRAPH_MAX_RANK]; /* the shape of the result so far */
     size_t n;
     bool gathered;
 };
@@ -613,7 +614,7 @@ const struct value *build_index(struct build *b, const struct value *x, const st
     if (dots > 1 || named > x->rank)
         return refuse_value(b, dots > 1 ? "an index may hold '...' only once"
                                         : "the index names more axes than there are");
-    if (integers && tensors) /* PyTorch moves axes to the front then */
+    if (integers && tensors) /* PyTorch would move axes to the front */
         return lacks_value(b, "an index with a tensor and integers is not supported; index twice");
     for (size_t k = 0; k < n; k++) {
         size_t left = all[k].kind == OBJ_DOTS ? x->rank - named : 0;

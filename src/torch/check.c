@@ -32,7 +32,7 @@ static const double SAME = 1e-9;
 /* PyTorch rounds after every operation. If a person wrote the tolerance, the error of a result that
  * PyTorch computes in the task's own dtypes may be up to this many times the tolerance. */
 static const double NARROW_SLACK = 64;
-/* The error of a result that PyTorch computes in double is at most this fraction of a derived
+/* The error of a result that PyTorch computes in double may be at most this fraction of a derived
  * tolerance. */
 static const double DERIVED_SLACK = 1e-3;
 
@@ -145,7 +145,7 @@ static void start_python(struct torch_check *c)
     }
 }
 
-/* Stops the process if it did not answer a request: it is useless then. */
+/* Stops the process if it did not answer a request, because it is useless then. */
 static void lose_python(struct torch_check *c, const struct err *err)
 {
     if (err->kind == ERR_INPUT)
@@ -246,10 +246,10 @@ static double rms_of(const double *v, uint64_t n)
 }
 
 /* Returns the largest error that PyTorch's result may have, in units of the tolerance. `wide` says
- * that PyTorch computed in double. A tolerance in sigmas is derived: PyTorch must satisfy it in the
- * task's own dtypes, and be far closer in double. A tolerance that a person wrote may assume fewer
- * roundings than PyTorch makes in the task's own dtypes. So there PyTorch may exceed it by
- * NARROW_SLACK. */
+ * that PyTorch computed in double. A tolerance in sigmas is derived: in the task's own dtypes
+ * PyTorch's error must be within it, and in double far below it. A tolerance that a person wrote
+ * may assume fewer roundings than PyTorch makes in the task's own dtypes. So in these dtypes the
+ * error may be up to NARROW_SLACK times such a tolerance. */
 static double slack_of(const struct task_tensor *t, bool wide)
 {
     if (t->sigmas > 0)
@@ -266,7 +266,7 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
         double slack = slack_of(t, wide);
         struct strbuf got = STRBUF_INIT(x->shape->elems[i] * sizeof(double) + 16);
         if (!x->value[i] || (!wide && t->sigmas > 0 && !dtype_is_float(t->dtype)))
-            continue; /* not an output, or an index, which rounding may change */
+            continue; /* not an output, or an output of indices, which rounding may change */
         double rms = rms_of(x->value[i], x->shape->elems[i]);
         const char *truth = e->oracle ? "reference.c" : "the reference in double";
         char *path = buffer_path(e, i, true);

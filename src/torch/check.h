@@ -29,9 +29,9 @@
 struct python;
 
 struct torch_check {
-    struct python *python; /* NULL: not started, or there is none */
+    struct python *python; /* NULL if it is not started, or if there is no python3 */
     bool tried;
-    char *version;  /* "PyTorch 2.9.1"; NULL = none */
+    char *version;  /* such as "PyTorch 2.9.1"; NULL = none */
     bool raised;    /* PyTorch refused a shape that the task's constraints allow */
     double largest; /* the largest |PyTorch - oracle| / max(|oracle|, rms), with PyTorch in double;
                      * rms is that of the oracle's output. Covers all elements compared since the

@@ -19,7 +19,7 @@ enum function_scope {
 struct function {
     const char *names; /* separated by blanks; the first is the usual one */
     const char *takes; /* parameters in order, "=" before a default */
-    enum graph_op op;  /* for the builder */
+    enum graph_op op;  /* passed to the builder */
     VALUE_BUILDER((*value));
     OBJECT_BUILDER((*object)); /* either this or `value` is set */
     unsigned scopes;

@@ -11,7 +11,8 @@
 int number_binary(struct build *b, const char *op, const struct object *l, const struct object *r,
                   struct object *out);
 int number_unary(struct build *b, const char *op, const struct object *a, struct object *out);
-/* math.sqrt(2) and so on. Returns 0 if the function or the value of an argument is not known. */
+/* Computes math.sqrt(2) and so on. Returns 0 if the function or the value of an argument is not
+ * known. */
 int number_function(struct build *b, const char *name, const struct object *args, size_t n,
                     struct object *out);
 

@@ -149,7 +149,8 @@ bool obj_is(const struct object *o, double v)
 /* Makes a value from a size. If the size is just a scalar of the task, the value is that scalar. */
 static const struct value *size_value(struct build *b, const struct dim *d)
 {
-    const int64_t most = INT64_C(1) << 53; /* the reference computes in double: exact up to here */
+    /* The reference computes in double, which is exact up to this number. */
+    const int64_t most = INT64_C(1) << 53;
     if (d->is_number && (d->value < -most || d->value > most))
         return refuse_value(b, "the number %lld is beyond 2^53", (long long)d->value);
     for (size_t i = 0; i < b->g->scalars.n && !d->is_number; i++)

@@ -29,10 +29,10 @@ enum object_kind {
     OBJ_TEXT,    /* text */
     OBJ_DTYPE,   /* dtype */
     OBJ_FINFO,   /* dtype */
-    OBJ_DEVICE,  /* a device or a memory layout; it changes no value */
-    OBJ_TUPLE,   /* items, n; `pair`: values and indices */
+    OBJ_DEVICE,  /* a device or a memory layout, which changes no value */
+    OBJ_TUPLE,   /* items, n; `pair` marks a tuple of values and their indices */
     OBJ_SLICE,   /* items[0]:items[1]:items[2] */
-    OBJ_DOTS,    /* ... */
+    OBJ_DOTS,    /* the three dots "..." in an index */
     OBJ_MISSING, /* a result that graphs cannot express; `text` names it */
     OBJ_COUNT
 };
@@ -51,7 +51,7 @@ struct object {
 
 struct build {
     struct graph *g;
-    struct arena *mem; /* for objects */
+    struct arena *mem; /* holds the objects */
     struct err err;
 };
 
@@ -89,7 +89,7 @@ bool obj_set(struct build *b, const struct value *v, struct object *out);
 
 /* ---- what an object is ----------------------------------------------------------------------- */
 
-const char *obj_what(const struct object *o); /* "a tuple" */
+const char *obj_what(const struct object *o); /* says what o is, such as "a tuple" */
 bool obj_is_none(const struct object *o);
 bool obj_is_text(const struct object *o, const char *text);
 /* Whether it is a number with this value. */

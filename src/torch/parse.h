@@ -21,12 +21,12 @@
 #include "base/util.h"
 
 #define TORCH_MAX_TEXT 8192
-#define TORCH_MAX_NESTING 64 /* a bracket counts 2; a sign, ** or := counts 1 */
+#define TORCH_MAX_NESTING 64 /* a bracket adds 2 to the nesting; a sign, ** or := adds 1 */
 #define TORCH_MAX_PARTS 32   /* parts of a tuple, an index or a call; the callee is a part */
 #define TREE_MAX_NODES 8192
 
 enum tree_kind {
-    TREE_NAME,   /* text: x, None, ... */
+    TREE_NAME,   /* text: the name, such as x or None */
     TREE_NUMBER, /* text: the number as it is written */
     TREE_STRING, /* text: the string without its quotes */
     TREE_TUPLE,
@@ -41,7 +41,7 @@ enum tree_kind {
 
 struct tree {
     enum tree_kind kind;
-    uint32_t id;     /* from 0, less than the number of nodes */
+    uint32_t id;     /* the nodes are numbered from 0 */
     uint32_t at;     /* byte offset in the text */
     uint32_t height; /* the longest path down to a leaf */
     const char *text;

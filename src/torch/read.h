@@ -10,10 +10,10 @@
  * operators, subscripts) and functions.h (PyTorch's functions). An expression that has no exact
  * meaning as a graph is refused with the column and the reason.
  *
- * Spellings that PyTorch defines to mean the same become the same value: keywords, methods,
- * aliases, defaults, linear, addmm, clamp with None, views. Two formulas that are only
- * mathematically equal (x * x and x.square()) stay two values; graph/normal/normal.h rewrites them
- * to one.
+ * Spellings that PyTorch defines to mean the same become the same value. Such spellings use
+ * keywords, methods, aliases, defaults, linear, addmm, clamp with None, or views. Two formulas that
+ * are only mathematically equal (x * x and x.square()) stay two values; graph/normal/normal.h
+ * rewrites them to one.
  */
 #ifndef TORCH_READ_H
 #define TORCH_READ_H
@@ -43,8 +43,9 @@ struct torch_task {
     size_t ntensors;
     const struct torch_scalar *scalars;
     size_t nscalars;
-    const char *const *constraints; /* "OH == (H + 1)/2" says that the two sizes are equal;
-                                     * constraints of other forms are ignored */
+    /* A constraint such as "OH == (H + 1)/2" says that two sizes are equal. Constraints of other
+     * forms are ignored. */
+    const char *const *constraints;
     size_t nconstraints;
 };
 

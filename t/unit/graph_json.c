@@ -157,7 +157,9 @@ static const struct {
     {"[\"R\", \"C\", {\"name\": \"H\", \"value\": 32}]", "{\"R\": 1}", "/axes: expected a list",
      FORM},
     {"[\"R\", \"C\", ", "[\"R\", 5, ", "/axes/1: expected a text", FORM},
-    {"[\"R\", \"C\", ", "[\"R\", \"2C\", ", "/axes/1: '2C' is not a name: letters, digits and _",
+    {"[\"R\", \"C\", ", "[\"R\", \"2C\", ",
+     "/axes/1: '2C' is not a name: a name has letters, digits and _, and does not begin with a "
+     "digit",
      FORM},
     {"[\"R\", \"C\", ", "[\"R\", \"C\", \"R\", ", "/axes/2: the name 'R' is taken", MEANING},
     {"[\"R\", \"C\", ", "[\"R\", \"x\", \"C\", ", "/inputs/0: the name 'x' is taken", MEANING},
@@ -285,7 +287,8 @@ static void sizes_do_not_overflow(void **state)
         json_object_set_new(x, "shape", json_pack("[i]", 16));
         json_object_set_new(v, "attrs", parse(attrs[i]));
         assert_int_equal(graph_from_json(&g, j, &err), -1);
-        assert_string_equal(err.msg, "/values/0: slice beyond the 16 elements there are");
+        assert_string_equal(err.msg,
+                            "/values/0: the slice reaches beyond the 16 elements of its axis");
         json_decref(j);
     }
 }

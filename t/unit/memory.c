@@ -138,9 +138,9 @@ static void similar_tasks_get_points_and_lines(void **state)
     assert_int_equal(json_integer_value(json_object_get(best, "held")), 2);
     assert_int_equal(json_integer_value(json_object_get(best, "tried")), 2);
     assert_string_equal(line(found, 0), "vectorize: vec 4 -> 8 (elements that one load carries): "
-                                        "2.00x, held in 2 of 2 runs");
-    assert_string_equal(line(found, 1), "pipeline: \"load the next row before this one x\": 1.50x, "
-                                        "held in 2 of 2 runs");
+                                        "2.00x as fast, held in 2 of 2 runs");
+    assert_string_equal(line(found, 1), "pipeline: \"load the next row before this one x\": 1.50x "
+                                        "as fast, held in 2 of 2 runs");
     json_decref(found);
     int64_t n;
     assert_int_equal(store_lesson_forget(store, "softmax_other", NULL, NULL, false, &n, &err), 0);

@@ -66,7 +66,7 @@ static void test_convolutions(void **state)
          "!depthwise"},
         {"F.conv1d(x, w) + F.conv1d(x, v)",
          "x float32 N,C,L; w float32 O,C,3; v float32 O,C,3; y float32 N,O,L-2 out",
-         "!not just one convolution"},
+         "!must have exactly one convolution"},
         {"F.conv1d(x, w)", "x float32 N,C,L; w float32 O,C,65; y float32 N,O,L-64 out",
          "!known size"},
         {"F.conv1d(x, w).sum(-1)", "x float32 N,C,L; w float32 O,C,3; y float32 N,O out", "!"},

@@ -218,13 +218,13 @@ static void all_problems_are_reported_with_their_place(void **state)
         {"{\"role\": \"check\", \"axes\": {\"M\": 7, \"N\": 5}}",
          "t.json:16:16: this workload: constraint 'M % 8 == 0' does not hold"},
         {"{\"role\": \"chek\", \"axes\": {\"M\": 8, \"N\": 5}}",
-         "t.json:16:25: unknown \"chek\"; one of: smoke, check, time, heldout"},
+         "t.json:16:25: unknown \"chek\"; it must be one of: smoke, check, time, heldout"},
         {"{\"role\": \"check\", \"axes\": {\"M\": 8}}", "t.json:16:42: missing axis \"N\""},
         {"{\"role\": \"check\", \"axes\": {\"M\": [8, 9], \"N\": 5}}",
          "t.json:16:48: only held-out workloads have ranges; give a value"},
         {"{\"role\": \"heldout\", \"axes\": {\"M\": [1, 7], \"N\": 5}}",
-         "t.json:16:16: this workload: no shape in the ranges (500 draws): constraint 'M % 8 == "
-         "0'"},
+         "t.json:16:16: this workload: none of 500 draws from the ranges gives a shape: constraint "
+         "'M % 8 == 0'"},
         {"{\"role\": \"check\", \"axes\": {\"M\": 1099511627776, \"N\": 1099511627776}}",
          "t.json:16:16: this workload: 'x' has more elements than 64 bits can count"},
         {"{\"role\": \"check\", \"axes\": {\"M\": 8000000, \"N\": 10000}}",

@@ -14,7 +14,7 @@ struct collapse {
     struct graph *g;
     const uint32_t *uses; /* how often each value that the graph had at the start is used */
     size_t n;             /* how many values the graph had at the start */
-    struct err err;       /* why graph_add() refused a value: then the sum stays as it is */
+    struct err err;       /* why graph_add() refused a value; the sum then stays as it is */
 };
 
 /* ---- shorthands ------------------------------------------------------------------------------ */
@@ -64,7 +64,8 @@ static bool is_uniform(const struct value *b, const struct value *v, const struc
     return true;
 }
 
-/* The sum along `axes` of b broadcast to the shape of v. Axes that b lacks become a factor. */
+/* Broadcasts b to the shape of v, and returns its sum along `axes`. For an axis that b lacks, the
+ * sum is multiplied by the axis' size. */
 static const struct value *plain_sum(struct collapse *c, const struct value *b,
                                      const struct value *v, const struct attr *axes)
 {
@@ -224,7 +225,8 @@ static const struct value *product_of_sums(struct collapse *c, const struct valu
 struct sides {
     bool summed[GRAPH_MAX_RANK]; /* one per axis */
     int64_t order[GRAPH_MAX_RANK];
-    uint32_t rank, first_kept; /* first_kept: the place in `order` of the first side not summed */
+    /* `first_kept` is the place in `order` of the first side that is not summed. */
+    uint32_t rank, first_kept;
 };
 
 static void order_sides(struct sides *s)
@@ -292,8 +294,8 @@ static const struct value *conv_of_sums(struct collapse *c, const struct value *
     return y ? graph_reshape(c->g, y, v->rank, shape, &c->err) : NULL;
 }
 
-/* Returns the sum of the convolution v along `axes`: a matrix product or a convolution of sums of
- * its input. Returns NULL if there is no such form. */
+/* Returns the sum of the convolution v along `axes`, as a matrix product or a convolution of sums
+ * of its input. Returns NULL if there is no such form. */
 static const struct value *sum_of_conv(struct collapse *c, const struct value *v,
                                        const struct attr *axes)
 {
@@ -353,7 +355,7 @@ static const struct value *sum_of_terms(struct collapse *c, const struct value *
 }
 
 /* The sum of v along the axes, which stay as axes of size 1. NULL if v is not a linear map, or if v
- * has another use: then the map would have to be computed anyway. */
+ * has another use, because then the map would have to be computed anyway. */
 static const struct value *linear_sum(struct collapse *c, const struct value *v,
                                       const struct attr *axes)
 {
@@ -381,10 +383,13 @@ static const struct value *linear_sum(struct collapse *c, const struct value *v,
 enum { MAX_SCALES = 4 };
 
 struct pooling {
-    const struct value *of;                             /* a convolution */
-    const struct value *scale[MAX_SCALES];              /* MUL and DIV of `of` by one number */
-    int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK]; /* one per axis of `of`; 0: no windows */
-    uint32_t n, scales;                                 /* number of axes with windows; of scales */
+    const struct value *of; /* a convolution */
+    /* The operations that multiply or divide `of` by one number. */
+    const struct value *scale[MAX_SCALES];
+    /* One entry per axis of `of`; 0 means that the axis has no windows. */
+    int64_t size[GRAPH_MAX_RANK], step[GRAPH_MAX_RANK];
+    /* `n` is the number of axes with windows, `scales` the number of entries in `scale`. */
+    uint32_t n, scales;
 };
 
 static bool is_scale(const struct value *v)

@@ -37,9 +37,10 @@ struct value_match {
     /* Only the matcher uses the following members. */
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
-    unsigned steps;            /* comparisons left; value_matches() replaces 0 by its own cap */
-    const struct value **same; /* for each id of a value under the first value: a value under the
-                                  second that is known to be the same */
+    unsigned steps; /* how many comparisons are left; value_matches() replaces 0 by its own cap */
+    /* Indexed by the id of a value under the first value: a value under the second value that is
+     * known to be the same. */
+    const struct value **same;
 };
 
 /* Binds the variables on success; otherwise leaves `bound` as it was. */

@@ -17,8 +17,9 @@ struct walk {
     /* Returns the value that replaces v, whose operands are done; NULL if v stays. */
     const struct value *(*step)(struct graph *g, const struct value *v);
     bool may_refuse; /* if an operation refuses its new operands, it keeps the old ones */
-    VEC(const struct value *) done; /* by id: the rewritten value; NULL: not yet rewritten */
-    unsigned work;                  /* values looked at */
+    /* Indexed by id: the rewritten value, or NULL if it is not yet rewritten. */
+    VEC(const struct value *) done;
+    unsigned work; /* how many values were looked at */
     struct err *err;
 };
 

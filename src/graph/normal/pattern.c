@@ -11,10 +11,10 @@
 enum { MAX_PLACES = GRAPH_MAX_ARGS + GRAPH_MAX_ATTRS, MAX_DEPTH = 16, MAX_OPERANDS = 8 };
 
 enum pattern_kind {
-    PATTERN_NAME,   /* $text */
-    PATTERN_OP,     /* op(at...): nargs operands, then attributes */
-    PATTERN_NUMBER, /* number */
-    PATTERN_WORD    /* text: true, false, none, or a text attribute */
+    PATTERN_NAME,   /* a name: `text` is the name without "$" */
+    PATTERN_OP,     /* an operation: `at` has its nargs operands, then its attributes */
+    PATTERN_NUMBER, /* a number: `number` */
+    PATTERN_WORD    /* a word: `text` is true, false, none, or a text attribute */
 };
 
 struct pattern {
@@ -323,7 +323,8 @@ static struct attr build_attr(const struct pattern *p, enum attr_kind kind,
     BUG("a rule's right side has an attribute of the wrong kind");
 }
 
-/* A number without a fraction, below 1e9, becomes a Python int, any other a float. */
+/* A number below 1e9 without a fraction becomes a Python int; any other number becomes a Python
+ * float. */
 static const struct value *build_number(struct graph *g, double number)
 {
     bool whole = number == floor(number) && fabs(number) < 1e9;

@@ -24,7 +24,7 @@
 #include "graph/graph.h"
 
 #define PATTERN_MAX_NAMES 16
-#define PATTERN_STEPS 4000 /* comparisons for one match */
+#define PATTERN_STEPS 4000 /* the most comparisons for one match */
 
 struct pattern; /* does not change once it is parsed */
 
@@ -35,7 +35,7 @@ struct bindings {
         const struct attr *attr;
     } of[PATTERN_MAX_NAMES];
     size_t n;
-    unsigned steps; /* comparisons left */
+    unsigned steps; /* how many comparisons are left */
 };
 
 #define BINDINGS_INIT          \

@@ -1,16 +1,17 @@
 /*
  * rules.h - applies rewrite rules to one value of a graph.
  *
- * rules.c has three lists of rules, one for each function. A function tries its list on a value
- * whose operands are already rewritten. It returns the value that replaces this value, or NULL if
- * no rule applies. The result has the same dtype and shape. normal.c rewrites the result further.
+ * rules.c has three lists of rules, one for each function rules_apply_...(). Such a function tries
+ * its list on a value whose operands are already rewritten. It returns the value that replaces this
+ * value, or NULL if no rule applies. The result has the same dtype and shape. normal.c rewrites the
+ * result further.
  */
 #ifndef GRAPH_NORMAL_RULES_H
 #define GRAPH_NORMAL_RULES_H
 
 #include "graph/graph.h"
 
-/* Gives values that mean the same the same spelling: x * x becomes square(x). */
+/* Gives one spelling to values that mean the same: x * x becomes square(x), for example. */
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v);
 /* Uses fewer kinds of operations, for comparisons only: a / b becomes a * reciprocal(b). */
 const struct value *rules_apply_comparisons(struct graph *g, const struct value *v);

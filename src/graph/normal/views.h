@@ -13,8 +13,8 @@
 /* Removes views and casts that change nothing; merges two reshapes, permutations or expansions in a
  * row. */
 const struct value *views_merge(struct graph *g, const struct value *v);
-/* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes: changes
- * the reduction's keepdim instead. */
+/* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes. It
+ * changes the reduction's keepdim instead. */
 const struct value *views_keepdim(struct graph *g, const struct value *v);
 /* Drops a reshape of the operand of a reduction over all axes, if the reduction keeps no axes. */
 const struct value *views_under_reduction(struct graph *g, const struct value *v);

@@ -51,8 +51,8 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
 
 /* ---- adding a term --------------------------------------------------------------------------- */
 
-/* Keeps the larger (or smaller) of the element so far and the term; the earlier one if they are
- * equal. A NaN is chosen before any number. */
+/* Keeps the larger (or smaller) of the element so far and the term. If they are equal, keeps the
+ * element so far. A NaN is chosen before any number. */
 static void add_choice(struct emit *e, const struct collector *c, struct term t, const char *index)
 {
     bool most = c->kind == COLLECT_MAX || c->kind == COLLECT_ARGMAX,
@@ -66,7 +66,8 @@ static void add_choice(struct emit *e, const struct collector *c, struct term t,
         unit_set(&e->u, c->m, "= hone_pick(%s, %s, %s, %s, %s)", take.text, c->v, t.v, c->m, t.m);
     else
         unit_set(&e->u, c->m, "= %s ? %s : %s", take.text, arg ? index : t.m, c->m);
-    if (arg) /* unit_set() would be dropped: only the loop itself reads c->v */
+    /* A statement of unit_set() would be dropped here, because only the loop itself reads c->v. */
+    if (arg)
         unit_do(&e->u, "%s = %s ? %s : %s", c->v, take.text, t.v, c->v);
     else
         unit_set(&e->u, c->v, "= %s ? %s : %s", take.text, t.v, c->v);
@@ -93,7 +94,9 @@ static void add_factor(struct emit *e, const struct collector *c, struct term t)
     unit_set(&e->u, c->v, "= %s", step(e, c, arena_printf(a, "%s * %s", c->v, t.v)));
     unit_set(&e->u, c->m, "+= hone_own(%.9g, %.9g, %s)", chain_rounding(c->of),
              least_error(c->of->dtype == DT_F64 ? DT_F64 : DT_F32), c->v);
-    unit_do(&e->u, "%s += 1", c->n); /* unit_set() would be dropped: only the next round reads it */
+    /* A statement of unit_set() would be dropped here, because only the next round of the loop
+     * reads c->n. */
+    unit_do(&e->u, "%s += 1", c->n);
 }
 
 /* Adds the chain to the sum, and begins a new chain. */
@@ -169,7 +172,8 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
     struct scope *was = unit_if(&e->u, "%s != (double)(%s)", c->at[k], at);
     unit_set(&e->u, c->m, "+= %s * %s / 16", c->off[k], c->off[k]);
     unit_set(&e->u, c->off[k], "= 0");
-    /* unit_set() would be dropped: only the next round of the loop reads c->at[k]. */
+    /* A statement of unit_set() would be dropped here, because only the next round of the loop
+     * reads c->at[k]. */
     unit_do(&e->u, "%s = (double)(%s)", c->at[k], at);
     unit_close(&e->u, was);
     unit_set(&e->u, c->off[k], "+= %s - %s", off.v, t.v);
@@ -177,8 +181,9 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* The variance of the shared errors that are not yet in c->m, of sources with one-sided errors or
- * of the others. A text to append, "" if there are no such sources. */
+/* The variance of the shared errors that are not yet in c->m, as text to append. If `biased` is
+ * true, takes only the sources with one-sided errors, else only the other sources. "" if there are
+ * none of these. */
 static const char *shared_sum(struct emit *e, const struct collector *c, bool biased)
 {
     const char *text = "";
@@ -188,8 +193,9 @@ static const char *shared_sum(struct emit *e, const struct collector *c, bool bi
     return text;
 }
 
-/* The one-sided error of a sum: its own if its terms are products, else that of its terms. NULL if
- * there is none. `chain` is the variance of the roundings of its partial sums. */
+/* The one-sided error of the sum v. If its terms are products, this is the error of adding them up;
+ * else it is the one-sided error of the terms. NULL if there is none. `chain` is the variance of
+ * the roundings of the partial sums. */
 static const char *bias_of(struct emit *e, const struct collector *c, const char *v,
                            const char *chain)
 {
@@ -223,9 +229,9 @@ struct term collect_now(struct emit *e, const struct collector *c)
 }
 
 /* Adds the one-sided error of the element. In a NOISY reference the elements with the same column
- * of the weight are off in the same direction. In a SIGMA reference the variance of a product
- * covers its one-sided error, and a later sum reads t->bias; here the error of a plain sum becomes
- * part of its variance. */
+ * of the weight are off in the same direction. In a SIGMA reference the variance of a sum of
+ * products covers its one-sided error already, and a later sum reads t->bias. For a plain sum, the
+ * error is added to the variance here. */
 static void add_bias(struct emit *e, const struct collector *c, struct term *t)
 {
     int axis = e->store[c->of->id].bias_axis;

@@ -29,7 +29,7 @@ enum collect {
 
 enum {
     COLLECT_PRODUCTS = 1, /* the terms are products, which a fused multiply-add does not round */
-    COLLECT_PARTS = 2,    /* the terms are partial results: only a tree over them is left to do */
+    COLLECT_PARTS = 2,    /* the terms are partial results, which a tree adds up */
 };
 
 struct collector {
@@ -37,14 +37,16 @@ struct collector {
     unsigned flags;
     const struct value *of;
     struct index i;
-    const char *v, *m; /* m: the magnitude or variance, or the index of the element chosen */
+    /* `v` is the result so far. `m` is its magnitude or variance, or the index of the element
+     * that was chosen. */
+    const char *v, *m;
     /* The following members are for sums and products in SIGMA and NOISY references. */
     const char *s, *squares; /* the chain so far, and the sum of the squares of its partial sums */
-    const char *q, *n;       /* the sum of the squares of the chain's terms, and how many terms */
+    const char *q, *n;       /* the sum of the squares of the chain's terms, and their number */
     const char *rounding;    /* variance of the earlier chains, divided by chain_rounding() */
-    const char *chains, *chain_squares; /* how many earlier chains, and the sum of their squared
-                                           sums */
-    const char *key;                    /* NOISY: seeds the random roundings */
+    /* How many chains there were before this one, and the sum of the squares of their sums. */
+    const char *chains, *chain_squares;
+    const char *key; /* only for NOISY: the seed of the random roundings */
     /* Errors that terms share: off[k] adds up the errors of the terms that read element at[k] of
      * source k. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
@@ -59,9 +61,9 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
 /* Notes that term t becomes `off` if source k (struct shared_error) is off by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
-/* The result so far: collect_now() gives it as a partial result, collect_end() as the element. The
- * variance of a partial result leaves out the one-sided errors of its terms, which are its `bias`:
- * they add up over the parts. */
+/* Both return the result so far: collect_now() as a partial result, collect_end() as the finished
+ * element. The variance of a partial result does not include the one-sided errors of its terms,
+ * because these errors add up over the parts. They are its `bias`. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
 bool collect_is_index(enum collect k);

@@ -8,13 +8,14 @@
 
 struct plan {
     struct emit *e;
-    bool *affected; /* one per value: it depends on a product in TF32 */
-    bool *mixed;    /* one per value: it depends on a sum of affected elements, which may share an
-                       error */
-    bool *copied;   /* one per value: it needs a copy */
+    bool *affected; /* one per value: does it depend on a product in TF32? */
+    /* One per value: does it depend on a sum of affected elements? Such elements may share an
+     * error. */
+    bool *mixed;
+    bool *copied;                 /* one per value: does it need a copy? */
     const struct value **copy;    /* by old id: the copy of the value, or NULL */
     const struct value **rounded; /* by old id: the value rounded at random, or NULL */
-    VEC(struct value *) values;   /* in the new order */
+    VEC(struct value *) values;   /* the values in their new order */
     VEC(uint8_t) notes, kinds;    /* one per value of the new order */
 };
 

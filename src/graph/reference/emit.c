@@ -313,9 +313,9 @@ static int source_number(const struct shared_error *s, const struct value *v)
     return -1;
 }
 
-/* A value with one-sided errors, as the terms of the sum read it. Its variance stays. If this
- * source is off, it is increased by 4 times the one-sided error. Places with the same column of the
- * weight share the direction of the error. */
+/* Writes source k, a value with one-sided errors, as the terms of the sum read it: with its
+ * variance, and increased by 4 times the one-sided error if it is the source that is off. Places
+ * with the same column of the weight are off in the same direction. */
 static struct term emit_biased(struct emit *e, const struct value *v, int k, struct place *p)
 {
     struct shared_error *s = e->shared;

@@ -55,16 +55,16 @@ struct store {
      * parts, and one launch computes the parts of both sums. A part of the squares uses the mean of
      * that part as its centre; the second step corrects this. */
     const struct value *centre;
-    bool part_with_squares; /* kernels: the launch of the squares also computes this sum */
+    bool part_with_squares; /* only for kernels: the launch of the squares also computes this sum */
     /* The sources of its shared errors (struct shared_error). Set if scratch also holds the
      * variance without these errors (OWN), and the value with each source off (OFF0_, OFF1_, ...);
      * else NULL. */
     const struct shared_error *offs;
-    /* If the value is a sum of products, or computed from one element by element: the axis whose
-     * places have different columns of the weight. Errors are one-sided along the other axes. -1:
-     * the value has no one-sided errors. */
+    /* For a sum of products, and for a value that is computed element by element from such a sum:
+     * the axis whose places have different columns of the weight. Along the other axes errors are
+     * one-sided. -1 if the value has no one-sided errors. */
     int bias_axis;
-    bool needs_bias, part_needs_bias; /* scratch holds BIAS, PBIAS */
+    bool needs_bias, part_needs_bias; /* scratch holds BIAS; scratch holds PBIAS */
 };
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is
@@ -80,13 +80,13 @@ struct shared_error {
     uint32_t n;
     unsigned number;     /* the number of this sum; another sum can have other sources */
     int off;             /* the source that is off by 4 sigma; -1 = none */
-    bool too_many;       /* there are more sources; their errors count as independent */
+    bool too_many;       /* there are more sources; the errors of those are taken as independent */
     const uint8_t *path; /* one per value: is it between the sum and a source? */
 };
 
 /* Marks of values in copies with drawn errors (drawn.h). */
 enum {
-    DRAWN_COPY = 1,    /* a copy: the phase that computes it has units for each sample */
+    DRAWN_COPY = 1, /* the value is a copy; the phase that computes it has units for each sample */
     DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
 };
 
@@ -100,15 +100,18 @@ struct emit {
     unsigned sums;                      /* how many sums with shared errors were written so far */
     const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
-    unsigned least_depth; /* inside the loop over samples of drawn errors: the depth of that loop,
-                             which no statement may leave; else 0 */
-    const bool *keep;     /* kernels: one per value: store it in any case; NULL: none */
-    /* Kernels: a value that is known in this unit at every place where it is read, and its text. */
+    /* While we write the loop over samples of drawn errors, this is the depth of that loop, and
+     * no statement may leave the loop. Else it is 0. */
+    unsigned least_depth;
+    /* For kernels, one per value: must the value be stored in any case? NULL if no value must. */
+    const bool *keep;
+    /* Only for kernels: a value that is known in this unit at every place where it is read, and its
+     * text. */
     const struct value *known;
     const char *known_text;
-    /* Kernels: may a group of threads ("lanes") share the loop of a reduction? */
+    /* Only for kernels: may a group of threads ("lanes") share the loop of a reduction? */
     bool in_lanes;
-    const char *guard; /* kernels: "if (writes) " before a store, or "" */
+    const char *guard; /* only for kernels: the text before a store, "if (writes) " or "" */
 };
 
 /* Writes the element of v at place p. A stored value is read from scratch. */
@@ -137,7 +140,8 @@ bool term_is_exact(const struct term *t); /* its magnitude is |value| */
 /* Whether the magnitude of every element of v is |value|. The entries of its operands in `store`
  * must be set already. */
 bool value_is_exact(const struct value *v, const struct store *store);
-/* A term whose magnitude is |value|, or which has no error. */
+/* Makes a term of the value `v`. Its magnitude is |value|; in SIGMA and NOISY references it has no
+ * error. */
 struct term term_of(struct emit *e, const char *v, unsigned depth);
 const char *number_in_c(struct arena *a, double v);
 /* For integer dtypes, puts "hone_int32(...)" or the like around an expression of type uint64_t, so
@@ -157,17 +161,18 @@ struct term emit_output(struct emit *e, const struct value *v, enum dtype to, st
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
 /* The variance of the rounding of a partial sum, divided by the square of that sum. */
 double chain_rounding(const struct value *v);
-/* The least variance that a rounding to t has. It belongs to an error of half the distance between
- * two subnormal numbers. For float32 and bfloat16 it belongs to an error as large as the smallest
- * normal number, because arithmetic in float32 may flush subnormal numbers to zero. 0 for
- * float64. */
+/* The least variance that a rounding to t has. It stands for an error of half the distance between
+ * two subnormal numbers. For float32 and bfloat16 it stands for an error as large as the smallest
+ * normal number, because arithmetic in float32 may flush subnormal numbers to zero. For float64 it
+ * is 0. */
 double least_error(enum dtype t);
 /* The variance of rounding an operand of the product v to TF32, divided by the square of the
  * operand; 0 if v is not computed in TF32. */
 double tf32_rounding(const struct emit *e, const struct value *v);
 /* The variance of a * b, as an expression. `tf32` is the result of tf32_rounding(). */
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
-/* The expression `text` with a random error: uniform in +-spread, then a random rounding to t. */
+/* Returns the expression `text` with a random error. It is uniform in +-spread, and a random
+ * rounding to t follows. */
 const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
                        const char *key);
 const char *noise_key(struct emit *e, const struct value *v, struct index i);
@@ -182,11 +187,11 @@ const char *kernel_type(const struct value *v);
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
-/* For a SIGMA reference: the right index for the unit's element of output `name`, which holds the
- * argmax or argmin v. That is the candidate's index if the element there ties with the best element
- * within the allowance, else the index of the best element. */
+/* Only for a SIGMA reference. Returns the right index for the unit's element of output `name`,
+ * which holds the argmax or argmin v. That is the candidate's index if the element there ties with
+ * the best element within the allowance, else the index of the best element. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
-/* The body of the unit that makes partial result number `unit`. */
+/* Writes the body of the unit that makes partial result number `unit`. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);
 /* How many elements a reduction combines into one. emit_parts() says into how many parts they are
  * split. */

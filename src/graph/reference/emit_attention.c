@@ -26,7 +26,8 @@ static struct place key_place(struct emit *e, struct attention *a, struct index 
     return p;
 }
 
-/* Pair number: the query's row times the number of keys, plus the key. */
+/* Returns the number of a pair of query and key: the query's row times the number of keys, plus the
+ * key. */
 static struct index pair_number(struct emit *e, struct attention *a, struct index j)
 {
     return index_add(&e->u, index_mul(&e->u, unit_index(), a->keys), j);
@@ -120,8 +121,8 @@ static struct attention attention_of(struct emit *e, const struct value *v)
     return a;
 }
 
-/* Two passes over the keys: the largest score, then the weighted sum of the values. A row in
- * which the mask leaves no key is 0, as in PyTorch. */
+/* Writes two passes over the keys. The first finds the largest score, the second adds up the
+ * weighted values. A row in which the mask leaves no key is 0, as in PyTorch. */
 static void values_line(struct emit *e, const struct value *v, bool with_mag)
 {
     const struct value *w = v->args[2];
@@ -199,7 +200,8 @@ static struct weight weight_of(struct emit *e, struct attention *a, struct index
 
 struct errors {
     struct attention a;
-    const char *most, *sum, *sum_squares; /* sum_squares: squares of the weights' partial sums */
+    /* `sum_squares` is the sum of the squares of the weights' partial sums. */
+    const char *most, *sum, *sum_squares;
     const char *chain; /* the variance of a partial sum's rounding, divided by its square */
     struct index zero, size;
 };

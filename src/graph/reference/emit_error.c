@@ -61,8 +61,8 @@ double least_error(enum dtype t)
 
 /* ---- the error that an elementwise operation makes ------------------------------------------- */
 
-/* The error that an operation adds by itself: none, one rounding, or that of a library function,
- * which is up to 2 ulp and a rounding. */
+/* The error that an operation adds by itself: no error, one rounding, or the error of a library
+ * function, which is up to 2 ulp and then one rounding. */
 enum own { OWN_NONE, OWN_ROUND, OWN_FUNCTION };
 
 static const double FUNCTION_SPREAD = 4; /* 2 ulp, in units of u|f| */
@@ -144,7 +144,7 @@ static bool rounds_argument(enum graph_op op)
 }
 
 /* The operation's own error is relative to this size (as text). It is |f|, or larger if the usual
- * formula subtracts: gelu is x * (1 + erf), elu is exp - 1. */
+ * formula subtracts, as in gelu, x * (1 + erf), and elu, exp - 1. */
 static const char *scale_text(struct emit *e, const struct value *v, const char *f,
                               const struct term *t)
 {
@@ -174,7 +174,8 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     }
 }
 
-/* Does the operation make no error of its own? It chooses among elements, or computes exactly. */
+/* Is the operation without an error of its own, because it only chooses among elements or computes
+ * exactly? */
 static bool only_chooses(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -269,7 +270,8 @@ static void add_secants(struct emit *e, const struct value *v, const char *f,
 static void add_where(struct emit *e, const char *f, const struct term *t, struct strbuf *out)
 {
     strbuf_addf(out, "(%s != 0 ? %s : %s)", t[0].v, t[1].m, t[2].m);
-    if (!is_zero(t[0].m)) /* the condition is undecided: the other branch is right too */
+    /* If the condition has an error, it may be wrong. Then the other branch is right too. */
+    if (!is_zero(t[0].m))
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 

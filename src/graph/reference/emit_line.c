@@ -58,7 +58,8 @@ static void cumsum_line(struct emit *e, const struct value *v)
     const char *sum = unit_let(u, "%s + %s", all.v, chain.v);
     line_put(e, v, p, "=", term_of(e, sum, j.depth), false);
     unit_close(u, inner);
-    /* unit_set() would be dropped: only the next round of the loop reads all.v. */
+    /* A statement of unit_set() would be dropped here, because only the next round of the loop
+     * reads all.v. */
     unit_do(u, "%s += %s", all.v, chain.v);
     unit_close(u, outer);
 }
@@ -122,7 +123,8 @@ static void add_to(struct emit *e, const struct value *v, struct place p, struct
                 ldexp(1, -2 - 2 * dtype_mantissa_bits(v->dtype)) / 3, sum);
 }
 
-/* One element of index_add, in a kernel: every row of the source whose index is this row. */
+/* Writes one element of index_add in a kernel. The element adds up every row of the source whose
+ * index names this row. */
 static void index_add_element(struct emit *e, const struct value *v)
 {
     struct unit_text *u = &e->u;

@@ -132,7 +132,7 @@ static struct term product(struct emit *e, struct cell *c, struct term h, struct
     return t;
 }
 
-/* weight . h of each gate, with the bias of a gru. */
+/* Writes the products weight . h of all gates. Those of a gru include the bias. */
 static void products(struct emit *e, struct cell *c, const struct value *hidden,
                      const struct value *bias, struct term *out)
 {

@@ -76,7 +76,7 @@ static const struct value *finite_peak(struct lower *l, const struct value *a, s
     return m ? graph_add3(l->g, OP_WHERE, one(l, OP_ISFINITE, m), m, number(l, 0), l->err) : NULL;
 }
 
-/* a - b. The final result does not depend on b, which only prevents overflow. */
+/* Returns a - b, where b only prevents overflow, and the final result does not depend on b. */
 static const struct value *shifted(struct lower *l, const struct value *a, const struct value *b)
 {
     const struct value *d = two(l, OP_SUB, a, b);
@@ -85,7 +85,7 @@ static const struct value *shifted(struct lower *l, const struct value *a, const
     return d;
 }
 
-/* e divided by the sum of which it is one term. */
+/* Returns e / sum, where e is one of the terms that `sum` adds up. */
 static const struct value *share(struct lower *l, const struct value *e, const struct value *sum)
 {
     const struct value *y = two(l, OP_DIV, e, sum);
@@ -288,8 +288,9 @@ static bool is_narrow(enum dtype t)
     return t == DT_F16 || t == DT_BF16;
 }
 
-/* Casts a value of 16-bit floats to float32; returns any other value as it is. The cast of a
- * permuted value goes below the permute: the cast is stored, and a template reads it transposed. */
+/* Casts a value of 16-bit floats to float32; returns any other value as it is. If the value is
+ * permuted, casts the operand of the permute instead, so that the cast is stored and a template
+ * reads it transposed. */
 static const struct value *widened(struct lower *l, const struct value *v)
 {
     if (!v || !is_narrow(v->dtype))
@@ -510,7 +511,8 @@ static int lower_graph(const struct graph *g, bool for_kernel, struct graph *low
     l.made = xcalloc(g->values.n + 1, sizeof *l.made);
     for (size_t i = 0; i < g->values.n && rc == 0; i++) {
         const struct value *v = g->values.items[i];
-        bool is_scalar = v->op == OP_SCALAR; /* lowered even if unused: sizes may mention it */
+        /* A scalar is lowered even if nothing uses it, because sizes may mention it. */
+        bool is_scalar = v->op == OP_SCALAR;
         if (!uses[i] && !is_scalar)
             continue;
         l.made[i] = lower_value(&l, v);

@@ -28,8 +28,8 @@ enum lowered_note {
     /* the final result of an operation of g; if that is a view, the value under the view has this
      * note too; values without it are intermediate */
     LOWERED_END = 1,
-    /* a - b, where the final result does not depend on b, which only prevents overflow: softmax
-     * subtracts the largest element */
+    /* a - b, where b only prevents overflow and does not change the final result; for example,
+     * softmax subtracts the largest element */
     LOWERED_SHIFT = 2,
     LOWERED_SHARE = 4, /* a / b, where a is one of the terms that b adds up */
 };

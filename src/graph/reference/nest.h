@@ -7,9 +7,9 @@
  *     struct collector c = nest_end(&n);
  *
  * In a reference all terms go to one collector (collect.h). In a kernel a sum of floats would lose
- * digits that way: there, each chain of at most COLLECT_CHAIN terms has a collector of its own,
- * whose result is added to the collector around it. A kernel can also let a group of threads, the
- * lanes, share a loop.
+ * digits that way. So in a kernel each chain of at most COLLECT_CHAIN terms has a collector of its
+ * own, and the result of the chain is added to the collector around it. A kernel can also let a
+ * group of threads, the lanes, share a loop.
  */
 #ifndef GRAPH_REFERENCE_NEST_H
 #define GRAPH_REFERENCE_NEST_H
@@ -24,8 +24,8 @@ struct nest {
     uint32_t sums;
     struct scope *opened[NEST_MAX]; /* NULL marks the beginning of a chain */
     uint32_t n;
-    int64_t terms; /* how many terms the innermost chain has so far; 0: unknown */
-    bool shared;   /* lanes share the loop: their results must be combined */
+    int64_t terms; /* how many terms the innermost chain has so far; 0 if that is not known */
+    bool shared;   /* lanes share the loop, so their results must be combined */
 };
 
 struct nest nest_start(struct emit *e, struct collector c);
@@ -41,7 +41,7 @@ const struct collector *nest_sum(const struct nest *x);
 /* Closes all loops and conditions. Returns the outermost collector. */
 struct collector nest_end(struct nest *x);
 
-/* Whether n elements are so many, or may be, that several threads should share a loop over them. */
+/* Whether n is, or may be, so large that several threads should share a loop over n elements. */
 bool nest_has_many(const struct dim *n);
 /* Whether the lanes of a group share a loop over n elements that begins here. */
 bool nest_is_shared(const struct emit *e, const struct dim *n);

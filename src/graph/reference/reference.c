@@ -103,8 +103,9 @@ static void write_offs(struct emit *e, const struct value *v)
     e->shared = NULL;
 }
 
-/* Stores the one-sided error of v, whose element is t: that of its sum of products, or the change
- * of v if the sums are off by this error. */
+/* Stores the one-sided error of v; t is the element of v. For a sum of products, t has the error.
+ * For an elementwise value, the error is the change of v if the sums from which v is computed are
+ * off by their one-sided errors. */
 static void write_bias(struct emit *e, const struct value *v, struct term t)
 {
     struct shared_error errors;
@@ -433,7 +434,8 @@ static const struct {
     {"hone_excess(", "/* By how much the magnitude m of v exceeds |v|. */\n"
                      "HONE_FN double hone_excess(double m, double v)\n"
                      "{\n    return fmax(m - fabs(v), 0.0);\n}\n"},
-    {"hone_own(", "/* The variance of a rounding: c is its variance at 1, `least` the least. */\n"
+    {"hone_own(", "/* The variance of the rounding of v: c is the variance at v = 1, and `least`\n"
+                  " * is added to it. */\n"
                   "HONE_FN double hone_own(double c, double least, double v)\n"
                   "{\n    return v != 0 && v * v < INFINITY ? c * v * v + least : 0.0;\n}\n"},
     {"hone_finite(", "HONE_FN double hone_finite(double v)\n"
@@ -452,16 +454,17 @@ static const struct {
                      "{\n    double a = fabs(up - f), b = fabs(down - f);\n"
                      "    a = a < INFINITY ? a : 0.0;\n    b = b < INFINITY ? b : 0.0;\n"
                      "    a = a > b ? a : b;\n    return a * a / 16;\n}\n"},
-    {"hone_pick(", "/* The variance of the larger or smaller of c and t; t if `take`. If they lie "
-                   "close, either\n * may be chosen. */\n"
-                   "HONE_FN double hone_pick(int64_t take, double c, double t, double vc, double "
-                   "vt)\n"
-                   "{\n    double d = t - c, v = vt > vc ? vt : vc;\n"
-                   "    return d * d <= 32 * (vt + vc) ? v : take ? vt : vc;\n}\n"},
+    {"hone_pick(",
+     "/* The variance of a choice between c and t, with the variances vc and vt. `take` says that\n"
+     " * t is chosen. If c and t are close, either may be chosen, so the result is the larger\n"
+     " * variance. */\n"
+     "HONE_FN double hone_pick(int64_t take, double c, double t, double vc, double vt)\n"
+     "{\n    double d = t - c, v = vt > vc ? vt : vc;\n"
+     "    return d * d <= 32 * (vt + vc) ? v : take ? vt : vc;\n}\n"},
     {"hone_chain(",
-     "/* The sum of the squares of the partial sums that are rounded: as the terms came, or as "
-     "they\n"
-     " * come in a random order. n terms with sum s and sum of squares q. */\n"
+     "/* The sum of the squares of all partial sums that are rounded. Returns the larger of two\n"
+     " * numbers: `squares`, for the order in which the terms came, and an estimate for a random\n"
+     " * order. There are n terms with sum s; q is the sum of their squares. */\n"
      "HONE_FN double hone_chain(double squares, double s, double q, double n, int products)\n"
      "{\n    if (!(n > 0))\n        return 0;\n"
      "    double mean = s / n, var = q / n - mean * mean;\n"
@@ -473,10 +476,9 @@ static const struct {
                    "HONE_FN double hone_tree(double s, double q, double n)\n"
                    "{\n    return n > 1 ? 2 * s * s + log2(n) * q : 0.0;\n}\n"},
     {"hone_bias(",
-     "/* The one-sided error of a sum v of n products; q is the sum of their squares, "
-     "`chain` the\n * variance of its roundings. */\n"
-     "HONE_FN double hone_bias(double chain, double u2, double v, double q, double "
-     "n)\n"
+     "/* The one-sided error of a sum v of n products. q is the sum of their squares, `chain` the\n"
+     " * variance of the roundings of v, and u2 the square of the unit roundoff. */\n"
+     "HONE_FN double hone_bias(double chain, double u2, double v, double q, double n)\n"
      "{\n    double b = u2 * (v * v + 4 * q);\n"
      "    b = b < chain ? b : chain;\n"
      "    return n >= 16 && b < INFINITY ? sqrt(b) : 0.0;\n}\n"},
@@ -486,14 +488,14 @@ static const struct {
     {"hone_sigma(", "HONE_FN double hone_sigma(double variance)\n"
                     "{\n    return variance > 0 && variance < INFINITY ? sqrt(variance) : 0.0;\n"
                     "}\n"},
-    {"hone_index(", "/* An index below n, or `otherwise`. */\n"
+    {"hone_index(", "/* Returns i if it is an index below n, else `otherwise`. */\n"
                     "HONE_FN int64_t hone_index(double i, double otherwise, int64_t n)\n"
                     "{\n    return (int64_t)(i >= 0 && i < (double)n ? i : otherwise);\n}\n"},
     {"hone_tie(", "/* Are a and b the same within 8 sigma, or both NaN? */\n"
                   "HONE_FN int hone_tie(double a, double b, double variance)\n"
                   "{\n    return a == b || (a != a && b != b) ||\n"
                   "           (a - b) * (a - b) <= 64 * variance;\n}\n"},
-    {"hone_key(", "/* Random bits for step i of something. */\n"
+    {"hone_key(", "/* Random bits number i of the sequence `of`. hone_noise_seed changes them. */\n"
                   "HONE_REF_EXPORT uint64_t hone_noise_seed;\nuint64_t hone_noise_seed = 1;\n"
                   "HONE_FN uint64_t hone_key(uint64_t of, uint64_t i)\n"
                   "{\n    uint64_t x = hone_noise_seed + of * 0x9e3779b97f4a7c15u;\n"
@@ -501,22 +503,22 @@ static const struct {
                   "    x = (x ^ x >> 27) * 0x94d049bb133111ebu;\n"
                   "    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;\n"
                   "    return x ^ x >> 31;\n}\n"},
-    {"hone_draw(", "/* Random bits, always the same. */\n"
+    {"hone_draw(", "/* Random bits that depend on the arguments only. */\n"
                    "HONE_FN uint64_t hone_draw(uint64_t of, uint64_t i, uint64_t sample)\n"
                    "{\n    uint64_t x = (of + 1) * 0x9e3779b97f4a7c15u + i * 0xd1b54a32d192ed03u;\n"
                    "    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u + sample * 0x8cb92ba72f3d8dd7u;\n"
                    "    x = (x ^ x >> 27) * 0x94d049bb133111ebu;\n"
                    "    return x ^ x >> 31;\n}\n"},
-    {"hone_drawn(", "/* v in TF32, off by one standard deviation. */\n"
-                    "HONE_FN double hone_drawn(double v, uint64_t key)\n"
-                    "{\n    return v + (key >> 40 & 1 ? 1 : -1) * 0.00028191 * v;\n}\n"},
+    {"hone_drawn(",
+     "/* v with the error of a rounding to TF32, one standard deviation up or down. */\n"
+     "HONE_FN double hone_drawn(double v, uint64_t key)\n"
+     "{\n    return v + (key >> 40 & 1 ? 1 : -1) * 0.00028191 * v;\n}\n"},
     {"hone_farther(", "HONE_FN double hone_farther(double variance, double off)\n"
                       "{\n    return off * off > variance && off * off < INFINITY ? off * off : "
                       "variance;\n}\n"},
     {"hone_noisy(",
-     "/* v with an error that is uniform in +-spread, then rounded at random to a neighbour of "
-     "`bits`"
-     "\n * mantissa bits; 11 stands for TF32, 52 rounds nothing. */\n"
+     "/* v with an error that is uniform in +-spread, then rounded at random to one of the two\n"
+     " * nearest numbers with `bits` mantissa bits. 11 stands for TF32; 52 means no rounding. */\n"
      "HONE_FN double hone_noisy(double v, double spread, int bits, uint64_t key)\n"
      "{\n"
      "    union {\n        double d;\n        uint64_t u;\n    } x;\n"
@@ -533,11 +535,11 @@ static const struct {
      "    if (fabs(v) < least)\n"
      "        return floor(v / far + (double)(key >> 40) / 16777216.0) * far;\n"
      "    x.d = v;\n    x.u = (x.u + (key >> 8 & low)) & ~low;\n    return x.d;\n}\n"},
-    {"hone_at(", "/* An index into n elements, from the end if it is negative. */\n"
+    {"hone_at(", "/* Returns i as an index of n elements. A negative i counts from the end. */\n"
                  "HONE_FN int64_t hone_at(double i, int64_t n)\n"
                  "{\n    if (i < 0)\n        i += (double)n;\n"
                  "    return i >= 0 && i < (double)n ? (int64_t)i : 0;\n}\n"},
-    {"hone_end(", "/* The end of a run of at most n elements. */\n"
+    {"hone_end(", "/* Returns i, but at least 0 and at most n. */\n"
                   "HONE_FN int64_t hone_end(double i, int64_t n)\n"
                   "{\n    return i >= 0 ? (i < (double)n ? (int64_t)i : n) : 0;\n}\n"},
     {"hone_size_min(", "HONE_FN int64_t hone_size_min(int64_t a, int64_t b)\n"

@@ -10,8 +10,8 @@
  * The reference computes everything in double; integers wrap around as their dtype does. It rounds
  * nothing between operations, except in a NOISY reference (reference_mode.h). Magnitudes follow the
  * rules in emit.h, variances those of docs/tolerance.md. A phase is one function of the reference,
- * and a unit one run of its body; scratch is the memory in which phases leave values for later
- * phases:
+ * and a unit is one run of its body. Scratch is the memory in which phases leave values for later
+ * phases. A reference has these phases:
  *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
  *    its own, which stores the value in scratch. An elementwise value that is read often and is not
  *    cheap has one too. Other values are computed where they are read.
@@ -40,7 +40,7 @@ struct graph_phase {
 struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
-    const struct dim *scratch; /* doubles; NULL if none */
+    const struct dim *scratch; /* how many doubles of scratch; NULL if there is no scratch */
     double work; /* how often the oracle computes most values: 1, or more with samples (drawn.h) */
     struct graph *lowered; /* owns the names and sizes above */
 };
@@ -48,7 +48,8 @@ struct graph_reference {
 /* Only the names of g's axes must outlive the result. After an error there is nothing to release.
  */
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
-/* The same in another mode: graph_write_reference() writes a REFERENCE_MAGNITUDE. */
+/* The same in the mode that the caller chooses. graph_write_reference() uses
+ * REFERENCE_MAGNITUDE. */
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
                              struct graph_reference *out, struct err *err);
 void graph_reference_release(struct graph_reference *r);

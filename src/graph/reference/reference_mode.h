@@ -7,18 +7,19 @@
 enum reference_kind {
     REFERENCE_MAGNITUDE, /* values with magnitudes (OUT_MAG) */
     REFERENCE_SIGMA, /* values with the standard deviation of their rounding error (OUT_SIGMA) */
-    REFERENCE_NOISY  /* values computed with random rounding; the oracle's noise seed chooses */
+    REFERENCE_NOISY  /* values with random rounding, which depends on the oracle's noise seed */
 };
 
 struct reference_mode {
     enum reference_kind kind;
     bool tf32_products, tf32_convs; /* the operands of float32 products are rounded to TF32 */
-    /* SIGMA: ignore that an error of an operand can make a result jump (that of a comparison, of
-     * floor, ...): add no variance for the jump. Elements whose sigma is much smaller in this mode
-     * are undecided (tolerance/prove.h). */
+    /* For SIGMA references. An error of an operand can make the result of some operations jump, for
+     * example that of a comparison or of floor. With this flag such jumps add no variance. Elements
+     * whose sigma is much smaller with the flag are undecided (tolerance/prove.h). */
     bool without_branches;
-    /* MAGNITUDE: the text is for a GPU kernel (playbook/generate/). It computes values only, in the
-     * types of kernel_type() (emit.h), and adds up long sums in chains. */
+    /* For MAGNITUDE references. With this flag the text is for a GPU kernel (playbook/generate/).
+     * It computes values only, in the types of kernel_type() (emit.h), and adds up long sums in
+     * chains. */
     bool kernel;
 };
 

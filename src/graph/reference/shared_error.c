@@ -2,8 +2,8 @@
  * shared_error.c - finds the errors that many terms of a sum share (struct shared_error in emit.h).
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
- * operands that are broadcast there, the sources: each of their elements is in many terms. The
- * search of a plain sum also ends at values with one-sided errors.
+ * operands that are broadcast. These are the sources, because each of their elements is in many
+ * terms. The search of a plain sum also ends at values with one-sided errors.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"
@@ -26,7 +26,8 @@ static bool add_source(struct shared_error *s, const struct value *v, bool biase
 }
 
 /* Finds the sources below v, and marks the values between. `repeated` says that v is broadcast
- * where it is read, `biased` that one-sided errors count. Returns whether there is a source. */
+ * where it is read, `biased` that values with one-sided errors are sources too. Returns whether
+ * there is a source. */
 static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                          const struct value *v, bool repeated, bool biased)
 {
@@ -51,7 +52,8 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                      find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v),
                                   biased && !ends);
         }
-    if (ends && !found) /* read the stored value; do not compute its product again */
+    /* The sum reads the stored value, so that it does not compute the product again. */
+    if (ends && !found)
         found = add_source(s, v, true);
     path[v->id] = SEEN | (found ? ON_PATH : 0);
     return found;

@@ -18,15 +18,18 @@ enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 enum { CHEAP = 2, RECOMPUTE = 48 };
 /* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
-/* A result with at most this many axes may have few elements, so that few units compute it. */
+/* A result with at most this many axes may have few elements, and then few units compute it. */
 enum { FEW_AXES = 2 };
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
  * the unit computes the element once. planner.site has a number for each value: SITE_NONE if no
  * read was counted yet, SITE_SEVERAL if it is read at several sites, else the number of its only
- * site. Numbers of sites, for a graph with N values: 16*n + 1 is the element of the stored value n
- * that a unit computes, 16*(N + i) the element of output i, and 16*(N + i) + 1 the element of its
- * copy with drawn errors; 16*n + 2 + k is where value n reads its operand k. */
+ * site. In a graph with N values, the sites have these numbers:
+ *     16*n + 1          the element of the stored value n that a unit computes
+ *     16*n + 2 + k      the place where value n reads its operand k
+ *     16*(N + i)        the element of output i
+ *     16*(N + i) + 1    the element of the copy of output i with drawn errors
+ */
 enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 
 struct planner {
@@ -34,7 +37,7 @@ struct planner {
     struct emit *e;
     int64_t *weight; /* one per value: the operations for one element */
     int64_t *reads;  /* one per value: how often each element is read; at most MANY */
-    int64_t *site;   /* one per value: see above */
+    int64_t *site;   /* one per value: the number that is described above */
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
     bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
     /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
@@ -149,8 +152,8 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Is a value with this site read at one site only, for the element that the unit of a sink
- * computes? Then a unit computes the element of the value once. */
+/* `site` is planner.site of a value. Is the value read at one site only, and is this site the
+ * element that the unit of a sink computes? Then a unit computes the value's element once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
@@ -202,8 +205,8 @@ static bool is_transpose(const struct value *v)
 }
 
 /* Returns the value to store so that a template for `anchor` can read its operand a. This is a
- * itself, or a value below a: convolutions pad their input themselves, and products read transposed
- * and reshaped matrices. If a is expanded, this is the value before the expansion. */
+ * itself, or a value below a, because convolutions pad their input themselves, and products read
+ * transposed and reshaped matrices. If a is expanded, this is the value before the expansion. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)
@@ -293,7 +296,7 @@ static void mark_offs(struct planner *p, const struct value *v)
         s->offs = found;
 }
 
-/* See struct store. */
+/* Returns the member bias_axis of v's struct store (emit.h). */
 static int bias_axis(const struct planner *p, const struct value *v)
 {
     const struct store *s = p->s->store;
@@ -469,8 +472,8 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
-/* How often v reads the element of the input at its own place. Goes only through values that have
- * one use. */
+/* How often an element of v reads the element of the input at the same place. The search goes only
+ * through values that have one use. */
 static uint32_t reads_in_place(const struct value *v, const struct value *input,
                                const uint32_t *uses)
 {

@@ -27,8 +27,8 @@ VEC_DECL(sink_vec, struct sink);
 struct stores {
     struct store *store;                /* one per value */
     const struct graph_output **direct; /* one per value: the output that it writes, or NULL */
-    struct sink_vec sinks;              /* by level; within a level, outputs of high rank come
-                                           last */
+    /* Sorted by level. Within a level, outputs of high rank come last. */
+    struct sink_vec sinks;
 };
 
 void stores_plan(struct stores *s, struct emit *e);
@@ -37,7 +37,7 @@ void stores_plan(struct stores *s, struct emit *e);
  * exist? */
 bool stores_is_anchor(const struct value *v);
 /* If v adds up the squares of x - centre, and the centre is the mean of x along the same axes,
- * returns the centre: a quotient of a sum and a size. Else returns NULL. */
+ * returns the centre, which is a quotient of a sum and a size. Else returns NULL. */
 const struct value *stores_centre(struct emit *e, const struct value *v);
 void stores_release(struct stores *s);
 

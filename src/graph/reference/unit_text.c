@@ -9,15 +9,15 @@
 
 #include "base/util.h"
 
-/* Deeper blocks are not indented further: the steps of an unrolled loop can be hundreds of blocks
- * deep. */
+/* Deeper blocks are not indented further, because the steps of an unrolled loop can be hundreds of
+ * blocks deep. */
 enum { MAX_INDENT = 8 };
 
 enum line_kind { LINE_LET, LINE_SET, LINE_DO, LINE_OPEN, LINE_CLOSE };
 
 struct line {
     enum line_kind kind;
-    unsigned name; /* LINE_LET, LINE_SET: the number in the name */
+    unsigned name; /* only for LINE_LET and LINE_SET: the number in the name */
     const char *text;
 };
 VEC_DECL(line_vec, struct line);
@@ -91,7 +91,7 @@ struct scope *unit_enter(struct unit_text *u, unsigned depth)
 
 /* ---- statements ------------------------------------------------------------------------------ */
 
-/* Appends `f` to numbers of type double, and replaces casts to double. */
+/* Appends `f` to numbers of type double, and replaces casts to double by casts to float. */
 static void in_float(const char *text, struct strbuf *out)
 {
     for (const char *p = text; *p;) {
@@ -376,7 +376,7 @@ static size_t call_in_c(struct unit_text *u, const char *s, size_t name, size_t 
             strbuf_adds(out, ", ");
         from = at + 1;
     }
-    /* f(a, f(b, c)): closes all calls, one less than there are arguments */
+    /* closes all calls; f(a, f(b, c)) has one call less than arguments */
     while (calls-- > 0)
         strbuf_addc(out, ')');
     return at;
@@ -560,7 +560,7 @@ static struct index extent(struct unit_text *u, const struct place *p, uint32_t 
 struct coordinate {
     const char *name;
     struct index number;
-    const char *size, *tail; /* factors */
+    const char *size, *tail; /* products of sizes, as factors() writes them */
     bool first;
     const struct coordinate *next;
 };

@@ -5,7 +5,7 @@
  * A unit is a tree of scopes: the body, and a scope for each loop or condition inside it. A
  * statement goes to the outermost scope that has everything it depends on. So an expression that
  * does not change in a loop is computed before the loop, and the same index or element is computed
- * once. At the end every statement whose name no other statement reads is dropped.
+ * once. At the end, a statement is dropped if no other statement reads its name.
  *
  *     struct unit_text u;
  *     unit_init(&u, &arena, &graph);
@@ -37,7 +37,8 @@ struct index {
 struct term {
     const char *v, *m;
     unsigned depth;
-    const char *bias; /* SIGMA: the one-sided error of a sum of products (emit.h); else NULL */
+    /* In a SIGMA reference, the one-sided error of a sum of products (emit.h); else NULL. */
+    const char *bias;
 };
 
 struct scope;
@@ -50,8 +51,8 @@ struct unit_text {
     /* The C type of unit_let() and unit_var(), and that of indices. If `real` is "float", numbers
      * and casts in statements become float too. */
     const char *real, *whole;
-    /* Kernels: join indices that place_at() took apart, so that a loop over neighbouring axes needs
-     * no divisions. */
+    /* Only for kernels: join indices that place_at() took apart, so that a loop over neighbouring
+     * axes needs no divisions. */
     bool joins;
     const struct coordinate *coordinates; /* the newest one first */
 };

@@ -28,10 +28,12 @@ struct proof {
     const struct task *t;
     const char *oracle_so; /* t's oracle, or NULL */
     struct arena arena;
-    struct built sigma, plain, noisy; /* plain: SIGMA with `without_branches` (reference_mode.h) */
+    /* `plain` is SIGMA with `without_branches` (reference_mode.h). */
+    struct built sigma, plain, noisy;
     bool has_branches;
-    bool is_index[TASK_MAX_TENSORS]; /* an argmax or argmin: any of nearly equal elements is
-                                        right */
+    /* The output is an argmax or argmin, for which the index of any nearly equal element is
+     * right. */
+    bool is_index[TASK_MAX_TENSORS];
     struct tolerance_report *r;
     double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS];
     double value2[TASK_MAX_TENSORS], sigma2[TASK_MAX_TENSORS]; /* sums of squares */

@@ -38,7 +38,8 @@
 struct tolerance_output {
     const char *name; /* borrowed from the task */
     double worst;     /* the largest error divided by its allowance; 0: no error was seen */
-    uint64_t samples; /* how many values were compared: one per run and element with sigma > 0 */
+    /* How many values were compared. Each run compares every element with sigma > 0. */
+    uint64_t samples;
     double undecided; /* share of undecided elements */
     double noise;     /* rms sigma divided by the rms of the output, over all shapes */
     uint64_t worst_elem;
@@ -47,7 +48,7 @@ struct tolerance_output {
 
 struct tolerance_report {
     struct arena arena;
-    uint64_t runs;   /* with random rounding, at all shapes together */
+    uint64_t runs;   /* runs with random rounding, at all shapes together */
     uint64_t fewest; /* the smallest number of runs at any shape, without TOLERANCE_MORE_RUNS */
     size_t n;
     struct tolerance_output *outputs; /* in the order of the task's outputs; in the arena */

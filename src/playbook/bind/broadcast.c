@@ -132,7 +132,9 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         alike = alike && str_eq(expr, "v0");
     alike = alike && !bound_text(b, "alike", strlen("alike"));
     if (alike) {
-        strbuf_adds(why, "the task's inputs are all like its output, so it needs no broadcasting");
+        strbuf_adds(
+            why,
+            "all inputs have the shape and dtype of the output, so the task needs no broadcasting");
         return false;
     }
     bind_dims(b, &g);

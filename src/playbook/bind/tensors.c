@@ -112,7 +112,7 @@ static bool fits(struct pb_binding *b, const struct pb_tensor *role, const json_
         return false;
     }
     if (role->broadcast)
-        return true; /* bind_broadcast() compares it with the output's shape later */
+        return true; /* bind_broadcast() later compares this shape with the output's */
     size_t lead = rank - fixed;
     if (flat) {
         if (!bind_flat(b, role->shape[0] + 1, dims_product(&b->arena, shape, 0, lead))) {
@@ -157,7 +157,8 @@ static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, co
                           size_t n, const json_t *op, struct strbuf *why)
 {
     static const char *const forms[] = {"args", "align", "params", "names", "values"};
-    const json_t *names = json_object_get(op, "args"); /* v0, v1, ... if the op names none */
+    /* The op's names for its inputs. If it has none, the inputs are v0, v1, ... */
+    const json_t *names = json_object_get(op, "args");
     char key[80];
     if (names && json_array_size(names) != n) {
         strbuf_addf(why, "the operation takes %zu inputs, but the task has %zu",
@@ -213,8 +214,8 @@ static bool all_alike(const json_t *tensors, size_t n, struct strbuf *why)
     return true;
 }
 
-/* Goes over the tensors twice: a shape such as "2*D" can be compared only after D is bound, and D
- * may occur in a later tensor. */
+/* Goes over the tensors twice, because a shape such as "2*D" can be compared only after D is bound,
+ * and D may occur in a later tensor. */
 bool bind_tensors(const struct pb_op *op, struct pb_binding *b, const json_t *task,
                   struct strbuf *why)
 {

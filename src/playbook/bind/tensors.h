@@ -21,7 +21,7 @@ bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const js
  * Binds the first n tensors of the task: inputs whose shapes broadcast to the output's shape. Each
  * may have its own dtype. A task whose inputs all have the output's shape and dtype, and that has
  * no scalars, needs no broadcasting: it is refused here, because a simpler playbook serves it. But
- * an operation along rows takes such a task if it works on an expression of the inputs.
+ * an operation along rows takes such a task if the operation works on an expression of the inputs.
  */
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
                     size_t n, const json_t *texts, struct strbuf *why);

@@ -31,7 +31,7 @@
 struct pb_setting {
     const char *name, *kind, *why;
     int stage;                     /* 0 structure, 1 movement, 2 pipelining, 3 tuning */
-    int64_t values[PB_MAX_VALUES]; /* ascending */
+    int64_t values[PB_MAX_VALUES]; /* in ascending order */
     uint32_t n, start;             /* how many values; the index of the value to begin with */
     const char *guess; /* NULL, or an expression with placeholders: see guess_starts() */
 };
@@ -67,7 +67,7 @@ struct playbook {
     const struct playbook_shelf *shelf; /* the shelf that holds this playbook */
     const char *name, *about, *class, *template;
     json_t *root;
-    uint32_t arch;  /* the least architecture on which it runs: 80, 90 */
+    uint32_t arch;  /* the least architecture on which it runs, such as 80 or 90 */
     bool unordered; /* the kernel adds floats in no fixed order */
     bool in_place;  /* the output may be one of the inputs */
     bool part;      /* its file may be a part of a generated file, in a namespace */
@@ -103,7 +103,8 @@ struct pb_binding {
     int64_t elem;  /* bytes of an element of the first output; if inputs broadcast, of the
                     * input or output with the widest elements */
     bool in_place; /* the output is one of the inputs */
-    /* Per setting: 0, or 1 more than the index of the value that suits the task's sizes. */
+    /* For each setting, 1 more than the index of the value that suits the task's sizes; 0 if no
+     * such value is known. */
     uint8_t guessed[PB_MAX_SETTINGS];
 };
 #define PB_BINDING_INIT                 \
@@ -124,9 +125,9 @@ struct pb_point {
  * expression may use the binding's texts and the values of earlier settings. If the task has no
  * timed shape, or the expression cannot be computed, the setting begins at its `start`. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
-/* Is the playbook's `fits` not 0 at this point? It may use the binding's texts and all settings,
- * but no sizes, because a kernel must be right at every shape. A playbook without `fits` always
- * fits. */
+/* Does the playbook's condition `fits` hold at this point? The condition may use the binding's
+ * texts and all settings, but no sizes, because a kernel must be right at every shape. A playbook
+ * without this condition always fits. */
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
 /* The point to begin with: every setting has its guessed value, or else its start. If the
  * requirements forbid this point (for example because elements are wide), lowers the first setting
@@ -149,7 +150,7 @@ const char *facts_text(const json_t *j, const char *key);
 /* The outcome of a point that was tried. */
 struct pb_trial {
     struct pb_point point;
-    double time_ns; /* 0: the candidate failed */
+    double time_ns; /* 0 if the candidate failed */
 };
 VEC_DECL(pb_trial_vec, struct pb_trial);
 

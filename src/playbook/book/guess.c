@@ -57,9 +57,9 @@ static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *
     return i;
 }
 
-/* Writes the expression with its placeholders replaced. A placeholder is a text of the binding,
- * which may hold placeholders too, or one of the first n settings at the point p; returns false if
- * it is neither. */
+/* Writes the expression with its placeholders replaced. A placeholder stands for a text of the
+ * binding, or for the value of one of the first n settings at the point p. A text may hold
+ * placeholders too. Returns false if a placeholder stands for neither. */
 static bool fill_in(const struct playbook *pb, const struct pb_binding *b, const char *expression,
                     const struct pb_point *p, uint32_t n, unsigned depth, struct strbuf *out)
 {

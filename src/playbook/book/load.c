@@ -267,7 +267,7 @@ static int check_texts(const struct loading *l, const json_t *op, const char *at
     return ok ? 0 : bad(l, at, "\"%s\" must be a list of texts", key);
 }
 
-/* Adds an op under each of its names: "sum|reduce_sum". */
+/* Adds an op under each of its names. For example, "sum|reduce_sum" gives an op two names. */
 static void add_op(const struct loading *l, const char *names, struct pb_op op)
 {
     for (size_t n; *names; names += n + (names[n] == '|')) {
@@ -286,7 +286,7 @@ static int load_ops(const struct loading *l)
     if (add_shared_ops(l, ops) < 0)
         return -1;
     if (!json_object_size(ops))
-        return bad(l, "", "a playbook needs ops: which operations it can do");
+        return bad(l, "", "a playbook needs \"ops\", the operations that it can do");
     if (load_signature(l, l->pb->root, "", NULL, &sig) < 0)
         return -1;
     json_object_foreach(ops, name, v)
@@ -356,7 +356,8 @@ static int load_json(const struct loading *l)
     if (only_keys(l, root, "", keys) < 0)
         return -1;
     if (!json_is_string(about) || !json_is_string(class) || !json_is_integer(arch))
-        return bad(l, "", "a playbook needs about (text), class (text) and arch (80, 90, ...)");
+        return bad(l, "",
+                   "a playbook needs about (a text), class (a text) and arch (such as 80 or 90)");
     pb->about = text_of(l, about);
     pb->class = text_of(l, class);
     pb->arch = (uint32_t)json_integer_value(arch);

@@ -116,7 +116,8 @@ static bool lost(const struct playbook *pb, const struct pb_trial_vec *tried, ui
     return false;
 }
 
-/* A value is dominated if it lost to the value of `base`, or if a value between the two did. */
+/* A value is dominated if it lost to the value of `base`, or if a value between the two lost to the
+ * value of `base`. */
 static bool dominated(const struct playbook *pb, const struct pb_trial_vec *tried,
                       const struct pb_point *base, uint32_t s, uint8_t v)
 {
@@ -150,9 +151,10 @@ struct search {
     const struct pb_point *base;
     const struct pb_trial_vec *hints;
     uint32_t order[PB_MAX_SETTINGS], n;
-    uint32_t skip;  /* how many points to pass over before one is taken */
-    bool postponed; /* true: take only points with a value that is dominated in the hints; false:
-                       take only the other points */
+    uint32_t skip; /* how many points to pass over before one is taken */
+    /* If true, take only points with a value that is dominated in the hints. If false, take only
+     * the other points. */
+    bool postponed;
 };
 
 /* Is a value of the point dominated by the value of `base` in the hints? */
@@ -164,7 +166,8 @@ static bool is_postponed(const struct search *x, const struct pb_point *p)
     return false;
 }
 
-/* Should the search take point p? If p is suitable but must be passed over, counts `skip` down. */
+/* Should the search take point p? If p is suitable but must be passed over, makes `skip` smaller by
+ * 1. */
 static bool take(struct search *x, const struct pb_point *p)
 {
     return playbook_allows(x->pb, x->b, p) && !find(x->pb, x->tried, p) &&

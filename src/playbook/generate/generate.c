@@ -38,13 +38,14 @@ struct writer {
     struct stores stores;
     struct params params;
     struct arena arena;
-    unsigned kernels; /* how many have been written */
-    bool *done;       /* one per sink: an earlier launch computes it, or a template needs no launch
-                         for it */
+    unsigned kernels; /* how many kernels have been written */
+    /* One per sink: true if an earlier launch computes the sink, or if a template makes its
+     * launch unnecessary. */
+    bool *done;
     struct stores tail; /* see find_tail(); tail.store is NULL if there is no tail */
     const struct sink *tail_sink;
     const struct generate_templates *templates;
-    struct strbuf workspaces, tensormaps; /* those of templates */
+    struct strbuf workspaces, tensormaps; /* workspaces and tensor maps of templates */
     struct part_code_vec codes;
     struct err *err;
 };
@@ -121,7 +122,7 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
     if (contiguous)
         most = arena_printf(&w->arena, "max(%d,%s)", twice ? 128 : 32, most);
     const char *cap = "@{lanes}";
-    if (contiguous) /* few units cannot fill the GPU: each has a whole block */
+    if (contiguous) /* few units cannot fill the GPU, so each gets a whole block */
         cap = arena_printf(&w->arena, "(%s<256?@{threads}:%s)", units->text,
                            twice ? "min(4*@{lanes},@{threads})" : cap);
     return arena_printf(&w->arena, "min(%s,pow2ceil(cdiv(%s,4)),%s)", cap, n->text, most);
@@ -131,7 +132,9 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
 
 struct launch {
     const struct sink *sinks;
-    size_t n, last; /* `last`: the number of the last sink, without one that rides */
+    /* `n` is the number of sinks. `last` is the number of the last one, not counting a sink that
+     * rides. */
+    size_t n, last;
     bool rides; /* there are two sinks, and a unit of the second one reads only the element of the
                    first one that has the same index: see can_ride() */
     enum mapping map;
@@ -597,7 +600,7 @@ static size_t keep_anchors(struct writer *w, bool *below)
 }
 
 /* Is the value of the sink needed to compute an anchor? True also for squares around a mean if an
- * anchor needs the sum for that mean: one launch computes the parts of both. */
+ * anchor needs the sum for that mean, because one launch computes the parts of both. */
 static bool is_before(struct writer *w, const struct sink *s, const bool *below)
 {
     const struct value *centre = w->stores.store[s->v->id].centre;
@@ -619,8 +622,8 @@ static void note_tail(struct writer *w, const struct value *v, size_t reader, bo
 
 /* The tail of a graph with one output is the work after its anchors: a norm, a softmax or a pooling
  * of a convolution, for example. Generated kernels store the sums and extremes of the tail, and
- * read the anchor again for each. If a template fits the tail as a whole, it replaces these
- * launches. */
+ * read the anchor's result again for each of them. If a template fits the tail as a whole, it
+ * replaces these launches. */
 static void find_tail(struct writer *w)
 {
     const struct sink_vec *v = &w->stores.sinks;

@@ -20,10 +20,10 @@ enum value_array { ARRAY_VAL, ARRAY_PART, ARRAY_PMAG, ARRAYS };
 struct param {
     enum param_kind kind;
     const char *name; /* as the task calls it, or "VAL3" for stored value 3 */
-    const char *type; /* the type of an element; NULL: the type of indices */
+    const char *type; /* the type of an element; NULL stands for the type of indices */
     bool writes;
-    const struct dim *elems; /* NULL: not an array */
-    uint32_t slot;           /* PARAM_VALUE */
+    const struct dim *elems; /* NULL if the parameter is not an array */
+    uint32_t slot;           /* only for PARAM_VALUE */
 };
 
 struct slot {
@@ -37,7 +37,7 @@ struct params {
     const struct stores *stores;
     struct arena *arena;
     VEC(struct param) all; /* the parameters of the launch that is being written */
-    size_t n;              /* all.n */
+    size_t n;              /* the number of entries in `all` */
     VEC(struct slot) slots;
     int32_t *slot_of;       /* the slots of each value, ARRAYS entries per value; -1: none yet */
     uint32_t *last_read;    /* one per value: the number of the last sink that reads it */

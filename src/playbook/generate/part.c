@@ -79,9 +79,10 @@ static bool is_narrow(const struct value *v)
     return dtype_is_float(v->dtype) && dtype_bytes(v->dtype) < 4;
 }
 
-/* Finds a value that a template for elementwise work cannot compute as a generated kernel does: one
- * that needs a loop, or a float narrower than 32 bits other than an input and the result. A
- * generated kernel stores such floats in 32 bits and does not round them; a template would. */
+/* Finds a value that a template for elementwise work cannot compute as a generated kernel does.
+ * That is a value that needs a loop, or a float narrower than 32 bits that is neither an input nor
+ * the result. A generated kernel stores such a float in 32 bits and does not round it; a template
+ * would round it. */
 static void find_other_work(struct walk *w, const struct value *v, bool computed)
 {
     bool *other = w->ctx;
@@ -103,7 +104,9 @@ bool part_is_elementwise(const struct part *p)
 }
 
 struct tail {
-    bool loops, other; /* a value needs a loop; a template cannot compute a value */
+    /* `loops` says that some value needs a loop, `other` that a template cannot compute some
+     * value. */
+    bool loops, other;
 };
 
 /* Looks for loops, and for values that a template cannot compute as generated kernels do: anchors,
@@ -145,7 +148,7 @@ void part_calls(const struct part *p, struct strbuf *out)
 /* ---- the part as a task ---------------------------------------------------------------------- */
 
 struct building {
-    json_t *values, *inputs, *tensors; /* of the part */
+    json_t *values, *inputs, *tensors; /* the values, inputs and tensors of the part */
     const uint32_t *numbers;
     json_t *by_number; /* the JSON of each value of the whole graph, from number 1 on */
 };
@@ -261,15 +264,17 @@ json_t *part_task(const struct part *p)
     json_object_set_new(own, "values", t.b.values);
     json_object_set_new(own, "inputs", t.b.inputs);
     json_object_set_new(own, "outputs", json_pack("[o]", output));
-    /* A lowered graph has no guards, but the part's sizes may be equal only because of them. */
+    /* A lowered graph has no guards. We add the guards of the whole task, because some sizes of the
+     * part may be equal only because of a guard. */
     json_t *guards = json_object_get(json_object_get(p->whole, "graph"), "guards");
     if (guards)
         json_object_set(own, "guards", guards);
     if (reads_narrow_floats(p->whole))
         json_object_set_new(task, "allow_tf32", json_true());
     if (t.multiplies_sums) {
-        /* The task allows to round the terms to TF32, before they are added up. To round their sum
-         * loses more: the errors of n terms partly cancel, that of the sum is n times as large. */
+        /* The task allows kernels to round the terms to TF32 before they are added up. Rounding the
+         * sum of n terms would lose more: the rounding errors of n terms partly cancel, but the
+         * error of the rounded sum is up to n times as large as that of one term. */
         json_object_del(task, "allow_tf32");
         json_object_del(task, "allow_tf32_convs");
     }

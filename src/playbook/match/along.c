@@ -119,7 +119,7 @@ static const struct value *split_post(struct match *x, struct strbuf *post)
     if (!write_expression(x->v, &leaves, post, x->why))
         return NULL;
     if (!dtype_is_float(x->v->dtype) || !dtype_is_float(reduction->dtype)) {
-        strbuf_addf(x->why, "it can compute nothing else from '%s' of integers",
+        strbuf_addf(x->why, "it can compute '%s' of integers, but no expression of the result",
                     name_of(reduction));
         return NULL;
     }
@@ -135,7 +135,7 @@ static bool find_axes(const struct value *v, struct along *out, struct strbuf *w
     out->name = exclusive ? "exclusive_cumsum" : name_of(v);
     out->of = exclusive ? exclusive : v->args[0];
     if (!out->name)
-        return cannot_write(why, "options that playbooks do not have at", v);
+        return cannot_write(why, "options that no playbook has, at", v);
     for (size_t i = 1; i < dim->n; i++)
         if (dim->ints[i] != dim->ints[i - 1] + 1)
             return cannot_write(why, "axes that are not side by side at", v);
@@ -245,7 +245,8 @@ static bool bind_values(struct match *x, const struct pb_op *op, const struct al
     struct leaves leaves = usual_leaves(x->m);
     bool ok = write_expression(a->of, &leaves, &expr, x->why);
     if (ok && is_whole(op) && post->len) {
-        strbuf_addf(x->why, "it can compute nothing else from '%s' of integers", a->name);
+        strbuf_addf(x->why, "it can compute '%s' of integers, but no expression of the result",
+                    a->name);
         ok = false;
     }
     if (ok) {

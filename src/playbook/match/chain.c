@@ -31,7 +31,7 @@ struct chain {
     bool in_pass[GRAPH_MAX_VALUES];              /* values that were looked at inside a pass */
     bool full[PB_MAX_TENSORS];       /* inputs with the shape of a space other than the output */
     bool broadcasts[PB_MAX_TENSORS]; /* inputs that broadcast to the output's shape */
-    uint64_t summed;                 /* inputs that passes read: a bit for each */
+    uint64_t summed;                 /* a bit for each input that a pass reads */
 };
 
 static bool refuse(struct chain *c, const char *what, const struct value *v)
@@ -53,7 +53,7 @@ static bool same_axes(const struct chain *c, const struct dim *outer, const stru
     return dim_same(outer, c->outer) && dim_same(length, c->length) && dim_same(inner, c->inner);
 }
 
-/* Finds the axes [from, to) of a reduction of `of`. Axes of size 1 do not count. */
+/* Finds the axes [from, to) of a reduction of `of`. Axes of size 1 are ignored. */
 static bool find_axes(const struct value *v, size_t *from, size_t *to)
 {
     const struct attr *dim = value_attr(v, "dim");

@@ -25,7 +25,7 @@ static const char *const side_names[SIDES] = {"d", "h", "w"};
 struct conv {
     const struct value *v;
     bool transposed;
-    int x, w, bias; /* numbers of inputs; bias: -1 if there is none */
+    int x, w, bias; /* the numbers of the inputs; `bias` is -1 if there is none */
     unsigned dims;
     int64_t window[SIDES], stride[SIDES], pad[SIDES], dilation[SIDES];
 };
@@ -33,7 +33,7 @@ struct conv {
 /* Finds the geometry of side i (0 depth, 1 height, 2 width); false if a number is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
-    unsigned axis = i + c->dims - SIDES; /* counted among the spatial axes */
+    unsigned axis = i + c->dims - SIDES; /* the number of the side among the spatial axes */
     const struct dim *size = c->v->args[1]->shape[2 + axis]->fixed;
     if (!size->is_number || size->value < 1 || size->value > MAX_WINDOW)
         return false;
@@ -200,9 +200,9 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
  *   places of the input that taps with the same remainder read form a kind;
  * - "reach": the distance from the first tap to the last, counted in places of one kind;
  * - "turn": along the width of a transposed convolution, a number that is added to the place of a
- *   tap; the remainder of the sum by the stride is the phase of the tap. If it costs no more taps,
- *   the turn makes up for the padding. Then the phases of one place of the input are neighbours in
- *   the output.
+ *   tap. The remainder of the sum modulo the stride is the phase of the tap. If this needs no more
+ *   taps, the turn makes up for the padding. Then the phases of one place of the input are
+ *   neighbours in the output. Else the turn is 0.
  * Returns the most taps that a phase uses along this side. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {
@@ -245,9 +245,9 @@ const struct pb_op *match_dense_conv(struct match *x)
     if ((!find_conv(x, OP_CONV, &c) && !find_conv(x, OP_CONV_TRANSPOSE, &c)) || is_depthwise(&c) ||
         is_too_large(&c)) {
         strbuf_adds(x->why,
-                    "the task's PyTorch expression has not just one convolution of an input in 1, "
-                    "2 or 3 dimensions, with a window of known size and one output, or "
-                    "the convolution is depthwise");
+                    "the task's PyTorch expression must have exactly one convolution: of an input, "
+                    "in 1, 2 or 3 dimensions, not depthwise, with a window of known size and one "
+                    "output");
         return NULL;
     }
     if (!bind_around(x, &c))

@@ -46,7 +46,8 @@ static const char *with_last(struct arena *a, const char *text)
     return kept;
 }
 
-/* Brings a value into the form in which values are compared: normal, without casts between floats.
+/* Brings a value into the form in which values are compared: the normal form, without casts between
+ * floats.
  */
 static const struct value *for_comparing(struct graph *g, const struct value *v)
 {

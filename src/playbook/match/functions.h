@@ -15,9 +15,13 @@
 #define C_NAN "__int_as_float(0x7fffffff)"
 
 struct c_function {
-    const char *real;  /* for floats; other operands are converted to float first; NULL: none */
-    const char *whole; /* for integers, gives an integer; NULL: integers are converted to float */
-    const char *test; /* gives a bool, for operands of any type; NULL: the function gives no bool */
+    /* Each member is the text for one kind of operands. `real` is for floats; other operands are
+     * converted to float first. NULL if there is no such text. */
+    const char *real;
+    /* For integers; the result is an integer. NULL if integers are converted to float. */
+    const char *whole;
+    /* For operands of any type; the result is a bool. NULL if the function gives no bool. */
+    const char *test;
 };
 
 const struct c_function *c_function(enum graph_op op);

@@ -37,7 +37,7 @@ static void add_axis(struct signature *s, const char *name, size_t len)
         s->axes[s->naxes++] = arena_strndup(s->mem, name, len);
 }
 
-/* Adds the names in a size that are not functions. */
+/* Adds the names in a size, except names of functions. */
 static void add_names(struct signature *s, const char *text)
 {
     while (*text) {

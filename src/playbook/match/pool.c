@@ -78,7 +78,7 @@ static bool read_windows(struct pool *p)
         const struct dim *size = value_attr(v, "size")->dims[0];
         int64_t axis = value_attr(v, "dim")->ints[0] - (int64_t)base->rank + 3;
         if (axis < 0 || axis > 2 || !size->is_number || p->size[axis])
-            return refuse(p, "windows that it cannot take at", v);
+            return refuse(p, "windows that no playbook takes, at", v);
         p->size[axis] = size->value;
         p->step[axis] = value_attr(v, "step")->i;
         p->dilation[axis] = value_attr(v, "dilation")->i;
@@ -103,7 +103,7 @@ static bool read_padding(struct pool *p)
     }
     const struct value *input = p->of->op == OP_RESHAPE ? p->of->args[0] : p->of;
     if (meaning_input(p->x->m, p->of) < 0 && meaning_input(p->x->m, input) < 0)
-        return refuse(p, "windows of something else than the input:", p->of);
+        return refuse(p, "windows of a value that is not the input:", p->of);
     return p->x->m->inputs == 1 || refuse(p, "more than one input at", p->of);
 }
 

@@ -18,7 +18,8 @@
 
 struct operand {
     int input;
-    struct view view; /* of the input: batch axes, then the two axes of a matrix */
+    /* How the operand shows its input: batch axes, then the two axes of a matrix. */
+    struct view view;
 };
 
 static bool is_input(void *m, const struct value *v)
@@ -52,7 +53,7 @@ struct product {
     const struct value *v;
     const struct value *args[2]; /* the operands, before they were repeated along the batch */
     struct operand a, b;
-    bool batched[2]; /* A, B: there is a matrix for each index of the batch */
+    bool batched[2]; /* for A and B: is there a matrix for each index of the batch? */
     bool turned[2];  /* A is stored as [Z, K, M]; B is stored as [Z, N, K] */
     const struct dim *z, *m, *n, *k;
 };

@@ -4,4 +4,4 @@
 */
 // sig: gemm: map, const f16*, f16*
 // workload: 0
-// want: kernel.cu:2:46: the box has 1 dimensions, the tensor "A" has 2; or give "dims"
+// want: kernel.cu:2:46: the box has 1 dimensions, but the tensor "A" has 2; change the box or give "dims"

@@ -4,4 +4,4 @@
 */
 // sig: gemm: map, const f16*, f16*
 // workload: 0
-// want: kernel.cu:2:66: float32 has another size than the tensor's elements; then give "dims", too
+// want: kernel.cu:2:66: float32 has another size than the tensor's elements, so the map needs "dims" too

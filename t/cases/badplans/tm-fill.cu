@@ -4,4 +4,4 @@
 */
 // sig: gemm: map, const f16*, f16*
 // workload: 0
-// want: kernel.cu:2:65: unknown "one"; one of: zero, nan
+// want: kernel.cu:2:65: unknown "one"; it must be one of: zero, nan

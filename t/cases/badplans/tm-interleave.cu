@@ -4,4 +4,4 @@
 */
 // sig: gemm: map, const f16*, f16*
 // workload: 0
-// want: kernel.cu:2:71: unknown "32B"; one of: none
+// want: kernel.cu:2:71: unknown "32B"; it must be one of: none

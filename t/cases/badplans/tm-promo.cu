@@ -4,4 +4,4 @@
 */
 // sig: gemm: map, const f16*, f16*
 // workload: 0
-// want: kernel.cu:2:68: unknown "512B"; one of: none, 64B, 128B, 256B
+// want: kernel.cu:2:68: unknown "512B"; it must be one of: none, 64B, 128B, 256B

@@ -4,4 +4,4 @@
 */
 // sig: gemm: map, const f16*, f16*
 // workload: 0
-// want: kernel.cu:2:68: unknown "256B"; one of: none, 32B, 64B, 128B
+// want: kernel.cu:2:68: unknown "256B"; it must be one of: none, 32B, 64B, 128B

@@ -5,4 +5,4 @@
 */
 // sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
 // workload: 0
-// want: kernel.cu:2:16: "9tmp" is not a name: letters, digits and _, at most 64, no digit first
+// want: kernel.cu:2:16: "9tmp" is not a name: at most 64 letters, digits and _, not beginning with a digit

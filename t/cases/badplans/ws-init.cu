@@ -5,4 +5,4 @@
 */
 // sig: gemm: const f16*, const f16*, f16*, i32, i32, i32
 // workload: 0
-// want: kernel.cu:2:50: unknown "ones"; one of: none, zero
+// want: kernel.cu:2:50: unknown "ones"; it must be one of: none, zero
