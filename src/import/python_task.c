@@ -28,7 +28,7 @@ bool python_task_is_possible(const struct err *refusal)
                                           "depends on the data",
                                           "does not know",
                                           "Hone has no ",
-                                          "two indices may be equal",
+                                          "either write may win",
                                           "comparisons that rounding may change"};
     if (refusal->kind != ERR_INPUT)
         return false;
