@@ -32,6 +32,8 @@
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
  *
+ * HONE_SHARED declares a function that several phases call, so that it is compiled once.
+ *
  * GOT(y, i, otherwise) reads element i of the candidate's own output y. It works only for integer
  * outputs whose tolerance is given in "sigmas", and is for outputs that have several right answers:
  * an argmax may name any of the largest elements. GOT gives `otherwise` if the candidate's output
@@ -42,8 +44,10 @@
 
 #ifdef __CUDACC__
 #define HONE_FN __device__ static inline
+#define HONE_SHARED __device__ static __noinline__
 #else
 #define HONE_FN static inline __attribute__((unused))
+#define HONE_SHARED __attribute__((noinline)) static
 #endif
 
 #ifdef __CUDACC_RTC__

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "graph/reference/drawn.h"
 #include "graph/reference/lower.h"
+#include "graph/reference/shared_body.h"
 #include "graph/reference/stores.h"
 
 enum { MAX_SOURCE = 8 << 20 }; /* as TASK_MAX_REFERENCE */
@@ -24,14 +25,20 @@ struct region_class {
     size_t n;
 };
 
+enum { MAX_UNSHARED = 64 << 20 }; /* bytes of all phases, before similar phases share their text */
+
 struct writer {
     struct graph_reference *out;
     struct graph *g;
     struct emit emit;
     struct stores stores;
     struct arena arena;
-    struct strbuf bodies; /* the text of all phases, in order */
+    struct body_names names;
+    VEC(struct phase_body) phases; /* in order */
+    struct strbuf bodies;          /* the text of all phases, in order */
     VEC(struct region_class) classes;
+    bool *accessed; /* one per value: does a phase use the macros of its regions? */
+    bool too_long;  /* a phase is longer than MAX_SOURCE */
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */
@@ -166,54 +173,6 @@ static void note_magnitudes(struct writer *w, const char *text)
     }
 }
 
-/* ---- places in scratch ----------------------------------------------------------------------- */
-
-/* If the text at p begins with a macro that reads scratch, such as VAL12(, returns the length of
- * its name and sets the value's id. */
-static size_t region_name(const struct writer *w, const char *p, unsigned long *id)
-{
-    static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG", "OWN", "OFF"};
-    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
-        size_t n = strlen(kinds[k]);
-        char *end;
-        if (strncmp(p, kinds[k], n) != 0)
-            continue;
-        if (k == 5) { /* OFF0_12 */
-            n += strspn(p + n, "0123456789");
-            n += p[n] == '_';
-        }
-        *id = strtoul(p + n, &end, 10);
-        bool direct = k < 2 && *id < w->g->values.n && w->stores.direct[*id];
-        if (isdigit((unsigned char)p[n]) && *end == '(' && !direct)
-            return (size_t)(end - p);
-    }
-    return 0;
-}
-
-/* Declares where the regions begin that the text reads or writes. The expressions are long, so a
- * unit computes each of them once. */
-static void add_places(struct writer *w, const char *text, struct strbuf *out)
-{
-    VEC(const char *) seen = VEC_INIT;
-    for (const char *p = text; *p;) {
-        unsigned long id;
-        size_t n = region_name(w, p, &id);
-        const char *name = n ? arena_strndup(&w->arena, p, n) : NULL;
-        bool known = !name;
-        for (size_t i = 0; !known && i < seen.n; i++)
-            known = str_eq(seen.items[i], name);
-        if (!known) {
-            *vec_push(&seen) = name;
-            strbuf_addf(out, "    const int64_t %s_at = AT_%s;\n", name, name);
-        }
-        while (isalnum((unsigned char)*p) || *p == '_')
-            p++;
-        while (*p && !isalnum((unsigned char)*p) && *p != '_')
-            p++;
-    }
-    vec_release(&seen);
-}
-
 static void describe(const struct sink *s, struct strbuf *out)
 {
     static const char *const what[] = {"element of value", "part of value", "line of value",
@@ -230,80 +189,132 @@ static void describe(const struct sink *s, struct strbuf *out)
 static void add_sampled(struct writer *w, const struct dim *each, const char *text,
                         struct strbuf *out)
 {
+    struct body_scan scan = {.names = &w->names, .text = text};
+    struct body_token t;
     struct unit_text u;
     unit_init(&u, &w->arena, w->g);
     strbuf_addf(out, "    const int64_t sample = unit / %s, element = unit %% %s;\n",
                 dim_in_c(&u, each), dim_in_c(&u, each));
     unit_release(&u);
-    for (const char *p = text; *p;) {
-        size_t n = 0;
-        while (isalnum((unsigned char)p[n]) || p[n] == '_')
-            n++;
-        if (n == 4 && memcmp(p, "unit", 4) == 0)
+    while (body_next(&scan, &t)) {
+        if (t.kind == TOKEN_OTHER && t.len == 4 && memcmp(t.at, "unit", 4) == 0)
             strbuf_adds(out, "element");
         else
-            strbuf_add(out, p, n ? n : 1);
-        p += n ? n : 1;
+            strbuf_add(out, t.at, t.len);
     }
 }
 
-static char *write_phase(struct writer *w, const char *fn, size_t first, size_t end)
+static const char *write_about(struct writer *w, size_t first, size_t end)
 {
-    struct strbuf sb = STRBUF_INIT(MAX_SOURCE), body = STRBUF_INIT(MAX_SOURCE);
+    struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
     const struct sink *sinks = w->stores.sinks.items;
-    unit_init(&w->emit.u, &w->arena, w->g);
-    for (size_t i = first; i < end; i++)
-        write_sink(&w->emit, &sinks[i]);
     for (size_t i = first; i < end; i++) {
-        strbuf_adds(&sb, i == first ? "\n/* Units: " : ",\n * ");
+        strbuf_adds(&sb, i == first ? "/* Units: " : ",\n * ");
         if (i == first)
             strbuf_addf(&sb, "%s; ", sinks[i].units->text);
         describe(&sinks[i], &sb);
     }
-    strbuf_addf(&sb, ". */\nPHASE(%s)\n{\n", fn);
+    strbuf_adds(&sb, ". */\n");
+    const char *about = arena_strdup(&w->arena, sb.buf);
+    strbuf_release(&sb);
+    return about;
+}
+
+/* Writes the body of the phase of these sinks. The caller frees the text. */
+static char *write_body(struct writer *w, size_t first, size_t end)
+{
+    struct strbuf body = STRBUF_INIT(MAX_SOURCE), sampled = STRBUF_INIT(MAX_SOURCE);
+    const struct sink *sinks = w->stores.sinks.items;
+    unit_init(&w->emit.u, &w->arena, w->g);
+    for (size_t i = first; i < end; i++)
+        write_sink(&w->emit, &sinks[i]);
     unit_write(&w->emit.u, &body);
-    add_places(w, body.buf, &sb);
-    if (sinks[first].each)
-        add_sampled(w, sinks[first].each, body.buf, &sb);
-    else
-        strbuf_adds(&sb, body.buf);
-    note_magnitudes(w, body.buf);
-    strbuf_adds(&sb, "}\n");
     unit_release(&w->emit.u);
+    note_magnitudes(w, body.buf);
+    if (sinks[first].each)
+        add_sampled(w, sinks[first].each, body.buf, &sampled);
+    w->too_long |= body.truncated || sampled.truncated;
+    char *text = strbuf_detach(sinks[first].each ? &sampled : &body, NULL);
     strbuf_release(&body);
-    return strbuf_detach(&sb, NULL);
+    strbuf_release(&sampled);
+    return text;
 }
 
 static int write_phases(struct writer *w, struct err *err)
 {
     const struct sink_vec *sinks = &w->stores.sinks;
-    char *text[REFERENCE_MAX_PHASES];
-    struct graph_phase phase[REFERENCE_MAX_PHASES];
-    size_t n = 0, total = 0, k = 0;
+    size_t n = 0, total = 0, bytes = 0;
     for (size_t end = sinks->n; end > 0; end = phase_start(sinks, end))
         total++;
     if (total > REFERENCE_MAX_PHASES)
         return err_set(err, ERR_LIMIT, "the reference would have %zu phases; %d is the most", total,
                        REFERENCE_MAX_PHASES);
+    for (size_t i = 0; i < total; i++) {
+        vec_push(&w->phases);
+        vec_push(&w->out->phases);
+    }
     for (size_t end = sinks->n, first; end > 0; end = first, n++) {
         first = phase_start(sinks, end);
         const struct sink *s = &sinks->items[first];
-        phase[n].units = s->units;
-        phase[n].fn = n == 0 ? "reference"
-                             : arena_printf(&w->g->arena, "p%zu_%s", total - n,
-                                            s->output ? "output" : op_row(s->v->op)->name);
-        text[n] = write_phase(w, phase[n].fn, first, end);
-    }
-    for (k = n; k-- > 0;) {
-        *vec_push(&w->out->phases) = phase[k];
-        strbuf_adds(&w->bodies, text[k]);
-        free(text[k]);
+        const char *fn = n == 0 ? "reference"
+                                : arena_printf(&w->g->arena, "p%zu_%s", total - n,
+                                               s->output ? "output" : op_row(s->v->op)->name);
+        struct phase_body *b = &w->phases.items[total - 1 - n];
+        *b = (struct phase_body){
+            .fn = fn, .about = write_about(w, first, end), .text = write_body(w, first, end)};
+        w->out->phases.items[total - 1 - n] = (struct graph_phase){fn, s->units};
+        bytes += strlen(b->text);
+        if (bytes > MAX_UNSHARED)
+            return err_set(err, ERR_LIMIT, "the phases of the reference are longer than %d bytes",
+                           MAX_UNSHARED);
     }
     return 0;
 }
 
+/* ---- phases that share their text ------------------------------------------------------------ */
+
+/* One per value: do its VAL and PART hold a number for each sample? */
+static const bool *find_sampled(struct writer *w)
+{
+    bool *sampled = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *sampled);
+    vec_each (const struct sink, s, &w->stores.sinks)
+        if (s->kind != SINK_OUTPUT)
+            sampled[s->v->id] |= s->each != NULL;
+    return sampled;
+}
+
+/* Writes the phases. Those that are similar share a function if the text is long. */
+static void join_phases(struct writer *w)
+{
+    size_t bytes = 0, from = w->emit.mode.share_from;
+    w->accessed = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *w->accessed);
+    vec_each (const struct phase_body, b, &w->phases)
+        bytes += strlen(b->text);
+    struct shared_bodies s = {.names = &w->names,
+                              .sampled = find_sampled(w),
+                              .g = w->g,
+                              .arena = &w->arena,
+                              .bodies = w->phases.items,
+                              .n = w->phases.n,
+                              .share = bytes > (from ? from : REFERENCE_SHARE_FROM)};
+    shared_bodies_find(&s);
+    for (size_t i = 0; i < s.n; i++) {
+        shared_bodies_write(&s, i, &w->bodies);
+        if (s.bodies[i].first != i)
+            continue;
+        struct body_scan scan = {.names = &w->names, .text = s.bodies[i].text};
+        struct body_token t;
+        while (body_next(&scan, &t))
+            if (t.kind == TOKEN_REGION)
+                w->accessed[t.id] = true;
+    }
+    shared_bodies_release(&s);
+}
+
 /* ---- scratch --------------------------------------------------------------------------------- */
 
+/* Defines where a region begins. A macro to access it is defined only if a phase uses that macro:
+ * phases that share a function only say where their regions begin. */
 static void add_region(struct writer *w, struct strbuf *out, const char *name, uint32_t id,
                        const struct dim *size, bool sampled)
 {
@@ -317,6 +328,8 @@ static void add_region(struct writer *w, struct strbuf *out, const char *name, u
         *vec_push(&w->classes) = (struct region_class){size, 0};
     struct region_class *in = &w->classes.items[c];
     strbuf_addf(out, "#define AT_%s%u (BASE%zu + %zu * SIZE%zu)\n", name, id, c, in->n++, c);
+    if (!w->accessed[id])
+        return;
     if (sampled)
         strbuf_addf(out, "#define %s%u(i) SCRATCH(%s%u_at + %d * (i) + sample)\n", name, id, name,
                     id, DRAWN_SAMPLES);
@@ -333,13 +346,10 @@ static void write_classes(struct writer *w, struct strbuf *out)
     for (size_t c = 0; c < w->classes.n; c++) {
         const struct region_class *in = &w->classes.items[c];
         const struct dim *all = dim_mul(p, in->size, dim_number(p, (int64_t)in->n));
-        w->out->scratch = c ? dim_add(p, w->out->scratch, all) : all;
         strbuf_addf(out, "#define SIZE%zu %s\n", c, dim_in_c(&u, in->size));
-        if (c)
-            strbuf_addf(out, "#define BASE%zu (BASE%zu + %zu * SIZE%zu)\n", c, c - 1, in[-1].n,
-                        c - 1);
-        else
-            strbuf_adds(out, "#define BASE0 ((int64_t)0)\n");
+        strbuf_addf(out, "#define BASE%zu %s\n", c,
+                    c ? dim_in_c(&u, w->out->scratch) : "((int64_t)0)");
+        w->out->scratch = c ? dim_add(p, w->out->scratch, all) : all;
     }
     unit_release(&u);
 }
@@ -555,15 +565,21 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
         w.emit.g = w.g;
         out->work = drawn_plan(&w.emit) ? 1 + DRAWN_SAMPLES : 1;
         stores_plan(&w.stores, &w.emit);
+        w.names = (struct body_names){w.g->values.n, w.stores.direct};
         rc = write_phases(&w, err);
-        if (rc == 0)
+        if (rc == 0) {
+            join_phases(&w);
             write_source(&w);
+        }
         stores_release(&w.stores);
     }
-    if (rc == 0 && (out->source.truncated || w.bodies.truncated))
+    if (rc == 0 && (w.too_long || out->source.truncated || w.bodies.truncated))
         rc = err_set(err, ERR_LIMIT, "the reference is longer than %d bytes", MAX_SOURCE);
     if (rc == 0 && w.g->dims.too_long)
         rc = err_set(err, ERR_LIMIT, "a size of the reference is too long to write");
+    vec_each (struct phase_body, b, &w.phases)
+        free(b->text);
+    vec_release(&w.phases);
     strbuf_release(&w.bodies);
     vec_release(&w.classes);
     arena_release(&w.arena);
