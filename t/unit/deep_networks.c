@@ -118,6 +118,50 @@ static void unrolled_loops_stay_short(void **state)
     strbuf_release(&sb);
 }
 
+/* Each layer reads the results of all layers before it. */
+static void dense_networks_stay_short(void **state)
+{
+    enum { LAYERS = 48 };
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\", \"H\"], \"inputs\": ["
+                     "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 2, \"H\"]}");
+    for (int k = 0; k < LAYERS; k++)
+        strbuf_addf(&sb, ", {\"name\": \"w%d\", \"dtype\": \"float32\", \"shape\": [2, %d, 1]}", k,
+                    2 * k + 2);
+    strbuf_adds(&sb, "], \"scalars\": [], \"values\": [{\"id\": \"%x0\", \"op\": \"neg\", "
+                     "\"args\": [\"x\"]}");
+    for (int k = 0; k < LAYERS; k++) {
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%m%d\", \"op\": \"mean\", \"args\": [\"%%x%d\"],"
+                    " \"attrs\": {\"dim\": [0, 2], \"keepdim\": true}},"
+                    "{\"id\": \"%%s%d\", \"op\": \"sub\", \"args\": [\"%%x%d\", \"%%m%d\"]},"
+                    "{\"id\": \"%%t%d\", \"op\": \"tanh\", \"args\": [\"%%s%d\"]},",
+                    k, k, k, k, k, k, k);
+        strbuf_addf(&sb,
+                    "{\"id\": \"%%c%d\", \"op\": \"conv\", \"args\": [\"%%t%d\", \"w%d\"],"
+                    " \"attrs\": {\"stride\": [1], \"before\": [0], \"after\": [0],"
+                    " \"dilation\": [1], \"groups\": 1}},"
+                    "{\"id\": \"%%x%d\", \"op\": \"cat\", \"args\": [\"%%x%d\", \"%%c%d\"],"
+                    " \"attrs\": {\"dim\": [1]}}",
+                    k, k, k, k + 1, k, k);
+    }
+    strbuf_addf(&sb,
+                "], \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+                " \"shape\": [\"B\", %d, \"H\"], \"value\": \"%%x%d\"}], \"guards\": []}",
+                2 * LAYERS + 2, LAYERS);
+    read_graph(&g, sb.buf);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &r, &err),
+         &err);
+    if (r.source.len > 200000)
+        fail_msg("%zu bytes", r.source.len);
+    graph_reference_release(&r);
+    graph_release(&g);
+    strbuf_release(&sb);
+}
+
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 static int64_t fewest(const struct size_points *p)
@@ -274,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_errors_are_computed_once),
         cmocka_unit_test(unrolled_loops_stay_short),
+        cmocka_unit_test(dense_networks_stay_short),
         cmocka_unit_test(variances_get_enough_elements),
         cmocka_unit_test(few_runs_still_refuse),
         cmocka_unit_test(long_runs_are_shared),

@@ -25,7 +25,17 @@ struct region_class {
     size_t n;
 };
 
-enum { MAX_UNSHARED = 64 << 20 }; /* bytes of all phases, before similar phases share their text */
+struct region {
+    const char *name;  /* VAL12 */
+    size_t in, number; /* its class, and its number there */
+    bool sampled;      /* it holds a number for each sample */
+    size_t next;       /* the next region of the same value, from 1; 0 = none */
+};
+
+enum {
+    MAX_UNSHARED = 64 << 20, /* bytes of all phases, before similar phases share their text */
+    PHASE_SINKS = 4
+};
 
 struct writer {
     struct graph_reference *out;
@@ -37,8 +47,10 @@ struct writer {
     VEC(struct phase_body) phases; /* in order */
     struct strbuf bodies;          /* the text of all phases, in order */
     VEC(struct region_class) classes;
-    bool *accessed; /* one per value: does a phase use the macros of its regions? */
-    bool too_long;  /* a phase is longer than MAX_SOURCE */
+    VEC(struct region) regions;
+    size_t *first_region; /* one per value, as `next` of a region */
+    bool *accessed;       /* one per value: does a phase use the macros of its regions? */
+    bool too_long;        /* a phase is longer than MAX_SOURCE */
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */
@@ -148,11 +160,13 @@ static void write_sink(struct emit *e, const struct sink *s)
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Consecutive sinks with the same level, the same number of units and the same `each` make one
- * phase. Returns the first sink of the phase that ends before `end`. */
+ * phase, but at most PHASE_SINKS of them: phases of many sinks would seldom be similar
+ * (shared_body.h). Returns the first sink of the phase that ends before `end`. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;
-    while (first > 0 && v->items[first - 1].level == v->items[end - 1].level &&
+    while (first > 0 && end - first < PHASE_SINKS &&
+           v->items[first - 1].level == v->items[end - 1].level &&
            v->items[first - 1].units == v->items[end - 1].units &&
            v->items[first - 1].each == v->items[end - 1].each)
         first--;
@@ -271,6 +285,122 @@ static int write_phases(struct writer *w, struct err *err)
     return 0;
 }
 
+/* ---- scratch --------------------------------------------------------------------------------- */
+
+static void add_region(struct writer *w, const char *kind, uint32_t id, const struct dim *size,
+                       bool sampled)
+{
+    struct dim_pool *p = &w->g->dims;
+    size_t c = 0;
+    if (sampled)
+        size = dim_mul(p, size, dim_number(p, DRAWN_SAMPLES));
+    while (c < w->classes.n && w->classes.items[c].size != size)
+        c++;
+    if (c == w->classes.n)
+        *vec_push(&w->classes) = (struct region_class){size, 0};
+    *vec_push(&w->regions) = (struct region){.name = arena_printf(&w->arena, "%s%u", kind, id),
+                                             .in = c,
+                                             .number = w->classes.items[c].n++,
+                                             .sampled = sampled,
+                                             .next = w->first_region[id]};
+    w->first_region[id] = w->regions.n;
+}
+
+/* Decides where each region lies. */
+static void place_regions(struct writer *w)
+{
+    struct dim_pool *p = &w->g->dims;
+    w->first_region = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *w->first_region);
+    vec_each (const struct sink, s, &w->stores.sinks) {
+        const struct store *store = &w->stores.store[s->v->id];
+        const struct dim *n = dim_product(p, s->v->shape, s->v->rank);
+        uint32_t id = s->v->id;
+        if (s->kind == SINK_PART) {
+            add_region(w, "PART", id, s->each ? s->each : s->units, s->each);
+            if (store->part_needs_mag)
+                add_region(w, "PMAG", id, s->units, false);
+        } else if (s->kind != SINK_OUTPUT && !s->output) {
+            add_region(w, "VAL", id, n, s->each);
+            if (store->needs_mag)
+                add_region(w, "MAG", id, n, false);
+            if (store->offs)
+                add_region(w, "OWN", id, n, false);
+            for (uint32_t k = 0; store->offs && k < store->offs->n; k++)
+                add_region(w, arena_printf(&w->arena, "OFF%u_", k), id, n, false);
+        }
+    }
+}
+
+/* The C expression for the place where a region begins. */
+static const char *place_text(void *ctx, uint32_t id, const char *name)
+{
+    struct writer *w = ctx;
+    for (size_t i = w->first_region[id]; i; i = w->regions.items[i - 1].next) {
+        const struct region *r = &w->regions.items[i - 1];
+        if (str_eq(r->name, name))
+            return arena_printf(&w->arena, "hone_place(hone, %zu, %zu)", r->in, r->number);
+    }
+    BUG("no phase stores %s", name);
+}
+
+/* Writes the function that computes where a region begins, and adds up the sizes. */
+static void write_places(struct writer *w, struct strbuf *out)
+{
+    struct dim_pool *p = &w->g->dims;
+    struct unit_text u;
+    if (!w->classes.n)
+        return;
+    unit_init(&u, &w->arena, w->g);
+    strbuf_adds(out, "\n/* Where number k of the regions of one size begins in scratch. */\n"
+                     "HONE_PLACE int64_t hone_place(const struct hone_ref_ctx *hone, int size, "
+                     "int64_t k)\n{\n    switch (size) {\n");
+    for (size_t c = 0; c < w->classes.n; c++) {
+        const struct region_class *in = &w->classes.items[c];
+        const struct dim *all = dim_mul(p, in->size, dim_number(p, (int64_t)in->n));
+        if (c + 1 < w->classes.n)
+            strbuf_addf(out, "    case %zu:\n        return ", c);
+        else
+            strbuf_adds(out, "    default:\n        return ");
+        if (c)
+            strbuf_addf(out, "%s + ", dim_in_c(&u, w->out->scratch));
+        strbuf_addf(out, "k * %s;\n", dim_in_c(&u, in->size));
+        w->out->scratch = c ? dim_add(p, w->out->scratch, all) : all;
+    }
+    strbuf_adds(out, "    }\n}\n");
+    unit_release(&u);
+}
+
+/* Defines the macros to access regions. Only the first of several phases that share a function uses
+ * the macros of its regions. */
+static void write_macros(const struct writer *w, struct strbuf *all)
+{
+    struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;
+    vec_each (const struct sink, s, &w->stores.sinks) {
+        if (s->output && s->kind != SINK_OUTPUT) {
+            strbuf_addf(out, "#define VAL%u(i) (hone->out_value[HT_%s][i])\n", s->v->id,
+                        s->output->name);
+            strbuf_addf(out, "#define MAG%u(i) (hone->out_mag[HT_%s][i])\n", s->v->id,
+                        s->output->name);
+        }
+    }
+    for (size_t id = 0; id < w->g->values.n; id++) {
+        for (size_t i = w->accessed[id] ? w->first_region[id] : 0; i;) {
+            const struct region *r = &w->regions.items[i - 1];
+            strbuf_addf(out, "#define %s(i) SCRATCH(%s_at + ", r->name, r->name);
+            if (r->sampled)
+                strbuf_addf(out, "%d * (i) + sample)\n", DRAWN_SAMPLES);
+            else
+                strbuf_adds(out, "(i))\n");
+            i = r->next;
+        }
+    }
+    if (macros.len)
+        strbuf_addf(all,
+                    "\n/* Values that phases store: VAL and PART, with %s MAG and PMAG. */\n%s",
+                    w->emit.mode.kind == REFERENCE_SIGMA ? "variances" : "magnitudes", macros.buf);
+    strbuf_release(&macros);
+}
+
 /* ---- phases that share their text ------------------------------------------------------------ */
 
 /* One per value: do its VAL and PART hold a number for each sample? */
@@ -294,6 +424,8 @@ static void join_phases(struct writer *w)
                               .sampled = find_sampled(w),
                               .g = w->g,
                               .arena = &w->arena,
+                              .place = place_text,
+                              .ctx = w,
                               .bodies = w->phases.items,
                               .n = w->phases.n,
                               .share = bytes > (from ? from : REFERENCE_SHARE_FROM)};
@@ -309,81 +441,6 @@ static void join_phases(struct writer *w)
                 w->accessed[t.id] = true;
     }
     shared_bodies_release(&s);
-}
-
-/* ---- scratch --------------------------------------------------------------------------------- */
-
-/* Defines where a region begins. A macro to access it is defined only if a phase uses that macro:
- * phases that share a function only say where their regions begin. */
-static void add_region(struct writer *w, struct strbuf *out, const char *name, uint32_t id,
-                       const struct dim *size, bool sampled)
-{
-    struct dim_pool *p = &w->g->dims;
-    size_t c = 0;
-    if (sampled)
-        size = dim_mul(p, size, dim_number(p, DRAWN_SAMPLES));
-    while (c < w->classes.n && w->classes.items[c].size != size)
-        c++;
-    if (c == w->classes.n)
-        *vec_push(&w->classes) = (struct region_class){size, 0};
-    struct region_class *in = &w->classes.items[c];
-    strbuf_addf(out, "#define AT_%s%u (BASE%zu + %zu * SIZE%zu)\n", name, id, c, in->n++, c);
-    if (!w->accessed[id])
-        return;
-    if (sampled)
-        strbuf_addf(out, "#define %s%u(i) SCRATCH(%s%u_at + %d * (i) + sample)\n", name, id, name,
-                    id, DRAWN_SAMPLES);
-    else
-        strbuf_addf(out, "#define %s%u(i) SCRATCH(%s%u_at + (i))\n", name, id, name, id);
-}
-
-/* Defines the place and size of each class of regions, and adds up the sizes. */
-static void write_classes(struct writer *w, struct strbuf *out)
-{
-    struct dim_pool *p = &w->g->dims;
-    struct unit_text u;
-    unit_init(&u, &w->arena, w->g);
-    for (size_t c = 0; c < w->classes.n; c++) {
-        const struct region_class *in = &w->classes.items[c];
-        const struct dim *all = dim_mul(p, in->size, dim_number(p, (int64_t)in->n));
-        strbuf_addf(out, "#define SIZE%zu %s\n", c, dim_in_c(&u, in->size));
-        strbuf_addf(out, "#define BASE%zu %s\n", c,
-                    c ? dim_in_c(&u, w->out->scratch) : "((int64_t)0)");
-        w->out->scratch = c ? dim_add(p, w->out->scratch, all) : all;
-    }
-    unit_release(&u);
-}
-
-static void write_regions(struct writer *w, struct strbuf *all)
-{
-    struct dim_pool *p = &w->g->dims;
-    struct strbuf regions = STRBUF_INIT(MAX_SOURCE), *out = &regions;
-    vec_each (const struct sink, s, &w->stores.sinks) {
-        const struct store *store = &w->stores.store[s->v->id];
-        const struct dim *n = dim_product(p, s->v->shape, s->v->rank);
-        uint32_t id = s->v->id;
-        if (s->kind == SINK_OUTPUT)
-            continue;
-        if (s->kind == SINK_PART) {
-            add_region(w, out, "PART", id, s->each ? s->each : s->units, s->each);
-            if (store->part_needs_mag)
-                add_region(w, out, "PMAG", id, s->units, false);
-        } else if (s->output) {
-            strbuf_addf(out, "#define VAL%u(i) (hone->out_value[HT_%s][i])\n", id, s->output->name);
-            strbuf_addf(out, "#define MAG%u(i) (hone->out_mag[HT_%s][i])\n", id, s->output->name);
-        } else {
-            add_region(w, out, "VAL", id, n, s->each);
-            if (store->needs_mag)
-                add_region(w, out, "MAG", id, n, false);
-            if (store->offs)
-                add_region(w, out, "OWN", id, n, false);
-            for (uint32_t k = 0; store->offs && k < store->offs->n; k++)
-                add_region(w, out, arena_printf(&w->arena, "OFF%u_", k), id, n, false);
-        }
-    }
-    write_classes(w, all);
-    strbuf_adds(all, regions.buf ? regions.buf : "");
-    strbuf_release(&regions);
 }
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -532,18 +589,15 @@ static void write_helpers(const char *text, struct strbuf *out)
 static void write_source(struct writer *w)
 {
     struct strbuf *out = &w->out->source;
-    struct strbuf regions = STRBUF_INIT(MAX_SOURCE), all = STRBUF_INIT(2 * MAX_SOURCE);
-    write_regions(w, &regions);
-    strbuf_addf(&all, "%s%s", regions.buf, w->bodies.buf);
+    struct strbuf head = STRBUF_INIT(MAX_SOURCE), all = STRBUF_INIT(2 * MAX_SOURCE);
+    write_places(w, &head);
+    write_macros(w, &head);
+    strbuf_addf(&all, "%s%s", head.buf, w->bodies.buf);
     strbuf_adds(out, "#include \"hone_ref.h\"\n");
     write_helpers(all.buf, out);
-    if (regions.len)
-        strbuf_addf(out,
-                    "\n/* Values that phases store: VAL and PART, with %s MAG and PMAG. */\n"
-                    "%s",
-                    w->emit.mode.kind == REFERENCE_SIGMA ? "variances" : "magnitudes", regions.buf);
+    strbuf_adds(out, head.buf);
     strbuf_adds(out, w->bodies.buf);
-    strbuf_release(&regions);
+    strbuf_release(&head);
     strbuf_release(&all);
 }
 
@@ -568,6 +622,7 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
         w.names = (struct body_names){w.g->values.n, w.stores.direct};
         rc = write_phases(&w, err);
         if (rc == 0) {
+            place_regions(&w);
             join_phases(&w);
             write_source(&w);
         }
@@ -582,6 +637,7 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
     vec_release(&w.phases);
     strbuf_release(&w.bodies);
     vec_release(&w.classes);
+    vec_release(&w.regions);
     arena_release(&w.arena);
     if (rc < 0)
         graph_reference_release(out);

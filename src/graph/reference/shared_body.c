@@ -8,6 +8,7 @@
  */
 #include "graph/reference/shared_body.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -257,13 +258,22 @@ static void write_shared(const struct shared_bodies *s, size_t first, struct str
     strbuf_adds(out, "}\n");
 }
 
+/* Where a region such as VAL12 or OFF0_12 begins. */
+static const char *place_of(const struct shared_bodies *s, const char *region)
+{
+    const char *digits = region + strlen(region);
+    while (digits > region && isdigit((unsigned char)digits[-1]))
+        digits--;
+    return s->place(s->ctx, (uint32_t)strtoul(digits, NULL, 10), region);
+}
+
 static void write_call(const struct shared_bodies *s, size_t i, struct strbuf *out)
 {
     const struct phase_body *b = &s->bodies[i], *first = &s->bodies[b->first];
     size_t line = out->len, done = 0;
     strbuf_addf(out, "    shared_%s(hone, unit", first->fn);
     for (size_t k = 0; k < b->regions.n; k++)
-        add_item(out, &line, 8, arena_printf(s->arena, "AT_%s", b->regions.items[k]));
+        add_item(out, &line, 8, place_of(s, b->regions.items[k]));
     for (size_t k = 0; k < b->tensors.n; k++)
         add_item(out, &line, 8, arena_printf(s->arena, "HT_%s", b->tensors.items[k]));
     for (size_t k = 0; k < b->integers.n; k++)
@@ -285,8 +295,8 @@ void shared_bodies_write(const struct shared_bodies *s, size_t i, struct strbuf 
         write_call(s, i, out);
     else {
         for (size_t k = 0; k < b->regions.n; k++)
-            strbuf_addf(out, "    const int64_t %s_at = AT_%s;\n", b->regions.items[k],
-                        b->regions.items[k]);
+            strbuf_addf(out, "    const int64_t %s_at = %s;\n", b->regions.items[k],
+                        place_of(s, b->regions.items[k]));
         strbuf_adds(out, b->text);
     }
     strbuf_adds(out, "}\n");

@@ -8,18 +8,18 @@
  * have the names of the first phase's regions and tensors: VAL12_at for VAL12(i), HT_x for IN(x,
  * i). So its text needs no change but for the integers that differ, which become n1, n2, ...
  *
- *     HONE_SHARED void shared1(const struct hone_ref_ctx *hone, int64_t unit, int64_t VAL12_at,
- *                              int HT_x, int64_t n1)
+ *     HONE_SHARED void shared_p7_mod(const struct hone_ref_ctx *hone, int64_t unit, int64_t
+ * VAL12_at, int HT_x, int64_t n1)
  *     {
  *         VAL12(unit) = IN(x, unit % n1);
  *     }
  *     PHASE(p7_mod)
  *     {
- *         shared1(hone, unit, AT_VAL12, HT_x, 64);
+ *         shared_p7_mod(hone, unit, hone_place(hone, 0, 3), HT_x, 64);
  *     }
  *     PHASE(p9_mod)
  *     {
- *         shared1(hone, unit, AT_VAL17, HT_y, 128);
+ *         shared_p7_mod(hone, unit, hone_place(hone, 1, 0), HT_y, 128);
  *     }
  */
 #ifndef GRAPH_REFERENCE_SHARED_BODY_H
@@ -51,6 +51,9 @@ struct shared_bodies {
     const bool *sampled; /* one per value: its VAL and PART hold a number for each sample */
     const struct graph *g;
     struct arena *arena;
+    /* Returns the C expression for the place in scratch where a region begins. */
+    const char *(*place)(void *ctx, uint32_t id, const char *region);
+    void *ctx;
     struct phase_body *bodies;
     size_t n;
     bool share; /* false: every phase keeps its own text */

@@ -16,6 +16,10 @@ enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 /* A value is not stored, but computed again wherever it is read, if one element costs at most CHEAP
  * or if all its reads together cost at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
+/* A reference stores a cat of more parts than this if it is read several times. Otherwise each read
+ * would have to tell all parts apart: in a network where each layer reads the results of all layers
+ * before it, the text would grow with the square of the depth. */
+enum { MAX_PARTS = 4 };
 /* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
 
@@ -34,6 +38,7 @@ struct planner {
     int64_t *site;   /* one per value: see above */
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
     bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
+    bool *long_cat;  /* one per value: is it a cat of more than MAX_PARTS parts? */
     /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
      * not the anchor. NULL for references. */
     bool *ends_anchor;
@@ -137,6 +142,31 @@ static void weigh(struct planner *p, const struct value *v)
     p->weight[v->id] = MIN(w, HEAVY);
 }
 
+/* Finds the cats of a reference that are worth storing. */
+static void find_long_cats(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    struct arena mem = ARENA_INIT;
+    const uint32_t *uses = graph_uses(g, &mem);
+    /* One per value: how many parts a read of it has to tell apart. */
+    unsigned *parts = arena_alloc(&mem, (g->values.n + 1) * sizeof *parts);
+    for (size_t i = 0; i < g->values.n; i++) {
+        const struct value *v = g->values.items[i];
+        parts[i] = 1;
+        if (is_heavy(v) || op_makes_lines(v->op))
+            continue;
+        if (v->op == OP_CAT)
+            parts[i] = MIN(parts[v->args[0]->id] + parts[v->args[1]->id], MANY);
+        for (uint32_t k = 0; k < v->nargs && v->op != OP_CAT; k++)
+            parts[i] = v->args[k] ? MAX(parts[i], parts[v->args[k]->id]) : parts[i];
+        if (v->op == OP_CAT && parts[i] > MAX_PARTS && uses[i] > 1) {
+            p->long_cat[i] = true;
+            parts[i] = 1;
+        }
+    }
+    arena_release(&mem);
+}
+
 /* Is v a reduction of a few elements, such as a window of a pooling? A kernel can compute it inside
  * the loop that reads it. */
 static bool is_brief(const struct planner *p, const struct value *v)
@@ -167,7 +197,7 @@ static bool must_store(const struct planner *p, const struct value *v)
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
     if (kind == OPK_VIEW)
-        return false;
+        return reads > 1 && p->long_cat[v->id];
     bool ends = (is_heavy(v) && !(reads == 1 && is_brief(p, v))) ||
                 (p->ends_anchor && p->ends_anchor[v->id]);
     if (p->e->mode.kernel && ends && !site_is_sink(p->site[v->id]))
@@ -480,6 +510,7 @@ void stores_plan(struct stores *s, struct emit *e)
     p.site = xcalloc(n + 1, sizeof *p.site);
     p.ready = xcalloc(n + 1, sizeof *p.ready);
     p.operand = xcalloc(n + 1, sizeof *p.operand);
+    p.long_cat = xcalloc(n + 1, sizeof *p.long_cat);
     e->store = s->store;
     for (size_t i = 0; i < n; i++) {
         weigh(&p, g->values.items[i]);
@@ -491,6 +522,8 @@ void stores_plan(struct stores *s, struct emit *e)
     if (e->mode.kernel) {
         mark_replaced(&p);
         mark_ends(&p);
+    } else {
+        find_long_cats(&p);
     }
     for (size_t i = 0; i < g->outputs.n; i++) {
         add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
@@ -539,6 +572,7 @@ void stores_plan(struct stores *s, struct emit *e)
     free(p.site);
     free(p.ready);
     free(p.operand);
+    free(p.long_cat);
     free(p.ends_anchor);
     free(p.replaces);
 }
