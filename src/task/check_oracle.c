@@ -19,7 +19,7 @@ static const double MAX_OPS = 5e8;
 /* Hone wrote the reference of an imported task. Its accesses are watched only at shapes where that
  * is quick: we trust that accesses which are right at these shapes are right at others. */
 static const double MAX_WATCHED_OPS = 1e7;
-enum { MAX_WATCHED_TEXT = 200000 };
+enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 /* After this many operations in all, the check leaves out further shapes of such a task. */
 static const double IMPORTED_OPS = 5e8;
 static const double MIN_SHARE =
@@ -285,11 +285,14 @@ static int build(struct oracle_check *c, struct err *err)
 {
     if (oracle_build(c->t, c->plain, err) < 0)
         return -1;
-    bool long_text = c->t->graph_json && strlen(c->t->reference_c) > MAX_WATCHED_TEXT;
-    if (!long_text && oracle_build_checked(c->t, c->checked, err) == 0)
+    /* Hone wrote the reference. */
+    bool is_long = c->t->graph_json && (strlen(c->t->reference_c) > MAX_WATCHED_TEXT ||
+                                        c->t->phases.n > MAX_WATCHED_PHASES);
+    if (!is_long && oracle_build_checked(c->t, c->checked, err) == 0)
         return 0;
-    if (long_text) /* Hone wrote the reference */
-        err_set(err, ERR_LIMIT, "the text is longer than %d bytes", MAX_WATCHED_TEXT);
+    if (is_long)
+        err_set(err, ERR_LIMIT, "it has more than %d bytes or %d phases", MAX_WATCHED_TEXT,
+                MAX_WATCHED_PHASES);
     if (err->kind == ERR_INPUT)
         return err_prefix(err, "its accesses cannot be checked; use SCRATCH(i) only as a value or "
                                "as the target of =, +=, -=, *= and /=");
