@@ -118,6 +118,46 @@ static void unrolled_loops_stay_short(void **state)
     strbuf_release(&sb);
 }
 
+/* Each step of an unrolled loop also computes a product, which only the output reads. */
+static void products_of_unrolled_loops_are_alike(void **state)
+{
+    enum { STEPS = 60 };
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\", \"N\"], \"scalars\": [], \"inputs\": ["
+                     "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", \"N\"]},"
+                     "{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [\"N\", \"N\"]}],"
+                     "\"values\": [{\"id\": \"%h0\", \"op\": \"tanh\", \"args\": [\"x\"]}");
+    for (int i = 1; i <= STEPS; i++)
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%h%d\", \"op\": \"tanh\", \"args\": [\"%%h%d\"]},"
+                    "{\"id\": \"%%p%d\", \"op\": \"matmul\", \"args\": [\"%%h%d\", \"w\"]}",
+                    i, i - 1, i, i);
+    for (int i = 2; i <= STEPS; i++)
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%c%d\", \"op\": \"cat\", \"args\": [\"%%%c%d\", \"%%p%d\"],"
+                    " \"attrs\": {\"dim\": [0]}}",
+                    i, i == 2 ? 'p' : 'c', i - 1, i);
+    strbuf_addf(&sb,
+                "], \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+                " \"shape\": [\"%d*B\", \"N\"], \"value\": \"%%c%d\"}], \"guards\": []}",
+                STEPS, STEPS);
+    read_graph(&g, sb.buf);
+    must(graph_write_reference_as(
+             &g, (struct reference_mode){.kind = REFERENCE_SIGMA, .share_from = 1}, &r, &err),
+         &err);
+    unsigned loops = 0;
+    for (const char *p = r.source.buf; (p = strstr(p, "for (")); p++)
+        loops++;
+    if (loops > 20)
+        fail_msg("%u loops", loops);
+    graph_reference_release(&r);
+    graph_release(&g);
+    strbuf_release(&sb);
+}
+
 /* Each layer reads the results of all layers before it. */
 static void dense_networks_stay_short(void **state)
 {
@@ -318,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_errors_are_computed_once),
         cmocka_unit_test(unrolled_loops_stay_short),
+        cmocka_unit_test(products_of_unrolled_loops_are_alike),
         cmocka_unit_test(dense_networks_stay_short),
         cmocka_unit_test(variances_get_enough_elements),
         cmocka_unit_test(few_runs_still_refuse),

@@ -18,7 +18,8 @@ enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 enum { CHEAP = 2, RECOMPUTE = 48 };
 /* A reference stores a cat of more parts than this if it is read several times. Otherwise each read
  * would have to tell all parts apart: in a network where each layer reads the results of all layers
- * before it, the text would grow with the square of the depth. */
+ * before it, the text would grow with the square of the depth. It also stores the parts that are
+ * not cheap: the steps of an unrolled loop then have phases that are alike (shared_body.h). */
 enum { MAX_PARTS = 4 };
 /* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
@@ -38,7 +39,8 @@ struct planner {
     int64_t *site;   /* one per value: see above */
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
     bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
-    bool *long_cat;  /* one per value: is it a cat of more than MAX_PARTS parts? */
+    bool *long_cat;  /* one per value: is it a cat to store? */
+    bool *part;      /* one per value: is it a part of a cat of more than MAX_PARTS parts? */
     /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
      * not the anchor. NULL for references. */
     bool *ends_anchor;
@@ -142,7 +144,27 @@ static void weigh(struct planner *p, const struct value *v)
     p->weight[v->id] = MIN(w, HEAVY);
 }
 
-/* Finds the cats of a reference that are worth storing. */
+/* Marks the parts of a cat. v is the cat, or an operand of it. `done` has the cats whose parts are
+ * marked. */
+static void mark_parts(struct planner *p, const struct value *v, bool *done)
+{
+    for (;;) {
+        if (v->op == OP_CAT) {
+            if (done[v->id])
+                return;
+            done[v->id] = true;
+            mark_parts(p, v->args[1], done);
+            v = v->args[0];
+        } else if (op_row(v->op)->kind == OPK_VIEW && v->nargs) {
+            v = v->args[0];
+        } else {
+            p->part[v->id] = true;
+            return;
+        }
+    }
+}
+
+/* Finds the cats of a reference that are worth storing, and the parts of long cats. */
 static void find_long_cats(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -150,6 +172,7 @@ static void find_long_cats(struct planner *p)
     const uint32_t *uses = graph_uses(g, &mem);
     /* One per value: how many parts a read of it has to tell apart. */
     unsigned *parts = arena_alloc(&mem, (g->values.n + 1) * sizeof *parts);
+    bool *done = arena_alloc(&mem, (g->values.n + 1) * sizeof *done);
     for (size_t i = 0; i < g->values.n; i++) {
         const struct value *v = g->values.items[i];
         parts[i] = 1;
@@ -159,10 +182,12 @@ static void find_long_cats(struct planner *p)
             parts[i] = MIN(parts[v->args[0]->id] + parts[v->args[1]->id], MANY);
         for (uint32_t k = 0; k < v->nargs && v->op != OP_CAT; k++)
             parts[i] = v->args[k] ? MAX(parts[i], parts[v->args[k]->id]) : parts[i];
-        if (v->op == OP_CAT && parts[i] > MAX_PARTS && uses[i] > 1) {
-            p->long_cat[i] = true;
+        if (v->op != OP_CAT || parts[i] <= MAX_PARTS)
+            continue;
+        mark_parts(p, v, done);
+        p->long_cat[i] = uses[i] > 1;
+        if (p->long_cat[i])
             parts[i] = 1;
-        }
     }
     arena_release(&mem);
 }
@@ -198,6 +223,8 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (kind == OPK_VIEW)
         return reads > 1 && p->long_cat[v->id];
+    if (p->part[v->id] && w > CHEAP)
+        return true;
     bool ends = (is_heavy(v) && !(reads == 1 && is_brief(p, v))) ||
                 (p->ends_anchor && p->ends_anchor[v->id]);
     if (p->e->mode.kernel && ends && !site_is_sink(p->site[v->id]))
@@ -511,6 +538,7 @@ void stores_plan(struct stores *s, struct emit *e)
     p.ready = xcalloc(n + 1, sizeof *p.ready);
     p.operand = xcalloc(n + 1, sizeof *p.operand);
     p.long_cat = xcalloc(n + 1, sizeof *p.long_cat);
+    p.part = xcalloc(n + 1, sizeof *p.part);
     e->store = s->store;
     for (size_t i = 0; i < n; i++) {
         weigh(&p, g->values.items[i]);
@@ -573,6 +601,7 @@ void stores_plan(struct stores *s, struct emit *e)
     free(p.ready);
     free(p.operand);
     free(p.long_cat);
+    free(p.part);
     free(p.ends_anchor);
     free(p.replaces);
 }
