@@ -169,10 +169,16 @@ static void find_long_cats(struct planner *p)
 {
     const struct graph *g = p->e->g;
     struct arena mem = ARENA_INIT;
-    const uint32_t *uses = graph_uses(g, &mem);
+    /* One per value: how many operands it is. Unlike graph_uses(), this also counts copies with
+     * drawn errors (drawn.h). */
+    uint32_t *uses = arena_alloc(&mem, (g->values.n + 1) * sizeof *uses);
     /* One per value: how many parts a read of it has to tell apart. */
     unsigned *parts = arena_alloc(&mem, (g->values.n + 1) * sizeof *parts);
     bool *done = arena_alloc(&mem, (g->values.n + 1) * sizeof *done);
+    for (size_t i = 0; i < g->values.n; i++)
+        for (uint32_t k = 0; k < g->values.items[i]->nargs; k++)
+            if (g->values.items[i]->args[k])
+                uses[g->values.items[i]->args[k]->id]++;
     for (size_t i = 0; i < g->values.n; i++) {
         const struct value *v = g->values.items[i];
         parts[i] = 1;
