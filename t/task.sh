@@ -42,6 +42,22 @@ open(sys.argv[3] + "/reference.c", "w").write(made["source"])
 PY
 ok "both forms of --reference give the same text" cmp written.c written/reference.c
 runs 0 "a task with the written reference is good" "$HONE" task check ./written
+printf '#!/bin/sh\nkill -9 $$\n' >killed && chmod +x killed
+runs 1 "hone task check fails if something kills the compiler" env CC="$PWD/killed" "$HONE" task check ./written
+err_has "the message says how the compiler ended" "reference.c could not be checked as C17: $PWD/killed: killed by signal 9"
+# A PyTorch module of a deep network names a thousand tensors.
+mkdir long && cp written/reference.c long && for n in 3000 60000; do
+    python3 - $n <<'PY'
+import json, sys
+task = json.load(open("written/task.json"))
+task["torch"] = "import torch\n" + "# a line of a comment\n" * int(sys.argv[1]) + \
+    "def run(x):\n    return torch.softmax(x, dim=-1)\n"
+json.dump(task, open("long/task.json", "w"))
+PY
+    [ $n = 60000 ] || runs 0 "a PyTorch module of 66 kB is accepted" "$HONE" task show ./long
+done
+runs 1 "a PyTorch module of 1.3 MB is refused" "$HONE" task show ./long
+err_has "the message gives the limit of the module" "more than the limit of 1048576"
 runs 0 "hone task show --reference --sigma exits with 0" "$HONE" task show --reference --sigma --json softmax
 mkdir sigmas && python3 - "$ROOT/tasks/softmax/task.json" "$T/out" sigmas <<'PY'
 import json, sys

@@ -2823,6 +2823,8 @@ def reason(e: BaseException) -> str:
         return "forward changes a tensor that it keeps between calls, and that is no buffer"
     if looks_at_data(e) or "data-dependent" in str(e):
         return "forward decides by the data of a tensor (an `if`, a loop or `.item()`)"
+    if isinstance(e, ModuleNotFoundError) and e.name:
+        return f"it needs the Python package '{e.name}', which {sys.executable} does not have"
     return f"PyTorch refuses it: {brief(e)}"
 
 

@@ -15,7 +15,7 @@
 #include "task/check_oracle.h"
 #include "task/oracle.h"
 
-#define COMPILE_NS (300ull * 1000 * 1000 * 1000)
+#define COMPILE_NS (900ull * 1000 * 1000 * 1000) /* 30 s are usual; the machine may be busy */
 
 static const struct task_place nowhere = {0, 0};
 
@@ -145,6 +145,17 @@ static bool tell_unknown_tensor(const struct task *t, const char *text, struct t
     return true;
 }
 
+/* Reports a compiler that ended without a message: it was killed, by a limit or otherwise. */
+static void tell_compiler_end(const struct task *t, const struct child_process *c,
+                              const char *language, struct task_check_result *r)
+{
+    struct strbuf how = STRBUF_INIT(256);
+    child_describe(c, &how);
+    check_say(&r->problems, t, nowhere, "reference.c could not be checked as %s: %s: %s", language,
+              c->argv[0], how.buf);
+    strbuf_release(&how);
+}
+
 static void compile_as(const struct task *t, const char *path, const char *const *argv,
                        const char *language, struct task_check_result *r)
 {
@@ -159,11 +170,11 @@ static void compile_as(const struct task *t, const char *path, const char *const
     if (child_run(&c, &err) < 0)
         check_say(&r->notes, t, nowhere, "reference.c was not checked as %s: %s", language,
                   err.msg);
-    else if (c.end != CHILD_EXITED || c.code != 0) {
-        if (!tell_unknown_tensor(t, c.out.buf, r))
-            check_say(&r->problems, t, nowhere,
-                      "reference.c does not compile cleanly as %s:\n%.1500s", language, c.out.buf);
-    }
+    else if (c.end != CHILD_EXITED || (c.code != 0 && !c.out.len))
+        tell_compiler_end(t, &c, language, r);
+    else if (c.code != 0 && !tell_unknown_tensor(t, c.out.buf, r))
+        check_say(&r->problems, t, nowhere, "reference.c does not compile cleanly as %s:\n%.1500s",
+                  language, c.out.buf);
     child_release(&c);
     free(dir);
 }

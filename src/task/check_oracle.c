@@ -17,10 +17,11 @@
 /* The checks skip a shape that needs more operations than this, because it would take too long. */
 static const double MAX_OPS = 5e8;
 /* Hone wrote the reference of an imported task. So its accesses are watched only at shapes with at
- * most MAX_WATCHED_OPS operations, and not at all if the text has more than MAX_WATCHED_TEXT bytes.
- * We assume that accesses which are right at these shapes are right at all shapes. */
+ * most MAX_WATCHED_OPS operations, and not at all if the text has more than MAX_WATCHED_TEXT bytes
+ * or MAX_WATCHED_PHASES phases. We assume that accesses which are right at these shapes are right
+ * at all shapes. */
 static const double MAX_WATCHED_OPS = 1e7;
-enum { MAX_WATCHED_TEXT = 200000 };
+enum { MAX_WATCHED_TEXT = 200000, MAX_WATCHED_PHASES = 100 };
 /* After this many operations in all, the check leaves out further shapes of an imported task. */
 static const double IMPORTED_OPS = 5e8;
 /* Of the elements whose right value is not 0, the tolerance must refuse a 0 for at least this
@@ -288,11 +289,14 @@ static int build(struct oracle_check *c, struct err *err)
 {
     if (oracle_build(c->t, c->plain, err) < 0)
         return -1;
-    bool long_text = c->t->graph_json && strlen(c->t->reference_c) > MAX_WATCHED_TEXT;
-    if (!long_text && oracle_build_checked(c->t, c->checked, err) == 0)
+    /* Hone wrote the reference. */
+    bool is_long = c->t->graph_json && (strlen(c->t->reference_c) > MAX_WATCHED_TEXT ||
+                                        c->t->phases.n > MAX_WATCHED_PHASES);
+    if (!is_long && oracle_build_checked(c->t, c->checked, err) == 0)
         return 0;
-    if (long_text) /* only for an imported task: Hone wrote its reference */
-        err_set(err, ERR_LIMIT, "the text is longer than %d bytes", MAX_WATCHED_TEXT);
+    if (is_long)
+        err_set(err, ERR_LIMIT, "it has more than %d bytes or %d phases", MAX_WATCHED_TEXT,
+                MAX_WATCHED_PHASES);
     if (err->kind == ERR_INPUT)
         return err_prefix(err, "its accesses cannot be checked; use SCRATCH(i) only as a value or "
                                "as the target of =, +=, -=, *= and /=");

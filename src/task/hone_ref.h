@@ -32,6 +32,10 @@
  * OUT_SIGMA(y, i, value, sigma) is for outputs whose tolerance is given in "sigmas": sigma is the
  * standard deviation of the rounding error of a good implementation.
  *
+ * HONE_SHARED declares a function that several phases call, so that it is compiled once. HONE_PLACE
+ * declares one whose result depends only on the arguments and on axes and scalars, so that a phase
+ * calls it once for many units.
+ *
  * GOT(y, i, otherwise) reads element i of the candidate's own output y. It works only for integer
  * outputs whose tolerance is given in "sigmas", and is for outputs that have several right answers:
  * an argmax may name any of the largest elements. GOT gives `otherwise` if the candidate's output
@@ -42,8 +46,12 @@
 
 #ifdef __CUDACC__
 #define HONE_FN __device__ static inline
+#define HONE_SHARED __device__ static __noinline__
+#define HONE_PLACE __device__ static __noinline__
 #else
 #define HONE_FN static inline __attribute__((unused))
+#define HONE_SHARED __attribute__((noinline)) static
+#define HONE_PLACE __attribute__((noinline, const, unused)) static
 #endif
 
 #ifdef __CUDACC_RTC__

@@ -14,6 +14,7 @@
 #include "task/regimes.h"
 
 #define TEXT_MAX 65536
+#define TORCH_MAX (1u << 20) /* run() of a deep network names a thousand tensors */
 #define EXPR_BYTES_MAX (256 * 1024)
 
 static const char *const class_names[CLASS_COUNT] = {
@@ -453,7 +454,7 @@ static void load_texts(struct loader *l)
         json_node_str(&n, TEXT_MAX, &t->description) && !*t->description && !t->is_definition)
         json_node_bad(&n, "the description is empty");
     if (json_node_get(&l->root, "torch", &n)) {
-        json_node_str(&n, TEXT_MAX, &t->torch_src);
+        json_node_str(&n, TORCH_MAX, &t->torch_src);
         t->torch_place = json_node_place(&n);
     }
     if (json_node_get(&l->root, "reference", &n))

@@ -118,6 +118,92 @@ static void unrolled_loops_stay_short(void **state)
     strbuf_release(&sb);
 }
 
+/* Each step of an unrolled loop also computes a product, which only the output reads. */
+static void products_of_unrolled_loops_are_alike(void **state)
+{
+    enum { STEPS = 60 };
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\", \"N\"], \"scalars\": [], \"inputs\": ["
+                     "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", \"N\"]},"
+                     "{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [\"N\", \"N\"]}],"
+                     "\"values\": [{\"id\": \"%h0\", \"op\": \"tanh\", \"args\": [\"x\"]}");
+    for (int i = 1; i <= STEPS; i++)
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%h%d\", \"op\": \"tanh\", \"args\": [\"%%h%d\"]},"
+                    "{\"id\": \"%%p%d\", \"op\": \"matmul\", \"args\": [\"%%h%d\", \"w\"]}",
+                    i, i - 1, i, i);
+    for (int i = 2; i <= STEPS; i++)
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%c%d\", \"op\": \"cat\", \"args\": [\"%%%c%d\", \"%%p%d\"],"
+                    " \"attrs\": {\"dim\": [0]}}",
+                    i, i == 2 ? 'p' : 'c', i - 1, i);
+    strbuf_addf(&sb,
+                "], \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+                " \"shape\": [\"%d*B\", \"N\"], \"value\": \"%%c%d\"}], \"guards\": []}",
+                STEPS, STEPS);
+    read_graph(&g, sb.buf);
+    must(graph_write_reference_as(
+             &g, (struct reference_mode){.kind = REFERENCE_SIGMA, .share_from = 1}, &r, &err),
+         &err);
+    unsigned loops = 0;
+    for (const char *p = r.source.buf; (p = strstr(p, "for (")); p++)
+        loops++;
+    if (loops > 20)
+        fail_msg("%u loops", loops);
+    graph_reference_release(&r);
+    graph_release(&g);
+    strbuf_release(&sb);
+}
+
+/* Each layer reads the results of all layers before it. */
+static void dense_networks_stay_short(void **state)
+{
+    enum { LAYERS = 48 };
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\", \"H\"], \"inputs\": ["
+                     "{\"name\": \"x\", \"dtype\": \"float32\", \"shape\": [\"B\", 2, \"H\"]}");
+    for (int k = 0; k < LAYERS; k++)
+        strbuf_addf(&sb, ", {\"name\": \"w%d\", \"dtype\": \"float32\", \"shape\": [2, %d, 1]}", k,
+                    2 * k + 2);
+    strbuf_adds(&sb, "], \"scalars\": [], \"values\": [{\"id\": \"%x0\", \"op\": \"neg\", "
+                     "\"args\": [\"x\"]}");
+    for (int k = 0; k < LAYERS; k++) {
+        strbuf_addf(&sb,
+                    ", {\"id\": \"%%m%d\", \"op\": \"mean\", \"args\": [\"%%x%d\"],"
+                    " \"attrs\": {\"dim\": [0, 2], \"keepdim\": true}},"
+                    "{\"id\": \"%%s%d\", \"op\": \"sub\", \"args\": [\"%%x%d\", \"%%m%d\"]},"
+                    "{\"id\": \"%%t%d\", \"op\": \"tanh\", \"args\": [\"%%s%d\"]},",
+                    k, k, k, k, k, k, k);
+        strbuf_addf(&sb,
+                    "{\"id\": \"%%c%d\", \"op\": \"conv\", \"args\": [\"%%t%d\", \"w%d\"],"
+                    " \"attrs\": {\"stride\": [1], \"before\": [0], \"after\": [0],"
+                    " \"dilation\": [1], \"groups\": 1}},"
+                    "{\"id\": \"%%x%d\", \"op\": \"cat\", \"args\": [\"%%x%d\", \"%%c%d\"],"
+                    " \"attrs\": {\"dim\": [1]}}",
+                    k, k, k, k + 1, k, k);
+    }
+    strbuf_addf(&sb,
+                "], \"outputs\": [{\"name\": \"y\", \"dtype\": \"float32\","
+                " \"shape\": [\"B\", %d, \"H\"], \"value\": \"%%x%d\"}], \"guards\": []}",
+                2 * LAYERS + 2, LAYERS);
+    read_graph(&g, sb.buf);
+    for (int tf32 = 0; tf32 < 2; tf32++) { /* TF32: also copies with drawn errors */
+        struct reference_mode mode = {.kind = REFERENCE_SIGMA, .tf32_convs = tf32 != 0};
+        must(graph_write_reference_as(&g, mode, &r, &err), &err);
+        if (r.source.len > 200000 + 120000 * (size_t)tf32)
+            fail_msg("%zu bytes with %s", r.source.len, tf32 ? "TF32" : "float32");
+        graph_reference_release(&r);
+    }
+    graph_release(&g);
+    strbuf_release(&sb);
+}
+
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 static int64_t fewest(const struct size_points *p)
@@ -303,6 +389,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_errors_are_computed_once),
         cmocka_unit_test(unrolled_loops_stay_short),
+        cmocka_unit_test(products_of_unrolled_loops_are_alike),
+        cmocka_unit_test(dense_networks_stay_short),
         cmocka_unit_test(variances_get_enough_elements),
         cmocka_unit_test(softmaxes_get_several_elements),
         cmocka_unit_test(few_runs_still_refuse),

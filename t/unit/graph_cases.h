@@ -714,6 +714,15 @@ static void windows_and_joins(void **state)
     out(&m, steps);
     out(&m, op2(&m, OP_MUL, a, steps));
     check(&m);
+    /* A cat of many parts that is read twice; one part is a sum that only the cat reads. */
+    maker_open(&m);
+    a = in(&m, "y", DT_F32, "A,C");
+    joined = op(&m, OP_SUM, ARGS(in(&m, "x", DT_F32, "A,B,C")), ATTRS(AXES(1)));
+    for (int i = 0; i < 7; i++)
+        joined = op(&m, OP_CAT, ARGS(joined, op1(&m, i % 2 ? OP_EXP : OP_NEG, a)), ATTRS(AXES(1)));
+    out(&m, op(&m, OP_SUM, ARGS(op1(&m, OP_SQUARE, joined)), ATTRS(AXES(1))));
+    out(&m, op1(&m, OP_TANH, joined));
+    check(&m);
     maker_open(&m);
     out(&m, op(&m, OP_GATHER, ARGS(in(&m, "x", DT_F32, "A*B,C"), in(&m, "nC", DT_I64, "A*B,1")),
                ATTRS(AXES(1))));

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "graph/reference/drawn.h"
 #include "graph/reference/lower.h"
+#include "graph/reference/shared_body.h"
 #include "graph/reference/stores.h"
 
 enum { MAX_SOURCE = 8 << 20 }; /* as TASK_MAX_REFERENCE */
@@ -24,14 +25,32 @@ struct region_class {
     size_t n;
 };
 
+struct region {
+    const char *name;  /* VAL12 */
+    size_t in, number; /* its class, and its number there */
+    bool sampled;      /* it holds a number for each sample */
+    size_t next;       /* the next region of the same value, from 1; 0 = none */
+};
+
+enum {
+    MAX_UNSHARED = 64 << 20, /* bytes of all phases, before similar phases share their text */
+    PHASE_SINKS = 4
+};
+
 struct writer {
     struct graph_reference *out;
     struct graph *g;
     struct emit emit;
     struct stores stores;
     struct arena arena;
-    struct strbuf bodies; /* the text of all phases, in order */
+    struct body_names names;
+    VEC(struct phase_body) phases; /* in order */
+    struct strbuf bodies;          /* the text of all phases, in order */
     VEC(struct region_class) classes;
+    VEC(struct region) regions;
+    size_t *first_region; /* one per value, as `next` of a region */
+    bool *accessed;       /* one per value: does a phase use the macros of its regions? */
+    bool too_long;        /* a phase is longer than MAX_SOURCE */
 };
 
 /* ---- one sink -------------------------------------------------------------------------------- */
@@ -167,11 +186,13 @@ static void write_sink(struct emit *e, const struct sink *s)
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Consecutive sinks with the same level, the same number of units and the same `each` make one
- * phase. Returns the first sink of the phase that ends before `end`. */
+ * phase, but at most PHASE_SINKS of them: phases of many sinks would seldom be similar
+ * (shared_body.h). Returns the first sink of the phase that ends before `end`. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
 {
     size_t first = end - 1;
-    while (first > 0 && v->items[first - 1].level == v->items[end - 1].level &&
+    while (first > 0 && end - first < PHASE_SINKS &&
+           v->items[first - 1].level == v->items[end - 1].level &&
            v->items[first - 1].units == v->items[end - 1].units &&
            v->items[first - 1].each == v->items[end - 1].each)
         first--;
@@ -204,55 +225,6 @@ static void note_magnitudes(struct writer *w, const char *text)
     }
 }
 
-/* ---- places in scratch ----------------------------------------------------------------------- */
-
-/* If the text at p begins with a macro that reads scratch, such as VAL12(, returns the length of
- * its name and sets the value's id. */
-static size_t region_name(const struct writer *w, const char *p, unsigned long *id)
-{
-    static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG",
-                                        "OWN", "OFF", "BIAS", "PBIAS"};
-    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
-        size_t n = strlen(kinds[k]);
-        char *end;
-        if (strncmp(p, kinds[k], n) != 0)
-            continue;
-        if (k == 5) { /* OFF0_12 */
-            n += strspn(p + n, "0123456789");
-            n += p[n] == '_';
-        }
-        *id = strtoul(p + n, &end, 10);
-        bool direct = k < 2 && *id < w->g->values.n && w->stores.direct[*id];
-        if (isdigit((unsigned char)p[n]) && *end == '(' && !direct)
-            return (size_t)(end - p);
-    }
-    return 0;
-}
-
-/* Declares where the regions begin that the text reads or writes. The expressions are long, so a
- * unit computes each of them once. */
-static void add_places(struct writer *w, const char *text, struct strbuf *out)
-{
-    VEC(const char *) seen = VEC_INIT;
-    for (const char *p = text; *p;) {
-        unsigned long id;
-        size_t n = region_name(w, p, &id);
-        const char *name = n ? arena_strndup(&w->arena, p, n) : NULL;
-        bool known = !name;
-        for (size_t i = 0; !known && i < seen.n; i++)
-            known = str_eq(seen.items[i], name);
-        if (!known) {
-            *vec_push(&seen) = name;
-            strbuf_addf(out, "    const int64_t %s_at = AT_%s;\n", name, name);
-        }
-        while (isalnum((unsigned char)*p) || *p == '_')
-            p++;
-        while (*p && !isalnum((unsigned char)*p) && *p != '_')
-            p++;
-    }
-    vec_release(&seen);
-}
-
 static void describe(const struct sink *s, struct strbuf *out)
 {
     static const char *const what[] = {"element of value", "part of value", "line of value",
@@ -269,83 +241,93 @@ static void describe(const struct sink *s, struct strbuf *out)
 static void add_sampled(struct writer *w, const struct dim *each, const char *text,
                         struct strbuf *out)
 {
+    struct body_scan scan = {.names = &w->names, .text = text};
+    struct body_token t;
     struct unit_text u;
     unit_init(&u, &w->arena, w->g);
     strbuf_addf(out, "    const int64_t sample = unit / %s, element = unit %% %s;\n",
                 dim_in_c(&u, each), dim_in_c(&u, each));
     unit_release(&u);
-    for (const char *p = text; *p;) {
-        size_t n = 0;
-        while (isalnum((unsigned char)p[n]) || p[n] == '_')
-            n++;
-        if (n == 4 && memcmp(p, "unit", 4) == 0)
+    while (body_next(&scan, &t)) {
+        if (t.kind == TOKEN_OTHER && t.len == 4 && memcmp(t.at, "unit", 4) == 0)
             strbuf_adds(out, "element");
         else
-            strbuf_add(out, p, n ? n : 1);
-        p += n ? n : 1;
+            strbuf_add(out, t.at, t.len);
     }
 }
 
-static char *write_phase(struct writer *w, const char *fn, size_t first, size_t end)
+static const char *write_about(struct writer *w, size_t first, size_t end)
 {
-    struct strbuf sb = STRBUF_INIT(MAX_SOURCE), body = STRBUF_INIT(MAX_SOURCE);
+    struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
     const struct sink *sinks = w->stores.sinks.items;
-    unit_init(&w->emit.u, &w->arena, w->g);
-    for (size_t i = first; i < end; i++)
-        write_sink(&w->emit, &sinks[i]);
     for (size_t i = first; i < end; i++) {
-        strbuf_adds(&sb, i == first ? "\n/* Units: " : ",\n * ");
+        strbuf_adds(&sb, i == first ? "/* Units: " : ",\n * ");
         if (i == first)
             strbuf_addf(&sb, "%s; ", sinks[i].units->text);
         describe(&sinks[i], &sb);
     }
-    strbuf_addf(&sb, ". */\nPHASE(%s)\n{\n", fn);
+    strbuf_adds(&sb, ". */\n");
+    const char *about = arena_strdup(&w->arena, sb.buf);
+    strbuf_release(&sb);
+    return about;
+}
+
+/* Writes the body of the phase of these sinks. The caller frees the text. */
+static char *write_body(struct writer *w, size_t first, size_t end)
+{
+    struct strbuf body = STRBUF_INIT(MAX_SOURCE), sampled = STRBUF_INIT(MAX_SOURCE);
+    const struct sink *sinks = w->stores.sinks.items;
+    unit_init(&w->emit.u, &w->arena, w->g);
+    for (size_t i = first; i < end; i++)
+        write_sink(&w->emit, &sinks[i]);
     unit_write(&w->emit.u, &body);
-    add_places(w, body.buf, &sb);
-    if (sinks[first].each)
-        add_sampled(w, sinks[first].each, body.buf, &sb);
-    else
-        strbuf_adds(&sb, body.buf);
+    unit_release(&w->emit.u);
     note_magnitudes(w, body.buf);
     note_biases(w, body.buf);
-    strbuf_adds(&sb, "}\n");
-    unit_release(&w->emit.u);
+    if (sinks[first].each)
+        add_sampled(w, sinks[first].each, body.buf, &sampled);
+    w->too_long |= body.truncated || sampled.truncated;
+    char *text = strbuf_detach(sinks[first].each ? &sampled : &body, NULL);
     strbuf_release(&body);
-    return strbuf_detach(&sb, NULL);
+    strbuf_release(&sampled);
+    return text;
 }
 
 static int write_phases(struct writer *w, struct err *err)
 {
     const struct sink_vec *sinks = &w->stores.sinks;
-    char *text[REFERENCE_MAX_PHASES];
-    struct graph_phase phase[REFERENCE_MAX_PHASES];
-    size_t n = 0, total = 0, k = 0;
+    size_t n = 0, total = 0, bytes = 0;
     for (size_t end = sinks->n; end > 0; end = phase_start(sinks, end))
         total++;
     if (total > REFERENCE_MAX_PHASES)
         return err_set(err, ERR_LIMIT, "the reference would have %zu phases; %d is the most", total,
                        REFERENCE_MAX_PHASES);
+    for (size_t i = 0; i < total; i++) {
+        vec_push(&w->phases);
+        vec_push(&w->out->phases);
+    }
     for (size_t end = sinks->n, first; end > 0; end = first, n++) {
         first = phase_start(sinks, end);
         const struct sink *s = &sinks->items[first];
-        phase[n].units = s->units;
-        phase[n].fn = n == 0 ? "reference"
-                             : arena_printf(&w->g->arena, "p%zu_%s", total - n,
-                                            s->output ? "output" : op_row(s->v->op)->name);
-        text[n] = write_phase(w, phase[n].fn, first, end);
-    }
-    for (k = n; k-- > 0;) {
-        *vec_push(&w->out->phases) = phase[k];
-        strbuf_adds(&w->bodies, text[k]);
-        free(text[k]);
+        const char *fn = n == 0 ? "reference"
+                                : arena_printf(&w->g->arena, "p%zu_%s", total - n,
+                                               s->output ? "output" : op_row(s->v->op)->name);
+        struct phase_body *b = &w->phases.items[total - 1 - n];
+        *b = (struct phase_body){
+            .fn = fn, .about = write_about(w, first, end), .text = write_body(w, first, end)};
+        w->out->phases.items[total - 1 - n] = (struct graph_phase){fn, s->units};
+        bytes += strlen(b->text);
+        if (bytes > MAX_UNSHARED)
+            return err_set(err, ERR_LIMIT, "the phases of the reference are longer than %d bytes",
+                           MAX_UNSHARED);
     }
     return 0;
 }
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
-static void add_region(struct writer *w, struct strbuf *out, const char *name, uint32_t id,
-                       const struct dim *size, bool sampled)
+static void add_region(struct writer *w, const char *kind, uint32_t id, const struct dim *size,
+                       bool sampled)
 {
     struct dim_pool *p = &w->g->dims;
     size_t c = 0;
@@ -355,69 +337,153 @@ static void add_region(struct writer *w, struct strbuf *out, const char *name, u
         c++;
     if (c == w->classes.n)
         *vec_push(&w->classes) = (struct region_class){size, 0};
-    struct region_class *in = &w->classes.items[c];
-    strbuf_addf(out, "#define AT_%s%u (BASE%zu + %zu * SIZE%zu)\n", name, id, c, in->n++, c);
-    if (sampled)
-        strbuf_addf(out, "#define %s%u(i) SCRATCH(%s%u_at + %d * (i) + sample)\n", name, id, name,
-                    id, DRAWN_SAMPLES);
-    else
-        strbuf_addf(out, "#define %s%u(i) SCRATCH(%s%u_at + (i))\n", name, id, name, id);
+    *vec_push(&w->regions) = (struct region){.name = arena_printf(&w->arena, "%s%u", kind, id),
+                                             .in = c,
+                                             .number = w->classes.items[c].n++,
+                                             .sampled = sampled,
+                                             .next = w->first_region[id]};
+    w->first_region[id] = w->regions.n;
 }
 
-/* Defines the place and size of each class of regions, and adds up the sizes. */
-static void write_classes(struct writer *w, struct strbuf *out)
+/* Decides where each region lies. */
+static void place_regions(struct writer *w)
 {
     struct dim_pool *p = &w->g->dims;
-    struct unit_text u;
-    unit_init(&u, &w->arena, w->g);
-    for (size_t c = 0; c < w->classes.n; c++) {
-        const struct region_class *in = &w->classes.items[c];
-        const struct dim *all = dim_mul(p, in->size, dim_number(p, (int64_t)in->n));
-        w->out->scratch = c ? dim_add(p, w->out->scratch, all) : all;
-        strbuf_addf(out, "#define SIZE%zu %s\n", c, dim_in_c(&u, in->size));
-        if (c)
-            strbuf_addf(out, "#define BASE%zu (BASE%zu + %zu * SIZE%zu)\n", c, c - 1, in[-1].n,
-                        c - 1);
-        else
-            strbuf_adds(out, "#define BASE0 ((int64_t)0)\n");
-    }
-    unit_release(&u);
-}
-
-static void write_regions(struct writer *w, struct strbuf *all)
-{
-    struct dim_pool *p = &w->g->dims;
-    struct strbuf regions = STRBUF_INIT(MAX_SOURCE), *out = &regions;
+    w->first_region = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *w->first_region);
     vec_each (const struct sink, s, &w->stores.sinks) {
         const struct store *store = &w->stores.store[s->v->id];
         const struct dim *n = dim_product(p, s->v->shape, s->v->rank);
         uint32_t id = s->v->id;
-        if (s->kind == SINK_OUTPUT)
-            continue;
         if (s->kind == SINK_PART) {
-            add_region(w, out, "PART", id, s->each ? s->each : s->units, s->each);
+            add_region(w, "PART", id, s->each ? s->each : s->units, s->each);
             if (store->part_needs_mag)
-                add_region(w, out, "PMAG", id, s->units, false);
+                add_region(w, "PMAG", id, s->units, false);
             if (store->part_needs_bias)
-                add_region(w, out, "PBIAS", id, s->units, false);
-        } else if (s->output) {
-            strbuf_addf(out, "#define VAL%u(i) (hone->out_value[HT_%s][i])\n", id, s->output->name);
-            strbuf_addf(out, "#define MAG%u(i) (hone->out_mag[HT_%s][i])\n", id, s->output->name);
-        } else {
-            add_region(w, out, "VAL", id, n, s->each);
+                add_region(w, "PBIAS", id, s->units, false);
+        } else if (s->kind != SINK_OUTPUT && !s->output) {
+            add_region(w, "VAL", id, n, s->each);
             if (store->needs_mag)
-                add_region(w, out, "MAG", id, n, false);
+                add_region(w, "MAG", id, n, false);
             if (store->needs_bias)
-                add_region(w, out, "BIAS", id, n, false);
+                add_region(w, "BIAS", id, n, false);
             if (store->offs)
-                add_region(w, out, "OWN", id, n, false);
+                add_region(w, "OWN", id, n, false);
             for (uint32_t k = 0; store->offs && k < store->offs->n; k++)
-                add_region(w, out, arena_printf(&w->arena, "OFF%u_", k), id, n, false);
+                add_region(w, arena_printf(&w->arena, "OFF%u_", k), id, n, false);
         }
     }
-    write_classes(w, all);
-    strbuf_adds(all, regions.buf ? regions.buf : "");
-    strbuf_release(&regions);
+}
+
+/* The C expression for the place where a region begins. */
+static const char *place_text(void *ctx, uint32_t id, const char *name)
+{
+    struct writer *w = ctx;
+    for (size_t i = w->first_region[id]; i; i = w->regions.items[i - 1].next) {
+        const struct region *r = &w->regions.items[i - 1];
+        if (str_eq(r->name, name))
+            return arena_printf(&w->arena, "hone_place(hone, %zu, %zu)", r->in, r->number);
+    }
+    BUG("no phase stores %s", name);
+}
+
+/* Writes the function that computes where a region begins, and adds up the sizes. */
+static void write_places(struct writer *w, struct strbuf *out)
+{
+    struct dim_pool *p = &w->g->dims;
+    struct unit_text u;
+    if (!w->classes.n)
+        return;
+    unit_init(&u, &w->arena, w->g);
+    strbuf_adds(out, "\n/* Where number k of the regions of one size begins in scratch. */\n"
+                     "HONE_PLACE int64_t hone_place(const struct hone_ref_ctx *hone, int size, "
+                     "int64_t k)\n{\n    switch (size) {\n");
+    for (size_t c = 0; c < w->classes.n; c++) {
+        const struct region_class *in = &w->classes.items[c];
+        const struct dim *all = dim_mul(p, in->size, dim_number(p, (int64_t)in->n));
+        if (c + 1 < w->classes.n)
+            strbuf_addf(out, "    case %zu:\n        return ", c);
+        else
+            strbuf_adds(out, "    default:\n        return ");
+        if (c)
+            strbuf_addf(out, "%s + ", dim_in_c(&u, w->out->scratch));
+        strbuf_addf(out, "k * %s;\n", dim_in_c(&u, in->size));
+        w->out->scratch = c ? dim_add(p, w->out->scratch, all) : all;
+    }
+    strbuf_adds(out, "    }\n}\n");
+    unit_release(&u);
+}
+
+/* Defines the macros to access regions. Only the first of several phases that share a function uses
+ * the macros of its regions. */
+static void write_macros(const struct writer *w, struct strbuf *all)
+{
+    struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;
+    vec_each (const struct sink, s, &w->stores.sinks) {
+        if (s->output && s->kind != SINK_OUTPUT) {
+            strbuf_addf(out, "#define VAL%u(i) (hone->out_value[HT_%s][i])\n", s->v->id,
+                        s->output->name);
+            strbuf_addf(out, "#define MAG%u(i) (hone->out_mag[HT_%s][i])\n", s->v->id,
+                        s->output->name);
+        }
+    }
+    for (size_t id = 0; id < w->g->values.n; id++) {
+        for (size_t i = w->accessed[id] ? w->first_region[id] : 0; i;) {
+            const struct region *r = &w->regions.items[i - 1];
+            strbuf_addf(out, "#define %s(i) SCRATCH(%s_at + ", r->name, r->name);
+            if (r->sampled)
+                strbuf_addf(out, "%d * (i) + sample)\n", DRAWN_SAMPLES);
+            else
+                strbuf_adds(out, "(i))\n");
+            i = r->next;
+        }
+    }
+    if (macros.len)
+        strbuf_addf(all,
+                    "\n/* Values that phases store: VAL and PART, with %s MAG and PMAG. */\n%s",
+                    w->emit.mode.kind == REFERENCE_SIGMA ? "variances" : "magnitudes", macros.buf);
+    strbuf_release(&macros);
+}
+
+/* ---- phases that share their text ------------------------------------------------------------ */
+
+/* One per value: do its VAL and PART hold a number for each sample? */
+static const bool *find_sampled(struct writer *w)
+{
+    bool *sampled = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *sampled);
+    vec_each (const struct sink, s, &w->stores.sinks)
+        if (s->kind != SINK_OUTPUT)
+            sampled[s->v->id] |= s->each != NULL;
+    return sampled;
+}
+
+/* Writes the phases. Those that are similar share a function if the text is long. */
+static void join_phases(struct writer *w)
+{
+    size_t bytes = 0, from = w->emit.mode.share_from;
+    w->accessed = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *w->accessed);
+    vec_each (const struct phase_body, b, &w->phases)
+        bytes += strlen(b->text);
+    struct shared_bodies s = {.names = &w->names,
+                              .sampled = find_sampled(w),
+                              .g = w->g,
+                              .arena = &w->arena,
+                              .place = place_text,
+                              .ctx = w,
+                              .bodies = w->phases.items,
+                              .n = w->phases.n,
+                              .share = bytes > (from ? from : REFERENCE_SHARE_FROM)};
+    shared_bodies_find(&s);
+    for (size_t i = 0; i < s.n; i++) {
+        shared_bodies_write(&s, i, &w->bodies);
+        if (s.bodies[i].first != i)
+            continue;
+        struct body_scan scan = {.names = &w->names, .text = s.bodies[i].text};
+        struct body_token t;
+        while (body_next(&scan, &t))
+            if (t.kind == TOKEN_REGION)
+                w->accessed[t.id] = true;
+    }
+    shared_bodies_release(&s);
 }
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -578,18 +644,15 @@ static void write_helpers(const char *text, struct strbuf *out)
 static void write_source(struct writer *w)
 {
     struct strbuf *out = &w->out->source;
-    struct strbuf regions = STRBUF_INIT(MAX_SOURCE), all = STRBUF_INIT(2 * MAX_SOURCE);
-    write_regions(w, &regions);
-    strbuf_addf(&all, "%s%s", regions.buf, w->bodies.buf);
+    struct strbuf head = STRBUF_INIT(MAX_SOURCE), all = STRBUF_INIT(2 * MAX_SOURCE);
+    write_places(w, &head);
+    write_macros(w, &head);
+    strbuf_addf(&all, "%s%s", head.buf, w->bodies.buf);
     strbuf_adds(out, "#include \"hone_ref.h\"\n");
     write_helpers(all.buf, out);
-    if (regions.len)
-        strbuf_addf(out,
-                    "\n/* Values that phases store: VAL and PART, with %s MAG and PMAG. */\n"
-                    "%s",
-                    w->emit.mode.kind == REFERENCE_SIGMA ? "variances" : "magnitudes", regions.buf);
+    strbuf_adds(out, head.buf);
     strbuf_adds(out, w->bodies.buf);
-    strbuf_release(&regions);
+    strbuf_release(&head);
     strbuf_release(&all);
 }
 
@@ -611,17 +674,25 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
         w.emit.g = w.g;
         out->work = drawn_plan(&w.emit) ? 1 + DRAWN_SAMPLES : 1;
         stores_plan(&w.stores, &w.emit);
+        w.names = (struct body_names){w.g->values.n, w.stores.direct};
         rc = write_phases(&w, err);
-        if (rc == 0)
+        if (rc == 0) {
+            place_regions(&w);
+            join_phases(&w);
             write_source(&w);
+        }
         stores_release(&w.stores);
     }
-    if (rc == 0 && (out->source.truncated || w.bodies.truncated))
+    if (rc == 0 && (w.too_long || out->source.truncated || w.bodies.truncated))
         rc = err_set(err, ERR_LIMIT, "the reference is longer than %d bytes", MAX_SOURCE);
     if (rc == 0 && w.g->dims.too_long)
         rc = err_set(err, ERR_LIMIT, "a size of the reference is too long to write");
+    vec_each (struct phase_body, b, &w.phases)
+        free(b->text);
+    vec_release(&w.phases);
     strbuf_release(&w.bodies);
     vec_release(&w.classes);
+    vec_release(&w.regions);
     arena_release(&w.arena);
     if (rc < 0)
         graph_reference_release(out);

@@ -3,6 +3,9 @@
 #define GRAPH_REFERENCE_REFERENCE_MODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#define REFERENCE_SHARE_FROM (64u << 10)
 
 enum reference_kind {
     REFERENCE_MAGNITUDE, /* values with magnitudes (OUT_MAG) */
@@ -21,6 +24,9 @@ struct reference_mode {
      * It computes values only, in the types of kernel_type() (emit.h), and adds up long sums in
      * chains. */
     bool kernel;
+    /* Similar phases share a function if the text of all phases is longer than this many bytes; 0
+     * stands for REFERENCE_SHARE_FROM. Phases of a short text can be read one by one. */
+    size_t share_from;
 };
 
 #endif

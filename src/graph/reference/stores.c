@@ -16,6 +16,11 @@ enum { HEAVY = 1 << 20, MANY = 1 << 20 };
 /* A value is not stored, but computed again wherever it is read, if one element costs at most CHEAP
  * or if all its reads together cost at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
+/* A reference stores a cat of more parts than this if it is read several times. Otherwise each read
+ * would have to tell all parts apart: in a network where each layer reads the results of all layers
+ * before it, the text would grow with the square of the depth. It also stores the parts that are
+ * not cheap: the steps of an unrolled loop then have phases that are alike (shared_body.h). */
+enum { MAX_PARTS = 4 };
 /* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
 /* A result with at most this many axes may have few elements, and then few units compute it. */
@@ -40,6 +45,8 @@ struct planner {
     int64_t *site;   /* one per value: the number that is described above */
     unsigned *ready; /* one per value: the lowest level of a sink that can read it */
     bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
+    bool *long_cat;  /* one per value: is it a cat to store? */
+    bool *part;      /* one per value: is it a part of a cat of more than MAX_PARTS parts? */
     /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
      * not the anchor. NULL for references. */
     bool *ends_anchor;
@@ -144,6 +151,60 @@ static void weigh(struct planner *p, const struct value *v)
     p->weight[v->id] = MIN(w, HEAVY);
 }
 
+/* Marks the parts of a cat. v is the cat, or an operand of it. `done` has the cats whose parts are
+ * marked. */
+static void mark_parts(struct planner *p, const struct value *v, bool *done)
+{
+    for (;;) {
+        if (v->op == OP_CAT) {
+            if (done[v->id])
+                return;
+            done[v->id] = true;
+            mark_parts(p, v->args[1], done);
+            v = v->args[0];
+        } else if (op_row(v->op)->kind == OPK_VIEW && v->nargs) {
+            v = v->args[0];
+        } else {
+            p->part[v->id] = true;
+            return;
+        }
+    }
+}
+
+/* Finds the cats of a reference that are worth storing, and the parts of long cats. */
+static void find_long_cats(struct planner *p)
+{
+    const struct graph *g = p->e->g;
+    struct arena mem = ARENA_INIT;
+    /* One per value: how many operands it is. Unlike graph_uses(), this also counts copies with
+     * drawn errors (drawn.h). */
+    uint32_t *uses = arena_alloc(&mem, (g->values.n + 1) * sizeof *uses);
+    /* One per value: how many parts a read of it has to tell apart. */
+    unsigned *parts = arena_alloc(&mem, (g->values.n + 1) * sizeof *parts);
+    bool *done = arena_alloc(&mem, (g->values.n + 1) * sizeof *done);
+    for (size_t i = 0; i < g->values.n; i++)
+        for (uint32_t k = 0; k < g->values.items[i]->nargs; k++)
+            if (g->values.items[i]->args[k])
+                uses[g->values.items[i]->args[k]->id]++;
+    for (size_t i = 0; i < g->values.n; i++) {
+        const struct value *v = g->values.items[i];
+        parts[i] = 1;
+        if (is_heavy(v) || op_makes_lines(v->op))
+            continue;
+        if (v->op == OP_CAT)
+            parts[i] = MIN(parts[v->args[0]->id] + parts[v->args[1]->id], MANY);
+        for (uint32_t k = 0; k < v->nargs && v->op != OP_CAT; k++)
+            parts[i] = v->args[k] ? MAX(parts[i], parts[v->args[k]->id]) : parts[i];
+        if (v->op != OP_CAT || parts[i] <= MAX_PARTS)
+            continue;
+        mark_parts(p, v, done);
+        p->long_cat[i] = uses[i] > 1;
+        if (p->long_cat[i])
+            parts[i] = 1;
+    }
+    arena_release(&mem);
+}
+
 /* Is v a reduction of a few elements, such as a window of a pooling? A kernel can compute it inside
  * the loop that reads it. */
 static bool is_brief(const struct planner *p, const struct value *v)
@@ -174,7 +235,9 @@ static bool must_store(const struct planner *p, const struct value *v)
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
     if (kind == OPK_VIEW)
-        return false;
+        return reads > 1 && p->long_cat[v->id];
+    if (p->part[v->id] && w > CHEAP)
+        return true;
     bool ends = (is_heavy(v) && !(reads == 1 && is_brief(p, v))) ||
                 (p->ends_anchor && p->ends_anchor[v->id]);
     if (p->e->mode.kernel && ends && !site_is_sink(p->site[v->id]))
@@ -518,6 +581,8 @@ void stores_plan(struct stores *s, struct emit *e)
     p.site = xcalloc(n + 1, sizeof *p.site);
     p.ready = xcalloc(n + 1, sizeof *p.ready);
     p.operand = xcalloc(n + 1, sizeof *p.operand);
+    p.long_cat = xcalloc(n + 1, sizeof *p.long_cat);
+    p.part = xcalloc(n + 1, sizeof *p.part);
     e->store = s->store;
     for (size_t i = 0; i < n; i++) {
         weigh(&p, g->values.items[i]);
@@ -529,6 +594,8 @@ void stores_plan(struct stores *s, struct emit *e)
     if (e->mode.kernel) {
         mark_replaced(&p);
         mark_ends(&p);
+    } else {
+        find_long_cats(&p);
     }
     for (size_t i = 0; i < g->outputs.n; i++) {
         add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
@@ -579,6 +646,8 @@ void stores_plan(struct stores *s, struct emit *e)
     free(p.site);
     free(p.ready);
     free(p.operand);
+    free(p.long_cat);
+    free(p.part);
     free(p.ends_anchor);
     free(p.replaces);
 }
