@@ -103,6 +103,33 @@ def literal(node: ast.expr) -> int:
     return int(eval(compile(ast.Expression(node), "<size>", "eval"), {}))
 
 
+def quotient(e: sympy.Basic) -> Any:
+    """The float e with exact divisions in place of PyTorch's divisions of floats."""
+    name = type(e).__name__
+    args = [quotient(a) for a in e.args]
+    if name == "ToFloat":
+        return args[0]
+    if name in ("FloatTrueDiv", "IntTrueDiv"):
+        return args[0] / args[1]
+    if e.is_Float:
+        return sympy.Integer(int(e)) if float(e).is_integer() else e
+    return e.func(*args) if args else e
+
+
+def whole_number(x: Any, **base: Any) -> Any:
+    """int(x). If x is a quotient of sizes that has no remainder at any size, such as 64*B / 64.0, the
+    result stays a size; int() would fix B."""
+    if not isinstance(x, torch.SymFloat):
+        return int(x, **base)
+    e = sympy.expand(quotient(x.node.expr))
+    symbols = sorted(e.free_symbols, key=str)
+    if not symbols or not e.is_polynomial(*symbols):
+        return int(x)
+    if not all(c.is_Integer for c in sympy.Poly(e, *symbols).coeffs()):
+        return int(x)
+    return x.node.shape_env.create_symintnode(e, hint=int(x.node.hint))
+
+
 class Source:
     """The user's file, and the integers in it that may be sizes."""
 
@@ -187,12 +214,15 @@ class Source:
                     n += 1
 
     def load(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Executes the file, with each literal of places() replaced by the value given for it."""
+        """Executes the file, with each literal of places() replaced by the value given for it. In
+        place of int(x), the file calls whole_number(x)."""
         tree = ast.parse(self.text, self.path)
         chosen = {id(node): name for name, node in self.places(tree).items() if name in values}
 
         class Replace(ast.NodeTransformer):
             def visit(self, node: ast.AST) -> ast.AST:
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "int" and len(node.args) == 1:
+                    node.func = ast.copy_location(ast.Name("__hone_int__", ast.Load()), node.func)
                 if id(node) not in chosen:
                     return self.generic_visit(node)
                 made = ast.parse(f"__hone_values__[{chosen[id(node)]!r}]", mode="eval").body
@@ -201,7 +231,7 @@ class Source:
         tree = ast.fix_missing_locations(Replace().visit(tree))
         module = types.ModuleType("hone_import")
         module.__file__ = self.path
-        module.__dict__.update(__hone_values__={**self.declared, **values})
+        module.__dict__.update(__hone_values__={**self.declared, **values}, __hone_int__=whole_number)
         sys.modules["hone_import"] = module
         folder = os.path.dirname(self.path)
         if folder not in sys.path:
