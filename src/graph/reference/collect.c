@@ -43,6 +43,7 @@ struct collector collect_start(struct emit *e, const struct value *v, enum colle
         c.off[k] = unit_var(&e->u, "0");
         c.at[k] = unit_var(&e->u, "-1");
         c.biased[k] = e->shared->biased[k];
+        c.own[k] = c.biased[k] ? unit_var(&e->u, "0") : NULL;
     }
     if (is_noisy(e))
         c.key = index_text(&e->u, scope_depth(e->u.at), "(int64_t)%s", noise_key(e, v, i)).text;
@@ -163,6 +164,15 @@ void collect_add(struct emit *e, const struct collector *c, struct term t, const
         unit_set(&e->u, c->m, "%s %s", op, t.m);
 }
 
+/* 16 times the variance of the shared errors of source k, as text. */
+static const char *off_squared(struct emit *e, const struct collector *c, uint32_t k)
+{
+    struct arena *a = e->u.arena;
+    return c->biased[k]
+               ? arena_printf(a, "fmax(%s * %s - %s, 0.0)", c->off[k], c->off[k], c->own[k])
+               : arena_printf(a, "%s * %s", c->off[k], c->off[k]);
+}
+
 /* Each element of the source has an error of its own, so the sum of shared errors starts anew when
  * the terms reach another element. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
@@ -170,13 +180,18 @@ void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struc
 {
     const char *at = e->shared->at[k].text;
     struct scope *was = unit_if(&e->u, "%s != (double)(%s)", c->at[k], at);
-    unit_set(&e->u, c->m, "+= %s * %s / 16", c->off[k], c->off[k]);
+    unit_set(&e->u, c->m, "+= %s / 16", off_squared(e, c, k));
     unit_set(&e->u, c->off[k], "= 0");
+    if (c->biased[k])
+        unit_set(&e->u, c->own[k], "= 0");
     /* A statement of unit_set() would be dropped here, because only the next round of the loop
      * reads c->at[k]. */
     unit_do(&e->u, "%s = (double)(%s)", c->at[k], at);
     unit_close(&e->u, was);
-    unit_set(&e->u, c->off[k], "+= %s - %s", off.v, t.v);
+    const char *by = unit_let(&e->u, "%s - %s", off.v, t.v);
+    unit_set(&e->u, c->off[k], "+= %s", by);
+    if (c->biased[k])
+        unit_set(&e->u, c->own[k], "+= %s * %s", by, by);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -189,7 +204,7 @@ static const char *shared_sum(struct emit *e, const struct collector *c, bool bi
     const char *text = "";
     for (uint32_t k = 0; k < EMIT_SOURCES && c->off[k]; k++)
         if (c->biased[k] == biased)
-            text = arena_printf(e->u.arena, "%s + %s * %s / 16", text, c->off[k], c->off[k]);
+            text = arena_printf(e->u.arena, "%s + %s / 16", text, off_squared(e, c, k));
     return text;
 }
 

@@ -51,7 +51,10 @@ struct collector {
      * source k. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
     bool biased[EMIT_SOURCES]; /* source k has one-sided errors */
-    const char *terms;         /* the sum of the squares of the terms of earlier chains */
+    /* The sum of the squares of the errors that off[k] adds up, if they are one-sided. The
+     * variances of the terms cover these squares already. */
+    const char *own[EMIT_SOURCES];
+    const char *terms; /* the sum of the squares of the terms of earlier chains */
 };
 
 /* Begins to collect element i of v. */

@@ -203,8 +203,9 @@ bool drawn_plan(struct emit *e)
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* A copy's rounding is off by plus or minus one standard deviation of the model, 2^-11/sqrt(3). We
- * do not draw errors near 0, because they would tell little about a sum of few products. */
+/* A copy's rounding error has the standard deviation of the model, 2^-11/sqrt(3), and is nearly
+ * normal. Two errors of +-1 would cancel in every other sample, and a sum of few products would
+ * seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

@@ -15,7 +15,7 @@
 
 #include "graph/reference/emit.h"
 
-#define DRAWN_SAMPLES 4
+#define DRAWN_SAMPLES 8
 
 /* Adds rounded operands and copies to e->g, which gives its values new ids. Sets e->drawn and
  * e->drawn_outputs. Returns true if there are copies. */

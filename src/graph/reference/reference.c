@@ -65,7 +65,7 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* Replaces the variance of t by the largest squared drawn error, if that is larger. */
+/* Replaces the variance of t by twice the mean square of the drawn errors, if that is larger. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -73,16 +73,17 @@ static struct term with_drawn_errors(struct emit *e, const struct sink *s, struc
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
     if (!copy || e->mode.kind != REFERENCE_SIGMA)
         return t;
-    const char *most = unit_var(&e->u, "%s", t.m);
+    const char *squares = unit_var(&e->u, "0");
     struct scope *was = unit_loop_named(&e->u, "sample", DRAWN_SAMPLES);
     e->least_depth = scope_depth(e->u.at);
     e->mode.kind = REFERENCE_MAGNITUDE;
     struct term drawn = emit_value(e, copy, &p);
     e->mode.kind = REFERENCE_SIGMA;
     e->least_depth = 0;
-    unit_set(&e->u, most, "= hone_farther(%s, %s - %s)", most, drawn.v, t.v);
+    const char *off = unit_let(&e->u, "%s - %s", drawn.v, t.v);
+    unit_set(&e->u, squares, "+= hone_finite(%s * %s)", off, off);
     unit_close(&e->u, was);
-    t.m = most;
+    t.m = unit_let(&e->u, "fmax(%s, %s * %.9g)", t.m, squares, 2.0 / DRAWN_SAMPLES);
     return t;
 }
 
@@ -576,12 +577,12 @@ static const struct {
                    "    x = (x ^ x >> 27) * 0x94d049bb133111ebu;\n"
                    "    return x ^ x >> 31;\n}\n"},
     {"hone_drawn(",
-     "/* v with the error of a rounding to TF32, one standard deviation up or down. */\n"
+     "/* v in TF32 with a random error: four uniform ones, of 2^-11/sqrt(3) together. "
+     "*/\n"
      "HONE_FN double hone_drawn(double v, uint64_t key)\n"
-     "{\n    return v + (key >> 40 & 1 ? 1 : -1) * 0.00028191 * v;\n}\n"},
-    {"hone_farther(", "HONE_FN double hone_farther(double variance, double off)\n"
-                      "{\n    return off * off > variance && off * off < INFINITY ? off * off : "
-                      "variance;\n}\n"},
+     "{\n    double r = (double)((key & 65535) + (key >> 16 & 65535) + (key >> 32 & "
+     "65535) + (key >> 48));\n"
+     "    return v + (r / 65536 - 2) * 0.00048828125 * v;\n}\n"},
     {"hone_noisy(",
      "/* v with an error that is uniform in +-spread, then rounded at random to one of the two\n"
      " * nearest numbers with `bits` mantissa bits. 11 stands for TF32; 52 means no rounding. */\n"

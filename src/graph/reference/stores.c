@@ -146,6 +146,8 @@ static void weigh(struct planner *p, const struct value *v)
             continue; /* the operand is absent, or certain to be stored */
         if (p->e->mode.kernel && is_heavy(a))
             continue; /* a kernel never computes the operand again: see must_store() */
+        if (p->s->store[a->id].is_stored)
+            continue; /* the first of two passes chose to store the operand */
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
@@ -569,6 +571,27 @@ static void mark_replaced(struct planner *p)
     arena_release(&mem);
 }
 
+/* Counts all reads, and chooses the values to store. */
+static void choose_stored(struct planner *p)
+{
+    const struct emit *e = p->e;
+    const struct graph *g = e->g;
+    size_t n = g->values.n;
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        add_reads(p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
+        if (e->drawn_outputs && e->drawn_outputs[i])
+            add_reads(p, e->drawn_outputs[i], 1, (int64_t)(n + i) * 16 + 1);
+    }
+    for (size_t i = n; i-- > 0;) {
+        const struct value *v = g->values.items[i];
+        struct store *s = &p->s->store[i];
+        s->is_stored = p->reads[i] && must_store(p, v);
+        s->in_parts = p->reads[i] && wants_parts(p, v);
+        if (p->reads[i])
+            read_operands(p, v);
+    }
+}
+
 void stores_plan(struct stores *s, struct emit *e)
 {
     const struct graph *g = e->g;
@@ -597,18 +620,15 @@ void stores_plan(struct stores *s, struct emit *e)
     } else {
         find_long_cats(&p);
     }
-    for (size_t i = 0; i < g->outputs.n; i++) {
-        add_reads(&p, g->outputs.items[i].value, 1, (int64_t)(n + i) * 16);
-        if (e->drawn_outputs && e->drawn_outputs[i])
-            add_reads(&p, e->drawn_outputs[i], 1, (int64_t)(n + i) * 16 + 1);
-    }
-    for (size_t i = n; i-- > 0;) {
-        const struct value *v = g->values.items[i];
-        if (!p.reads[i])
-            continue;
-        s->store[i].is_stored = must_store(&p, v);
-        s->store[i].in_parts = wants_parts(&p, v);
-        read_operands(&p, v);
+    choose_stored(&p);
+    if (!e->mode.kernel) {
+        /* Elementwise work on a value that is stored costs little. So a second pass may find that
+         * the results of this work need not be stored too. */
+        for (size_t i = 0; i < n; i++)
+            weigh(&p, g->values.items[i]);
+        memset(p.reads, 0, n * sizeof *p.reads);
+        memset(p.site, 0, n * sizeof *p.site);
+        choose_stored(&p);
     }
     for (size_t i = 0; i < n; i++)
         s->store[i].bias_axis = bias_axis(&p, g->values.items[i]);
