@@ -861,25 +861,24 @@ __device__ void sync_group(int group)
 }
 
 // Stores one pixel of a part, or two neighbours, for every fourth of `left` output channels. Element
-// `at` is for the first of them.
-template <int kWide>
-__device__ void store_channels(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
-                               const Extra &extra)
+// `at` is for the first of them. kAll: the part has all its channels; then no condition keeps the
+// epilogues of several channels from running side by side.
+template <int kWide, bool kAll>
+__device__ __forceinline__ void store_channels(const float *part, float *y, int64_t at, int64_t plane,
+                                               int channel, int left, const Extra &extra)
 {
-    constexpr int kTogether = kPartOutputs >= 32 ? 8 : 4;
-    for (int c = 0; c < left; c += 4 * kTogether, at += 4 * kTogether * plane) {
+    constexpr int kEach = kPartOutputs / 4, kTogether = kAll && kEach > 0 ? cute::min(kEach, 8) : 1;
+#pragma unroll 1
+    for (int c = 0; c < (kAll ? kPartOutputs : left); c += 4 * kTogether, at += 4 * kTogether * plane) {
         float v[kTogether][kWide];
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++)
             CUTE_UNROLL
             for (int j = 0; j < kWide; j++)
-                if (c + 4 * i < left)
-                    v[i][j] = epilogue(part[(c + 4 * i) * kPartRow + j], extra,
-                                       at + 4 * i * plane + j, channel + c + 4 * i);
+                v[i][j] = epilogue(part[(c + 4 * i) * kPartRow + j], extra, at + 4 * i * plane + j,
+                                   channel + c + 4 * i);
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++) {
-            if (c + 4 * i >= left)
-                break;
             if constexpr (kWide == 2)
                 __stcs(reinterpret_cast<float2 *>(y + at + 4 * i * plane), float2{v[i][0], v[i][1]});
             else
@@ -895,7 +894,8 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
     const Work &k = to.k;
     int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
     int64_t plane = k.s.out_plane();
-    bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
+    bool full = to.left == kOutputs;
+    bool pairs = full && kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
     for (int c0 = 0; c0 < kOutputs; c0 += kPartOutputs) {
@@ -908,18 +908,20 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
                     sums[(phase * kOutputs + c0) / 2 + i];
         sync_group(group);
         int channel = c0 + warp, left = min(kPartOutputs, to.left - c0) - warp;
-        CUTE_UNROLL
-        for (int i = 0; i < 2 * kPhasesW; i++) {
+#pragma unroll 1
+        for (int i = 0; i < (pairs ? 1 : 2 * kPhasesW); i++) {
             int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
             const Place p = to.place(piece + m);
             const float *from = part + (phase * kPartOutputs + warp) * kPartRow + m;
             int64_t at = p.at + channel * plane + phase;
-            if (to.has_phase(p, phase) && pairs)
-                store_channels<2>(from, y, at, plane, to.first + channel, left, extra);
-            else if (to.has_phase(p, phase))
-                store_channels<1>(from, y, at, plane, to.first + channel, left, extra);
+            if (!to.has_phase(p, phase))
+                continue;
             if (pairs)
-                break;
+                store_channels<2, true>(from, y, at, plane, to.first + channel, left, extra);
+            else if (full)
+                store_channels<1, true>(from, y, at, plane, to.first + channel, left, extra);
+            else
+                store_channels<1, false>(from, y, at, plane, to.first + channel, left, extra);
         }
     }
 }
