@@ -37,10 +37,12 @@
 // packed weights instead. The other warps multiply. If all weights of a tile fit into their ring, they
 // stay there for all tiles of the block.
 //
+// Of two warpgroups that multiply, the first begins earlier. So one stores its results while the other
+// multiplies.
+//
 // The input reaches its ring in one of two ways. If a pixel takes part in few products, half of the
-// warps load it, round it to TF32 and store it. They wait for memory most of the time. So if a pixel
-// takes part in many products, a kernel of its own first writes the whole input in quads, rounded. Then
-// one warp asks the copy engine for rows of pixels.
+// warps load it, round it to TF32 and store it. If it takes part in many products, a kernel of its own
+// first writes the whole input in quads, rounded. Then one warp asks the copy engine for rows of pixels.
 //
 // If the window has one place, no pixel is beside another: all pixels of an image are one row.
 #include <cute/arch/copy_sm90_tma.hpp>
