@@ -565,9 +565,9 @@ __device__ void load_fours(float *to, const Source &in, const Work &k, const Slo
 {
     constexpr int kTogether = 2; // fours of a thread on their way
     int pitch = k.shape.pitch(), begin = in.column0 & ~3, across = (in.column0 - begin + pitch + 3) / 4;
-    int each = kKinds * k.high_in * across, turn = threadIdx.x / 2 % 4;
+    int each = kKinds * k.high_in * across, turn = threadIdx.x / 2 % 4, thread = threadIdx.x;
     Divider by_each(each), by_across(across);
-    for (int first = threadIdx.x; first < kQuads * each || first == threadIdx.x; first += kTogether * kLoaders) {
+    for (int first = thread; first < kQuads * each || first == thread; first += kTogether * kLoaders) {
         uint4 v[kTogether][4];
         bool inside[kTogether];
         CUTE_UNROLL
@@ -709,7 +709,8 @@ using Sums = float[kBN / 2];
 template <int kFirst, int... kI>
 __device__ void multiply(uint64_t a, uint64_t b, Sums &sums, cute::integer_sequence<int, kI...>)
 {
-    using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<2 * sizeof...(kI)>, _8>>());
+    using Tile = Shape<_64, Int<2 * sizeof...(kI)>, _8>;
+    using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Tile>());
     Op::fma(a, b, sums[kFirst / 2 + kI]..., GMMA::ScaleOut::One);
 }
 
@@ -733,15 +734,15 @@ __device__ uint32_t step_place(int j, int area)
     uint32_t at = tap_kind(first) * area + tap_right(first);
     if (kQuads > 1)
         return at + uint32_t(kRoom) * (1 << 16 | j % max(kQuads / 2, 1) * 2);
-    int apart = second < 0 ? 0 : (tap_kind(second) - tap_kind(first)) * area + tap_right(second) - tap_right(first);
-    return at + (uint32_t(apart) << 16);
+    uint32_t next = second < 0 ? at : tap_kind(second) * area + tap_right(second);
+    return at + ((next - at) << 16);
 }
 
 // Begins the products of one batch of a row; `a` is the place of the row's first pixel. All counts are
 // constants: a loop that stays a loop makes the compiler wait for its products.
 template <int kBatch>
-__device__ __forceinline__ void multiply_batch(uint32_t a, uint32_t b, int area, const int (&piece)[kPiecesEach],
-                                               Sums (&sums)[kPiecesEach])
+__device__ __forceinline__ void multiply_batch(uint32_t a, uint32_t b, int area,
+                                               const int (&piece)[kPiecesEach], Sums (&sums)[kPiecesEach])
 {
     constexpr int kBegin = kBatch * kStepsW, kCount = cute::min(kStepsW, kRowSteps - kBegin);
     for_each(make_int_sequence<kCount>{}, [&](auto step) {
@@ -816,7 +817,9 @@ template <bool kAll>
 __device__ void store_direct(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
 {
     // Groups of 8 channels, of which a lane has two.
-    constexpr int kTogether = kPhasesW == 1 && kOutputs % 32 == 0 ? 4 : kPhasesW <= 2 && kOutputs % 16 == 0 ? 2 : 1;
+    constexpr int kTogether = kPhasesW == 1 && kOutputs % 32 == 0   ? 4
+                              : kPhasesW <= 2 && kOutputs % 16 == 0 ? 2
+                                                                    : 1;
     bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kShift) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
@@ -1002,7 +1005,8 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
                     ClusterBarrier::wait(&smem.full_w[from_w.stage], from_w.phase);
                     fence_sums(sums);
                     warpgroup_arrive();
-                    multiply_batch<decltype(batch)::value>(first, place_of(smem.w[from_w.stage], kBN), area, piece, sums);
+                    uint32_t weights = place_of(smem.w[from_w.stage], kBN);
+                    multiply_batch<decltype(batch)::value>(first, weights, area, piece, sums);
                     warpgroup_commit_batch();
                     warpgroup_wait<1>();
                     if (leads && done_w >= 0)
