@@ -43,6 +43,8 @@ rest conv_tf32 grouped_conv split=2 promote=128 bm=32
 rest conv_tf32 widen bm=16 bn=64 wm=16 wn=32
 rest conv_sm90 widen
 rest conv_sm90 widen quads=1 bn=32
+rest conv_sm90 widen direct=1
+rest conv_sm90 widen pack=1
 rest conv_sm90 skipping_conv
 rest conv_sm90 skipping_conv quads=1 bn=8
 rest reduce_over column_stats

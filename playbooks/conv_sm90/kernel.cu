@@ -37,10 +37,12 @@
 // packed weights instead. The other warps multiply. If all weights of a tile fit into their ring, they
 // stay there for all tiles of the block.
 //
+// Of two warpgroups that multiply, the first begins earlier. So one stores its results while the other
+// multiplies.
+//
 // The input reaches its ring in one of two ways. If a pixel takes part in few products, half of the
-// warps load it, round it to TF32 and store it. They wait for memory most of the time. So if a pixel
-// takes part in many products, a kernel of its own first writes the whole input in quads, rounded. Then
-// one warp asks the copy engine for rows of pixels.
+// warps load it, round it to TF32 and store it. If it takes part in many products, a kernel of its own
+// first writes the whole input in quads, rounded. Then one warp asks the copy engine for rows of pixels.
 //
 // If the window has one place, no pixel is beside another: all pixels of an image are one row.
 #include <cute/arch/copy_sm90_tma.hpp>
@@ -563,9 +565,9 @@ __device__ void load_fours(float *to, const Source &in, const Work &k, const Slo
 {
     constexpr int kTogether = 2; // fours of a thread on their way
     int pitch = k.shape.pitch(), begin = in.column0 & ~3, across = (in.column0 - begin + pitch + 3) / 4;
-    int each = kKinds * k.high_in * across, turn = threadIdx.x / 2 % 4;
+    int each = kKinds * k.high_in * across, turn = threadIdx.x / 2 % 4, thread = threadIdx.x;
     Divider by_each(each), by_across(across);
-    for (int first = threadIdx.x; first < kQuads * each || first == threadIdx.x; first += kTogether * kLoaders) {
+    for (int first = thread; first < kQuads * each || first == thread; first += kTogether * kLoaders) {
         uint4 v[kTogether][4];
         bool inside[kTogether];
         CUTE_UNROLL
@@ -707,7 +709,8 @@ using Sums = float[kBN / 2];
 template <int kFirst, int... kI>
 __device__ void multiply(uint64_t a, uint64_t b, Sums &sums, cute::integer_sequence<int, kI...>)
 {
-    using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Shape<_64, Int<2 * sizeof...(kI)>, _8>>());
+    using Tile = Shape<_64, Int<2 * sizeof...(kI)>, _8>;
+    using Op = decltype(GMMA::ss_op_selector<tfloat32_t, tfloat32_t, float, Tile>());
     Op::fma(a, b, sums[kFirst / 2 + kI]..., GMMA::ScaleOut::One);
 }
 
@@ -731,15 +734,15 @@ __device__ uint32_t step_place(int j, int area)
     uint32_t at = tap_kind(first) * area + tap_right(first);
     if (kQuads > 1)
         return at + uint32_t(kRoom) * (1 << 16 | j % max(kQuads / 2, 1) * 2);
-    int apart = second < 0 ? 0 : (tap_kind(second) - tap_kind(first)) * area + tap_right(second) - tap_right(first);
-    return at + (uint32_t(apart) << 16);
+    uint32_t next = second < 0 ? at : tap_kind(second) * area + tap_right(second);
+    return at + ((next - at) << 16);
 }
 
 // Begins the products of one batch of a row; `a` is the place of the row's first pixel. All counts are
 // constants: a loop that stays a loop makes the compiler wait for its products.
 template <int kBatch>
-__device__ __forceinline__ void multiply_batch(uint32_t a, uint32_t b, int area, const int (&piece)[kPiecesEach],
-                                               Sums (&sums)[kPiecesEach])
+__device__ __forceinline__ void multiply_batch(uint32_t a, uint32_t b, int area,
+                                               const int (&piece)[kPiecesEach], Sums (&sums)[kPiecesEach])
 {
     constexpr int kBegin = kBatch * kStepsW, kCount = cute::min(kStepsW, kRowSteps - kBegin);
     for_each(make_int_sequence<kCount>{}, [&](auto step) {
@@ -814,7 +817,9 @@ template <bool kAll>
 __device__ void store_direct(const Sums &sums, const Target &to, int piece, float *y, const Extra &extra)
 {
     // Groups of 8 channels, of which a lane has two.
-    constexpr int kTogether = kPhasesW == 1 && kOutputs % 32 == 0 ? 4 : kPhasesW <= 2 && kOutputs % 16 == 0 ? 2 : 1;
+    constexpr int kTogether = kPhasesW == 1 && kOutputs % 32 == 0   ? 4
+                              : kPhasesW <= 2 && kOutputs % 16 == 0 ? 2
+                                                                    : 1;
     bool pairs = kAll && kPhasesW == 2 && (to.k.s.out_width | kShift) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
@@ -861,25 +866,24 @@ __device__ void sync_group(int group)
 }
 
 // Stores one pixel of a part, or two neighbours, for every fourth of `left` output channels. Element
-// `at` is for the first of them.
-template <int kWide>
-__device__ void store_channels(const float *part, float *y, int64_t at, int64_t plane, int channel, int left,
-                               const Extra &extra)
+// `at` is for the first of them. kAll: the part has all its channels; then no condition keeps the
+// epilogues of several channels from running side by side.
+template <int kWide, bool kAll>
+__device__ __forceinline__ void store_channels(const float *part, float *y, int64_t at, int64_t plane,
+                                               int channel, int left, const Extra &extra)
 {
-    constexpr int kTogether = kPartOutputs >= 32 ? 8 : 4;
-    for (int c = 0; c < left; c += 4 * kTogether, at += 4 * kTogether * plane) {
+    constexpr int kEach = kPartOutputs / 4, kTogether = kAll && kEach > 0 ? cute::min(kEach, 8) : 1;
+#pragma unroll 1
+    for (int c = 0; c < (kAll ? kPartOutputs : left); c += 4 * kTogether, at += 4 * kTogether * plane) {
         float v[kTogether][kWide];
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++)
             CUTE_UNROLL
             for (int j = 0; j < kWide; j++)
-                if (c + 4 * i < left)
-                    v[i][j] = epilogue(part[(c + 4 * i) * kPartRow + j], extra,
-                                       at + 4 * i * plane + j, channel + c + 4 * i);
+                v[i][j] = epilogue(part[(c + 4 * i) * kPartRow + j], extra, at + 4 * i * plane + j,
+                                   channel + c + 4 * i);
         CUTE_UNROLL
         for (int i = 0; i < kTogether; i++) {
-            if (c + 4 * i >= left)
-                break;
             if constexpr (kWide == 2)
                 __stcs(reinterpret_cast<float2 *>(y + at + 4 * i * plane), float2{v[i][0], v[i][1]});
             else
@@ -895,7 +899,8 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
     const Work &k = to.k;
     int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
     int64_t plane = k.s.out_plane();
-    bool pairs = kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
+    bool full = to.left == kOutputs;
+    bool pairs = full && kPhasesW == 1 && (k.s.out_width | k.shape.pitch() | k.shape.columns) % 2 == 0 &&
                  reinterpret_cast<uintptr_t>(y) % 8 == 0;
     CUTE_UNROLL
     for (int c0 = 0; c0 < kOutputs; c0 += kPartOutputs) {
@@ -908,18 +913,20 @@ __device__ void store_parts(float *part, const Sums &sums, const Target &to, int
                     sums[(phase * kOutputs + c0) / 2 + i];
         sync_group(group);
         int channel = c0 + warp, left = min(kPartOutputs, to.left - c0) - warp;
-        CUTE_UNROLL
-        for (int i = 0; i < 2 * kPhasesW; i++) {
+#pragma unroll 1
+        for (int i = 0; i < (pairs ? 1 : 2 * kPhasesW); i++) {
             int m = pairs ? 2 * lane : (lane + 32 * i) / kPhasesW, phase = (lane + 32 * i) % kPhasesW;
             const Place p = to.place(piece + m);
             const float *from = part + (phase * kPartOutputs + warp) * kPartRow + m;
             int64_t at = p.at + channel * plane + phase;
-            if (to.has_phase(p, phase) && pairs)
-                store_channels<2>(from, y, at, plane, to.first + channel, left, extra);
-            else if (to.has_phase(p, phase))
-                store_channels<1>(from, y, at, plane, to.first + channel, left, extra);
+            if (!to.has_phase(p, phase))
+                continue;
             if (pairs)
-                break;
+                store_channels<2, true>(from, y, at, plane, to.first + channel, left, extra);
+            else if (full)
+                store_channels<1, true>(from, y, at, plane, to.first + channel, left, extra);
+            else
+                store_channels<1, false>(from, y, at, plane, to.first + channel, left, extra);
         }
     }
 }
@@ -998,7 +1005,8 @@ __device__ void consume(Smem &smem, const float *x, const float *w, float *y, co
                     ClusterBarrier::wait(&smem.full_w[from_w.stage], from_w.phase);
                     fence_sums(sums);
                     warpgroup_arrive();
-                    multiply_batch<decltype(batch)::value>(first, place_of(smem.w[from_w.stage], kBN), area, piece, sums);
+                    uint32_t weights = place_of(smem.w[from_w.stage], kBN);
+                    multiply_batch<decltype(batch)::value>(first, weights, area, piece, sums);
                     warpgroup_commit_batch();
                     warpgroup_wait<1>();
                     if (leads && done_w >= 0)
