@@ -338,7 +338,7 @@ static void test_bad_template(void **state)
     struct strbuf out = STRBUF_INIT(100);
     struct err err = ERR_INIT;
     assert_int_equal(playbook_expand(pb, &b, &p, &out, &err), -1);
-    assert_non_null(strstr(err.msg, "kernel.cu:2: '@{nothing}'"));
+    assert_non_null(strstr(err.msg, "kernel.cu:2: the placeholder '@{nothing}'"));
     strbuf_release(&out);
 }
 
@@ -572,7 +572,7 @@ static void test_odd_tasks(void **state)
          "do not broadcast"},
         {"reduce_row", "", "x.sum(-1) * w", "x float32 R,C; w float32 R; y float32 R out",
          "the name 'w'"},
-        {"reduce_row", "", "(x > 0).sum(-1) * 2", "x float32 R,C; y int64 R out", "nothing else"},
+        {"reduce_row", "", "(x > 0).sum(-1) * 2", "x float32 R,C; y int64 R out", "no expression of the result"},
         {"reduce_row", "", "(x > 0).sum(-1)", "x float32 R,C; y int64 R out", NULL},
         {"softmax_over", "", "torch.softmax(x, 1)", "x float16 A,R,C; y float16 A,R,C out", NULL},
         {"softmax_over", "", "torch.softmax(x, 2)", "x float16 A,R,C; y float16 A,R,C out",

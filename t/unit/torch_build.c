@@ -456,7 +456,7 @@ static void test_refusals(void **state)
         {"F.scaled_dot_product_attention(q[:1], q[:1], q[:1], attn_mask=(q @ q.mT > 0))", "mask"},
         {"F.scaled_dot_product_attention(q, q, q, attn_mask=i)", "takes floats"},
         {"F.conv2d(l[None, None].expand(1, 5, R, 5), l[:3, :, None, None], groups=2)", "divide"},
-        {"x.narrow(1, 0, -1)", "narrow may leave"},
+        {"x.narrow(1, 0, -1)", "narrow may reach beyond"},
         {"x.split([-1, C + 1], 1)[0]", "negative start or length"},
         {"x[:, C // 400 - 1]", "out of range"},
         {"i + 9007199254740993", "beyond 2^53"},

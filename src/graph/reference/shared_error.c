@@ -3,7 +3,8 @@
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
  * operands that are broadcast. These are the sources, because each of their elements is in many
- * terms. The search of a plain sum also ends at values with one-sided errors.
+ * terms. The search of a plain sum also ends at values with one-sided errors, but not behind a cat:
+ * the parts of a cat are many sources, each for a few of the terms.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"
@@ -50,7 +51,7 @@ static bool find_sources(struct emit *e, struct shared_error *s, uint8_t *path,
                 continue; /* the result does not depend on this operand: see lower.h */
             found |= v->args[k] &&
                      find_sources(e, s, path, v->args[k], spreads && value_repeats(v->args[k], v),
-                                  biased && !ends);
+                                  biased && !ends && v->op != OP_CAT);
         }
     /* The sum reads the stored value, so that it does not compute the product again. */
     if (ends && !found)
