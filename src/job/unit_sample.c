@@ -25,12 +25,12 @@ static void shuffle(uint32_t *v, uint32_t n, uint64_t *seed)
     }
 }
 
-/* The columns are divided into nblocks blocks, and the list of blocks into `parts` parts. Each row
- * has one run in each part. */
+/* The columns are divided into nblocks blocks, and the list of blocks into `parts` parts. The sample
+ * of a row has one stretch of `run` neighbouring columns in each part. */
 struct columns {
     uint64_t n, run;
     uint32_t nblocks, parts;
-    uint32_t *order; /* the order in which rows take the blocks of a part */
+    uint32_t *order; /* the stretch of the n-th row lies in block order[n] of a part */
     uint32_t norder;
 };
 

@@ -1,6 +1,6 @@
 /*
- * read.c - reads a PyTorch expression into a graph: parse, check changes in place, evaluate, add
- * outputs.
+ * read.c - reads a PyTorch expression into a graph. Parses it, checks the operations that change a
+ * tensor in place, evaluates it and adds the outputs.
  */
 #include "torch/read.h"
 
@@ -88,7 +88,7 @@ static int add_leaves(struct graph *g, const struct torch_task *t, struct err *e
         dim_define_by(&g->dims, t->constraints[i]);
     for (size_t i = 0; i < t->ntensors; i++) {
         const struct torch_tensor *one = &t->tensors[i];
-        /* We parse the shapes of outputs too, so that their sizes keep the task's spelling. */
+        /* We parse the shapes of outputs too, so that the graph writes their sizes as the task does. */
         if (shape_of(g, one, shape, err) < 0)
             return -1;
         if (one->input)

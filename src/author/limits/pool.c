@@ -1,4 +1,4 @@
-/* pool.c - keeps a budget from which calls reserve, in memory or in a shared file (pool.h). */
+/* pool.c - keeps a budget in memory or in a shared file. Calls reserve parts of it (pool.h). */
 #include "author/limits/pool.h"
 
 #include <stdbool.h>
@@ -101,8 +101,9 @@ void budget_pool_close(struct budget_pool *p)
     free(p);
 }
 
-/* Returns how many tokens of a reply the limits still pay for, after the prompt and after `taken`,
- * which is spent or reserved. Returns -1 if they do not even pay for the prompt. */
+/* `taken` is what other calls have spent or reserved. Subtracts it and the prompt from the limits,
+ * and returns how many tokens of a reply the rest allows. Returns -1 if the rest is too small even
+ * for the prompt. */
 static double affordable(const struct state *s, const struct pool_wish *w, struct pool_sum taken)
 {
     double out = (double)w->out;

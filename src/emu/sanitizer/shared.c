@@ -243,8 +243,8 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
 }
 
 /* Call it when a thread of the owning block reads an unwritten cell. If the same thread writes the
- * cell later, it read too early, no matter what other threads do. Then check_blank() notes that the
- * read is a finding of its own, even if there is a race too. */
+ * cell later, it read too early, no matter what other threads do. Then check_blank() reports the
+ * read. Without this note, it would report only the race, if there is one too. */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {

@@ -129,9 +129,9 @@ static int64_t ceil_div(int64_t a, int64_t b)
 }
 
 /* Side i is spatial axis i of a convolution, which is axis 2 + i of a tensor. Tap k is place k of
- * the window along a side. If the side is summed, tap k is multiplied with the sum of all elements
- * along the side, without the first `before` and the last `after` of them. Finds these two numbers.
- * Returns false if they are not known. */
+ * the window along a side. If the output is summed along the side, tap k is multiplied with a sum
+ * of the input along the side. This sum leaves out the first `before` and the last `after` elements.
+ * Finds these two numbers. Returns false if they are not known. */
 static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k, int64_t *before,
                       int64_t *after)
 {
@@ -422,16 +422,17 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     return ok;
 }
 
-/* How to make the weights, along one side, of a single convolution that also does the pooling: put
- * `before` and `after` zeros around the weights, and add up windows with step `step`. `pad` is the
- * padding of the new convolution, if it is transposed. */
+/* A convolution and the pooling after it become one convolution. This says how to make its weights
+ * along one side from those of the old convolution: put `before` and `after` zeros around the old
+ * weights, and add up windows with step `step`. `pad` is the padding of the new convolution, if it
+ * is transposed. */
 struct side {
     int64_t before, after, step, pad;
 };
 
 /* Fills *s for a side with `window` weights. For a transposed convolution: output i of the pooling
- * adds up x[j] * w[k] for all j and k with step*i + t = stride*j + k - padding, where t is a place
- * in the window of the pooling. With stride == step, the weight of x[j] depends on i - j only. */
+ * adds up x[j] * w[k] for all j, k and t with step*i + t = stride*j + k - padding, where t runs over
+ * the places in the window of the pooling. With stride == step, the weight of x[j] depends on i - j only. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];
