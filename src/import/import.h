@@ -12,10 +12,11 @@
  * The steps: trace.py records the module's operations as a graph. Hone writes the graph's reference
  * and chooses sizes (task_text.h). Then Hone checks the task as `hone task check` does. The check
  * also runs the module in PyTorch, at the smoke shapes and at two shapes of the held-out ranges. It
- * does not if the caller gave the file of an earlier trace. The module's results must agree with the oracle's within the task's
- * tolerance; if the module runs in double, within a thousandth of the tolerance. Last, Hone runs
- * the oracle with random rounding, to see that the tolerance is neither too narrow nor too wide
- * (graph/tolerance/prove.h). From then on the task needs PyTorch only as a baseline.
+ * does not if the caller gave the file of an earlier trace. The module's results must agree with
+ * the oracle's within the task's tolerance; if the module runs in double, within a thousandth of
+ * the tolerance. Last, Hone runs the oracle with random rounding, to see that the tolerance is
+ * neither too narrow nor too wide (graph/tolerance/prove.h). From then on the task needs PyTorch
+ * only as a baseline.
  */
 #ifndef IMPORT_IMPORT_H
 #define IMPORT_IMPORT_H
