@@ -130,8 +130,8 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 /* Side i is spatial axis i of a convolution, which is axis 2 + i of a tensor. Tap k is place k of
  * the window along a side. If the output is summed along the side, tap k is multiplied with a sum
- * of the input along the side. This sum leaves out the first `before` and the last `after` elements.
- * Finds these two numbers. Returns false if they are not known. */
+ * of the input along the side. This sum leaves out the first `before` and the last `after`
+ * elements. Finds these two numbers. Returns false if they are not known. */
 static bool find_cuts(const struct value *v, size_t i, int64_t window, int64_t k, int64_t *before,
                       int64_t *after)
 {
@@ -431,8 +431,9 @@ struct side {
 };
 
 /* Fills *s for a side with `window` weights. For a transposed convolution: output i of the pooling
- * adds up x[j] * w[k] for all j, k and t with step*i + t = stride*j + k - padding, where t runs over
- * the places in the window of the pooling. With stride == step, the weight of x[j] depends on i - j only. */
+ * adds up x[j] * w[k] for all j, k and t with step*i + t = stride*j + k - padding, where t runs
+ * over the places in the window of the pooling. With stride == step, the weight of x[j] depends on
+ * i - j only. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];
