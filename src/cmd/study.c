@@ -140,9 +140,10 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "arms", &s.only, "LIST",
                 "compare only these arms, with ; between: 'refine;search, greedy' (default: all;\n"
                 "an unknown name lists them)"),
-        OPT_STR('a', "author", &s.author, "WHO",
-                "noisy (default), or noisy:compile=0.2,wrong=0.1 with other rates of errors\n"
-                "(docs/authors.md); no other author"),
+        OPT_STR(
+            'a', "author", &s.author, "WHO",
+            "noisy (default), or noisy:compile=0.2,wrong=0.1 with other rates of errors; rates\n"
+            "that are not given keep their defaults (docs/study.md); no other author"),
         OPT_POS_UINT_MOST('j', "jobs", &jobs, STUDY_MAX_JOBS, "N",
                           "processes (default: the cores of this machine)"),
         OPT_FLAG(
