@@ -26,11 +26,11 @@ extern const char hone_commit[];
     "what runs the kernels: emu (the emulator, on the CPU), cuda (the GPUs of this\n"    \
     "machine if they are one model, else GPU 0; one job runs on one free GPU), cuda:N\n" \
     "(GPU N); default: cuda if this machine has a GPU or --on is remote, else emu"
-#define CMD_ON_HELP                                                                         \
-    "local (default): this machine, on the GPUs of --device. local:0,2: each job on one\n"  \
-    "of these GPUs; local:all: on any GPU (not beside cuda:N). With emu: as many jobs at\n" \
-    "a time as numbers or cores.\n"                                                         \
-    "Remote: spool:DIR (of `hone worker --spool DIR`) or slurm[:KEY=VALUE,...] with the\n"  \
+#define CMD_ON_HELP                                                                        \
+    "local (default): this machine, on the GPUs of --device. local:0,2: each job on one\n" \
+    "of these GPUs; local:all: on any GPU (not beside cuda:N). With emu: as many jobs\n"   \
+    "at a time as numbers or cores.\n"                                                     \
+    "Remote: spool:DIR (of `hone worker --spool DIR`) or slurm[:KEY=VALUE,...] with the\n" \
     "keys partition, account, time, max-workers, ... (docs/scale.md)"
 #define CMD_GPU_HELP                                                                       \
     "the GPU's data sheet: a100, b200, h100, h200, l4, rtx4090 or a JSON file (default:\n" \
