@@ -25,8 +25,8 @@ static void shuffle(uint32_t *v, uint32_t n, uint64_t *seed)
     }
 }
 
-/* The columns are divided into nblocks blocks, and the list of blocks into `parts` parts. The sample
- * of a row has one stretch of `run` neighbouring columns in each part. */
+/* The columns are divided into nblocks blocks, and the list of blocks into `parts` parts. The
+ * sample of a row has one stretch of `run` neighbouring columns in each part. */
 struct columns {
     uint64_t n, run;
     uint32_t nblocks, parts;
