@@ -37,7 +37,7 @@
 // packed weights instead. The other warps multiply. If all weights of a tile fit into their ring, they
 // stay there for all tiles of the block.
 //
-// Of two warpgroups that multiply, the first begins earlier. So one stores its results while the other
+// If two warpgroups multiply, one of them begins earlier. So one stores its results while the other
 // multiplies.
 //
 // The input reaches its ring in one of two ways. If a pixel takes part in few products, half of the
@@ -727,7 +727,8 @@ __device__ uint64_t descriptor(uint32_t place)
     return uint64_t(8) << 32 | place;
 }
 
-// What to add to the place of a row's first pixel for K-step j of the row. A kind has `area` pixels.
+// Returns the distance from a row's first pixel to the pixels that K-step j of the row multiplies. A
+// kind has `area` pixels.
 __device__ uint32_t step_place(int j, int area)
 {
     int first = tap_of(j, 0), second = tap_of(j, 1);
@@ -961,8 +962,8 @@ __device__ void fence_sums(Sums (&sums)[kPiecesEach])
             warpgroup_fence_operand(sums[p][c]);
 }
 
-// Of two warpgroups that multiply, the first begins some batches earlier. So one stores its results
-// while the other multiplies. It keeps to half of what the rings hold.
+// If two warpgroups multiply, the first begins some batches earlier. So one stores its results while
+// the other multiplies. Returns the number of these batches, at most half of what the rings hold.
 __device__ int lead_of(const Work &k)
 {
     int each = k.rows * kBatches, most = min(k.stages, kStagesX) * each;

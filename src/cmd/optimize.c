@@ -193,8 +193,8 @@ static bool only_built_in(const struct run_config *c)
     return true;
 }
 
-/* If the headers of CuTe are missing, nobody can write CuTe. Then asks a model for plain CUDA,
- * unless the user asked for CuTe. */
+/* Without the headers of CuTe, no kernel in CuTe compiles. If they are missing, lets the run ask
+ * models for plain CUDA. Returns -1 if they are missing and the user asked for CuTe. */
 static int settle_cute(const struct wishes *w, struct run_config *c, struct err *err)
 {
     struct toolchain tc;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "author/author.h"
 #include "base/util.h"
@@ -15,6 +14,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "sys/file.h"
+#include "sys/pool.h"
 
 static int add_operands(struct study *s, int argc, const char **argv, struct err *err)
 {
@@ -144,7 +144,7 @@ static int run(int argc, const char **argv)
             'a', "author", &s.author, "WHO",
             "noisy (default), or noisy:compile=0.2,wrong=0.1 with other rates of errors; rates\n"
             "that are not given keep their defaults (docs/study.md); no other author"),
-        OPT_POS_UINT_MOST('j', "jobs", &jobs, STUDY_MAX_JOBS, "N",
+        OPT_POS_UINT_MOST('j', "jobs", &jobs, POOL_MAX_JOBS, "N",
                           "processes (default: the cores of this machine)"),
         OPT_FLAG(
             0, "table", &table,
@@ -168,8 +168,7 @@ static int run(int argc, const char **argv)
     cmd_parse(&spec, &argc, argv);
     s.seeds = (uint32_t)seeds;
     s.budget = (uint32_t)budget;
-    s.jobs = (uint32_t)MIN(jobs ? jobs : (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1),
-                           STUDY_MAX_JOBS);
+    s.jobs = (uint32_t)jobs;
     int rc = check_arms(&s, &err);
     if (rc == 0)
         rc = check_author(s.author, &err);

@@ -441,8 +441,6 @@ static json_t *texts_json(const struct problem_vec *v)
     return a;
 }
 
-enum { MAX_CHECKS = 1024 };
-
 struct check_job {
     const char **names;
     bool json;
@@ -451,8 +449,8 @@ struct check_job {
     size_t n, shown; /* n tasks, and `shown` of them were printed */
     size_t good;
     json_t *all; /* with --json: the results so far */
-    char
-        *why_not; /* the reason why there is no PyTorch; NULL if there is, or if nobody needed it */
+    /* The reason why there is no PyTorch. NULL if there is, or if no task needed it. */
+    char *why_not;
 };
 
 /* Loads and checks a task, and prints the result. */
@@ -561,7 +559,7 @@ static int run_check(int argc, const char **argv)
     uint64_t jobs = 0;
     const struct option opts[] = {
         OPT_FLAG(0, "all", &every, "check every built-in task"),
-        OPT_POS_UINT_MOST('j', "jobs", &jobs, MAX_CHECKS, "N",
+        OPT_POS_UINT_MOST('j', "jobs", &jobs, POOL_MAX_JOBS, "N",
                           "check N tasks at a time (default: one for each processor)"),
         OPT_FLAG(0, "json", &json, "print JSON"),
         OPT_END(),
@@ -589,12 +587,11 @@ static int run_check(int argc, const char **argv)
     job.done = arena_alloc(&a, job.n * sizeof *job.done);
     memset(job.done, 0, job.n * sizeof *job.done);
     job.all = json ? json_array() : NULL;
-    struct pool pool = {
-        .jobs = (uint32_t)(jobs ? jobs : (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1)),
-        .pieces = (uint32_t)job.n,
-        .work = check_some,
-        .on_done = on_checked,
-        .ctx = &job};
+    struct pool pool = {.jobs = (uint32_t)jobs,
+                        .pieces = (uint32_t)job.n,
+                        .work = check_some,
+                        .on_done = on_checked,
+                        .ctx = &job};
     int rc = temp_dir_make(&job.dir, &err);
     rc = rc < 0 ? rc : pool_run(&pool, &err);
     if (rc < 0 && !interrupted())

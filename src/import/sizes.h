@@ -41,7 +41,7 @@ struct size_choice {
     bool no_small_shape; /* no shape is small enough for a smoke test; `smoke` has the smallest */
 };
 
-/* What every shape must satisfy in addition to the graph's guards, and what it costs. */
+/* Limits that every shape keeps beside the graph's guards, and a factor for its cost. */
 struct size_limits {
     int64_t floor; /* every axis is at least `floor`, or has its original size if that is smaller */
     /* Every variance is taken over at least `statistics` elements, or over as many as at the

@@ -115,7 +115,8 @@ struct job_launch {
     enum job_launch_kind kind;
     struct job_transfer transfer; /* if kind is not JOB_KERNEL */
     const char *kernel;           /* name of the kernel; "memset" or "copy" for a transfer */
-    /* What the plan calls the kernel. NULL after job_read(), because job.bin does not have it. */
+    /* The name of the kernel in the plan. NULL after job_read(), because job.bin does not have it.
+     */
     const char *label;
     uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
     uint64_t smem_bytes;                    /* dynamic */

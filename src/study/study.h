@@ -39,7 +39,6 @@
 
 #define STUDY_MAX_BUDGET 64
 #define STUDY_MAX_SEEDS 10000
-#define STUDY_MAX_JOBS 256
 /* With memory a run should need at most this share of the candidates that it needs without. */
 #define STUDY_SHARE 0.6
 #define STUDY_REACHED 1.005 /* a run reaches a goal if its time is at most 0.5% above the goal */
@@ -82,7 +81,7 @@ VEC_DECL(study_sibling_vec, const struct task *);
 /* Adds a task, and the sibling tasks that the study makes of it. */
 int study_add_task(struct study *s, const char *name, struct err *err);
 void study_release(struct study *s);
-/* Does all runs that DIR/study.tsv does not have yet, in `jobs` processes. */
+/* Does all runs that DIR/study.tsv does not have yet, in `jobs` processes (struct pool). */
 int study_run(struct study *s, struct err *err);
 /* Reads the rows of DIR/study.tsv that belong to this study. */
 int study_read_rows(const struct study *s, struct study_row_vec *out, struct arena *a,

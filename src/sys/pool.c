@@ -72,16 +72,27 @@ static void listen_to(const struct pool *p, int fd, const pid_t *children, uint3
     }
 }
 
+/* Returns how many processes to start. */
+static uint32_t count_jobs(const struct pool *p)
+{
+    long processors = MIN(sysconf(_SC_NPROCESSORS_ONLN), (long)POOL_MAX_JOBS);
+    uint32_t jobs = p->jobs ? p->jobs : (uint32_t)MAX(processors, 1L);
+    return MAX(MIN(jobs, p->pieces), 1);
+}
+
 int pool_run(const struct pool *p, struct err *err)
 {
-    uint32_t jobs = MAX(MIN(p->jobs, p->pieces), 1), started = 0;
+    uint32_t jobs = count_jobs(p), started = 0;
     pid_t *children = xcalloc(jobs, sizeof *children), parent = getpid();
     int ends[2], bad = 0;
     uint32_t *next =
         mmap(NULL, sizeof *next, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (next == MAP_FAILED || pipe2(ends, O_CLOEXEC) < 0) {
+        err_errno(err, "cannot start processes");
+        if (next != MAP_FAILED)
+            munmap(next, sizeof *next);
         free(children);
-        return err_errno(err, "cannot start processes");
+        return -1;
     }
     fflush(NULL); /* otherwise each child would print the text in our buffers again */
     struct pool_turn turn = {.pool = p, .next = next, .fd = ends[1]};

@@ -21,10 +21,14 @@
 
 #include "base/err.h"
 
+enum { POOL_MAX_JOBS = 256 };
+
 struct pool_turn; /* a child's view of the pool */
 
 struct pool {
-    uint32_t jobs; /* how many processes to start; no more than there are pieces */
+    /* The number of processes; 0 = one for each processor, at most POOL_MAX_JOBS. The pool starts
+     * at most one for each piece. */
+    uint32_t jobs;
     uint32_t pieces;
     /* Runs in each child. Returns the exit status of the child. */
     int (*work)(struct pool_turn *turn, void *ctx);

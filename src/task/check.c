@@ -15,8 +15,6 @@
 #include "task/check_oracle.h"
 #include "task/oracle.h"
 
-#define COMPILE_NS (900ull * 1000 * 1000 * 1000) /* 30 s are usual; the machine may be busy */
-
 static const struct task_place nowhere = {0, 0};
 
 /* ---- workloads ------------------------------------------------------------------------------- */
@@ -165,7 +163,7 @@ static void compile_as(const struct task *t, const char *path, const char *const
     c.argv = argv;
     c.env = (const char *[]){dir, NULL};
     c.merge = true;
-    c.limit_ns = COMPILE_NS;
+    c.limit_ns = ORACLE_COMPILE_NS;
     c.limit_bytes = 2ull << 30;
     if (child_run(&c, &err) < 0)
         check_say(&r->notes, t, nowhere, "reference.c was not checked as %s: %s", language,

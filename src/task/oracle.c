@@ -25,7 +25,6 @@
 
 #define SOURCE_MAX_BYTES (16u << 20)
 #define LONG_SOURCE_BYTES (400u << 10) /* a longer text is compiled with fewer optimizations */
-#define COMPILE_LIMIT_NS (900ull * 1000 * 1000 * 1000) /* as COMPILE_NS of check.c */
 #define COMPILE_LIMIT_BYTES (2ull << 30)
 #define SO_MAX_BYTES (64ull << 20)
 #define MAX_THREADS 256
@@ -143,7 +142,7 @@ static int run_compiler(const char *const *argv, const char *c_path, const char 
     c.argv = argv;
     c.env = (const char *[]){dir, NULL};
     c.merge = true;
-    c.limit_ns = COMPILE_LIMIT_NS;
+    c.limit_ns = ORACLE_COMPILE_NS;
     c.limit_bytes = COMPILE_LIMIT_BYTES;
     c.limit_file_bytes = SO_MAX_BYTES;
     int rc = child_run(&c, err);

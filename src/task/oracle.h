@@ -17,6 +17,9 @@
 #include "job/ref_ctx.h"
 #include "task/task.h"
 
+/* How long a compiler of reference.c may take. 30 s are usual, but the machine may be busy. */
+#define ORACLE_COMPILE_NS (900ull * 1000 * 1000 * 1000)
+
 /* Writes the whole text to `out`, in the common subset of C17 and C++17. A reference.c may include
  * only hone_ref.h and must have a PHASE for each of the task's phases. */
 int oracle_source(const struct task *t, struct strbuf *out, struct err *err);

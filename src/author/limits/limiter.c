@@ -53,7 +53,7 @@ struct limit {
     uint64_t closed_until_ns; /* no grants before this time, because a longer limit (for example
                                  for a day) is used up; 0 = open */
     double used[RING];        /* what answered requests used, by parts of the window */
-    /* What the provider may count in addition to `used`: reserved tokens that were not used, and
+    /* The provider may count more than `used`: also reserved tokens that were not used, and
      * requests of other machines. */
     double extra[RING];
 };

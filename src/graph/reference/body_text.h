@@ -31,7 +31,7 @@ struct body_token {
     size_t prefix; /* TOKEN_REGION: length of the letters, 3 for VAL12 and OFF0_12 */
 };
 
-/* What the names of regions mean. */
+/* Tells which names in a body are names of regions. */
 struct body_names {
     size_t nvalues;
     const struct graph_output *const *direct; /* one per value: VAL and MAG are no regions */
