@@ -91,6 +91,7 @@ int author_open(struct author **out, const char *spec, const struct author_confi
 void author_close(struct author *a);
 const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
+bool author_is_built_in(const struct author *a);   /* it needs no model, and replies at once */
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
 /* From now on each call reserves from the pool what it may cost, and waits or fails if the pool has
@@ -153,6 +154,7 @@ struct author_ops {
     void (*wait)(struct author *a, uint64_t timeout_ns);
     void (*end)(struct author_call *c); /* frees priv */
     bool reserves;                      /* its calls reserve from the pool by themselves */
+    bool built_in;                      /* it needs no model, and replies at once */
 };
 
 extern const struct author_ops author_openai, author_anthropic, author_exec, author_mailbox,
