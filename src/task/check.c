@@ -164,6 +164,7 @@ static void compile_as(const struct task *t, const char *path, const char *const
     c.env = (const char *[]){dir, NULL};
     c.merge = true;
     c.limit_ns = ORACLE_COMPILE_NS;
+    c.limit_cpu_ns = ORACLE_COMPILE_CPU_NS;
     c.limit_bytes = 2ull << 30;
     if (child_run(&c, &err) < 0)
         check_say(&r->notes, t, nowhere, "reference.c was not checked as %s: %s", language,
