@@ -38,6 +38,7 @@ struct size_choice {
     struct size_points smoke, check;
     struct size_range *heldout;    /* one per axis */
     VEC(const char *) constraints; /* what every shape must satisfy */
+    int64_t statistics; /* size_limits.statistics, or more in a deep network */
     bool no_small_shape; /* no shape is small enough for a smoke test; `smoke` has the smallest */
 };
 
@@ -45,7 +46,8 @@ struct size_choice {
 struct size_limits {
     int64_t floor; /* every axis is at least `floor`, or has its original size if that is smaller */
     /* Every variance is taken over at least `statistics` elements, or over as many as at the
-     * original sizes if those are fewer. */
+     * original sizes if those are fewer. If many variances follow each other, sizes_choose() asks
+     * for more elements: errors grow from variance to variance. */
     int64_t statistics;
     double work; /* how often the oracle computes a value: graph_reference.work */
 };

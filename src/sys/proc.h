@@ -12,12 +12,15 @@
  * A small process, the supervisor, runs between Hone and the program. Hone forks it. The supervisor
  *   1. reaps all descendants of the program, also daemons, and leaves none alive (if Linux does not
  *      end one within 10 s of SIGKILL, it gives up);
- *   2. ends them when the program ends, at the time limit, over the memory limit, on child_release,
- *      and when Hone itself dies, even by SIGKILL (then Hone's end of a socket closes);
+ *   2. ends them when the program ends, at the limits on time and CPU time, over the memory limit,
+ *      on child_release, and when Hone itself dies, even by SIGKILL (then Hone's end of a socket
+ *      closes);
  *   3. reports once how the program ended.
  * With a memory limit, the supervisor measures the memory of all descendants every 20 ms (resident
  * anonymous and shared pages). It does not limit the address space, because CUDA and the sanitizers
- * reserve terabytes that they never touch. Hone reads output beyond the cap and drops it, so a
+ * reserve terabytes that they never touch. With a limit on CPU time, it adds up the CPU time of all
+ * descendants ten times a second. On a busy machine, a program that works needs much more elapsed
+ * time than usual, but the same CPU time. Hone reads output beyond the cap and drops it, so a
  * program that prints much neither fills memory nor hangs.
  */
 #ifndef SYS_PROC_H
@@ -46,7 +49,8 @@ struct child_process {
     int pass_fd;               /* becomes descriptor 3 of the program; -1 = none */
     bool merge;                /* standard error goes where standard output goes */
     size_t max_out, max_err;   /* caps on the output that is kept; 0 = 1 MiB */
-    uint64_t limit_ns;         /* 0 = none */
+    uint64_t limit_ns;         /* limit on elapsed time; 0 = none */
+    uint64_t limit_cpu_ns;     /* limit on the CPU time of all descendants; 0 = none */
     uint64_t grace_ns;         /* time between SIGTERM and SIGKILL; 0 = SIGKILL at once */
     uint64_t limit_bytes;      /* limit on the memory of all descendants; 0 = none */
     uint64_t limit_file_bytes; /* limit on the size of a file that it writes; 0 = none */

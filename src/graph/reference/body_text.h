@@ -18,7 +18,7 @@
 enum body_token_kind {
     TOKEN_REGION,  /* the name of a macro that reads or writes scratch: VAL12 */
     TOKEN_TENSOR,  /* the name of an input or output: x of IN(x, unit) */
-    TOKEN_LOCAL,   /* a name that unit_text.h gave: v3, i4 */
+    TOKEN_LOCAL,   /* a name that unit_text.h or sampled_body.h gave: v3, i4, s3 */
     TOKEN_INTEGER, /* a decimal number of type int or int64_t that may also be a variable */
     TOKEN_OTHER    /* another name, another number, or one character */
 };

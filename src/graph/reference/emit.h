@@ -72,7 +72,7 @@ struct store {
  * add up, while the terms' own errors partly cancel. While `shared` of struct emit is set,
  * emit_value() gives the values on `path` without the sources' errors, or with one source off by 4
  * sigma (shared_error.c). */
-#define EMIT_SOURCES 4
+#define EMIT_SOURCES 4 /* the errors of further sources are taken as independent */
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
     struct index at[EMIT_SOURCES]; /* where the last term read the source */
@@ -80,13 +80,12 @@ struct shared_error {
     uint32_t n;
     unsigned number;     /* the number of this sum; another sum can have other sources */
     int off;             /* the source that is off by 4 sigma; -1 = none */
-    bool too_many;       /* there are more sources; the errors of those are taken as independent */
     const uint8_t *path; /* one per value: is it between the sum and a source? */
 };
 
 /* Marks of values in copies with drawn errors (drawn.h). */
 enum {
-    DRAWN_COPY = 1, /* the value is a copy; the phase that computes it has units for each sample */
+    DRAWN_COPY = 1, /* the value is a copy; a unit of its phase computes all samples of an element */
     DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
 };
 

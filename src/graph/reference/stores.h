@@ -20,7 +20,7 @@ struct sink {
     const struct graph_output *output;
     unsigned level;
     const struct dim *units;
-    const struct dim *each; /* units of one sample, for values with drawn errors; else NULL */
+    bool drawn; /* a copy with drawn errors: a unit computes all samples of an element */
 };
 VEC_DECL(sink_vec, struct sink);
 
