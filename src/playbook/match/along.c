@@ -217,13 +217,15 @@ static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
 }
 
 /* Returns the task with the shape of the reduced expression, to which its inputs broadcast, as
- * "space"; a new reference. Binds C, the number of elements of a row. */
+ * "space", and the number of reduced axes as "reduced"; a new reference. Binds C, the number of
+ * elements of a row. */
 static json_t *see_space(struct match *x, const struct along *a)
 {
     json_t *copy = json_deep_copy(x->m->facts), *shape = shape_of(a->of);
     bind_text(x->b, "C",
               arena_printf(&x->m->mem, "(%s)", dims_product(&x->m->mem, shape, a->from, a->to)));
     json_object_set_new(copy, "space", shape);
+    json_object_set_new(copy, "reduced", json_integer(a->to - a->from));
     return copy;
 }
 
