@@ -35,9 +35,18 @@ __device__ State join_parts(const void *states, int parts)
 {
     __shared__ State of_warp[32];
     const State *mine = static_cast<const State *>(states) + int64_t(blockIdx.x) * parts;
+    constexpr int kBatch = 8; // states that are on their way at once
     State all = unit();
-#pragma unroll 8
-    for (int i = threadIdx.x; i < parts; i += blockDim.x)
-        all = join(all, mine[i]);
+    for (int i = threadIdx.x; i < parts; i += kBatch * blockDim.x) {
+        State s[kBatch];
+        CUTE_UNROLL
+        for (int u = 0; u < kBatch; u++) {
+            int at = i + u * blockDim.x;
+            s[u] = at < parts ? mine[at] : unit();
+        }
+        CUTE_UNROLL
+        for (int u = 0; u < kBatch; u++)
+            all = join(all, s[u]);
+    }
     return join_states(all, of_warp);
 }

@@ -31,7 +31,7 @@
       "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 2, @{dims:args}@{scalars:args}] },
     { "kernel": "columns_vec", "when": "@{inner} != 1 && @{across_fits}",
-      "grid": ["cdiv(@{outer}*(@{inner}/@{across}), 32)"], "block": [32, "@{warps}"],
+      "grid": ["max(1, cdiv(@{outer}*(@{inner}/@{across}), 32))"], "block": [32, "@{warps}"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
     { "kernel": "columns", "when": "@{inner} != 1 && !@{across_fits}",
       "grid": ["cdiv(@{outer}*@{inner}, 32)"], "block": [32, "@{warps}"],
@@ -63,6 +63,7 @@ constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
 constexpr int kDown = @{down};
 constexpr int kAcross = @{across};
+constexpr int kAhead = @{ahead};
 constexpr int kLongBytes = @{long};
 constexpr int kPasses = @{passes:n};
 constexpr unsigned kSummed = @{passes:inputs};   // the inputs that passes read, as bits
@@ -118,7 +119,8 @@ __device__ float join_warps(float v, float *part, Join join)
 }
 
 // I is wide enough for every index. A thread keeps kHold vectors in registers and, of a long row,
-// `slots` in shared memory. If the row is split, `slots` is the number of the launch.
+// `slots` in shared memory. If the row is split, `slots` is the number of the launch, and a thread has
+// kAhead vectors in flight.
 template <int kMode, class I, int kWidth, int kHold>
 __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length,
                       int64_t inner, float *parts, int slots, @{dims:params}@{scalars:params})
@@ -135,7 +137,7 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     constexpr int kInputs = tuple_size<decltype(ins)>::value;
     auto x = cute::transform(ins, [](auto const &t) {
         return make_tensor<typename remove_cvref_t<decltype(t)>::value_type>(
-            Shape<Int<kWidth>, Int<kHold + 1>>{});
+            Shape<Int<kWidth>, Int<kHold + (kMode == kSplit ? kAhead : 1)>>{});
     });
 
     // Vector i of this thread's row is at first + i * step; lane `lane` of `lanes` takes every
@@ -214,13 +216,15 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         });
     };
 
-    // f at each of this thread's vectors: which it is, and where its registers are.
+    // f at each of this thread's vectors: which it is, and where its registers are. Of vectors that
+    // the thread does not keep, it loads the inputs of the set `which` again.
     constexpr unsigned kEarly = kMode == kLong || kMode == kSplit ? kSummed : ~0u;
     using Early = C<kEarly>;
     using Late = C<~kEarly>;
+    using Written = C<kMode == kSplit ? ~0u : kEarly>;
     constexpr bool kKeeps = kMode != kSplit;
     int on_chip = kMode == kLong ? slots : 0;
-    auto each = [&](auto f) {
+    auto each = [&](auto which, auto f) {
         if constexpr (kKeeps) {
             CUTE_UNROLL
             for (int k = 0; k < kHold; k++)
@@ -233,10 +237,21 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                     f(at(kHold + s), kHold);
                 }
         }
+        I i = at(kKeeps ? kHold + on_chip : 0);
+        if constexpr (kMode == kSplit) {
+            for (; inside(i + (kAhead - 1) * lanes); i += kAhead * lanes) {
+                CUTE_UNROLL
+                for (int u = 0; u < kAhead; u++)
+                    load(i + u * lanes, u, which);
+                CUTE_UNROLL
+                for (int u = 0; u < kAhead; u++)
+                    f(i + u * lanes, u);
+            }
+        }
         if constexpr (kMode != kColumns || kWidth == 1) {
 #pragma unroll 4
-            for (I i = at(kKeeps ? kHold + on_chip : 0); inside(i); i += lanes) {
-                load(i, kHold, Early{});
+            for (; inside(i); i += lanes) {
+                load(i, kHold, which);
                 f(i, kHold);
             }
         }
@@ -261,6 +276,14 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     auto part_of = [&](int number) {
         return parts + (int64_t(number) * outer + blockIdx.x) * gridDim.y;
     };
+    // The results of parts i, i + blockDim.x, ... of a split row, or `none` beyond the last.
+    constexpr int kParts = 8;
+    auto load_parts = [&](int number, int i, float none, float (&v)[kParts]) {
+        const float *all = part_of(number);
+        CUTE_UNROLL
+        for (int u = 0; u < kParts; u++)
+            v[u] = i + u * blockDim.x < gridDim.y ? all[i + u * blockDim.x] : none;
+    };
     // The join of s over all threads of the row, and over the blocks of a cluster.
     auto join_all = [&](float s, int number, auto join) {
         if constexpr (kMode == kColumns)
@@ -278,17 +301,23 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         CUTE_UNROLL
         for (int j = 0; j < kOwn; j++)
             s[j] = unit;
-        if (from_parts(now))
-            for (int i = threadIdx.x; i < gridDim.y; i += blockDim.x)
-                s[0] = join(s[0], part_of(number)[i]);
-        else
-            each([&](I, int k) {
+        if (from_parts(now)) {
+            for (int i = threadIdx.x; i < gridDim.y; i += kParts * blockDim.x) {
+                float v[kParts];
+                load_parts(number, i, unit, v);
+                CUTE_UNROLL
+                for (int u = 0; u < kParts; u++)
+                    s[0] = join(s[0], v[u]);
+            }
+        } else {
+            each(Early{}, [&](I, int k) {
                 CUTE_UNROLL
                 for (int j = 0; j < kOwn; j++)
                     s[j] = join(s[j], cute::apply(x, [&](auto const &...v) {
                                     return term(v(of_row(j), k)...);
                                 }));
             });
+        }
         CUTE_UNROLL
         for (int j = 1; j < kOwn; j++)
             s[0] = join(s[0], s[j]);
@@ -316,16 +345,22 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             n = total;
         };
         if (from_parts(now)) {
-            for (int i = threadIdx.x; i < gridDim.y; i += blockDim.x) {
-                int64_t over = int64_t(count % lanes) - int64_t(i) * blockDim.x;
-                float of = float(kWidth) *
-                           float(int64_t(count / lanes) * blockDim.x +
-                                 max(int64_t(0), min(over, int64_t(blockDim.x))));
-                if (of > 0)
-                    take(of, part_of(number)[i] / of, part_of(number + 1)[i]);
+            for (int i = threadIdx.x; i < gridDim.y; i += kParts * blockDim.x) {
+                float sums[kParts], around[kParts];
+                load_parts(number, i, 0.f, sums);
+                load_parts(number + 1, i, 0.f, around);
+                CUTE_UNROLL
+                for (int u = 0; u < kParts; u++) {
+                    int64_t at = i + u * blockDim.x, over = count % lanes - at * blockDim.x;
+                    float of = float(kWidth) *
+                               float(int64_t(count / lanes) * blockDim.x +
+                                     max(int64_t(0), min(over, int64_t(blockDim.x))));
+                    if (of > 0 && at < gridDim.y)
+                        take(of, sums[u] / of, around[u]);
+                }
             }
         } else {
-            each([&](I, int k) {
+            each(Early{}, [&](I, int k) {
                 float v[kOwn], s = 0, q = 0;
                 CUTE_UNROLL
                 for (int j = 0; j < kOwn; j++) {
@@ -371,9 +406,10 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         if constexpr (kMode == kLong)
             cluster_arrive(); // done reading: see the wait below
 #endif
-        each([&](I i, int k) {
+        each(Written{}, [&](I i, int k) {
             int held = kMode == kColumns ? k : 0;
-            load(i, k, Late{});
+            if constexpr (kMode != kSplit)
+                load(i, k, Late{});
             CUTE_UNROLL
             for (int j = 0; j < kOwn; j++)
                 y(of_row(j), held) =
