@@ -76,6 +76,7 @@ struct playbook {
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
+    const json_t *texts; /* NULL, or texts for placeholders that all ops have */
     const char *fits; /* NULL, or an expression with placeholders: see playbook_fits() */
     /* Conditions over the settings and "elem" (struct pb_binding). */
     VEC(struct expr *) require;

@@ -53,6 +53,9 @@ const struct pb_op *match_permute(struct match *x);
  * passes, which has a line for each reduction, expr, and outer, length and inner, the sizes before,
  * along and after these axes. */
 const struct pb_op *match_chain(struct match *x);
+/* "torch nested": a sum or an extreme over all rows of an expression of sums and extremes along the
+ * rows. Binds passes:take and other texts of the passes, expr, post, rows and cols. */
+const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
  * dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
