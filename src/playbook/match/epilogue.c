@@ -129,7 +129,7 @@ static void write_input(struct writing *w, int i, const char *place, struct strb
     strbuf_addf(out, "%s(e.v%d[%s])", value_type(w->x->m->types[i]), i, place);
 }
 
-static bool size_uses(const struct meaning *m, const struct dim *size, const char *name)
+bool size_uses(const struct meaning *m, const struct dim *size, const char *name)
 {
     for (size_t i = 0; i < m->g.dims.nnames; i++)
         if (str_eq(m->g.dims.names[i], name))
@@ -264,13 +264,6 @@ static bool bind_reads(struct match *x, const struct writing *w)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* The epilogue uses the product only in elements with from <= n - m <= to. */
-struct band {
-    int64_t from, to;
-};
-
-static const struct band everywhere = {-(1LL << 40), 1LL << 40};
-
 /* Is v computed from the product? */
 static bool needs(const struct match *x, const struct value *v, const struct value *product)
 {
@@ -320,7 +313,7 @@ static void read_band(const struct epilogue *e, const struct value *c, const str
 static struct band find_band(const struct match *x, const struct epilogue *e)
 {
     const struct value *v = x->v, *next;
-    struct band all = everywhere;
+    struct band all = BAND_EVERYWHERE;
     for (; v != e->product; v = next) {
         uint32_t ways = 0, at = 0;
         for (uint32_t i = 0; i < v->nargs; i++)
@@ -337,9 +330,9 @@ static struct band find_band(const struct match *x, const struct epilogue *e)
     return all;
 }
 
-static void bind_band(struct match *x, const struct epilogue *e)
+void bind_band(struct match *x, struct band b)
 {
-    const struct band all = everywhere, b = find_band(x, e);
+    const struct band all = BAND_EVERYWHERE;
     bind_text(x->b, "keep_from", arena_printf(&x->b->arena, "%lldLL", (long long)b.from));
     bind_text(x->b, "keep_to", arena_printf(&x->b->arena, "%lldLL", (long long)b.to));
     bind_text(x->b, "masked", b.from > all.from || b.to < all.to ? "1" : "0");
@@ -354,7 +347,7 @@ bool bind_epilogue(struct match *x, const struct epilogue *e)
     if (ok)
         bind_text(x->b, "epilogue", expr.buf);
     if (ok && e->rows)
-        bind_band(x, e);
+        bind_band(x, find_band(x, e));
     strbuf_release(&expr);
     return ok;
 }
