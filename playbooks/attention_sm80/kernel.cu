@@ -107,12 +107,12 @@ __device__ void load_turned(uint32_t (&r)[4], uint32_t at)
 __device__ void multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
     if constexpr (is_same_v<T, half_t>)
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
-                     "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+            "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
     else
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+        asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
                      "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -157,28 +157,33 @@ __device__ int place(int row, int eight)
     return eight / 8 * (kRows * 128) + row * 128 + ((eight % 8) ^ (row % 8)) * 16;
 }
 
-// Copies a tile from row `row` and column `col` on of a matrix; zeros lie outside of it.
+// Copies a tile from row `row` and column `col` on of a matrix; zeros lie outside of it. A thread has
+// the same columns of every kStep-th row.
 template <int kRows, int kCols, int kBlock, bool kWhole>
 __device__ void load_tile(char *tile, const T *from, int row, int rows, int col, int cols)
 {
-    constexpr int kEights = kCols / 8, kAll = kRows * kEights;
+    constexpr int kEights = (kCols + 63) / 64 * 8, kStep = kBlock / kEights;
+    int r = threadIdx.x / kEights, e = threadIdx.x % kEights, n = col + 8 * e;
+    if (kCols % 64 && 8 * e >= kCols)
+        return;
     uint32_t base = shared_address(tile);
+    const T *src = from + int64_t(row + r) * cols + n;
+    bool have = n < cols;
+    rows -= row + r;
     CUTE_UNROLL
-    for (int i = 0; i < ceil_div(kAll, kBlock); i++) {
-        int at = threadIdx.x + i * kBlock, r = at / kEights, e = at % kEights;
-        if (kAll % kBlock && at >= kAll)
-            break;
-        int m = row + r, n = col + 8 * e;
-        const T *src = from + int64_t(m) * cols + n;
+    for (int i = 0; i < kRows / kStep; i++) {
+        bool inside = have && i * kStep < rows;
+        int at = place<kRows>(r + i * kStep, e);
         if constexpr (kWhole) {
-            bool inside = m < rows && n < cols;
-            copy_async(base + place<kRows>(r, e), inside ? src : from, inside);
+            copy_async(base + at, src, inside);
         } else {
             __align__(16) T part[8];
+            CUTE_UNROLL
             for (int k = 0; k < 8; k++)
-                part[k] = m < rows && n + k < cols ? src[k] : T(0);
-            *reinterpret_cast<uint4 *>(tile + place<kRows>(r, e)) = *reinterpret_cast<uint4 *>(part);
+                part[k] = inside && n + k < cols ? src[k] : T(0);
+            *reinterpret_cast<uint4 *>(tile + at) = *reinterpret_cast<uint4 *>(part);
         }
+        src += kStep * cols;
     }
 }
 
@@ -314,18 +319,18 @@ __device__ float row_max(const float (&s)[kN][4], int h)
     return quad_max(most);
 }
 
-// Replaces the scores of a row by weights, and returns their sum in this lane.
+// Turns the scores of a row into weights, packed in pairs, and returns their sum in this lane.
 template <int kN>
-__device__ float weigh(float (&s)[kN][4], int h, float unit, float most)
+__device__ float weigh(const float (&s)[kN][4], uint32_t (&w)[kN][2], int h, float unit, float most)
 {
     float sum = 0;
     CUTE_UNROLL
-    for (int k = 0; k < kN; k++)
-        CUTE_UNROLL
-        for (int i = 2 * h; i < 2 * h + 2; i++) {
-            s[k][i] = power_of_2(fmaf(s[k][i], unit, -most));
-            sum += s[k][i];
-        }
+    for (int k = 0; k < kN; k++) {
+        float a = power_of_2(fmaf(s[k][2 * h], unit, -most));
+        float b = power_of_2(fmaf(s[k][2 * h + 1], unit, -most));
+        w[k][h] = pack(a, b);
+        sum += a + b;
+    }
     return sum;
 }
 
@@ -420,7 +425,7 @@ __global__ void __launch_bounds__(kThreads)
     auto load_q = [&](uint32_t (&a)[kM][4], int k) {
         CUTE_UNROLL
         for (int i = 0; i < kM; i++)
-            load_matrices(a[i], (q_at + k / 4 * (kBM * 128) + i * 2048) ^ (k % 4 * 32));
+            load_matrices(a[i], (q_at ^ k % 4 * 32) + k / 4 * (kBM * 128) + i * 2048);
     };
     float o[kM][HD / 8][4], most[kM][2], sum[kM][2];
     clear_all(o);
@@ -451,7 +456,7 @@ __global__ void __launch_bounds__(kThreads)
             CUTE_UNROLL
             for (int j = 0; j < kBN / 16; j++) {
                 uint32_t b[4];
-                load_matrices(b, (at + k / 4 * (kBN * 128) + j * 2048) ^ (k % 4 * 32));
+                load_matrices(b, (at ^ k % 4 * 32) + k / 4 * (kBN * 128) + j * 2048);
                 CUTE_UNROLL
                 for (int i = 0; i < kM; i++) {
                     multiply(s[i][2 * j], a[i], b[0], b[1]);
@@ -461,6 +466,7 @@ __global__ void __launch_bounds__(kThreads)
         }
 
         bool inside = p.is_inside(m, S::kRows, n, kBN);
+        uint32_t w[kM][kBN / 8][2];
         CUTE_UNROLL
         for (int i = 0; i < kM; i++) {
             if (p.negative)
@@ -473,7 +479,7 @@ __global__ void __launch_bounds__(kThreads)
                 float base = now == -infinity() ? 0.f : now;
                 float by = power_of_2(most[i][h] - base);
                 most[i][h] = now;
-                sum[i][h] = sum[i][h] * by + weigh(s[i], h, p.unit, base);
+                sum[i][h] = sum[i][h] * by + weigh(s[i], w[i], h, p.unit, base);
                 rescale(o[i], h, by);
             }
         }
@@ -486,11 +492,11 @@ __global__ void __launch_bounds__(kThreads)
             for (int i = 0; i < kM; i++)
                 CUTE_UNROLL
                 for (int h = 0; h < 4; h++)
-                    a[i][h] = pack(s[i][2 * k + h / 2][h % 2 * 2], s[i][2 * k + h / 2][h % 2 * 2 + 1]);
+                    a[i][h] = w[i][2 * k + h / 2][h % 2];
             CUTE_UNROLL
             for (int j = 0; j < HD / 16; j++) {
                 uint32_t b[4];
-                load_turned(b, (at + j / 4 * (kBN * 128) + k * 2048) ^ (j % 4 * 32));
+                load_turned(b, (at ^ j % 4 * 32) + j / 4 * (kBN * 128) + k * 2048);
                 CUTE_UNROLL
                 for (int i = 0; i < kM; i++) {
                     multiply(o[i][2 * j], a[i], b[0], b[1]);
@@ -635,11 +641,11 @@ __global__ void __launch_bounds__(256, 1)
                 uint32_t a[kM][4];
                 CUTE_UNROLL
                 for (int i = 0; i < kM; i++)
-                    load_matrices(a[i], (at + a_at + i * 2048) ^ (k * 32));
+                    load_matrices(a[i], ((at + a_at) ^ k * 32) + i * 2048);
                 CUTE_UNROLL
                 for (int n = 0; n < kSN / 2; n++) {
                     uint32_t b[4];
-                    load_matrices(b, (at + k_at + n * 2048) ^ (k * 32));
+                    load_matrices(b, ((at + k_at) ^ k * 32) + n * 2048);
                     CUTE_UNROLL
                     for (int i = 0; i < kM; i++) {
                         multiply(s[i][2 * n], a[i], b[0], b[1]);
@@ -668,6 +674,7 @@ __global__ void __launch_bounds__(256, 1)
         __syncthreads();
         CUTE_UNROLL
         for (int i = 0; i < kM; i++) {
+            uint32_t w[kSN][2];
             CUTE_UNROLL
             for (int h = 0; h < 2; h++) {
                 int row = m + 16 * i + lane / 4 + 8 * h;
@@ -677,14 +684,14 @@ __global__ void __launch_bounds__(256, 1)
                 float base = now == -infinity() ? 0.f : now;
                 float by = power_of_2(most[i][h] - base);
                 most[i][h] = now;
-                sum[i][h] = sum[i][h] * by + weigh(s[i], h, p.unit, base);
+                sum[i][h] = sum[i][h] * by + weigh(s[i], w, h, p.unit, base);
                 if (!kOnce)
                     rescale(o[i], h, by);
                 CUTE_UNROLL
                 for (int n = 0; n < kSN; n++) {
                     int eight = across * kSN + n;
                     *reinterpret_cast<uint32_t *>(weights + place<kBM>(row, eight) + lane % 4 * 4) =
-                        pack(s[i][n][2 * h], s[i][n][2 * h + 1]);
+                        w[n][h];
                 }
             }
         }
@@ -702,12 +709,12 @@ __global__ void __launch_bounds__(256, 1)
                     uint32_t a[kM][4];
                     CUTE_UNROLL
                     for (int i = 0; i < kM; i++)
-                        load_matrices(a[i], (w_at + key / 4 * (kBM * 128) + i * 2048) ^ (key % 4 * 32));
+                        load_matrices(a[i], (w_at ^ key % 4 * 32) + key / 4 * (kBM * 128) + i * 2048);
                     CUTE_UNROLL
                     for (int n = 0; n < kON / 2; n++) {
                         int col = across * (kON / 2) + n; // in steps of 16
                         uint32_t b[4];
-                        load_turned(b, (at + col / 4 * (kKeys * 128) + k * 2048) ^ (col % 4 * 32));
+                        load_turned(b, (at ^ col % 4 * 32) + col / 4 * (kKeys * 128) + k * 2048);
                         CUTE_UNROLL
                         for (int i = 0; i < kM; i++) {
                             multiply(o[i][2 * n], a[i], b[0], b[1]);
