@@ -20,8 +20,17 @@
 #include "playbook/match/functions.h"
 #include "playbook/match/operand.h"
 
+enum { MAX_FACTORS = 4 };
+
+/* Products and quotients of an operand by single numbers. */
+struct factors {
+    const struct value *by[MAX_FACTORS];
+    uint32_t n;
+};
+
 struct attention {
     struct operand q, k, v;
+    struct factors factors; /* of Q and K, if attention is written as two products */
     const struct value *product; /* the product in the graph; NULL if attention is one operation */
     const struct value *scores;  /* the operand of the softmax; NULL as above */
     const struct value *mask, *scale; /* if attention is one operation; NULL if there is none */
@@ -32,13 +41,6 @@ struct attention {
     const struct dim *z, *d, *e;
 };
 
-static const struct value *without_casts(const struct value *v)
-{
-    while (v->op == OP_CAST && dtype_is_float(v->dtype) && dtype_is_float(v->args[0]->dtype))
-        v = v->args[0];
-    return v;
-}
-
 static bool is_single(const struct value *v)
 {
     for (uint32_t i = 0; i < v->rank; i++)
@@ -47,42 +49,86 @@ static bool is_single(const struct value *v)
     return true;
 }
 
+static bool has_op(void *op, const struct value *v)
+{
+    return v->op == *(const enum graph_op *)op;
+}
+
+/* If v has the elements of a value with this operation, in the same order and perhaps in another
+ * shape, returns this value. Otherwise returns NULL. */
+static const struct value *base_of(struct match *x, const struct value *v, enum graph_op op)
+{
+    const struct view_end end = {has_op, &op, true};
+    struct view view;
+    return read_view(&x->m->g.dims, v, &end, &view) && view.base->op == op && view_is_array(&view)
+               ? view.base
+               : NULL;
+}
+
+/* Have a and b the same number of matrices, and the same two last sizes? */
+static bool are_same_matrices(struct match *x, const struct value *a, const struct value *b)
+{
+    struct dim_pool *dims = &x->m->g.dims;
+    return a->rank > 1 && b->rank > 1 &&
+           dim_same(a->shape[a->rank - 1], b->shape[b->rank - 1]) &&
+           dim_same(a->shape[a->rank - 2], b->shape[b->rank - 2]) &&
+           dim_same(dim_product(dims, a->shape, a->rank - 2),
+                    dim_product(dims, b->shape, b->rank - 2));
+}
+
 /* ---- the operands ---------------------------------------------------------------------------- */
 
-/* Is v a view of an input that has the batch of the scores, and is stored as matrices? K^T is
- * stored transposed. */
+/* If v is a view of an input times single numbers, returns the view without these numbers, and puts
+ * the products and quotients by them into the list. */
+static const struct value *without_factors(struct match *x, const struct value *v,
+                                           struct factors *out)
+{
+    struct err err = ERR_INIT;
+    bool product = v->op == OP_MUL || v->op == OP_DIV;
+    if (product && is_single(v->args[1]) && out->n < MAX_FACTORS) {
+        out->by[out->n++] = v;
+        return without_factors(x, v->args[0], out);
+    }
+    if (v->op != OP_RESHAPE && v->op != OP_PERMUTE && v->op != OP_CAST)
+        return v;
+    const struct value *of = without_factors(x, v->args[0], out);
+    const struct value *made = of == v->args[0] ? v : graph_rebuild(&x->m->g, v, &of, &err);
+    return made ? made : v;
+}
+
+/* Is v a view of an input that is stored as one matrix for each matrix of the scores? K^T is stored
+ * transposed. */
 static bool is_operand(struct match *x, const struct attention *a, const struct value *v,
                        bool turned, struct operand *out)
 {
-    uint32_t batch = a->rank - 2;
     bool is_turned;
-    if (v->rank != a->rank || !find_operand(x->m, v, out) ||
-        !operand_is_stored(&out->view, batch, batch + 1, &is_turned))
+    if (v->rank < 2 || !find_operand(x->m, v, out))
         return false;
-    for (uint32_t i = 0; i < batch; i++)
-        if (!dim_same(v->shape[i], a->shape[i]))
-            return false;
+    uint32_t batch = v->rank - 2;
+    if (!operand_is_stored(&out->view, batch, batch + 1, &is_turned) ||
+        !dim_same(dim_product(&x->m->g.dims, v->shape, batch), a->z))
+        return false;
     /* A matrix with one row or column is stored the same way if it is transposed. */
     bool vector = dim_is(v->shape[batch], 1) || dim_is(v->shape[batch + 1], 1);
     return is_turned == turned || (vector && !is_turned);
 }
 
-static void find_shape(struct match *x, struct attention *a, const struct value *q,
-                       const struct dim *keys)
+static void set_shape(struct match *x, struct attention *a, uint32_t rank,
+                      const struct dim *const *shape)
 {
-    a->rank = q->rank;
-    for (uint32_t i = 0; i + 1 < q->rank; i++)
-        a->shape[i] = q->shape[i];
-    a->shape[a->rank - 1] = keys;
-    a->z = dim_product(&x->m->g.dims, a->shape, a->rank - 2);
-    a->d = q->shape[q->rank - 1];
+    a->rank = rank;
+    for (uint32_t i = 0; i < rank; i++)
+        a->shape[i] = shape[i];
+    a->z = dim_product(&x->m->g.dims, a->shape, rank - 2);
 }
 
 /* Attention as one operation. */
 static bool find_fused(struct match *x, const struct value *v, struct attention *a)
 {
     const struct value *q = v->args[0], *k = v->args[1], *w = v->args[2];
-    find_shape(x, a, q, k->shape[k->rank - 2]);
+    set_shape(x, a, q->rank, q->shape);
+    a->shape[a->rank - 1] = k->shape[k->rank - 2];
+    a->d = q->shape[q->rank - 1];
     a->e = w->shape[w->rank - 1];
     a->mask = v->args[3];
     a->scale = v->args[4];
@@ -91,28 +137,23 @@ static bool find_fused(struct match *x, const struct value *v, struct attention 
            is_operand(x, a, w, false, &a->v);
 }
 
-/* The product of two matrices under the scores; NULL if there is none or several. */
-static const struct value *product_under(struct match *x, const struct value *scores)
-{
-    const struct match under = {.m = x->m, .v = scores};
-    return only_one(&under, OP_MATMUL);
-}
-
 /* Attention written as two products and a softmax. */
 static bool find_written(struct match *x, const struct value *v, struct attention *a)
 {
-    const struct value *weights = without_casts(v->args[0]), *w = v->args[1];
-    if (weights->op != OP_SOFTMAX || weights->rank < 2 || w->rank != weights->rank ||
-        value_attr(weights, "dim")->ints[0] + 1 != weights->rank)
+    const struct value *weights = base_of(x, v->args[0], OP_SOFTMAX), *w = v->args[1];
+    if (!weights || weights->rank < 2 || w->rank < 2 || v->args[0]->rank < 2 ||
+        value_attr(weights, "dim")->ints[0] + 1 != weights->rank ||
+        !are_same_matrices(x, weights, v->args[0]))
         return false;
+    const struct match under = {.m = x->m, .v = weights->args[0]};
     a->scores = weights->args[0];
-    a->product = product_under(x, a->scores);
-    if (!a->product || !value_same_shape(a->product, a->scores))
+    a->product = only_one(&under, OP_MATMUL);
+    if (!a->product || !are_same_matrices(x, a->product, a->scores))
         return false;
-    const struct value *q = a->product->args[0], *k = a->product->args[1];
-    if (q->rank != weights->rank || k->rank != weights->rank)
-        return false;
-    find_shape(x, a, q, k->shape[k->rank - 1]);
+    const struct value *q = without_factors(x, a->product->args[0], &a->factors);
+    const struct value *k = without_factors(x, a->product->args[1], &a->factors);
+    set_shape(x, a, weights->rank, weights->shape);
+    a->d = q->shape[q->rank - 1];
     a->e = w->shape[w->rank - 1];
     return is_operand(x, a, q, false, &a->q) && is_operand(x, a, k, true, &a->k) &&
            is_operand(x, a, w, false, &a->v);
@@ -120,11 +161,11 @@ static bool find_written(struct match *x, const struct value *v, struct attentio
 
 static bool find_attention(struct match *x, struct attention *a)
 {
-    const struct value *v = without_casts(x->v);
+    const struct value *fused = base_of(x, x->v, OP_ATTENTION),
+                       *written = base_of(x, x->v, OP_MATMUL);
     *a = (struct attention){.product = NULL};
     if (json_array_size(json_object_get(x->m->facts, "tensors")) == x->m->inputs + 1 &&
-        ((v->op == OP_ATTENTION && find_fused(x, v, a)) ||
-         (v->op == OP_MATMUL && find_written(x, v, a))))
+        ((fused && find_fused(x, fused, a)) || (written && find_written(x, written, a))))
         return true;
     strbuf_adds(x->why, "the task's PyTorch expression is not softmax(Q K^T) V of inputs that are "
                         "stored as matrices of one batch");
@@ -223,12 +264,39 @@ static const char *index_name(const struct attention *a, const struct value *v)
     return "0";
 }
 
+/* Is v the product of Q and K^T, in its own shape or in that of the scores? */
+static bool is_product(const struct writing *w, const struct value *v)
+{
+    return w->a->product && base_of(w->x, v, OP_MATMUL) == w->a->product &&
+           are_same_matrices(w->x, v, w->a->scores);
+}
+
+static bool write_value(struct writing *w, const struct value *v, struct strbuf *out);
+
+/* Writes " * float(number)" or " / float(number)". */
+static bool write_factor(struct writing *w, const struct value *by, struct strbuf *out)
+{
+    strbuf_addf(out, " %c float(", by->op == OP_MUL ? '*' : '/');
+    bool ok = write_value(w, by->args[1], out);
+    strbuf_addc(out, ')');
+    return ok;
+}
+
+/* Writes the product, with the numbers by which Q and K are multiplied. */
+static void write_product(struct writing *w, struct strbuf *out)
+{
+    strbuf_adds(out, "(v");
+    for (uint32_t i = 0; i < w->a->factors.n; i++)
+        write_factor(w, w->a->factors.by[i], out);
+    strbuf_addc(out, ')');
+}
+
 static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     struct writing *w = ctx;
     struct match *x = w->x;
-    if (v == w->a->product) {
-        strbuf_adds(out, "v");
+    if (is_product(w, v)) {
+        write_product(w, out);
         return true;
     }
     if (v->op == OP_EXPAND) { /* the score broadcasts everything that it reads */
@@ -263,28 +331,20 @@ static bool write_value(struct writing *w, const struct value *v, struct strbuf 
 
 /* ---- the scores ------------------------------------------------------------------------------ */
 
-/* If the score v is the product times numbers, writes these numbers as a product. */
-static bool write_factors(struct writing *w, const struct value *v, struct strbuf *out)
+/* If the score s is the product times numbers, writes these numbers as a product. */
+static bool write_factors(struct writing *w, const struct value *s, struct strbuf *out)
 {
-    const struct value *product = w->a->product;
-    v = without_casts(v);
-    if (v == product) {
+    while (s->op == OP_CAST && dtype_is_float(s->dtype) && dtype_is_float(s->args[0]->dtype))
+        s = s->args[0];
+    if (is_product(w, s)) {
         strbuf_adds(out, "1.f");
+        for (uint32_t i = 0; i < w->a->factors.n; i++)
+            if (!write_factor(w, w->a->factors.by[i], out))
+                return false;
         return true;
     }
-    if (v->op != OP_MUL && v->op != OP_DIV)
-        return false;
-    const struct value *left = v->args[0], *right = v->args[1];
-    if (v->op == OP_MUL && is_single(left) && !is_single(right)) {
-        left = v->args[1];
-        right = v->args[0];
-    }
-    if (!is_single(right) || right->id == product->id || !write_factors(w, left, out))
-        return false;
-    strbuf_addf(out, " %c float(", v->op == OP_MUL ? '*' : '/');
-    bool ok = write_value(w, right, out);
-    strbuf_addc(out, ')');
-    return ok;
+    return (s->op == OP_MUL || s->op == OP_DIV) && is_single(s->args[1]) &&
+           write_factors(w, s->args[0], out) && write_factor(w, s, out);
 }
 
 /* Writes the scale of attention as one operation: 1 / sqrt(D) if the task gives none. */
