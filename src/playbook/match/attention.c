@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "base/util.h"
+#include "playbook/match/band.h"
 #include "playbook/match/epilogue.h"
 #include "playbook/match/functions.h"
 #include "playbook/match/operand.h"
@@ -32,9 +33,10 @@ struct attention {
     struct operand q, k, v;
     struct factors factors; /* of Q and K, if attention is written as two products */
     const struct value *product; /* the product in the graph; NULL if attention is one operation */
-    const struct value *scores;  /* the operand of the softmax; NULL as above */
+    /* The operand of the softmax, without masks that are bands; NULL as above. */
+    const struct value *scores;
+    struct band band; /* of keys that count for a query */
     const struct value *mask, *scale; /* if attention is one operation; NULL if there is none */
-    bool causal;
     /* The sizes of the scores: the batch, then M and N. */
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -132,7 +134,8 @@ static bool find_fused(struct match *x, const struct value *v, struct attention 
     a->e = w->shape[w->rank - 1];
     a->mask = v->args[3];
     a->scale = v->args[4];
-    a->causal = value_flag(v, "causal");
+    if (value_flag(v, "causal"))
+        a->band.to = 0;
     return is_operand(x, a, q, false, &a->q) && is_operand(x, a, k, false, &a->k) &&
            is_operand(x, a, w, false, &a->v);
 }
@@ -163,13 +166,77 @@ static bool find_attention(struct match *x, struct attention *a)
 {
     const struct value *fused = base_of(x, x->v, OP_ATTENTION),
                        *written = base_of(x, x->v, OP_MATMUL);
-    *a = (struct attention){.product = NULL};
+    *a = (struct attention){.band = BAND_EVERYWHERE};
     if (json_array_size(json_object_get(x->m->facts, "tensors")) == x->m->inputs + 1 &&
         ((fused && find_fused(x, fused, a)) || (written && find_written(x, written, a))))
         return true;
     strbuf_adds(x->why, "the task's PyTorch expression is not softmax(Q K^T) V of inputs that are "
                         "stored as matrices of one batch");
     return false;
+}
+
+/* ---- bands ----------------------------------------------------------------------------------- */
+
+/* The template's index for v, an index along one axis of the scores, such as torch.arange(N). NULL
+ * if v is not such an index. */
+static const char *index_name(const struct attention *a, const struct value *v)
+{
+    const struct value *from = v;
+    while (from->op == OP_RESHAPE)
+        from = from->args[0];
+    if (from->op != OP_IOTA || from->rank != 1 || v->rank > a->rank)
+        return NULL;
+    for (uint32_t i = 0; i < v->rank; i++) {
+        uint32_t axis = a->rank - v->rank + i;
+        if (dim_is(v->shape[i], 1))
+            continue;
+        if (!dim_same(v->shape[i], a->shape[axis]) || axis + 2 < a->rank)
+            return NULL;
+        return axis + 1 == a->rank ? "n" : "m";
+    }
+    return "0";
+}
+
+/* A value without what broadcasts or converts a single number. */
+static const struct value *bare_number(const struct value *v)
+{
+    while (v->op == OP_EXPAND || v->op == OP_CAST || v->op == OP_RESHAPE)
+        v = v->args[0];
+    return v;
+}
+
+static int sign_of_index(void *a, const struct value *v)
+{
+    const char *name = index_name(a, v);
+    return !name ? 0 : *name == 'n' ? 1 : *name == 'm' ? -1 : 0;
+}
+
+/* Narrows the band by a mask, which may be negated, or combined with torch.ones(). */
+static bool take_mask(struct attention *a, const struct value *mask, bool taken)
+{
+    const struct band_index index = {sign_of_index, a};
+    double one = 0;
+    if (mask->op == OP_NOT || mask->op == OP_LOGICAL_NOT)
+        return take_mask(a, mask->args[0], !taken);
+    if (mask->op == OP_AND || mask->op == OP_LOGICAL_AND)
+        for (int i = 0; i < 2; i++)
+            if (value_is_number(bare_number(mask->args[i]), &one) && one == 1)
+                return take_mask(a, mask->args[1 - i], taken);
+    return band_narrow(mask, taken, &index, &a->band);
+}
+
+/* Takes masks off the scores that are a band of keys, and -inf outside of it. */
+static void take_bands(struct attention *a)
+{
+    while (a->scores->op == OP_WHERE) {
+        const struct value *const *args = a->scores->args;
+        double left = 0, right = 0;
+        bool first = value_is_number(bare_number(args[1]), &left) && left == -INFINITY,
+             second = value_is_number(bare_number(args[2]), &right) && right == -INFINITY;
+        if (first == second || !take_mask(a, args[0], second))
+            return;
+        a->scores = args[second ? 1 : 2];
+    }
 }
 
 /* ---- what the scores read -------------------------------------------------------------------- */
@@ -242,26 +309,6 @@ static bool write_input(struct writing *w, int i, const struct value *t, struct 
                 of_n ? " + n" : "");
     w->used[i] = true;
     return true;
-}
-
-/* The template's index for v, an index along one axis of the scores, such as torch.arange(N). NULL
- * if v is not such an index. */
-static const char *index_name(const struct attention *a, const struct value *v)
-{
-    const struct value *from = v;
-    while (from->op == OP_RESHAPE)
-        from = from->args[0];
-    if (from->op != OP_IOTA || from->rank != 1 || v->rank > a->rank)
-        return NULL;
-    for (uint32_t i = 0; i < v->rank; i++) {
-        uint32_t axis = a->rank - v->rank + i;
-        if (dim_is(v->shape[i], 1))
-            continue;
-        if (!dim_same(v->shape[i], a->shape[axis]) || axis + 2 < a->rank)
-            return NULL;
-        return axis + 1 == a->rank ? "n" : "m";
-    }
-    return "0";
 }
 
 /* Is v the product of Q and K^T, in its own shape or in that of the scores? */
@@ -440,9 +487,13 @@ const struct pb_op *match_attention(struct match *x)
 {
     struct attention a;
     struct writing w = {.x = x, .a = &a};
-    if (!find_attention(x, &a) || !bind_score(&w) || !bind_reads(&w))
+    if (!find_attention(x, &a))
         return NULL;
-    bind_band(x, a.causal ? (struct band){.from = BAND_EVERYWHERE.from, .to = 0} : BAND_EVERYWHERE);
+    if (a.scores)
+        take_bands(&a);
+    if (!bind_score(&w) || !bind_reads(&w))
+        return NULL;
+    bind_band(x, a.band);
     /* If no key is left, attention as one operation gives 0, and a softmax gives no number. */
     bind_text(x->b, "empty", a.scores ? C_NAN : "0.f");
     const struct dim *m = a.shape[a.rank - 2], *n = a.shape[a.rank - 1];

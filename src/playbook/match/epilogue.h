@@ -28,14 +28,6 @@ struct epilogue {
 /* Returns false, with the reason in x->why, if the epilogue cannot be written. */
 bool bind_epilogue(struct match *x, const struct epilogue *e);
 
-/* The elements of a product with from <= n - m <= to. */
-struct band {
-    int64_t from, to;
-};
-#define BAND_EVERYWHERE ((struct band){-(1LL << 40), 1LL << 40})
-/* Binds keep_from, keep_to and masked. */
-void bind_band(struct match *x, struct band b);
-
 /* The only value with that operation in the task's graph; NULL if there is none or several. */
 const struct value *only_one(const struct match *x, enum graph_op op);
 /* If v, apart from casts between floats, is an input, returns the input's number, else -1. */
