@@ -59,6 +59,9 @@ const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
  * dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
+/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, empty, and the band of keys
+ * that count for a query. */
+const struct pb_op *match_attention(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
  * input. */
 const struct pb_op *match_halves(struct match *x);
