@@ -102,21 +102,30 @@ __device__ __forceinline__ void turn_piece(sum_smem &smem, int stage)
     }
 }
 
-// The same in half precision, in rectangles of 8 x 4.
+// The same in half precision, in rectangles of 8 x 4. It rounds as it reads, because these warps have few registers.
+// Rows j and j + 4 of a rectangle lie side by side, as put_halves() writes them.
 __device__ __forceinline__ void turn_piece_halves(sum_smem &smem, int stage, float scale)
 {
     for (int v = threadIdx.x - 32; v < kSumTile * kPiece / 32; v += kSplitters) {
         int b = v % 8, p = v / 8 % 4, box = v / 32;
-        float square[2][4][4];
+        auto row = [&](int j) {
+            return *reinterpret_cast<const float4 *>(smem.dy[stage][box] + 32 * (8 * p + j) + 4 * (b ^ j));
+        };
+        unsigned h[4][4];
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
-            float4 row = *reinterpret_cast<const float4 *>(smem.dy[stage][box] + 32 * (8 * p + j) + 4 * (b ^ j));
-            float(&to)[4][4] = square[j / 4];
-            to[0][j % 4] = row.x, to[1][j % 4] = row.y, to[2][j % 4] = row.z, to[3][j % 4] = row.w;
+        for (int j = 0; j < 4; j++) {
+            float4 first = row(j), second = row(j + 4);
+            h[0][j] = to_halves(scale * first.x, scale * second.x);
+            h[1][j] = to_halves(scale * first.y, scale * second.y);
+            h[2][j] = to_halves(scale * first.z, scale * second.z);
+            h[3][j] = to_halves(scale * first.w, scale * second.w);
         }
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            put_halves(smem.s[0][stage], 32 * box + 4 * b + i, p, square[0][i], square[1][i], scale);
+        for (int i = 0; i < 4; i++) {
+            int n = 32 * box + 4 * b + i;
+            *reinterpret_cast<uint4 *>(smem.s[0][stage] + kWords * n + 4 * (p ^ n / 2 % 4)) = {h[i][0], h[i][1], h[i][2],
+                                                                                              h[i][3]};
+        }
     }
 }
 
