@@ -38,6 +38,7 @@ static const struct rule spellings[] = {
     {"log(softmax($a, $axis))", "log_softmax($a, $axis)"},
     {"exp(log_softmax($a, $axis))", "softmax($a, $axis)"},
     {"softmax(sub($a, amax($a, $axis, true)), $axis)", "softmax($a, $axis)"},
+    {"where(gt($a, 20), $a, log1p(exp($a)))", "softplus($a, 1, 20)"},
     {"mul($a, tanh(softplus($a, 1, 20)))", "mish($a)"},
 };
 
