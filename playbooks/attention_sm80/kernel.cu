@@ -8,10 +8,10 @@
       "smem": "256*(@{warps}*@{rows} + @{stages}*@{keys})", "args": [@{list}] },
     { "kernel": "flash<256>", "when": "@{whole} && max(@{D}, @{E}) > 128 && max(@{D}, @{E}) <= 256", "grid": ["@{Z}*cdiv(@{M}, 16*@{warps})"], "block": ["32*@{warps}"],
       "smem": "512*(16*@{warps} + min(@{stages}, 3)*min(@{keys}, 64))", "args": [@{list}] },
-    { "kernel": "wide<@{tall}, true, true>", "when": "@{whole} && max(@{D}, @{E}) > 256 && @{N} <= 256",
+    { "kernel": "wide<@{tall}, true, true>", "when": "@{whole} && max(@{D}, @{E}) > 256 && @{N} <= 32768/@{tall}",
       "grid": ["@{Z}*cdiv(@{M}, @{tall})"], "block": [256],
-      "smem": "@{slots}*128*(@{tall} + 256) + 512*@{tall} + 32*@{tall}", "args": [@{list}] },
-    { "kernel": "wide<@{tall}, false, true>", "when": "@{whole} && max(@{D}, @{E}) > 256 && @{N} > 256",
+      "smem": "@{slots}*128*(@{tall} + 256) + 65536 + 32*@{tall}", "args": [@{list}] },
+    { "kernel": "wide<@{tall}, false, true>", "when": "@{whole} && max(@{D}, @{E}) > 256 && @{N} > 32768/@{tall}",
       "grid": ["@{Z}*cdiv(@{M}, @{tall})*cdiv(@{E}, 32768/@{tall})"], "block": [256],
       "smem": "@{slots}*32768 + 256*@{tall} + 32*@{tall}", "args": [@{list}] },
     { "kernel": "wide<64, false, false>", "when": "!(@{whole})",
@@ -31,10 +31,10 @@
 //
 // wide<> serves any width. Its warps are 2 down and 4 across. They make the scores of a tile from
 // pieces of Q and K of 64 columns. The weights go to shared memory, because all four warps of a row
-// need all of them. If a tile has all keys (kOnce), a block makes all columns of the output one part
-// after the other from the same weights. Otherwise it makes one part of at most 32768 / kBM columns,
-// and blocks with other parts make the same scores. Without kWhole, it copies element by element,
-// which serves any size and address.
+// need all of them. If there are at most 32768 / kBM keys (kOnce), a block keeps the weights of all
+// keys, and makes all columns of the output from them, one part after the other. Otherwise it makes
+// one part of at most 32768 / kBM columns, and blocks with other parts make the same scores. Without
+// kWhole, it copies element by element, which serves any size and address.
 //
 // Rows in shared memory are 64 elements (128 bytes), swizzled in units of 16 bytes, so that neither
 // cp.async nor ldmatrix meets bank conflicts. Wider tiles are panels of such rows.
@@ -52,7 +52,7 @@ constexpr float kLog2e = 1.44269504f;
 
 @{part:values}
 
-// What the scores need besides the product.
+// What the scores of a matrix need besides the product.
 struct Extra {
     @{fields}
 };
@@ -67,8 +67,8 @@ __device__ float scale_of(const Extra &e, int D)
     return @{scale};
 }
 
-// The score of query m and key n of matrix z; v is their product.
-__device__ float score(float v, const Extra &e, int64_t z, int64_t m, int64_t n, int64_t M, int64_t N, int D)
+// The score of query m and key n; v is their product.
+__device__ float score(float v, const Extra &e, int64_t m, int64_t n, int64_t N, int D)
 {
     return @{score};
 }
@@ -247,12 +247,11 @@ __device__ void store_rows(T *O, const float (&o)[kN][4], const float *factor, c
 
 struct Problem {
     Extra extra;
-    int64_t z;
     int M, N, D;
     float unit; // a score in units of log(2) is this times an element that turn_to_scores() leaves
     bool negative;
 
-    __device__ Problem(const Extra &e, int64_t z, int M, int N, int D) : extra(e), z(z), M(M), N(N), D(D)
+    __device__ Problem(const Extra &e, int M, int N, int D) : extra(e), M(M), N(N), D(D)
     {
         float scale = kPlain ? scale_of(e, D) : 1.f;
         negative = scale < 0;
@@ -284,7 +283,7 @@ struct Problem {
                 if constexpr (kPlain)
                     s[k][i] = inside ? s[k][i] : -infinity();
                 else
-                    s[k][i] = inside && q < M ? score(s[k][i], extra, z, q, key, M, N, D) : -infinity();
+                    s[k][i] = inside && q < M ? score(s[k][i], extra, q, key, N, D) : -infinity();
             }
         }
     }
@@ -383,7 +382,7 @@ __global__ void __launch_bounds__(kThreads)
     int64_t z = blockIdx.x / tiles;
     Q += z * M * D, K += z * N * D, V += z * N * E, O += z * M * E;
     int m0 = tile * kBM, m = m0 + warp * S::kRows;
-    Problem p(Extra{@{data}}, z, M, N, D);
+    Problem p(Extra{@{data}}, M, N, D);
     int2 keys = p.keys_of(m0, m0 + kBM);
     int first = keys.x / kBN, items = 2 * max(ceil_div(keys.y, kBN) - first, 0);
 
@@ -530,12 +529,13 @@ __global__ void __launch_bounds__(256, 1)
     wide(const T *Q, const T *K, const T *V, T *O, @{params}int M, int N, int D, int E)
 {
     constexpr int kBN = kOnce ? 256 : 128, kBE = 32768 / kBM; // keys of a tile, columns of a part
+    constexpr int kTiles = kOnce ? 128 / kBM : 1;             // tiles whose weights are kept
     constexpr int kKeys = 16384 / kBE;                        // keys of an item of V
     constexpr int kM = kBM / 32, kSN = kBN / 32, kON = kBE / 32; // fragments of a warp
     constexpr int kSlotBytes = kOnce ? (kBM + 256) * 128 : 32768;
     extern __shared__ __align__(1024) char smem[];
     char *weights = smem + kSlots * kSlotBytes;
-    float *maxima = reinterpret_cast<float *>(weights + kBM * kBN * 2), *sums = maxima + 4 * kBM;
+    float *maxima = reinterpret_cast<float *>(weights + kBM * kTiles * kBN * 2), *sums = maxima + 4 * kBM;
     int lane = threadIdx.x % 32, down = threadIdx.x / 128, across = threadIdx.x / 32 % 4;
 
     int parts = kOnce ? 1 : ceil_div(E, kBE), tiles = ceil_div(M, kBM);
@@ -543,31 +543,37 @@ __global__ void __launch_bounds__(256, 1)
     int64_t z = blockIdx.x / parts / tiles;
     Q += z * M * D, K += z * N * D, V += z * N * E, O += z * M * E;
     int m0 = tile * kBM, m = down * (kBM / 2); // m: this warp's rows in the tile
-    Problem p(Extra{@{data}}, z, M, N, D);
+    Problem p(Extra{@{data}}, M, N, D);
     int2 keys = p.keys_of(m0, m0 + kBM);
     int first = kOnce ? 0 : keys.x / kBN;
     int end = kOnce ? 1 : ceil_div(keys.y, kBN);
     int pieces = ceil_div(D, 64), groups = kOnce ? ceil_div(N, kKeys) : kBN / kKeys;
+    int kept = kOnce ? min(kTiles, ceil_div(N, kBN)) : 1;
     int own = kOnce ? ceil_div(E, kBE) : 1; // the parts of the output that this block makes
 
-    // For each tile of keys the ring has the pieces of Q and K, then the groups of V of each part.
+    // The ring has the pieces of Q and K for `kept` tiles of keys, then the groups of V of each part.
     int slot = 0, free = kSlots - 1, load_tile_at = first, load_item = 0, load_part = 0;
     auto load = [&](int to) {
         char *at = smem + to * kSlotBytes;
         int n = load_tile_at * kBN;
         if (load_tile_at < end) {
-            if (load_item < pieces) {
-                load_tile<kBM, 64, 256, kWhole>(at, Q, m0, M, 64 * load_item, D);
-                load_tile<kBN, 64, 256, kWhole>(at + kBM * 128, K, n, N, 64 * load_item, D);
+            if (load_item < kept * pieces) {
+                int i = load_item, tile = 0;
+                if (kTiles > 1 && i >= pieces) {
+                    i -= pieces;
+                    tile = 1;
+                }
+                load_tile<kBM, 64, 256, kWhole>(at, Q, m0, M, 64 * i, D);
+                load_tile<kBN, 64, 256, kWhole>(at + kBM * 128, K, n + tile * kBN, N, 64 * i, D);
             } else {
-                load_tile<kKeys, kBE, 256, kWhole>(at, V, n + kKeys * (load_item - pieces), N,
+                load_tile<kKeys, kBE, 256, kWhole>(at, V, n + kKeys * (load_item - kept * pieces), N,
                                                    kBE * (part + load_part), E);
             }
-            if (++load_item == pieces + groups) {
+            if (++load_item == kept * pieces + groups) {
                 load_part++;
-                load_item = load_part == own ? 0 : pieces;
+                load_item = kept * pieces;
                 if (load_part == own) {
-                    load_part = 0;
+                    load_item = load_part = 0;
                     load_tile_at++;
                 }
             }
@@ -632,49 +638,60 @@ __global__ void __launch_bounds__(256, 1)
     };
 
     for (int j = first; j < end; j++) {
-        float s[kM][kSN][4];
-        clear_all(s);
-        for (int d = 0; d < pieces; d++) {
-            uint32_t at = next();
-            CUTE_UNROLL
-            for (int k = 0; k < 4; k++) {
-                uint32_t a[kM][4];
+        float s[kTiles][kM][kSN][4];
+        CUTE_UNROLL
+        for (int t = 0; t < kTiles; t++) {
+            clear_all(s[t]);
+            for (int d = 0; t < kept && d < pieces; d++) {
+                uint32_t at = next();
                 CUTE_UNROLL
-                for (int i = 0; i < kM; i++)
-                    load_matrices(a[i], ((at + a_at) ^ k * 32) + i * 2048);
-                CUTE_UNROLL
-                for (int n = 0; n < kSN / 2; n++) {
-                    uint32_t b[4];
-                    load_matrices(b, ((at + k_at) ^ k * 32) + n * 2048);
+                for (int k = 0; k < 4; k++) {
+                    uint32_t a[kM][4];
                     CUTE_UNROLL
-                    for (int i = 0; i < kM; i++) {
-                        multiply(s[i][2 * n], a[i], b[0], b[1]);
-                        multiply(s[i][2 * n + 1], a[i], b[2], b[3]);
+                    for (int i = 0; i < kM; i++)
+                        load_matrices(a[i], ((at + a_at) ^ k * 32) + i * 2048);
+                    CUTE_UNROLL
+                    for (int n = 0; n < kSN / 2; n++) {
+                        uint32_t b[4];
+                        load_matrices(b, ((at + k_at) ^ k * 32) + n * 2048);
+                        CUTE_UNROLL
+                        for (int i = 0; i < kM; i++) {
+                            multiply(s[t][i][2 * n], a[i], b[0], b[1]);
+                            multiply(s[t][i][2 * n + 1], a[i], b[2], b[3]);
+                        }
                     }
                 }
             }
         }
 
         // The largest score of each row, over the four warps that share it.
-        int n0 = j * kBN + across * (kBN / 4);
-        bool inside = p.is_inside(m0 + m, kBM / 2, n0, kBN / 4);
+        float now[kM][2];
         CUTE_UNROLL
-        for (int i = 0; i < kM; i++) {
-            if (p.negative)
-                change_signs(s[i]);
-            if (!inside)
-                p.turn_to_scores(s[i], m0 + m + 16 * i + lane / 4, n0 + lane % 4 * 2);
+        for (int t = 0; t < kTiles; t++) {
+            int n = (j + t) * kBN + across * (kBN / 4);
+            bool inside = p.is_inside(m0 + m, kBM / 2, n, kBN / 4);
             CUTE_UNROLL
-            for (int h = 0; h < 2; h++) {
-                float now = row_max(s[i], h);
-                if (lane % 4 == 0)
-                    maxima[across * kBM + m + 16 * i + lane / 4 + 8 * h] = now;
+            for (int i = 0; i < kM; i++) {
+                if (p.negative)
+                    change_signs(s[t][i]);
+                if (!inside)
+                    p.turn_to_scores(s[t][i], m0 + m + 16 * i + lane / 4, n + lane % 4 * 2);
+                CUTE_UNROLL
+                for (int h = 0; h < 2; h++) {
+                    float most = row_max(s[t][i], h);
+                    now[i][h] = t ? fmaxf(now[i][h], most) : most;
+                }
             }
         }
+        CUTE_UNROLL
+        for (int i = 0; i < kM; i++)
+            CUTE_UNROLL
+            for (int h = 0; h < 2; h++)
+                if (lane % 4 == 0)
+                    maxima[across * kBM + m + 16 * i + lane / 4 + 8 * h] = now[i][h];
         __syncthreads();
         CUTE_UNROLL
         for (int i = 0; i < kM; i++) {
-            uint32_t w[kSN][2];
             CUTE_UNROLL
             for (int h = 0; h < 2; h++) {
                 int row = m + 16 * i + lane / 4 + 8 * h;
@@ -684,14 +701,18 @@ __global__ void __launch_bounds__(256, 1)
                 float base = now == -infinity() ? 0.f : now;
                 float by = power_of_2(most[i][h] - base);
                 most[i][h] = now;
-                sum[i][h] = sum[i][h] * by + weigh(s[i], w, h, p.unit, base);
+                sum[i][h] *= by;
                 if (!kOnce)
                     rescale(o[i], h, by);
                 CUTE_UNROLL
-                for (int n = 0; n < kSN; n++) {
-                    int eight = across * kSN + n;
-                    *reinterpret_cast<uint32_t *>(weights + place<kBM>(row, eight) + lane % 4 * 4) =
-                        w[n][h];
+                for (int t = 0; t < kTiles; t++) {
+                    uint32_t w[kSN][2];
+                    sum[i][h] += weigh(s[t][i], w, h, p.unit, base);
+                    CUTE_UNROLL
+                    for (int n = 0; n < kSN; n++) {
+                        int eight = t * (kBN / 8) + across * kSN + n;
+                        *reinterpret_cast<uint32_t *>(weights + place<kBM>(row, eight) + lane % 4 * 4) = w[n][h];
+                    }
                 }
             }
         }

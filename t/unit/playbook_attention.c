@@ -82,20 +82,19 @@ static void test_masks(void **state)
     static const char with_mask[] = "q float16 B,H,L,D; k float16 B,H,S,D; v float16 B,H,S,E; "
                                     "m %s; y float16 B,H,L,E out";
     static const struct {
-        const char *mask, *torch, *score, *extra;
+        const char *mask, *torch, *score, *data, *extra;
     } cases[] = {
         {"float16 B,H,L,S", "F.scaled_dot_product_attention(q, k, v, m)",
-         "(v * scale_of(e, D) + float(e.v3[0 + z * M * N + m * N + n]))", "\"m\", "},
+         "(v * scale_of(e, D) + float(e.v3[m * N + n]))", "v3 + z * M * N", "\"m\", "},
         {"bool L,S", "F.scaled_dot_product_attention(q, k, v, m)",
-         "(bool(e.v3[0 + m * N + n]) ? v * scale_of(e, D) : -infinity())", "\"m\", "},
+         "(bool(e.v3[m * N + n]) ? v * scale_of(e, D) : -infinity())", "v3", "\"m\", "},
         {"bool B,1,1,S", "F.scaled_dot_product_attention(q, k, v, m)",
-         "(bool(e.v3[0 + z / e.v3_after % e.v3_along * N + n]) ? v * scale_of(e, D) : "
-         "-infinity())",
-         "\"m\", \"H\", \"B\", "},
-        {"float32 H,1,S", "torch.softmax(q @ k.mT + m, -1) @ v",
-         "((v) + float(e.v3[0 + z / e.v3_after % e.v3_along * N + n]))",
-         "\"m\", \"1\", \"H\", "},
-        {"bool L,S", "(q @ k.mT).masked_fill(~m, -math.inf).softmax(-1) @ v", NULL, "\"m\", "},
+         "(bool(e.v3[n]) ? v * scale_of(e, D) : -infinity())",
+         "v3 + z / v3_after % v3_along * N", "\"m\", \"H\", \"B\", "},
+        {"float32 H,L,1", "torch.softmax(q @ k.mT + m, -1) @ v", "((v) + float(e.v3[m]))",
+         "v3 + z / v3_after % v3_along * M", "\"m\", \"1\", \"H\", "},
+        {"bool L,S", "(q @ k.mT).masked_fill(~m, -math.inf).softmax(-1) @ v", NULL, "v3",
+         "\"m\", "},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *torch = cases[i].torch;
@@ -107,6 +106,7 @@ static void test_masks(void **state)
             fail_msg("%s: %s", torch, why.buf);
         must_have(&b, torch, "plain", "false");
         must_have(&b, torch, "score", cases[i].score);
+        must_have(&b, torch, "data", cases[i].data);
         must_have(&b, torch, "extra", cases[i].extra);
         pb_binding_release(&b);
         strbuf_release(&why);

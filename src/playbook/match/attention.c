@@ -6,7 +6,7 @@
  *
  * The op's tensors are Q[Z, M, D], K[Z, N, D], V[Z, N, E] and O[Z, M, E], where Z is the batch. Each
  * operand is an input, or a view (view.h) of one that keeps the order of its elements. The score is
- * a CUDA expression in which v is the product, z the matrix, m the query and n the key. It may read
+ * a CUDA expression in which v is the product, m the query and n the key. It may read
  * inputs that broadcast to the scores, and use m and n as numbers.
  *
  * If the score is only the product times a number, the texts are `plain` and `scale`. A causal mask
@@ -246,6 +246,8 @@ struct writing {
     const struct attention *a;
     /* used[i]: the score reads the input, scalar or axis that the template calls v<i> */
     bool used[2 * PB_MAX_TENSORS];
+    /* Where the matrix z of input i begins; NULL if it has no batch. */
+    const char *first[PB_MAX_TENSORS];
     /* The batch index of input i is z / after[i] % along[i]; NULL if it is z itself, or 0. */
     const struct dim *after[PB_MAX_TENSORS], *along[PB_MAX_TENSORS];
 };
@@ -278,11 +280,12 @@ static bool find_batch(const struct attention *a, const struct value *t, uint32_
     return true;
 }
 
-/* Writes the input, which has the shape of t, at the element (z, m, n) of the scores. */
+/* Writes the input, which has the shape of t, at the element (m, n) of the scores of matrix z. */
 static bool write_input(struct writing *w, int i, const struct value *t, struct strbuf *out)
 {
     const struct attention *a = w->a;
     struct dim_pool *dims = &w->x->m->g.dims;
+    struct arena *mem = &w->x->m->mem;
     uint32_t from = 0, to = 0, batch = a->rank - 2;
     for (uint32_t k = 0; k < t->rank; k++)
         if (t->rank > a->rank || (!dim_is(t->shape[k], 1) &&
@@ -291,22 +294,18 @@ static bool write_input(struct writing *w, int i, const struct value *t, struct 
     if (!find_batch(a, t, &from, &to) || !element_type(w->x->m->types[i]))
         return false;
     bool of_m = varies(a, t, batch), of_n = varies(a, t, batch + 1);
-    strbuf_addf(out, "%s(e.v%d[0", value_type(w->x->m->types[i]), i);
     if (to > from) {
-        const struct dim *after = dim_product(dims, a->shape + to, batch - to),
-                         *along = dim_product(dims, a->shape + from, to - from);
-        bool all = dim_same(along, a->z);
-        if (!all) {
-            w->after[i] = after;
+        const struct dim *along = dim_product(dims, a->shape + from, to - from);
+        const char *z = "z";
+        if (!dim_same(along, a->z)) {
+            w->after[i] = dim_product(dims, a->shape + to, batch - to);
             w->along[i] = along;
-            strbuf_addf(out, " + z / e.v%d_after %% e.v%d_along", i, i);
-        } else {
-            strbuf_adds(out, " + z");
+            z = arena_printf(mem, "z / v%d_after %% v%d_along", i, i);
         }
-        strbuf_addf(out, "%s%s", of_m ? " * M" : "", of_n ? " * N" : "");
+        w->first[i] = arena_printf(mem, "%s%s%s", z, of_m ? " * M" : "", of_n ? " * N" : "");
     }
-    strbuf_addf(out, "%s%s%s])", of_m ? " + m" : "", of_m && of_n ? " * N" : "",
-                of_n ? " + n" : "");
+    const char *at = of_m && of_n ? "m * N + n" : of_m ? "m" : of_n ? "n" : "0";
+    strbuf_addf(out, "%s(e.v%d[%s])", value_type(w->x->m->types[i]), i, at);
     w->used[i] = true;
     return true;
 }
@@ -441,11 +440,11 @@ static bool bind_reads(struct writing *w)
         strbuf_addf(&params, "%s%s %sv%d, ", in ? "const " : "", type, in ? "*" : "", i);
         strbuf_addf(&args, "\"%s\", ", x->m->names[i]);
         strbuf_addf(&data, "%sv%d", data.len ? ", " : "", i);
+        if (in && w->first[i])
+            strbuf_addf(&data, " + %s", w->first[i]);
         if (in && w->after[i]) {
-            strbuf_addf(&fields, "\n    int64_t v%d_after, v%d_along;", i, i);
             strbuf_addf(&params, "int64_t v%d_after, int64_t v%d_along, ", i, i);
             strbuf_addf(&args, "\"%s\", \"%s\", ", w->after[i]->text, w->along[i]->text);
-            strbuf_addf(&data, ", v%d_after, v%d_along", i, i);
         }
     }
     const char *const texts[][2] = {
