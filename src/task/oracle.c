@@ -172,6 +172,7 @@ static int compile_plain(const char *c_path, const char *so_path, const char *na
                           "-shared",
                           "-fPIC",
                           is_long ? "-O1" : "-O2",
+                          "-ftree-loop-vectorize", /* for the loops over samples */
                           "-ffp-contract=off", /* so that the truth is the same on every CPU */
                           "-o",
                           so_path,

@@ -257,6 +257,29 @@ static void tf32_errors_in_sums(void **state)
     }
 }
 
+/* Layers that are a product and a norm of eight elements. Each norm takes two of eight parts off the
+ * errors. In TF32, the output has drawn errors. */
+static void deep_networks(void **state)
+{
+    for (int tf32 = 0; tf32 < 2; tf32++) {
+        int layers = tf32 ? 12 : 6;
+        struct strbuf sb = STRBUF_INIT(4096);
+        for (int i = 0; i < layers; i++)
+            strbuf_adds(&sb, "torch.nn.functional.layer_norm(");
+        strbuf_adds(&sb, "x");
+        for (int i = 0; i < layers; i++)
+            strbuf_adds(&sb, " @ w, (C,))");
+        struct task *t = task_of(sb.buf, "float32", "[\"R\", \"C\"]", NORMAL, 64, 8);
+        struct tolerance_report r;
+        struct err err = ERR_INIT;
+        if (prove_as(t, tf32, 1, &r, &err) < 0)
+            fail_msg("%s: %s", tf32 ? "TF32" : "float32", err.msg);
+        tolerance_report_release(&r);
+        task_free(t);
+        strbuf_release(&sb);
+    }
+}
+
 /* ---- units ----------------------------------------------------------------------------------- */
 
 /* The most units that a phase of the SIGMA reference of `torch` has at the first workload. */
@@ -503,7 +526,7 @@ static void limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(expressions),         cmocka_unit_test(tasks),
+        cmocka_unit_test(deep_networks),       cmocka_unit_test(expressions),         cmocka_unit_test(tasks),
         cmocka_unit_test(wrong_answers),       cmocka_unit_test(undecided),
         cmocka_unit_test(ill_conditioned),     cmocka_unit_test(limits),
         cmocka_unit_test(products_have_units), cmocka_unit_test(sums_of_products),

@@ -171,7 +171,18 @@ static void install(struct plan *p)
         p->values.items[i]->id = (uint32_t)i;
         *vec_push(&g->values) = p->values.items[i];
     }
+    uint32_t *depth = arena_alloc(&g->arena, (n + 1) * sizeof *depth);
+    for (size_t i = 0; i < n; i++) {
+        const struct value *v = g->values.items[i];
+        bool rounds = false;
+        for (uint32_t k = 0; k < v->nargs; k++) {
+            depth[i] = v->args[k] ? MAX(depth[i], depth[v->args[k]->id]) : depth[i];
+            rounds |= v->args[k] && (kinds[v->args[k]->id] & DRAWN_ROUNDED);
+        }
+        depth[i] += rounds;
+    }
     p->e->notes = notes;
+    p->e->drawn_depth = depth;
     p->e->drawn = kinds;
     p->e->drawn_outputs = outputs;
 }

@@ -16,6 +16,8 @@
 #include "graph/reference/emit.h"
 
 #define DRAWN_SAMPLES 8
+/* After so many TF32 products, one after the other, drawn errors also limit the variance. */
+#define DRAWN_DEEP 4
 
 /* Adds rounded operands and copies to e->g, which gives its values new ids. Sets e->drawn and
  * e->drawn_outputs. Returns true if there are copies. */

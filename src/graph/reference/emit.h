@@ -99,6 +99,8 @@ struct emit {
     unsigned sums;                      /* how many sums with shared errors were written so far */
     const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
     const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
+    /* One per value: how many products with rounded operands lie on one path to it, at most. */
+    const uint32_t *drawn_depth;
     /* While we write the loop over samples of drawn errors, this is the depth of that loop, and
      * no statement may leave the loop. Else it is 0. */
     unsigned least_depth;

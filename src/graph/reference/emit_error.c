@@ -275,6 +275,63 @@ static void add_where(struct emit *e, const char *f, const struct term *t, struc
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
 
+/* If v subtracts from x the mean of x along some axes, returns how many elements the mean has; else
+ * NULL. */
+static const struct dim *subtracts_mean(struct emit *e, const struct value *v)
+{
+    const struct value *mean = v->op == OP_SUB ? v->args[1] : NULL;
+    if (!mean || mean->op != OP_DIV || mean->args[0]->op != OP_SUM ||
+        mean->args[1]->op != OP_SIZE || mean->args[0]->args[0] != v->args[0])
+        return NULL;
+    const struct dim *n = emit_reduced(e, mean->args[0]);
+    return mean->args[1]->size == n ? n : NULL;
+}
+
+/* If v divides d by the root of the mean of d^2, returns how many elements this mean has; else
+ * NULL. */
+static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
+{
+    const struct value *square = v->op == OP_MUL && v->args[1]->op == OP_RSQRT ? v->args[1] : NULL;
+    square = square ? square->args[0] : NULL;
+    if (square && square->op == OP_ADD)
+        square = square->args[0]; /* without epsilon */
+    if (!square || square->op != OP_DIV || square->args[0]->op != OP_SUM ||
+        square->args[1]->op != OP_SIZE || square->args[0]->args[0]->op != OP_SQUARE ||
+        square->args[0]->args[0]->args[0] != v->args[0])
+        return NULL;
+    return emit_reduced(e, square->args[0]);
+}
+
+/* Adds the variance of x - mean(x) if v is that. Let n elements have independent errors with the
+ * variance V. Then the mean has the variance V/n, and the covariance of the mean and an element is
+ * V/n too. So the variance of the difference is V - 2 V/n + V/n. Many layers of batch norm with few
+ * elements would multiply a term that is missing here. */
+static bool add_centred(struct emit *e, const struct value *v, const struct term *t,
+                        struct strbuf *out)
+{
+    const struct dim *n = subtracts_mean(e, v);
+    if (!n || is_zero(t[0].m))
+        return false;
+    strbuf_addf(out, "%s * fmax(0.0, 1 - 2.0 / (double)%s) + %s", t[0].m, dim_in_c(&e->u, n),
+                t[1].m);
+    return true;
+}
+
+/* Adds the variance of f = d / rms(d) if v is that. The covariance of d and rms(d) takes the part
+ * 2 f^2/n off the variance that comes from d. */
+static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
+                       struct strbuf *out)
+{
+    const struct dim *n = divides_by_rms(e, v);
+    struct term d = t[0];
+    if (!n || is_zero(d.m))
+        return false;
+    d.m = unit_let(&e->u, "%s * fmax(0.0, 1 - 2 * %s * %s / (double)%s)", d.m, f, f,
+                   dim_in_c(&e->u, n));
+    strbuf_adds(out, product_variance(e, d, t[1], 0));
+    return true;
+}
+
 /* Adds the variance that the operands' errors cause. */
 static void add_propagated(struct emit *e, const struct value *v, const char *f,
                            const struct term *t, struct strbuf *out)
@@ -287,6 +344,8 @@ static void add_propagated(struct emit *e, const struct value *v, const char *f,
         strbuf_adds(out, t[0].m);
     } else if (e->notes[v->id] & LOWERED_SHARE) {
         strbuf_addf(out, "hone_share(%s, %s, %s, %s)", f, t[1].v, t[0].m, t[1].m);
+    } else if (add_centred(e, v, t, out) || add_scaled(e, v, f, t, out)) {
+        return;
     } else if ((v->op == OP_ADD || v->op == OP_SUB) && both) {
         strbuf_addf(out, "%s + %s", t[0].m, t[1].m);
     } else if (v->op == OP_MUL && both) {

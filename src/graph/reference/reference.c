@@ -67,7 +67,9 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* Replaces the variance of t by twice the mean square of the drawn errors, if that is larger. */
+/* Replaces the variance of t by twice the mean square of the drawn errors, if that is larger. In a
+ * deep network the variance may have grown far too large, because the model does not know which
+ * errors cancel. There, hone_limit() limits the variance by the drawn errors. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -75,7 +77,7 @@ static struct term with_drawn_errors(struct emit *e, const struct sink *s, struc
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
     if (!copy || e->mode.kind != REFERENCE_SIGMA)
         return t;
-    const char *squares = unit_var(&e->u, "0");
+    const char *squares = unit_var(&e->u, "0"), *all = unit_var(&e->u, "0");
     struct scope *was = unit_loop_named(&e->u, "sample", DRAWN_SAMPLES);
     e->least_depth = scope_depth(e->u.at);
     e->mode.kind = REFERENCE_MAGNITUDE;
@@ -84,7 +86,10 @@ static struct term with_drawn_errors(struct emit *e, const struct sink *s, struc
     e->least_depth = 0;
     const char *off = unit_let(&e->u, "%s - %s", drawn.v, t.v);
     unit_set(&e->u, squares, "+= hone_finite(%s * %s)", off, off);
+    unit_set(&e->u, all, "+= %s * %s", off, off);
     unit_close(&e->u, was);
+    if (e->drawn_depth[copy->id] >= DRAWN_DEEP)
+        t.m = unit_let(&e->u, "hone_limit(%s, %s * %.9g)", t.m, all, 1.0 / DRAWN_SAMPLES);
     t.m = unit_let(&e->u, "fmax(%s, %s * %.9g)", t.m, squares, 2.0 / DRAWN_SAMPLES);
     return t;
 }
@@ -539,6 +544,11 @@ static const struct {
     {"hone_sigma(", "HONE_FN double hone_sigma(double variance)\n"
                     "{\n    return variance > 0 && variance < INFINITY ? sqrt(variance) : 0.0;\n"
                     "}\n"},
+    {"hone_limit(",
+     "/* The variance m, but at most 16 times the mean square of the drawn errors, and a part of m\n"
+     " * for the roundings to float32, which are not drawn. */\n"
+     "HONE_FN double hone_limit(double m, double drawn)\n"
+     "{\n    double most = 16 * drawn + m / 65536;\n    return most < m ? most : m;\n}\n"},
     {"hone_index(", "/* Returns i if it is an index below n, else `otherwise`. */\n"
                     "HONE_FN int64_t hone_index(double i, double otherwise, int64_t n)\n"
                     "{\n    return (int64_t)(i >= 0 && i < (double)n ? i : otherwise);\n}\n"},
