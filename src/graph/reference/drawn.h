@@ -17,8 +17,8 @@
 
 #define DRAWN_SAMPLES 8
 
-/* Adds rounded operands and copies to e->g, which gives its values new ids. Sets e->drawn and
- * e->drawn_outputs. Returns true if there are copies. */
+/* Adds the rounded operands and the copies to e->g, and gives all values of e->g new ids. Sets
+ * e->drawn and e->drawn_outputs. Returns true if there are copies. */
 bool drawn_plan(struct emit *e);
 
 #endif
