@@ -61,7 +61,7 @@ struct node {
     const char *role, *stage;
     char move[160], kind[24]; /* the move in words, and its kind */
     const char *fate;         /* "open", "best", "kept", "regression", "failed", "pruned", ... */
-    bool pruned;              /* the strategy search does not select this node again */
+    bool pruned;              /* the strategy "search" does not select this node again */
     unsigned children, failed_children;
     unsigned depth; /* distance from the root of its tree */
     char *advice;   /* the plan or diagnosis that the node's author was given; may be NULL */
@@ -147,7 +147,7 @@ struct agent {
     uint64_t recorded; /* how many replies and verdicts were taken from the store */
     /* The number of the current step. Progress messages and profile_allowed() use it. */
     uint32_t step;
-    uint64_t events; /* how many events the run has noted; makes the key of the next one */
+    uint64_t events; /* how many events the run has noted; also the key of the next one */
     json_t *memory;  /* cfg->memory as JSON; NULL if memory gave no lessons */
 };
 

@@ -75,7 +75,7 @@ struct run_config {
     enum profile_mode profile;
     enum context_mode context;
     enum select_mode select;
-    /* Members with a strategy's name in front are used by that strategy only. */
+    /* Where a comment begins with the name of a strategy, only that strategy uses the member. */
     bool restore;       /* refine: after a slower kernel, go back to the best one */
     bool class_prompts; /* prompts list the moves that suit the task's class */
     bool anchors;       /* search: the planner names the lines to change (anchors.h) */

@@ -15,7 +15,7 @@ extern const char *const move_stage_names[4];
 
 /* The parts of a prompt that change from call to call. */
 struct situation {
-    const struct node *node;   /* the candidate that the prompt is about; NULL = none yet */
+    const struct node *node; /* the candidate that the prompt is about; NULL if there is none yet */
     const struct node *parent; /* the candidate to compare `node` with; may be NULL */
     const char *stage;         /* the name of a move stage, or NULL */
     uint32_t step;

@@ -41,7 +41,7 @@ struct author_config {
     uint64_t total_ns;
     uint64_t stall_ns;       /* how long a request may wait for the next byte [120 s] */
     uint64_t wait_ns;        /* how long a reply in a mailbox may take [7 days] */
-    uint64_t backoff_ns;     /* the pause before the first retry [1 s]; later ones are doubled */
+    uint64_t backoff_ns;     /* the pause before the first retry [1 s]; each next one is doubled */
     uint64_t backoff_max_ns; /* the longest pause before a retry [60 s] */
     /* If the provider asks for a longer pause than this (header Retry-After), the call fails [10
      * min]. */

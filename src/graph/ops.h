@@ -34,8 +34,8 @@ enum op_kind {
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
     OPK_SOFTMAX,     /* works along one axis, and keeps the shape */
     OPK_SCAN,        /* works along one axis, and keeps the shape */
-    OPK_NORM,        /* works along the last axes (normalize: one axis), and keeps the shape */
-    OPK_PRODUCT,     /* matrix products */
+    OPK_NORM,    /* works along the last axes (normalize: along one axis), and keeps the shape */
+    OPK_PRODUCT, /* matrix products */
     OPK_CONV,
     OPK_ATTENTION,
     OPK_RECURRENT, /* computes each step along the first axis from the step before */
@@ -87,7 +87,7 @@ struct value {
     /* Only leaves have the following members. */
     const char *name;       /* the name of an OP_INPUT or OP_SCALAR */
     double number;          /* the number of an OP_NUMBER */
-    const struct dim *size; /* the size that an OP_SIZE makes a number of */
+    const struct dim *size; /* the size that an OP_SIZE turns into a number */
 };
 
 /* ---- rows of the table ----------------------------------------------------------------------- */

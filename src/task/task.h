@@ -62,7 +62,7 @@ struct problem {
 VEC_DECL(problem_vec, struct problem);
 void problems_release(struct problem_vec *v);
 
-/* A place in the task's file. Lines and columns count from 1; 0 = unknown. */
+/* A place in the task's file. Lines and columns count from 1; 0 if they are not known. */
 struct task_place {
     unsigned line, column;
 };
@@ -140,7 +140,7 @@ struct task_workload {
      * `align_bytes` (0 = TASK_DEFAULT_ALIGN). */
     uint32_t align_bytes;
     uint32_t offset_elems;
-    /* If not NULL, one offset for each tensor, in elements. It replaces offset_elems. */
+    /* If not NULL, it has an offset for each tensor, in elements, and offset_elems is not used. */
     const uint32_t *offsets;
     const char *regime; /* why Hone added the workload (regimes.h); NULL if the task lists it */
     struct task_place place;
@@ -176,14 +176,14 @@ struct task {
     VEC(const char *) unchecked;
     struct expr *scratch;       /* how many doubles of scratch the oracle needs; NULL if none */
     struct expr *flops, *bytes; /* the least work of one call: no kernel can avoid it */
-    enum dtype compute;         /* the precision in which the task says it computes */
+    enum dtype compute;         /* the precision that the task declares for its arithmetic */
     bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
     bool allow_tf32_convs; /* only convolutions may do so; this is PyTorch's default */
     bool nondeterministic_ok; /* outputs may differ from call to call */
     /* Smoke workloads may have large tensors, because the constraints allow no small ones. */
     bool no_small_shape;
     bool degenerate;  /* the outputs hardly depend on the inputs, so a constant kernel would pass */
-    const char *text; /* task.json without white space, with its keys in their order */
+    const char *text; /* task.json without white space; its keys keep their order */
     const char *reference_c; /* source text; NULL if the task has only a Python reference */
     const char *naive_cu;    /* the text of naive.cu beside task.json; NULL if there is none */
     /* The task was loaded from a snapshot. Its baseline "naive" is then naive_cu. If naive_cu is
@@ -221,7 +221,7 @@ struct task *task_parse(const char *text, size_t len, const char *file, const ch
  * computes: axes, scalars, tensors, constraints, flags, "torch" and "graph". */
 struct task *task_parse_draft(const char *text, size_t len, const char *file,
                               struct problem_vec *problems);
-/* Finds a built-in task by its name, or loads a path. */
+/* Returns the built-in task of this name, or loads the task at this path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
 /* Whether there is a built-in task of this name, or a file or directory. */
 bool task_exists(const char *name_or_path);

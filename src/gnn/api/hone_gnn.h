@@ -112,8 +112,8 @@ struct hone_gnn_options {
     uint64_t seed;                 /* the seed of all random choices */
     /* How many threads prepare batches, and how many batches fit in memory at the same time. */
     int32_t threads, slots;
-    /* Several processes can share the work. This process is number `rank` of `ranks`, and gets that
-     * share of every batch. */
+    /* Several processes can share the work. There are `ranks` processes, and `rank` is the number
+     * of this one, from 0. Each process gets its own share of every batch. */
     int32_t rank, ranks;
     /* If `shuffle` is not 0, each epoch takes the seeds in another random order. If `as_ready` is
      * not 0, batches come as soon as they are ready, in any order. */

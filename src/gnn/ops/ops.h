@@ -77,7 +77,7 @@ struct gnn_term {
 
 struct gnn_adam {
     double lr, beta1, beta2, eps;
-    double correct1, correct2; /* 1 - beta^t for both betas */
+    double correct1, correct2; /* 1 - beta1^t and 1 - beta2^t at training step t, counted from 1 */
 };
 
 struct gnn_loss {

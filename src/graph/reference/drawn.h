@@ -5,8 +5,8 @@
  * its rounding: one weight of a convolution is off by the same amount in every pixel. Variances
  * cannot follow such errors through a later sum, because variances treat the terms' errors as
  * independent. So a SIGMA reference also computes a copy of the values between the product and the
- * output, DRAWN_SAMPLES times, each time with different random roundings. The allowance of an
- * output covers the copies' distance from the truth (docs/tolerance.md, "Drawn errors").
+ * output, DRAWN_SAMPLES times, each time with different random roundings. The distances of these
+ * copies from the truth give the least variance of the output (docs/tolerance.md, "Drawn errors").
  *
  * In a NOISY reference the operands themselves are replaced by rounded ones.
  */

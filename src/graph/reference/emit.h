@@ -12,15 +12,17 @@
  * variance of value 3 without its shared errors, and OFF0_3(i) the value if the first source of
  * these errors is off by 4 sigma. reference.c defines these macros.
  *
- * BIAS3(i) is the one-sided error of value 3, and PBIAS3(i) the one-sided error of a part. A tensor
- * core cuts off the low bits of its sums. So the sums of many rows with the same column of a weight
- * can all be off in the same direction, and a mean over the rows keeps this error.
+ * Errors are one-sided if many elements are off in the same direction. A tensor core cuts off the
+ * low bits of its sums. So the sums of many rows with the same column of a weight can have
+ * one-sided errors, and a mean over the rows keeps such an error. BIAS3(i) is the one-sided error
+ * of value 3, and PBIAS3(i) that of a partial result.
  *
  * A reference has one of three kinds (reference_mode.h). `m` of a term is the magnitude in a
  * MAGNITUDE reference and the variance of the rounding error in a SIGMA reference, where MAG3(i)
  * holds variances too. A NOISY reference has values only.
  *
- * The magnitude of an element says how large the terms were that the element was added up from:
+ * The magnitude of an element says how large the terms were that the element was added up from. In
+ * this table, a and b are operands, mag(a) is the magnitude of a, and f is the result:
  *   inputs, numbers        |value|
  *   a + b, a - b           mag(a) + mag(b)
  *   a * b                  mag(a) * mag(b)
@@ -124,7 +126,8 @@ struct emit {
     const char *guard; /* the text before a store to memory: "if (writes) " or "" */
 };
 
-/* Writes the element of v at place p. A stored value is read from scratch. */
+/* Writes the statements that compute the element of v at place p, and returns the element as a
+ * term. If v is stored, the statements read it from scratch. */
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
 /* Like emit_value(), for a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
@@ -200,9 +203,9 @@ const char *kernel_type(const struct value *v);
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
 /* Only for a SIGMA reference. v is an argmax or argmin, and the output `name` holds it. Returns the
- * index that counts as right for the unit's element. If the element at the candidate's index is as
- * good as the best element within the allowance, that is the candidate's index; else it is the
- * index of the best element. */
+ * index that counts as right for the unit's element. If rounding errors may explain the difference
+ * between the element at the candidate's index and the best element, this is the candidate's index.
+ * Otherwise it is the index of the best element. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* Writes the body of the unit that makes partial result number `unit`. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);

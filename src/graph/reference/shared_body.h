@@ -8,8 +8,8 @@
  * have the names of the first phase's regions and tensors: VAL12_at for VAL12(i), HT_x for IN(x,
  * i). So only one thing in the text changes: the integers that differ become n1, n2, ...
  *
- *     HONE_SHARED void shared_p7_mod(const struct hone_ref_ctx *hone, int64_t unit, int64_t
- * VAL12_at, int HT_x, int64_t n1)
+ *     HONE_SHARED void shared_p7_mod(const struct hone_ref_ctx *hone, int64_t unit,
+ *                                    int64_t VAL12_at, int HT_x, int64_t n1)
  *     {
  *         VAL12(unit) = IN(x, unit % n1);
  *     }
