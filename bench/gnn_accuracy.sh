@@ -9,6 +9,7 @@
 # DIR (default: a temporary directory) keeps data and results. A run that was interrupted continues
 # there. `make bench` does not run this script, because it takes 20 minutes on one core. A smaller run:
 #     SEEDS="1 2" EPOCHS=2 MODELS=sage bench/gnn_accuracy.sh
+# PRECISION=fp16 multiplies in half precision (hone-gnn train --precision); take another DIR for it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 gnn=${GNN:-build/${MODE:-release}/hone-gnn}
@@ -17,11 +18,11 @@ models=${MODELS:-sage gat gin gin:mean sage-ri} # gin:mean is gin with --aggrega
 seeds=${SEEDS:-1 2 3 4 5}
 fanouts=${FANOUTS:-2 5 10 20}
 epochs=${EPOCHS:-8}
-train="--hidden ${HIDDEN:-64} --fanout ${TRAIN_FANOUT:-10,10} --batch ${BATCH:-512} --lr ${LR:-0.01}"
+train="--hidden ${HIDDEN:-64} --fanout ${TRAIN_FANOUT:-10,10} --batch ${BATCH:-512} --lr ${LR:-0.01} --precision ${PRECISION:-fp32}"
 threads="--threads ${THREADS:-1} --compute-threads ${THREADS:-1}"
 blocks="--nodes ${BLOCK_NODES:-30000} --edges ${BLOCK_EDGES:-300000}"
 
-[ $# -le 1 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -le 1 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ -x "$gnn" ] || { echo "there is no $gnn: run make first" >&2; exit 3; }
 if [ $# -eq 1 ]; then
     dir=$1
@@ -38,7 +39,7 @@ touch "$raw"
 [ -d "$dir/blocks" ] || "$gnn" make blocks $blocks "$dir/blocks" >&2
 
 accuracy() { # accuracy OPTION... DIR: prints the accuracy of `hone-gnn infer`
-    "$gnn" infer --json "$@" | sed -n 's/^ *"accuracy": \([0-9.e-]*\),*$/\1/p'
+    "$gnn" infer --json --precision "${PRECISION:-fp32}" "$@" | sed -n 's/^ *"accuracy": \([0-9.e-]*\),*$/\1/p'
 }
 
 # One line for each inference: data, model, seed, fanout, accuracy.

@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 B=$PWD/build/${MODE:-release}
 tasks=("$@")
 [ $# -gt 0 ] || tasks=(softmax layernorm rmsnorm gelu_tanh sigmoid transpose cumsum reduce_max_dim1 matvec_f32 silu_and_mul
-    fused_add_rmsnorm embedding_gather matmul_f16 matmul_f32 attention_f16 layernorm_matmul_residual)
+    fused_add_rmsnorm embedding_gather matmul_f16 matmul_f32 layernorm_matmul_residual)
 export HONE_CACHE_DIR=$PWD/build/bench-scale
 mkdir -p "$HONE_CACHE_DIR"
 T=$(mktemp -d)

@@ -124,7 +124,7 @@ err_has "the message suggests a larger cache" "choose a larger --cache"
 # ---- graphs that --make generates ----
 made="--make papers:scale=0.000005,members=40,dim=32,classes=7"
 for run in cpu emulator "emulator --place host" "emulator --place split --cache 0.2" "emulator --precision tf32" \
-    "emulator --products mma"; do
+    "emulator --products mma" "cpu --precision fp16" "emulator --precision fp16"; do
     # shellcheck disable=SC2086
     runs 0 "sage trains on a generated graph ($run)" \
         "$gnn" train --device $run $made --hidden 32 -f 3,2 -b 4 -e 1 --eval none --json
@@ -137,6 +137,11 @@ is "split features of a generated graph give the same loss" \
     "$loss_emulator" "$loss_emulator___place_split___cache_0_2"
 ok "on a generated graph, TF32 gives almost the loss of the CPU" \
     awk -v a="$loss_cpu" -v b="$loss_emulator___precision_tf32" \
+    'BEGIN { exit !(a != b && (a - b) ^ 2 < (1e-2 * a) ^ 2) }'
+ok "on a generated graph, fp16 gives the same loss on the emulator and the CPU" \
+    near "$loss_cpu___precision_fp16" "$loss_emulator___precision_fp16"
+ok "on a generated graph, fp16 gives almost the loss of fp32" \
+    awk -v a="$loss_cpu" -v b="$loss_cpu___precision_fp16" \
     'BEGIN { exit !(a != b && (a - b) ^ 2 < (1e-2 * a) ^ 2) }'
 ok "on a generated graph, mma.sync gives the loss of the CPU" near "$loss_cpu" "$loss_emulator___products_mma"
 # The GPU samples neither with labor nor with fanout `all`. Then --place auto leaves a generated graph to the host.
@@ -175,7 +180,7 @@ err_has "the message says that --products needs a GPU" "--products needs --devic
 runs 2 "--products with an unknown value is a usage error" "$gnn" infer --device emulator -c cpu.ckpt --products fma data
 err_has "the message lists the values of --products" "--products is mma or wgmma"
 runs 2 "--precision with an unknown value is a usage error" "$gnn" train --device emulator --precision fp8 data
-err_has "the message lists the values of --precision" "--precision is fp32 or tf32"
+err_has "the message lists the values of --precision" "--precision is fp32, tf32 or fp16"
 runs 2 "--device with an unknown device is a usage error" "$gnn" train --device gpu data
 err_has "the message lists the devices" "cpu, cuda, cuda:N or emulator"
 runs 2 "--place gpu with fanout all is a usage error" "$gnn" train --device emulator --place gpu -f all,3 data

@@ -77,6 +77,30 @@ runs 0 "gin trains two epochs" "$gnn" train -m gin $small -e 2 -c parts.ckpt --e
 runs 0 "gin resumes and trains three more epochs" "$gnn" train -m gin $small -e 5 -c parts.ckpt --resume --eval none data
 is "two and three epochs give the checkpoint of five" "$(result parts.ckpt)" "$(result gin.ckpt)"
 
+# ---- products in half precision ----
+# shellcheck disable=SC2086
+runs 0 "sage trains in fp16" "$gnn" train -m sage $small -e 5 -t 1 --compute-threads 1 --precision fp16 -c half.ckpt --json data
+is "train --json says the precision" "$(field '$_->{precision}')" fp16
+ok "sage learns in fp16: $(field '$_->{epochs}[4]{eval_accuracy}')" above "$(field '$_->{epochs}[4]{eval_accuracy}')" 0.85
+# shellcheck disable=SC2086
+runs 0 "three threads train in fp16" "$gnn" train -m sage $small -e 5 -t 3 --compute-threads 3 --precision fp16 \
+    -c half3.ckpt --eval none data
+err_has "train says the precision" "fp16 products"
+is "the number of threads does not change a bit in fp16" "$(result half3.ckpt)" "$(result half.ckpt)"
+ok "fp16 and fp32 give different weights" test "$(result half.ckpt)" != "$(result sage.ckpt)"
+runs 0 "sage predicts in fp16" "$gnn" infer -c half.ckpt --precision fp16 data
+out_has "infer says the precision" "fp16 products"
+"$gnn" make debian debian >/dev/null 2>&1 || fail "make debian writes a dataset"
+for precision in fp32 fp16; do
+    runs 0 "sage trains on Debian's packages in $precision" "$gnn" train --hidden 32 -f 5,5 -b 1024 --lr 0.02 -e 2 \
+        --precision $precision --json debian
+    declare "accuracy_$precision=$(field '$_->{epochs}[1]{eval_accuracy}')" "loss_$precision=$(field '$_->{epochs}[1]{loss}')"
+done
+ok "fp16 is as accurate as fp32 on Debian's packages: $accuracy_fp16, $accuracy_fp32" \
+    awk -v a="$accuracy_fp16" -v b="$accuracy_fp32" 'BEGIN { exit !(b > 0.6 && (a - b) ^ 2 < 0.01 ^ 2) }'
+ok "fp16 gives almost the loss of fp32: $loss_fp16, $loss_fp32" \
+    awk -v a="$loss_fp16" -v b="$loss_fp32" 'BEGIN { exit !(a != b && (a - b) ^ 2 < (0.01 * b) ^ 2) }'
+
 # ---- an interruption ----
 # At a signal, train saves a checkpoint and ends.
 # shellcheck disable=SC2086

@@ -49,6 +49,11 @@ rest conv_sm90 skipping_conv
 rest conv_sm90 skipping_conv quads=1 bn=8
 rest reduce_over column_stats
 rest reduce_row squared_error
+rest reduce_row squared_error load=16 split=4096 blocks=528
+rest reduce_of weighted_error
+rest reduce_of weighted_error vec=1 unroll=8 split=4096
+rest loss cosine_loss
+rest loss cosine_loss unroll=4 per=16 split=4096 few=0
 rest gemm_sm80 batch_product
 rest gemm_sm90 linear_silu
 rest gemm_f32 linear_f32 vec=4
@@ -90,6 +95,8 @@ rest rowwise row_scale vec=1 per=8
 rest rowwise row_scale hold=8 wide=256 long=32
 rest rowwise row_scale hold=0 wide=256 long=32
 rest rowwise column_rms
+rest rowwise column_rms across=2 down=16 stream=1
+rest rowwise column_rms across=1
 rest rowwise whole_norm hold=0 wide=256
 rest softmax log_probs hold=8 wide=256 threads=256 per=1
 quick pool window_max

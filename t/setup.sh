@@ -67,7 +67,7 @@ DEPS=$T/torch runs 0 "tools/setup torch succeeds" setup torch
 calls "tools/setup torch makes an environment and installs PyTorch into it" "python3 -c import ensurepip
 apt-get install -y -q --no-install-recommends python3-venv
 python3 -m venv $T/torch/torch
-python3 -m pip install -q torch==2.9.1 numpy"
+python3 -m pip install -q torch==2.9.1 numpy einops==0.8.2"
 DEPS=$T/torch runs 0 "tools/setup torch succeeds if PyTorch is there" setup torch
 is "tools/setup torch does not install PyTorch twice" "$(grep -c "pip install" "$T/calls")" 0
 stub python3 <<<'exit 1'

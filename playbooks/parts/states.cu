@@ -1,5 +1,3 @@
-@{part:inputs}
-
 struct State {
     @{state}
 };
@@ -21,7 +19,7 @@ __device__ State join(State a, State b)
 }
 
 // The result for a row of n values.
-__device__ Out result(State s, float n)
+__device__ Out result(State s, float n@{scalars:params})
 {
     auto v0 = @{result};
     return Out(@{post});

@@ -7,7 +7,7 @@
       "grid": ["cdiv(@{C}, 32*1)", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)", "min(@{A}, 65535)"], "block": [32, @{warps}],
       "args": [@{x:args}, "@{y}", "part", "@{A}", "@{R}", "@{C}", "cdiv(@{R}, (@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1))"@{scalars:args}] },
     { "kernel": "reduce_join", "when": "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) > 1",
-      "grid": ["cdiv(@{A}*@{C}, 32)"], "block": [32, 8], "args": ["part", "@{y}", "@{A}", "@{R}", "@{C}", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)"] } ],
+      "grid": ["cdiv(@{A}*@{C}, 32)"], "block": [32, 8], "args": ["part", "@{y}", "@{A}", "@{R}", "@{C}", "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1)"@{scalars:args}] } ],
   "workspace": { "part": { "bytes": "(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) > 1 ? 16*@{A}*@{C}*(@{split} && @{A}*cdiv(@{C}, 32*@{vec}) < 1024 ? max(1, min(65535, cdiv(@{R}, max(1, @{split})))) : 1) : 16", "init": "none" } } }
 */
 // y[a, c] = the reduction over r of x[a, r, c], after an elementwise expression.
@@ -28,6 +28,8 @@ constexpr int kUnroll = @{unroll};
 constexpr int kWarps = @{warps};
 constexpr bool kStream = @{stream};
 constexpr int kInputs = @{x:n};
+
+@{part:inputs}
 
 @{part:states}
 
@@ -93,7 +95,7 @@ __device__ void reduce(Inputs x, Out *y, State *part, int64_t as, int64_t rows, 
             for (int w = 1; w < kWarps; w++)
                 all = join(all, states[w][at]);
             if (col < cols && gridDim.y == 1)
-                y[a * cols + col] = result(all, float(rows));
+                y[a * cols + col] = result(all, float(rows)@{scalars:names});
             else if (col < cols)
                 part[(a * gridDim.y + blockIdx.y) * cols + col] = all;
         }
@@ -117,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
 
 extern "C" __global__ void __launch_bounds__(256)
     reduce_join(const void *__restrict__ part, Out *__restrict__ y, int64_t as, int64_t rows,
-                int64_t cols, int splits)
+                int64_t cols, int splits@{scalars:params})
 {
     __shared__ State states[8][32];
     int64_t i = int64_t(blockIdx.x) * 32 + threadIdx.x;
@@ -133,5 +135,5 @@ extern "C" __global__ void __launch_bounds__(256)
     CUTE_UNROLL
     for (int w = 1; w < 8; w++)
         all = join(all, states[w][threadIdx.x]);
-    y[i] = result(all, float(rows));
+    y[i] = result(all, float(rows)@{scalars:names});
 }

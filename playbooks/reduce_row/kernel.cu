@@ -1,16 +1,14 @@
 /* hone-plan
 { "launches": [
-    { "kernel": "reduce_row_vec", "when": "@{C}*@{x:bytes} % @{load} == 0 && min(256, @{x:align}) >= @{load}",
-      "grid": ["max(1, cdiv(@{R}, max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32))))))", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)"],
-      "block": ["max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32)))", "max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), (@{load}/@{x:bytes})*@{per}), 32))))"],
-      "args": [@{x:args}, "@{y}", "part", "@{R}", "@{C}", "align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load})"@{scalars:args}] },
-    { "kernel": "reduce_row_one", "when": "@{C}*@{x:bytes} % @{load} != 0 || min(256, @{x:align}) < @{load}",
-      "grid": ["max(1, cdiv(@{R}, max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32))))))", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)"],
-      "block": ["max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32)))", "max(1, @{block}/max(32, min(@{threads}, align(cdiv(align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load}), 1*@{per}), 32))))"],
-      "args": [@{x:args}, "@{y}", "part", "@{R}", "@{C}", "align(cdiv(@{C}, (@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)), @{load})"@{scalars:args}] },
-    { "kernel": "reduce_row_join", "when": "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) > 1",
-      "grid": ["cdiv(@{R}, 4)"], "block": [32, 4], "args": ["part", "@{y}", "@{R}", "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1)", "@{C}"] } ],
-  "workspace": { "part": { "bytes": "(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) > 1 ? 16*@{R}*(@{split} && @{R} < @{few} ? max(1, min(65535, cdiv(@{C}, max(1, @{split})))) : 1) : 16", "init": "none" } } }
+    { "kernel": "reduce_row_vec", "when": "@{aligned}",
+      "grid": ["max(1, cdiv(@{R}, max(1, @{block}/@{lanes_vec})))", "@{parts}"], "block": ["@{lanes_vec}", "max(1, @{block}/@{lanes_vec})"],
+      "args": [@{x:args}, "@{y}", "part", "@{R}", "@{C}", "@{chunk}"@{scalars:args}] },
+    { "kernel": "reduce_row_one", "when": "!@{aligned}",
+      "grid": ["max(1, cdiv(@{R}, max(1, @{block}/@{lanes_one})))", "@{parts}"], "block": ["@{lanes_one}", "max(1, @{block}/@{lanes_one})"],
+      "args": [@{x:args}, "@{y}", "part", "@{R}", "@{C}", "@{chunk}"@{scalars:args}] },
+    { "kernel": "reduce_row_join", "when": "@{parts} > 1", "grid": ["@{R}"], "block": ["min(1024, align(@{parts}, 32))"],
+      "args": ["part", "@{y}", "@{C}", "@{parts}"@{scalars:args}] } ],
+  "workspace": { "part": { "bytes": "@{parts} > 1 ? 16*@{R}*@{parts} : 16", "init": "none" } } }
 */
 // y[r] = the reduction of row r of x, after an elementwise expression.
 //
@@ -18,42 +16,26 @@
 // fill it. A lane walks along its vectors with kUnroll loads in flight, and keeps a state for each
 // element of a vector: chains that do not wait for each other. States are joined by shuffles, then
 // across a row's warps through shared memory. Few long rows are split along grid.y: then the states
-// are partial, and a second launch joins them, a warp a row.
+// are partial, and a second launch joins them, a block a row.
 #include <cute/tensor.hpp>
 
 using namespace cute;
 
 using T = @{x:type};
 using Out = @{y:type};
-constexpr int kVec = @{load} / sizeof(T);
+constexpr int kVec = @{load} > sizeof(T) ? @{load} / sizeof(T) : 1;
 constexpr int kUnroll = @{unroll};
 constexpr int kMaxThreads = @{threads};
 constexpr bool kStream = @{stream};
 constexpr int kInputs = @{x:n};
 
+@{part:inputs}
+
 @{part:states}
 
 @{part:stream_load}
 
-__device__ State other_lane(State s, int d)
-{
-    static_assert(sizeof(State) % 4 == 0 && sizeof(State) <= 16);
-    unsigned w[sizeof(State) / 4];
-    memcpy(w, &s, sizeof s);
-    CUTE_UNROLL
-    for (int i = 0; i < int(sizeof s / 4); i++)
-        w[i] = __shfl_xor_sync(~0u, w[i], d);
-    memcpy(&s, w, sizeof s);
-    return s;
-}
-
-__device__ State join_warp(State s)
-{
-    CUTE_UNROLL
-    for (int d = 16; d > 0; d /= 2)
-        s = join(s, other_lane(s, d));
-    return s;
-}
+@{part:join_states}
 
 template <int kWidth>
 __device__ void reduce(Inputs x, Out *y, State *part, int64_t rows, int64_t cols,
@@ -104,21 +86,11 @@ __device__ void reduce(Inputs x, Out *y, State *part, int64_t rows, int64_t cols
     CUTE_UNROLL
     for (int v = 1; v < kWidth; v++)
         all = join(all, s[v]);
-    all = join_warp(all);
-    int warps = lanes / 32;
-    if (warps > 1) {
-        State *mine = warp_states + threadIdx.y * warps;
-        if (threadIdx.x % 32 == 0)
-            mine[threadIdx.x / 32] = all;
-        __syncthreads();
-        all = mine[0];
-        for (int w = 1; w < warps; w++)
-            all = join(all, mine[w]);
-    }
+    all = join_states(all, warp_states);
     if (!there || threadIdx.x != 0)
         return;
     if (gridDim.y == 1)
-        y[row] = result(all, float(cols));
+        y[row] = result(all, float(cols)@{scalars:names});
     else
         part[row * gridDim.y + blockIdx.y] = all;
 }
@@ -137,18 +109,11 @@ extern "C" __global__ void __launch_bounds__(kMaxThreads)
     reduce<1>(Inputs{@{x:names}}, y, static_cast<State *>(part), rows, cols, chunk@{scalars:names});
 }
 
-extern "C" __global__ void __launch_bounds__(128)
-    reduce_row_join(const void *__restrict__ part, Out *__restrict__ y, int64_t rows, int splits,
-                    int64_t cols)
+extern "C" __global__ void __launch_bounds__(1024)
+    reduce_row_join(const void *__restrict__ part, Out *__restrict__ y, int64_t cols,
+                    int parts@{scalars:params})
 {
-    int64_t row = int64_t(blockIdx.x) * blockDim.y + threadIdx.y;
-    if (row >= rows)
-        return;
-    const State *states = static_cast<const State *>(part) + row * splits;
-    State all = unit();
-    for (int i = threadIdx.x; i < splits; i += 32)
-        all = join(all, states[i]);
-    all = join_warp(all);
+    State all = join_parts(part, parts);
     if (threadIdx.x == 0)
-        y[row] = result(all, float(cols));
+        y[blockIdx.x] = result(all, float(cols)@{scalars:names});
 }

@@ -30,7 +30,10 @@
     { "kernel": "split_one", "when": "@{inner} == 1 && !@{aligned} && @{split} && @{passes:stages} == 2",
       "grid": ["@{outer}", "@{parts}"], "block": [256],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", "part", 2, @{dims:args}@{scalars:args}] },
-    { "kernel": "columns", "when": "@{inner} != 1",
+    { "kernel": "columns_vec", "when": "@{inner} != 1 && @{across_fits}",
+      "grid": ["max(1, cdiv(@{outer}*(@{inner}/@{across}), 32))"], "block": [32, "@{warps}"],
+      "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] },
+    { "kernel": "columns", "when": "@{inner} != 1 && !@{across_fits}",
       "grid": ["cdiv(@{outer}*@{inner}, 32)"], "block": [32, "@{warps}"],
       "args": [@{in:args}, "@{out}", "@{outer}", "@{length}", "@{inner}", 0, @{dims:args}@{scalars:args}] } ],
   "workspace": { "part": { "bytes": "@{split} ? 4*@{passes:n}*@{outer}*@{parts} : 4", "init": "none" } } }
@@ -45,8 +48,9 @@
 // warps; a block takes as many short rows as fill it. A long row is read once into the registers and the shared memory of a
 // block, or of a cluster of blocks; what does not fit is read again in every pass. A row that is
 // much longer still is split over many blocks: each launch does one pass and leaves its partial
-// results in `part`, and the last one writes. Along other axes, a lane has a column, and the warps
-// of the block share the rows.
+// results in `part`, and the last one writes. Along other axes, a lane has a column or kAcross
+// neighbouring ones, and the warps of the block share the rows. A vector then has an element of each
+// column, and the passes of the columns follow one after the other.
 #include <cute/arch/cluster_sm90.hpp>
 #include <cute/tensor.hpp>
 
@@ -58,6 +62,8 @@ constexpr int kWide = @{wide};
 constexpr int kVec = @{vec};
 constexpr int kPer = @{per};
 constexpr int kDown = @{down};
+constexpr int kAcross = @{across};
+constexpr int kAhead = @{ahead};
 constexpr int kLongBytes = @{long};
 constexpr int kPasses = @{passes:n};
 constexpr unsigned kSummed = @{passes:inputs};   // the inputs that passes read, as bits
@@ -99,11 +105,11 @@ __device__ float join_cluster(float v, float *mine, Join join)
     return v;
 }
 
-// The join of v over the warps of the block, for each lane.
+// The join of v over the warps of the block, for each lane. The call before the last one used this
+// part, and all threads are done with it.
 template <class Join>
 __device__ float join_warps(float v, float *part, Join join)
 {
-    __syncthreads(); // part is free
     part[threadIdx.y * 32 + threadIdx.x] = v;
     __syncthreads();
     v = part[threadIdx.x];
@@ -113,13 +119,15 @@ __device__ float join_warps(float v, float *part, Join join)
 }
 
 // I is wide enough for every index. A thread keeps kHold vectors in registers and, of a long row,
-// `slots` in shared memory. If the row is split, `slots` is the number of the launch.
+// `slots` in shared memory. If the row is split, `slots` is the number of the launch, and a thread has
+// kAhead vectors in flight.
 template <int kMode, class I, int kWidth, int kHold>
 __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length,
                       int64_t inner, float *parts, int slots, @{dims:params}@{scalars:params})
 {
     extern __shared__ __align__(16) char held[];
-    __shared__ float part[kMode == kColumns ? 16 * 32 : kPasses * 32], mine[kPasses];
+    constexpr int kWarpParts = 16 * 32;
+    __shared__ float part[kMode == kColumns ? 2 * kWarpParts : kPasses * 32], mine[kPasses];
     auto dims = make_shape(@{dims:shape}); // the innermost first
     auto view = [&](auto *p, auto strides) {
         Tensor all = make_tensor(make_gmem_ptr(p), make_layout(dims, strides));
@@ -129,12 +137,13 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     constexpr int kInputs = tuple_size<decltype(ins)>::value;
     auto x = cute::transform(ins, [](auto const &t) {
         return make_tensor<typename remove_cvref_t<decltype(t)>::value_type>(
-            Shape<Int<kWidth>, Int<kHold + 1>>{});
+            Shape<Int<kWidth>, Int<kHold + (kMode == kSplit ? kAhead : 1)>>{});
     });
 
     // Vector i of this thread's row is at first + i * step; lane `lane` of `lanes` takes every
     // lanes-th of them.
-    I count = I(length / kWidth), first, step = 1, lanes = blockDim.x, lane = threadIdx.x;
+    I count = I(kMode == kColumns ? length : length / kWidth);
+    I first, step = 1, lanes = blockDim.x, lane = threadIdx.x;
     bool there = true;
     if constexpr (kMode == kShort) {
         I row = I(blockIdx.x) * blockDim.y + threadIdx.y;
@@ -151,13 +160,17 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         lane += I(blockIdx.y) * lanes;
         lanes *= gridDim.y;
     } else {
-        I column = I(blockIdx.x) * 32 + threadIdx.x;
-        there = column < I(outer * inner);
-        step = I(inner);
-        first = column / step * count * step + column % step;
+        I vector = I(blockIdx.x) * 32 + threadIdx.x;
+        step = I(inner / kWidth);
+        there = vector < I(outer) * step;
+        first = vector / step * count * step + vector % step;
         lanes = blockDim.y;
         lane = threadIdx.y;
     }
+    // A row has kOwn elements of a vector: all, or the one of the column whose turn it is.
+    constexpr int kOwn = kMode == kColumns ? 1 : kWidth;
+    int column = 0, turn = 0;
+    auto of_row = [&](int j) { return kMode == kColumns ? column : j; };
     auto at = [&](int k) { return I(k) * lanes + lane; };
     auto inside = [&](I i) { return there && i < count; };
 
@@ -203,13 +216,15 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         });
     };
 
-    // f at each of this thread's vectors: which it is, and where its registers are.
+    // f at each of this thread's vectors: which it is, and where its registers are. Of vectors that
+    // the thread does not keep, it loads the inputs of the set `which` again.
     constexpr unsigned kEarly = kMode == kLong || kMode == kSplit ? kSummed : ~0u;
     using Early = C<kEarly>;
     using Late = C<~kEarly>;
+    using Written = C<kMode == kSplit ? ~0u : kEarly>;
     constexpr bool kKeeps = kMode != kSplit;
     int on_chip = kMode == kLong ? slots : 0;
-    auto each = [&](auto f) {
+    auto each = [&](auto which, auto f) {
         if constexpr (kKeeps) {
             CUTE_UNROLL
             for (int k = 0; k < kHold; k++)
@@ -222,10 +237,23 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
                     f(at(kHold + s), kHold);
                 }
         }
+        I i = at(kKeeps ? kHold + on_chip : 0);
+        if constexpr (kMode == kSplit) {
+            for (; inside(i + (kAhead - 1) * lanes); i += kAhead * lanes) {
+                CUTE_UNROLL
+                for (int u = 0; u < kAhead; u++)
+                    load(i + u * lanes, u, which);
+                CUTE_UNROLL
+                for (int u = 0; u < kAhead; u++)
+                    f(i + u * lanes, u);
+            }
+        }
+        if constexpr (kMode != kColumns || kWidth == 1) {
 #pragma unroll 4
-        for (I i = at(kKeeps ? kHold + on_chip : 0); inside(i); i += lanes) {
-            load(i, kHold, Early{});
-            f(i, kHold);
+            for (; inside(i); i += lanes) {
+                load(i, kHold, which);
+                f(i, kHold);
+            }
         }
     };
     if constexpr (kKeeps) {
@@ -248,10 +276,18 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
     auto part_of = [&](int number) {
         return parts + (int64_t(number) * outer + blockIdx.x) * gridDim.y;
     };
+    // The results of parts i, i + blockDim.x, ... of a split row, or `none` beyond the last.
+    constexpr int kParts = 8;
+    auto load_parts = [&](int number, int i, float none, float (&v)[kParts]) {
+        const float *all = part_of(number);
+        CUTE_UNROLL
+        for (int u = 0; u < kParts; u++)
+            v[u] = i + u * blockDim.x < gridDim.y ? all[i + u * blockDim.x] : none;
+    };
     // The join of s over all threads of the row, and over the blocks of a cluster.
     auto join_all = [&](float s, int number, auto join) {
         if constexpr (kMode == kColumns)
-            return join_warps(s, part, join);
+            return join_warps(s, part + turn++ % 2 * kWarpParts, join);
         s = join_row(s, part + 32 * number, join);
         if constexpr (kMode == kLong)
             s = join_cluster(s, mine + number, join);
@@ -261,22 +297,29 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
         int number = pass++, now = stage++;
         if (not_yet(now))
             return unit;
-        float s[kWidth];
+        float s[kOwn];
         CUTE_UNROLL
-        for (int j = 0; j < kWidth; j++)
+        for (int j = 0; j < kOwn; j++)
             s[j] = unit;
-        if (from_parts(now))
-            for (int i = threadIdx.x; i < gridDim.y; i += blockDim.x)
-                s[0] = join(s[0], part_of(number)[i]);
-        else
-            each([&](I, int k) {
+        if (from_parts(now)) {
+            for (int i = threadIdx.x; i < gridDim.y; i += kParts * blockDim.x) {
+                float v[kParts];
+                load_parts(number, i, unit, v);
                 CUTE_UNROLL
-                for (int j = 0; j < kWidth; j++)
-                    s[j] = join(s[j],
-                                cute::apply(x, [&](auto const &...v) { return term(v(j, k)...); }));
+                for (int u = 0; u < kParts; u++)
+                    s[0] = join(s[0], v[u]);
+            }
+        } else {
+            each(Early{}, [&](I, int k) {
+                CUTE_UNROLL
+                for (int j = 0; j < kOwn; j++)
+                    s[j] = join(s[j], cute::apply(x, [&](auto const &...v) {
+                                    return term(v(of_row(j), k)...);
+                                }));
             });
+        }
         CUTE_UNROLL
-        for (int j = 1; j < kWidth; j++)
+        for (int j = 1; j < kOwn; j++)
             s[0] = join(s[0], s[j]);
         float all = join_all(s[0], number, join);
         if (kMode == kSplit && now == slots) {
@@ -302,27 +345,33 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             n = total;
         };
         if (from_parts(now)) {
-            for (int i = threadIdx.x; i < gridDim.y; i += blockDim.x) {
-                int64_t over = int64_t(count % lanes) - int64_t(i) * blockDim.x;
-                float of = float(kWidth) *
-                           float(int64_t(count / lanes) * blockDim.x +
-                                 max(int64_t(0), min(over, int64_t(blockDim.x))));
-                if (of > 0)
-                    take(of, part_of(number)[i] / of, part_of(number + 1)[i]);
+            for (int i = threadIdx.x; i < gridDim.y; i += kParts * blockDim.x) {
+                float sums[kParts], around[kParts];
+                load_parts(number, i, 0.f, sums);
+                load_parts(number + 1, i, 0.f, around);
+                CUTE_UNROLL
+                for (int u = 0; u < kParts; u++) {
+                    int64_t at = i + u * blockDim.x, over = count % lanes - at * blockDim.x;
+                    float of = float(kWidth) *
+                               float(int64_t(count / lanes) * blockDim.x +
+                                     max(int64_t(0), min(over, int64_t(blockDim.x))));
+                    if (of > 0 && at < gridDim.y)
+                        take(of, sums[u] / of, around[u]);
+                }
             }
         } else {
-            each([&](I, int k) {
-                float v[kWidth], s = 0, q = 0;
+            each(Early{}, [&](I, int k) {
+                float v[kOwn], s = 0, q = 0;
                 CUTE_UNROLL
-                for (int j = 0; j < kWidth; j++) {
-                    v[j] = cute::apply(x, [&](auto const &...e) { return term(e(j, k)...); });
+                for (int j = 0; j < kOwn; j++) {
+                    v[j] = cute::apply(x, [&](auto const &...e) { return term(e(of_row(j), k)...); });
                     s += v[j];
                 }
-                s *= 1.f / kWidth;
+                s *= 1.f / kOwn;
                 CUTE_UNROLL
-                for (int j = 0; j < kWidth; j++)
+                for (int j = 0; j < kOwn; j++)
                     q += (v[j] - s) * (v[j] - s);
-                take(float(kWidth), s, q);
+                take(float(kOwn), s, q);
             });
         }
         // A launch of a split row joins only the elements of its block.
@@ -341,25 +390,34 @@ __device__ void chain(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t l
             }
         }
     };
-    @{passes}
-    if (done)
-        return;
-    auto op = [&](@{in:values}) -> float { return @{expr}; };
-
-#if __CUDA_ARCH__ >= 900
-    if constexpr (kMode == kLong)
-        cluster_arrive(); // done reading: see the wait below
-#endif
     Tensor gOut = make_tensor(make_gmem_ptr(out),
                               make_shape(Int<kWidth>{}, count * I(outer) * I(inner)));
-    each([&](I i, int k) {
-        load(i, k, Late{});
-        Tensor y = make_tensor<T>(Shape<Int<kWidth>>{});
-        CUTE_UNROLL
-        for (int j = 0; j < kWidth; j++)
-            y(j) = T(cute::apply(x, [&](auto const &...v) { return op(v(j, k)...); }));
-        put<kStream>(y, gOut(_, first + i * step));
-    });
+    Tensor y = make_tensor<T>(Shape<Int<kWidth>, Int<kMode == kColumns ? kHold + 1 : 1>>{});
+    CUTE_UNROLL
+    for (int c = 0; c < kWidth / kOwn; c++) {
+        column = c;
+        pass = stage = 0;
+        @{passes}
+        if (done)
+            return;
+        auto op = [&](@{in:values}) -> float { return @{expr}; };
+
+#if __CUDA_ARCH__ >= 900
+        if constexpr (kMode == kLong)
+            cluster_arrive(); // done reading: see the wait below
+#endif
+        each(Written{}, [&](I i, int k) {
+            int held = kMode == kColumns ? k : 0;
+            if constexpr (kMode != kSplit)
+                load(i, k, Late{});
+            CUTE_UNROLL
+            for (int j = 0; j < kOwn; j++)
+                y(of_row(j), held) =
+                    T(cute::apply(x, [&](auto const &...v) { return op(v(of_row(j), k)...); }));
+            if (c == kWidth / kOwn - 1)
+                put<kStream>(y(_, held), gOut(_, first + i * step));
+        });
+    }
 #if __CUDA_ARCH__ >= 900
     if constexpr (kMode == kLong)
         cluster_wait(); // shared memory must outlive the others' reads
@@ -440,4 +498,12 @@ extern "C" __global__ void __launch_bounds__(512)
 {
     any_size<kColumns, 1, kDown>(@{in:names}, out, outer, length, inner, nullptr, slots,
                                  @{dims:names}@{scalars:names});
+}
+
+extern "C" __global__ void __launch_bounds__(512)
+    columns_vec(@{in:typed}, T *__restrict__ out, int64_t outer, int64_t length, int64_t inner,
+                int slots, @{dims:params}@{scalars:params})
+{
+    any_size<kColumns, kAcross, kDown>(@{in:names}, out, outer, length, inner, nullptr, slots,
+                                       @{dims:names}@{scalars:names});
 }

@@ -252,7 +252,8 @@ static int begin_call(struct agent *a, struct ask *q, bool begun, struct author_
         a->in.watch.asking(a->in.watch.ctx, a, q->role);
     if (author_start(au, &rq, out, err) < 0)
         return -1;
-    if (q->parent && a->in.judge->ops->prepare)
+    /* A built-in author replies at once, so the judge would have no time to prepare. */
+    if (q->parent && !author_is_built_in(au) && a->in.judge->ops->prepare)
         a->in.judge->ops->prepare(a->in.judge, a->task, q->parent);
     const char *handle = author_call_handle(*out);
     if (*handle)

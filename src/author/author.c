@@ -112,6 +112,11 @@ const char *author_spec(const struct author *a)
     return a->spec;
 }
 
+bool author_is_built_in(const struct author *a)
+{
+    return a->ops->built_in;
+}
+
 const char *author_scheme(const struct author *a)
 {
     return a->ops->scheme;

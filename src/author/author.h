@@ -96,6 +96,7 @@ int author_open(struct author **out, const char *spec, const struct author_confi
 void author_close(struct author *a);
 const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
+bool author_is_built_in(const struct author *a);   /* it needs no model, and replies at once */
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
 /* From now on each call of this author reserves from the pool the most that it may cost. If the
@@ -162,6 +163,7 @@ struct author_ops {
     void (*wait)(struct author *a, uint64_t timeout_ns);
     void (*end)(struct author_call *c); /* frees c->priv */
     bool reserves; /* the author's own code reserves from the pool for each call */
+    bool built_in; /* the author needs no model, and replies immediately */
 };
 
 extern const struct author_ops author_openai, author_anthropic, author_exec, author_mailbox,

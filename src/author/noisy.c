@@ -297,4 +297,5 @@ const struct author_ops author_noisy = {
     .step = step,
     .wait = wait_nothing,
     .end = end,
+    .built_in = true,
 };

@@ -621,4 +621,5 @@ const struct author_ops author_playbook = {
     .step = step,
     .wait = wait_nothing,
     .end = end,
+    .built_in = true,
 };

@@ -218,7 +218,8 @@ bad:
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec)
 {
     struct arena a = ARENA_INIT;
-    char *tmp = arena_printf(&a, "%s.%d.tmp", spec->pch, (int)getpid());
+    /* Only the process with the lock writes this file. If it dies, the next one overwrites it. */
+    char *tmp = arena_printf(&a, "%s.tmp", spec->pch);
     int rc = -1, lock = pch_lock(spec->pch);
     if (lock < 0)
         goto out;

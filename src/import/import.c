@@ -9,6 +9,7 @@
 #include "graph/tolerance/prove.h"
 #include "import/task_text.h"
 #include "sys/file.h"
+#include "sys/hash.h"
 #include "sys/interrupt.h"
 #include "sys/json.h"
 #include "sys/loop.h"
@@ -93,15 +94,12 @@ static int prove_tolerance(const struct task *t, const char *oracle_so, struct i
 }
 
 /* Checks the task as `hone task check` does. If with_torch is true, this also compares the oracle
- * with PyTorch. Then checks the tolerance. */
-static int prove(struct importer *im, const char *dir, bool with_torch, struct import_report *r,
-                 struct err *err)
+ * with PyTorch. Then checks the tolerance. `so` is the path of the oracle's shared object: prove()
+ * builds the object if it is not there yet. */
+static int prove(struct importer *im, const char *dir, const char *so, bool with_torch,
+                 struct import_report *r, struct err *err)
 {
     struct task_check_result found = TASK_CHECK_RESULT_INIT;
-    struct temp_dir temp = TEMP_DIR_INIT;
-    if (temp_dir_make(&temp, err) < 0)
-        return -1;
-    char *so = xasprintf("%s/oracle.so", temp.path);
     struct task *t = task_load(dir, &found.problems);
     int rc = 0;
     found.oracle_so = so;
@@ -121,8 +119,6 @@ static int prove(struct importer *im, const char *dir, bool with_torch, struct i
         rc = err_set(err, ERR_ENV, "PyTorch could not run the module: %s", im->torch.why_not);
     else
         rc = prove_tolerance(t, so, r, err);
-    free(so);
-    temp_dir_release(&temp);
     task_free(t);
     task_check_result_release(&found);
     return rc;
@@ -197,6 +193,30 @@ static json_t *trace_and_write(const struct trace_request *rq, const char *name,
     return found;
 }
 
+/* Changes the choice after a failed proof. Returns false if there is nothing to change. */
+static bool change_choice(const struct importer *im, const struct import_files *f,
+                          const struct import_report *r, struct import_choice *how)
+{
+    if (im->torch.raised && how->floor == 1)
+        how->floor = 2;
+    else if (r->is_loose && f->statistics < MOST_STATISTICS)
+        how->statistics = MIN(f->statistics * LEAST_STATISTICS, MOST_STATISTICS);
+    else if (r->accepts_wrong && !how->degenerate)
+        how->degenerate = true;
+    else
+        return false;
+    return true;
+}
+
+/* Returns the path of the shared object of this reference.c. Tasks that differ only in their
+ * workloads have the same object. The caller frees the path. */
+static char *object_path(const char *dir, const struct strbuf *reference)
+{
+    char hash[HASH_HEX];
+    hash_hex(reference->buf, reference->len, hash);
+    return xasprintf("%s/oracle-%s.so", dir, hash);
+}
+
 /* Writes and proves the task. If that fails, makes one of these changes and tries again:
  *  1. If PyTorch refuses a shape, Hone chooses no sizes of 1, because batch statistics of one value
  *     are an error.
@@ -207,23 +227,22 @@ static int write_and_prove(struct importer *im, const struct trace_request *rq, 
                            struct import_files *f, struct import_report *r, struct err *err)
 {
     struct import_choice how = {.precision = im->precision, .floor = 1, .statistics = 1};
-    for (;;) {
-        int rc = write_files(r->dir, f, err);
-        rc = rc < 0 ? rc : prove(im, r->dir, !rq->recorded, r, err);
-        if (rc == 0)
-            return 0;
-        if (im->torch.raised && how.floor == 1)
-            how.floor = 2;
-        else if (r->is_loose && how.statistics < MOST_STATISTICS)
-            how.statistics = MIN(how.statistics * LEAST_STATISTICS, MOST_STATISTICS);
-        else if (r->accepts_wrong && !how.degenerate)
-            how.degenerate = true;
-        else
-            return rc;
-        err_clear(err);
-        if (import_write_task(found, r->name, trace_shown(rq), &how, f, err) < 0)
-            return -1;
+    struct temp_dir objects = TEMP_DIR_INIT;
+    int rc = temp_dir_make(&objects, err);
+    for (bool again = rc == 0; again;) {
+        char *so = object_path(objects.path, &f->reference);
+        rc = write_files(r->dir, f, err);
+        rc = rc < 0 ? rc : prove(im, r->dir, so, !rq->recorded, r, err);
+        free(so);
+        again = rc < 0 && change_choice(im, f, r, &how);
+        if (again) {
+            err_clear(err);
+            rc = import_write_task(found, r->name, trace_shown(rq), &how, f, err);
+            again = rc == 0;
+        }
     }
+    temp_dir_release(&objects);
+    return rc;
 }
 
 /* Adds a note and frees its text. The trace keeps its own list of notes. */

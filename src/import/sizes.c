@@ -18,6 +18,9 @@
 /* A shape at which a norm or softmax has one element loses this much merit. That is more than the
  * merit of any sizes. */
 #define CONSTANT_COSTS 50
+/* If DEEP variances of variable size follow each other, each is taken over at least DEEP_STATISTICS
+ * elements. With fewer elements, such a network has never had a useful tolerance. */
+enum { DEEP = 8, DEEP_STATISTICS = 16 };
 #define MAX_SHRINKS 100 /* a step shrinks sizes by a fifth; 100 steps leave 2e-10 of a size */
 
 /* Sizes at which kernels often go wrong, and small ones that are cheap to run. */
@@ -341,11 +344,31 @@ static void read_values(struct search *s, struct size_choice *c)
                                                   (long long)MIN(s->limits.floor, s->original[i]));
 }
 
+/* Returns the largest number of variances on one path through the graph. Only those count whose
+ * number of elements depends on the sizes. */
+static uint32_t stacked_variances(struct search *s, struct size_choice *c)
+{
+    uint32_t *depth = arena_alloc(&c->arena, (s->g->values.n + 1) * sizeof *depth), most = 0;
+    for (size_t i = 0; i < s->g->values.n; i++) {
+        const struct value *v = s->g->values.items[i];
+        const struct dim *n = v->nargs ? elements_along(s->g, v, false) : NULL;
+        for (uint32_t k = 0; k < v->nargs; k++)
+            if (v->args[k])
+                depth[i] = MAX(depth[i], depth[v->args[k]->id]);
+        depth[i] += n && !n->is_number;
+        most = MAX(most, depth[i]);
+    }
+    return most;
+}
+
 /* Requires of each shape that every variance is taken over at least limits.statistics elements. A
  * variance of two or three elements amplifies errors so much that a network of such layers has no
  * useful tolerance. */
 static void note_statistics(struct search *s, struct size_choice *c)
 {
+    if (s->limits.statistics < DEEP_STATISTICS && stacked_variances(s, c) >= DEEP)
+        s->limits.statistics = DEEP_STATISTICS;
+    c->statistics = s->limits.statistics;
     vec_each (const struct value *, v, &s->values) {
         const struct dim *n = elements_along(s->g, *v, false);
         int64_t original = 0;

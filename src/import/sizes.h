@@ -39,6 +39,7 @@ struct size_choice {
     struct size_points smoke, check; /* the shapes of the smoke and check workloads */
     struct size_range *heldout;      /* one for each axis */
     VEC(const char *) constraints;   /* the conditions that every shape must satisfy */
+    int64_t statistics;  /* size_limits.statistics, or a larger number in a deep network */
     bool no_small_shape; /* no shape is small enough for a smoke test; `smoke` has the smallest */
 };
 
@@ -48,7 +49,8 @@ struct size_limits {
     /* Every axis has at least this size. An axis with a smaller original size keeps that size. */
     int64_t floor;
     /* Every variance is taken over at least this many elements. A variance over fewer elements at
-     * the original sizes is taken over at least that many. */
+     * the original sizes is taken over at least that many. If many variances follow each other,
+     * sizes_choose() asks for more elements, because errors grow from variance to variance. */
     int64_t statistics;
     double work; /* how often the oracle computes a value: graph_reference.work */
 };

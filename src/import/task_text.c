@@ -311,6 +311,7 @@ int import_write_task(const json_t *found, const char *name, const char *file,
             strbuf_clear(&out->reference);
             json_add_text(&out->task, w.task, true);
             strbuf_adds(&out->reference, w.ref.source.buf);
+            out->statistics = w.sizes.statistics;
             json_decref(w.task);
             sizes_release(&w.sizes);
         }

@@ -17,13 +17,14 @@
 
 struct import_files {
     struct strbuf task, reference;
+    int64_t statistics; /* every variance has at least so many elements: struct size_choice */
 };
 /* The description of an imported task; %s is the user's file. */
 #define IMPORT_DESCRIPTION "Imported from %s."
 
 #define IMPORT_FILES_INIT                                                   \
     {                                                                       \
-        STRBUF_INIT(TASK_MAX_TEXT + 1), STRBUF_INIT(TASK_MAX_REFERENCE + 1) \
+        STRBUF_INIT(TASK_MAX_TEXT + 1), STRBUF_INIT(TASK_MAX_REFERENCE + 1), 1 \
     }
 
 /* Which operations a kernel may compute in TF32 if the inputs are float32. */

@@ -38,7 +38,7 @@ static const char *shared_part(const char *key, size_t len)
 }
 
 /* How deep placeholders may be nested in the texts of placeholders. */
-enum { MAX_NESTING = 5 };
+enum { MAX_NESTING = 8 };
 
 /* Expands a text. The text of a placeholder may contain placeholders; `depth` says how many levels
  * are left. A shared part does not use up a level, because it is treated like text of the template.

@@ -115,6 +115,7 @@ static bool bind_meaning(const struct playbook *pb, struct meaning *m, struct pb
     if (ok) {
         const json_t *task = x.seen ? x.seen : m->facts;
         bind_texts(out, op->texts);
+        bind_texts(out, pb->texts);
         ok = bind_tensors(op, out, task, why) &&
              bind_scalars(op->sig, out, json_object_get(task, "scalars"), m->inputs, why);
     } else if (!why->len) {

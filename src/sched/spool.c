@@ -43,6 +43,7 @@ struct spool {
     struct spooled *items; /* in the order of submission */
     struct spooled **tail; /* where the next item will be linked */
     unsigned nitems;
+    uint64_t newest_ns;        /* when the newest bundle was submitted */
     struct starter *starter;   /* starts workers; NULL = somebody else does */
     uint64_t finished;         /* how many bundles have finished */
     struct spool_names tended; /* sched_tend(): the ids of the bundles that it saw last */
@@ -153,7 +154,7 @@ static int spool_submit(struct sched *sched, const char *bundle_dir, uint64_t wa
     struct spool *s = (struct spool *)sched;
     struct spooled *x = xcalloc(1, sizeof *x);
     x->ticket = ticket;
-    x->submitted_ns = now_ns();
+    x->submitted_ns = s->newest_ns = now_ns();
     x->bundle = xstrdup(bundle_dir);
     x->waits = true;
     read_job(x);
@@ -215,15 +216,24 @@ static int nap(struct spool *s, uint64_t ns, struct err *err)
     return 0;
 }
 
+/* Returns how long to wait before the next look at the spool: about 1% of the time that its newest
+ * bundle has been there. So we notice a short bundle soon, and many processes can wait for long
+ * bundles without using much of the machine. */
+static uint64_t pause_of(const struct spool *s)
+{
+    uint64_t age = now_ns() - s->newest_ns;
+    return MIN(MAX(age / 100, UINT64_C(5000000)), UINT64_C(200000000));
+}
+
 static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_done *out,
                       struct err *err)
 {
     struct spool *s = (struct spool *)sched;
-    const uint64_t nap_ns = 10000000, look_ns = 50000000;
     uint64_t until = now_ns() + timeout_ns;
     for (;;) {
         struct spool_taken t;
-        while (spool_run_take(&s->run, look_ns, &t)) {
+        uint64_t pause_ns = pause_of(s);
+        while (spool_run_take(&s->run, pause_ns, &t)) {
             int rc = fetch(s, &t, out, err);
             spool_run_drop(&s->run, &t);
             if (rc != 0)
@@ -234,7 +244,7 @@ static int spool_wait(struct sched *sched, uint64_t timeout_ns, struct sched_don
         uint64_t now = now_ns();
         if (!s->items || now >= until)
             return 0;
-        if (nap(s, MIN(until - now, nap_ns), err) < 0)
+        if (nap(s, MIN(until - now, pause_ns), err) < 0)
             return -1;
     }
 }

@@ -9,7 +9,8 @@
 #include "base/util.h"
 
 #define MOST_BEAT_NS UINT64_C(2000000000)
-enum { WATCH_MOST = 8, MOVE_TRIES = 5 };
+#define LISTING_NS_PER_NAME UINT64_C(10000000)
+enum { WATCH_MOST = 8, MOVE_TRIES = 5, LOOK_MOST = 64 };
 
 uint64_t spool_lease_ns(void)
 {
@@ -111,25 +112,62 @@ static bool claim_one(struct spool_worker *w, const char *name)
     return true;
 }
 
+/* Listing todo/ takes time for each name, so we use a long listing for a longer time. */
+static bool listing_is_old(const struct spool_worker *w)
+{
+    return w->fs->ops->now_ns(w->fs) - w->listed_ns > w->listed * LISTING_NS_PER_NAME;
+}
+
+static void list_todo(struct spool_worker *w)
+{
+    spool_names_release(&w->todo);
+    w->fs->ops->list(w->fs, "todo", &w->todo);
+    w->listed_ns = w->fs->ops->now_ns(w->fs);
+    w->listed = w->todo.n;
+}
+
+/* Returns the rank of a bundle: workers prefer bundles of a higher rank. A run with slow bundles
+ * goes first, because it would otherwise end long after the others: most runs have only one bundle
+ * in the spool at a time. The first bundle of a run goes before all others, because nobody knows
+ * yet how slow it is. */
+static unsigned rank_of(const char *name)
+{
+    return spool_name_seconds(name) - 1; /* so the rank of a first bundle is UINT_MAX */
+}
+
+/* Chooses a name of w->todo. Every other claim takes any bundle, so that workers seldom want the
+ * same one, and no run that shares the spool always comes last. The claims between them take the
+ * bundle with the highest rank. */
+static size_t choose(struct spool_worker *w)
+{
+    size_t n = w->todo.n, first = (size_t)rng_below(&w->rng, n), best = first;
+    if (w->claims++ % 2)
+        return first;
+    for (size_t i = 0; i < MIN(n, (size_t)LOOK_MOST); i++) {
+        size_t k = (first + i) % n;
+        if (rank_of(w->todo.items[k]) > rank_of(w->todo.items[best]))
+            best = k;
+    }
+    return best;
+}
+
 bool spool_claim(struct spool_worker *w)
 {
-    /* We use the last listing of todo/ as long as it has a bundle to claim, because listing takes
-     * time. Then we list todo/ again, once. We choose at random, so that workers seldom want the
-     * same bundle, and no run that shares the spool always comes last. */
-    for (int fresh = 0; fresh < 2; fresh++) {
-        while (w->todo.n) {
-            size_t i = (size_t)rng_below(&w->rng, w->todo.n);
-            char *name = w->todo.items[i];
-            w->todo.items[i] = w->todo.items[--w->todo.n];
-            bool ours = claim_one(w, name);
-            free(name);
-            if (ours)
-                return true;
+    for (bool fresh = false;;) {
+        if (!fresh && (!w->todo.n || listing_is_old(w))) {
+            list_todo(w);
+            fresh = true;
         }
-        if (!fresh)
-            w->fs->ops->list(w->fs, "todo", &w->todo);
+        if (!w->todo.n)
+            return false;
+        size_t i = choose(w);
+        char *name = w->todo.items[i];
+        w->todo.items[i] = w->todo.items[--w->todo.n];
+        bool ours = claim_one(w, name);
+        free(name);
+        if (ours)
+            return true;
     }
-    return false;
 }
 
 int spool_waiting(const struct spool_worker *w)

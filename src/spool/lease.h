@@ -56,6 +56,9 @@ struct spool_worker {
     uint64_t beat_ns, watch_ns;
     unsigned missed;         /* how many beats in a row did not find the claim */
     struct spool_names todo; /* names of the last listing of todo/ that were not tried yet */
+    uint64_t listed_ns;      /* when the worker last listed todo/ */
+    size_t listed;           /* how many names the listing had */
+    unsigned claims;         /* how often the worker tried to claim a bundle */
     struct rng rng;
     struct spool_watch watch;
 };

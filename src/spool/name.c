@@ -2,6 +2,7 @@
 #include "spool/name.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Splits ".g2f1" off the end of text[0..len). */
@@ -48,4 +49,14 @@ void spool_todo_path(const struct spool_name *n, char out[SPOOL_NAME_MAX])
 void spool_claimed_path(const struct spool_name *n, char out[SPOOL_NAME_MAX])
 {
     snprintf(out, SPOOL_NAME_MAX, "claimed/%s.g%uf%u.%s", n->id, n->taken, n->failed, n->worker);
+}
+
+unsigned spool_name_seconds(const char *name)
+{
+    const char *last = strrchr(name, '-'), *p = last;
+    while (p && p > name && p[-1] != '-')
+        p--;
+    /* strtoul() would accept a sign or spaces. */
+    bool number = p && p < last && p > name && strspn(p, "0123456789") == (size_t)(last - p);
+    return number && last - p <= 9 ? (unsigned)strtoul(p, NULL, 10) : 0;
 }

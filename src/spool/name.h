@@ -10,8 +10,9 @@
  * a claim is never used again, and a late worker cannot mistake a new claim for its own. A bundle
  * that came in a tar file is called just todo/ID; its g and f are 0.
  *
- * Bundles that Hone submits have the id KIND-RUN-SEQUENCE. KIND says which workers can run the
- * bundle: `cuda` means workers with a GPU, `emu_x86_64` means workers on an x86_64 machine. If an
+ * Bundles that Hone submits have the id KIND-RUN-SECONDS-SEQUENCE. KIND says which workers can run
+ * the bundle: `cuda` means workers with a GPU, `emu_x86_64` means workers on an x86_64 machine.
+ * SECONDS says how long the run's last bundle took, rounded up; it is 0 for the first bundle. If an
  * id has another form, every worker may take the bundle.
  */
 #ifndef SPOOL_NAME_H
@@ -34,5 +35,8 @@ bool spool_name_claimed(struct spool_name *out, const char *text);
 /* Write "todo/...", "claimed/..." for the name. */
 void spool_todo_path(const struct spool_name *n, char out[SPOOL_NAME_MAX]);
 void spool_claimed_path(const struct spool_name *n, char out[SPOOL_NAME_MAX]);
+
+/* Returns the SECONDS of an id, or of a name of todo/ or claimed/; 0 if there are none. */
+unsigned spool_name_seconds(const char *name);
 
 #endif

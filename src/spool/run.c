@@ -29,7 +29,7 @@ void spool_run_begin(struct spool_run *r, struct spool_fs *fs, const char *run, 
 
 void spool_run_id(struct spool_run *r, const char *kind, char id[SPOOL_ID_MAX])
 {
-    snprintf(id, SPOOL_ID_MAX, "%s-%s-%06" PRIx64, kind, r->run, ++r->next_seq);
+    snprintf(id, SPOOL_ID_MAX, "%s-%s-%u-%06" PRIx64, kind, r->run, r->seconds, ++r->next_seq);
 }
 
 static uint64_t seq_of(const char *id)
@@ -82,7 +82,15 @@ int spool_run_put(struct spool_run *r, const char *id, uint64_t nonce, uint64_t 
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Whether path/result.bin is a whole result with this nonce. */
+/* Returns how long the worker took, rounded up to seconds. The result may hold any numbers. */
+static unsigned seconds_of(const struct result *res)
+{
+    const uint64_t day = UINT64_C(86400000000000);
+    uint64_t ns = MIN(res->setup_ns, day) + MIN(res->run_ns, day) + MIN(res->verify_ns, day);
+    return (unsigned)((ns + 999999999) / 1000000000);
+}
+
+/* Whether path/result.bin is a whole result with this nonce. Notes how long its worker took. */
 static bool has_result(struct spool_run *r, const char *path, uint64_t nonce)
 {
     char *file = xasprintf("%s/result.bin", path), *data = NULL;
@@ -95,8 +103,10 @@ static bool has_result(struct spool_run *r, const char *path, uint64_t nonce)
     } while (n >= 0 && (size_t)n == max && max <= RESULT_MAX_BYTES);
     struct arena a = ARENA_INIT;
     struct result res;
-    bool ok = n > 0 &&
-              (!nonce || (result_read(&res, data, (size_t)n, &a, NULL) == 0 && res.nonce == nonce));
+    bool whole = n > 0 && result_read(&res, data, (size_t)n, &a, NULL) == 0;
+    bool ok = n > 0 && (!nonce || (whole && res.nonce == nonce));
+    if (ok && whole)
+        r->seconds = seconds_of(&res);
     arena_release(&a);
     free(data);
     free(file);

@@ -39,6 +39,7 @@ struct spool_run {
     /* When we last counted our bundles in all folders (the census), and last listed done/. */
     uint64_t census_ns, list_ns;
     size_t waiting, running; /* bundles in todo/ and in claimed/, by the last census */
+    unsigned seconds;        /* how long the worker of the last result took, rounded up */
 };
 
 struct spool_taken {

@@ -9,6 +9,7 @@ enum child_end {
     CHILD_EXITED,   /* code is its exit status */
     CHILD_SIGNALED, /* code is the signal */
     CHILD_TIMEOUT,  /* Hone ended it at its time limit */
+    CHILD_CPU,      /* Hone ended it at its limit of CPU time */
     CHILD_MEMORY,   /* Hone killed it because it used too much memory */
     CHILD_KILLED    /* child_terminate or child_release ended it */
 };

@@ -301,6 +301,7 @@ int child_start(struct child_process *c, struct loop *l, struct err *err)
                            .dir = c->dir,
                            .fds = {fds[0], fds[1], fds[2], fds[3]},
                            .limit_ns = c->limit_ns,
+                           .limit_cpu_ns = c->limit_cpu_ns,
                            .grace_ns = c->grace_ns,
                            .limit_bytes = c->limit_bytes,
                            .limit_file_bytes = c->limit_file_bytes,
@@ -380,6 +381,9 @@ void child_describe(const struct child_process *c, struct strbuf *out)
         return;
     case CHILD_TIMEOUT:
         strbuf_addf(out, "over its time limit of %.3g s", (double)c->limit_ns / 1e9);
+        return;
+    case CHILD_CPU:
+        strbuf_addf(out, "over its limit of %.3g s of CPU time", (double)c->limit_cpu_ns / 1e9);
         return;
     case CHILD_MEMORY:
         strbuf_addf(out, "over its memory limit of %.3g MiB", (double)c->limit_bytes / 0x1p20);

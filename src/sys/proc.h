@@ -13,13 +13,15 @@
  * which
  *   1. is the parent of every process that the program leaves behind, also of daemons, and waits
  *      for all of them. It gives up on a process that still exists 10 s after SIGKILL;
- *   2. kills all these processes when the program ends, reaches its time limit or exceeds its
- *      memory limit, when Hone calls child_release, and when Hone itself dies. It notices even a
- *      SIGKILL of Hone, because Hone's end of a socket then closes;
+ *   2. kills all these processes when the program ends, reaches its limit on elapsed time or CPU
+ *      time, or exceeds its memory limit, when Hone calls child_release, and when Hone itself dies.
+ *      It notices even a SIGKILL of Hone, because Hone's end of a socket then closes;
  *   3. reports once how the program ended.
  * With a memory limit, the supervisor measures the memory of all descendants every 20 ms (resident
  * anonymous and shared pages). It does not limit the address space, because CUDA and the sanitizers
- * reserve terabytes that they never touch. Hone reads output beyond the cap and drops it, so a
+ * reserve terabytes that they never touch. With a limit on CPU time, it adds up the CPU time of all
+ * descendants ten times a second. On a busy machine, a program that works needs much more elapsed
+ * time than usual, but the same CPU time. Hone reads output beyond the cap and drops it, so a
  * program that prints much neither fills memory nor hangs.
  */
 #ifndef SYS_PROC_H
@@ -53,6 +55,7 @@ struct child_process {
     bool merge;                /* standard error goes where standard output goes */
     size_t max_out, max_err;   /* caps on the bytes of output that are kept; 0 means 1 MiB */
     uint64_t limit_ns;         /* the limit on the elapsed time; 0 means none */
+    uint64_t limit_cpu_ns;     /* the limit on the CPU time of all descendants; 0 means none */
     uint64_t grace_ns;         /* the time from SIGTERM to SIGKILL; 0 means SIGKILL immediately */
     uint64_t limit_bytes;      /* the limit on the memory of all descendants; 0 means none */
     uint64_t limit_file_bytes; /* the limit on the size of each file they write; 0 means none */

@@ -103,6 +103,7 @@ static ssize_t read_small(const char *path, char *buf, size_t size)
 /* ---- descendants ------------------------------------------------------------------------- */
 
 #define MAX_PIDS 2048
+#define CPU_LOOK_NS (100 * MS) /* time between two sums of the CPU time */
 
 struct pid_set {
     pid_t pid[MAX_PIDS];
@@ -169,14 +170,34 @@ static uint64_t memory_of(pid_t pid)
     return field_kib(buf, "\nRssAnon:") + field_kib(buf, "\nRssShmem:");
 }
 
-/* Visits our own children first, then theirs, breadth first. */
-static uint64_t memory_of_descendants(struct pid_set *set)
+/* Returns the CPU time of a process and of its children that it has waited for. */
+static uint64_t cpu_of(pid_t pid)
+{
+    enum { FIRST = 14, LAST = 17 }; /* utime, stime, cutime, cstime: see proc(5) */
+    char path[64], buf[4096];
+    uint64_t ticks = 0;
+    proc_path(path, pid, "/stat", 0, "");
+    if (read_small(path, buf, sizeof buf) <= 0)
+        return 0;
+    /* Field 2 is the program's name in parentheses. The name may contain any character. */
+    char *p = strrchr(buf, ')');
+    for (int field = 2; p && field <= LAST; field++) {
+        ticks += field >= FIRST ? strtoull(p, NULL, 10) : 0;
+        p = strchr(p, ' ');
+        p = p ? p + 1 : NULL;
+    }
+    return ticks * (SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* Adds up a quantity over all descendants. Visits our own children first, then theirs, breadth
+ * first. */
+static uint64_t sum_over_descendants(struct pid_set *set, uint64_t (*of)(pid_t))
 {
     uint64_t sum = 0;
     set->n = 0;
     add_children(set, getpid());
     for (size_t i = 0; i < set->n; i++) {
-        sum += memory_of(set->pid[i]);
+        sum += of(set->pid[i]);
         add_children(set, set->pid[i]);
     }
     return sum;
@@ -260,6 +281,7 @@ struct supervisor {
     pid_t pid; /* the program's process id */
     int pidfd;
     uint64_t start_ns, term_ns; /* term_ns: when SIGTERM was sent; 0 = not yet */
+    uint64_t cpu_looked_ns;     /* when the CPU time was added up last */
     enum child_end why;         /* why we end the program; CHILD_RUNNING = we do not */
     struct super_msg report;
     struct pid_set pids;
@@ -290,6 +312,14 @@ static void reap_orphans(const struct supervisor *v)
     }
 }
 
+/* Returns the CPU time of all descendants that somebody has waited for. */
+static uint64_t cpu_of_waited(struct rusage *ru)
+{
+    getrusage(RUSAGE_CHILDREN, ru);
+    return (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * SEC +
+           (uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000;
+}
+
 /* Kills the program's group, reads its status, then kills until there is no child left. */
 static void end_all(struct supervisor *v)
 {
@@ -318,9 +348,7 @@ static void end_all(struct supervisor *v)
             sleep_ms(1);
     } while (r == 0 && now_ns() < give_up);
 
-    getrusage(RUSAGE_CHILDREN, &ru);
-    v->report.cpu_ns = (uint64_t)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * SEC +
-                       (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000;
+    v->report.cpu_ns = cpu_of_waited(&ru);
     if (!v->spec->limit_bytes)
         v->report.peak_bytes = (uint64_t)ru.ru_maxrss << 10;
 }
@@ -350,9 +378,21 @@ static int wait_ms(const struct supervisor *v, uint64_t now)
         wait = v->start_ns + s->limit_ns > now ? v->start_ns + s->limit_ns - now : 0;
     if (s->limit_bytes)
         wait = MIN(wait, 20 * MS);
+    if (s->limit_cpu_ns)
+        wait = MIN(wait, CPU_LOOK_NS);
     if (v->pidfd < 0)
         wait = MIN(wait, 10 * MS);
     return wait == UINT64_MAX ? -1 : (int)MIN(wait / MS + 1, 1000000000);
+}
+
+/* Adds up the CPU time of all descendants, if the last time was long enough ago. */
+static bool uses_too_much_cpu(struct supervisor *v, uint64_t now)
+{
+    struct rusage ru;
+    if (now < v->cpu_looked_ns + CPU_LOOK_NS)
+        return false;
+    v->cpu_looked_ns = now;
+    return cpu_of_waited(&ru) + sum_over_descendants(&v->pids, cpu_of) > v->spec->limit_cpu_ns;
 }
 
 /* Watches the program. Returns as soon as all processes must end. */
@@ -380,8 +420,11 @@ static void watch(struct supervisor *v)
         if (s->limit_ns && !v->term_ns && now >= v->start_ns + s->limit_ns &&
             begin_end(v, CHILD_TIMEOUT, true))
             return;
+        if (s->limit_cpu_ns && !v->term_ns && uses_too_much_cpu(v, now) &&
+            begin_end(v, CHILD_CPU, true))
+            return;
         if (s->limit_bytes) {
-            uint64_t used = memory_of_descendants(&v->pids);
+            uint64_t used = sum_over_descendants(&v->pids, memory_of);
             v->report.peak_bytes = MAX(v->report.peak_bytes, used);
             if (used > s->limit_bytes) {
                 begin_end(v, CHILD_MEMORY, false);

@@ -26,7 +26,7 @@ struct super_spec {
     const char *dir;
     int fds[4];  /* these become 0..3 of the program; all are >= 10, but fds[3] may be -1 */
     int control; /* the socket to Hone */
-    uint64_t limit_ns, grace_ns, limit_bytes, limit_file_bytes;
+    uint64_t limit_ns, limit_cpu_ns, grace_ns, limit_bytes, limit_file_bytes;
     bool no_aslr;
     int jail; /* the descriptor from jail_prepare(), >= 10; -1 = none */
     enum jail_net net;

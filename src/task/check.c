@@ -164,6 +164,7 @@ static void compile_as(const struct task *t, const char *path, const char *const
     c.env = (const char *[]){dir, NULL};
     c.merge = true;
     c.limit_ns = ORACLE_COMPILE_NS;
+    c.limit_cpu_ns = ORACLE_COMPILE_CPU_NS;
     c.limit_bytes = 2ull << 30;
     if (child_run(&c, &err) < 0)
         check_say(&r->notes, t, nowhere, "reference.c was not checked as %s: %s", language,
@@ -257,7 +258,7 @@ void task_check(const struct task *t, struct task_check_result *r)
         check_say(&r->problems, t, nowhere, "%s", err.msg);
         return;
     }
-    if (check_source(t, dir.path, r))
+    if ((r->oracle_so && file_exists(r->oracle_so)) || check_source(t, dir.path, r))
         check_oracle(t, dir.path, r);
     temp_dir_release(&dir);
 }

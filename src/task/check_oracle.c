@@ -10,6 +10,7 @@
 
 #include "base/util.h"
 #include "job/compare_core.h"
+#include "sys/file.h"
 #include "sys/interrupt.h"
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
@@ -287,7 +288,7 @@ static void check_share(const struct oracle_check *c)
 
 static int build(struct oracle_check *c, struct err *err)
 {
-    if (oracle_build(c->t, c->plain, err) < 0)
+    if (!file_exists(c->plain) && oracle_build(c->t, c->plain, err) < 0)
         return -1;
     /* Hone wrote the reference. */
     bool is_long = c->t->graph_json && (strlen(c->t->reference_c) > MAX_WATCHED_TEXT ||

@@ -14,7 +14,9 @@ struct task_check_result {
     struct problem_vec problems, notes;
     bool accepts_wrong; /* one of the problems is that obviously wrong outputs would pass */
     /* The path at which the check builds the oracle's shared object. The check leaves the file
-     * there for later checks. The caller sets this, or leaves it NULL. */
+     * there for later checks. If the file is there already, an earlier check of the same
+     * reference.c built it, and the check does not compile reference.c again. The caller sets this,
+     * or leaves it NULL. */
     const char *oracle_so;
 };
 #define TASK_CHECK_RESULT_INIT          \

@@ -145,6 +145,13 @@ HONE_FN int hone_ref_inside(const struct hone_ref_ctx *hone, int tensor, int64_t
     return inside;
 }
 
+/* A span of the scratch that is out of bounds has these elements. */
+#ifdef __CUDACC__
+__device__ static const double hone_ref_zeros[16] = {0};
+#else
+__attribute__((unused)) static const double hone_ref_zeros[16] = {0};
+#endif
+
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 HONE_FN double hone_ref_load(int dtype, const void *p, int64_t i);
@@ -173,6 +180,24 @@ HONE_FN double *hone_ref_scratch(const struct hone_ref_ctx *hone, int64_t i, int
     hone_ref_need(hone, -1, i);
     return &hone->scratch[i];
 }
+
+#ifndef HONE_REF_CHECKED /* hone_ref_checked.h defines spans itself */
+/* Elements of the scratch that lie side by side, for reading. */
+typedef const double *hone_span;
+
+/* Returns elements i to i + n - 1 of the scratch; n is at most 16. */
+HONE_FN hone_span hone_ref_span(const struct hone_ref_ctx *hone, int64_t i, int64_t n, int line)
+{
+    int64_t starts = hone->scratch_elems >= n ? hone->scratch_elems - n + 1 : 0;
+    if (!hone_ref_inside(hone, -1, i, starts, line))
+        return hone_ref_zeros;
+#ifndef __CUDACC__
+    for (int64_t k = 0; __builtin_expect(hone->need != 0, 0) && k < n; k++)
+        hone->need(hone, -1, i + k);
+#endif
+    return &hone->scratch[i];
+}
+#endif
 
 HONE_FN void hone_ref_watch(const struct hone_ref_ctx *hone, int kind, int tensor, int64_t i,
                             int line)

@@ -80,6 +80,27 @@ class hone_ref_slot
 };
 #define SCRATCH(i) (hone_ref_slot(hone, (i), __LINE__))
 
+class hone_span
+{
+    const struct hone_ref_ctx *hone;
+    int64_t i;
+    int line;
+
+  public:
+    hone_span(const struct hone_ref_ctx *h, int64_t n, int l) : hone(h), i(n), line(l)
+    {
+    }
+    double operator[](int64_t k) const
+    {
+        return hone_ref_slot(hone, i + k, line);
+    }
+};
+
+HONE_FN hone_span hone_ref_span(const struct hone_ref_ctx *hone, int64_t i, int64_t, int line)
+{
+    return hone_span(hone, i, line);
+}
+
 extern "C" {
 
 void (*hone_ref_undefined)(const char *what, const char *file, int line);

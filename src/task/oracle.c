@@ -143,6 +143,7 @@ static int run_compiler(const char *const *argv, const char *c_path, const char 
     c.env = (const char *[]){dir, NULL};
     c.merge = true;
     c.limit_ns = ORACLE_COMPILE_NS;
+    c.limit_cpu_ns = ORACLE_COMPILE_CPU_NS;
     c.limit_bytes = COMPILE_LIMIT_BYTES;
     c.limit_file_bytes = SO_MAX_BYTES;
     int rc = child_run(&c, err);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -16,6 +17,7 @@
 #include "sys/proc.h"
 
 #define MEMORY_BYTES (UINT64_C(8) << 30)
+#define WALL_FACTOR 10 /* how much longer than its CPU time an answer may take */
 enum { REPLY_MAX = 4096 };
 
 struct python {
@@ -100,19 +102,29 @@ static int send_line(struct python *p, const char *text, struct err *err)
     return n == (ssize_t)len ? 0 : no_answer(p, err);
 }
 
+/* Returns the CPU time of all threads of the program so far, or 0 if it has ended. */
+static uint64_t cpu_ns(const struct python *p)
+{
+    struct timespec t;
+    clockid_t clock;
+    if (clock_getcpuclockid(p->child.pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
+        return 0;
+    return (uint64_t)t.tv_sec * SEC + (uint64_t)t.tv_nsec;
+}
+
 /* Reads until a newline. Meanwhile the loop reads the program's other output, so that the pipe of
  * that output does not fill up. */
-static int read_line(struct python *p, uint64_t timeout_ns, char *reply, struct err *err)
+static int read_line(struct python *p, uint64_t limit_ns, char *reply, struct err *err)
 {
-    uint64_t end = now_ns() + timeout_ns;
+    uint64_t start = now_ns(), start_cpu = cpu_ns(p);
     size_t n = 0;
     for (;;) {
         struct pollfd fd = {p->from, POLLIN, 0};
         if (loop_step(p->loop, 0, err) < 0)
             return -1;
-        if (now_ns() > end)
-            return err_set(err, ERR_LIMIT, "%s did not answer within %.0f s", p->argv[0],
-                           (double)timeout_ns / 1e9);
+        if (cpu_ns(p) > start_cpu + limit_ns || now_ns() > start + WALL_FACTOR * limit_ns)
+            return err_set(err, ERR_LIMIT, "%s did not answer within %.0f s of CPU time",
+                           p->argv[0], (double)limit_ns / 1e9);
         if (poll(&fd, 1, 20) <= 0)
             continue;
         char c;
@@ -130,14 +142,14 @@ static int read_line(struct python *p, uint64_t timeout_ns, char *reply, struct 
     return 0;
 }
 
-char *python_ask(struct python *p, json_t *request, uint64_t timeout_ns, struct err *err)
+char *python_ask(struct python *p, json_t *request, uint64_t limit_ns, struct err *err)
 {
     char reply[REPLY_MAX], *text = json_dumps(request, JSON_COMPACT);
     json_decref(request);
     int rc = text ? send_line(p, text, err)
                   : err_set(err, ERR_INTERNAL, "a request to %s is not JSON", p->argv[0]);
     free(text);
-    if (rc < 0 || read_line(p, timeout_ns, reply, err) < 0)
+    if (rc < 0 || read_line(p, limit_ns, reply, err) < 0)
         return NULL;
     if (str_starts(reply, "ok"))
         return xstrdup(reply[2] ? reply + 3 : "");

@@ -41,7 +41,7 @@ show() {
 import json, sys
 run = json.load(open(sys.argv[1]))
 if "epochs" not in run:
-    print(f"  {run['nodes']} nodes, fanouts {run['fanout']}: {run['wall_s']:.3f} s (accuracy "
+    print(f"  {run['precision']}, {run['nodes']} nodes, fanouts {run['fanout']}: {run['wall_s']:.3f} s (accuracy "
           f"{100 * run['accuracy']:.2f}%, {run['input_nodes']} input nodes, {run['edges']} edges in all)")
     sys.exit()
 print(f"  {run['precision']}, {run['products']}, {run['weights']} weights")
@@ -64,7 +64,7 @@ PY
 }
 
 # show_kernels NAME: prints the times of the kernels of a batch, each beside the least time that memory (4.2 TB/s)
-# and arithmetic (TF32 tensor cores: 400 TFLOP/s, three products for one in fp32) allow.
+# and arithmetic (TF32 tensor cores: 400 TFLOP/s, three products for one in fp32, half a product in fp16) allow.
 show_kernels() {
     python3 - "$OUT/$1.json" <<'PY'
 import json, sys
@@ -109,8 +109,9 @@ for name, k in sorted(run["kernels"].items(), key=lambda i: -i[1]["ms"]):
         continue
     us = 1e3 * k["ms"] / n
     total += us
-    base = name.replace("_tf32", "")
-    best = 1e6 * max(B.get(base, 0) / 4.2e12, F.get(base, 0) * (1 if "tf32" in name else 3) / 400e12)
+    base = name.replace("_tf32", "").replace("_fp16", "")
+    products = 1 if "tf32" in name else 0.5 if "fp16" in name else 3
+    best = 1e6 * max(B.get(base, 0) / 4.2e12, F.get(base, 0) * products / 400e12)
     share = f"{100 * best / us:5.0f}%" if best and us else "     -"
     print(f"  {name:16} {k['calls'] / n:6.1f} {us:11.1f} {best:12.1f} {share}")
 print(f"  all kernels one by one: {total:.0f} us a batch, {sum(k['calls'] for k in run['kernels'].values()) / n:.0f} calls")
@@ -129,14 +130,15 @@ if wanted train; then
     rm -f "$OUT/papers.ckpt"
     train fp32 100 "$made" -e "$epochs" -t 4 --slots 8 -c "$OUT/papers.ckpt"
     train tf32 60 "$made" -e "$epochs" -t 4 --slots 8 --precision tf32
-    for precision in fp32 tf32; do
+    train fp16 60 "$made" -e "$epochs" -t 4 --slots 8 --precision fp16
+    for precision in fp32 tf32 fp16; do
         train $precision-mma 60 "$made" -e "$epochs" -t 4 --slots 8 --precision $precision --products mma
     done
 fi
 
 if wanted infer; then
     echo "== sampled inference, graph and features in the GPU's memory"
-    for precision in fp32 tf32; do
+    for precision in fp32 tf32 fp16; do
         [ -f "$OUT/papers.ckpt" ] || continue
         step infer-$precision 50 "$gnn" infer --device "$DEVICE" --make "$made" -t 4 --slots 8 --json -c "$OUT/papers.ckpt" \
             -f "$infer_fanout" --split test --precision $precision && show infer-$precision
@@ -146,7 +148,7 @@ fi
 if wanted kernels; then
     echo "== kernels, one by one"
     for products in wgmma mma; do
-        for precision in fp32 tf32; do
+        for precision in fp32 tf32 fp16; do
             name=kernels-$precision-$products
             train "$name" 60 "$made" -e 1 -t 4 --slots 8 --profile --precision $precision --products $products && show_kernels "$name"
         done
@@ -156,7 +158,7 @@ fi
 if wanted models; then
     echo "== the other models, graph and features in the GPU's memory"
     for model in gat gin sage-ri; do
-        for precision in fp32 tf32; do
+        for precision in fp32 tf32 fp16; do
             echo "-- $model"
             train $model-$precision 40 "$made" -m $model -e "$epochs" -t 4 --slots 8 --precision $precision
         done
@@ -245,7 +247,7 @@ if wanted torch; then
         # The graph is smaller, because the CPU makes it here. Its batches are as large.
         small=papers:scale=$same_scale$more
         echo "== one step on the same batches: ours (with sampling), PyTorch's and PyG's (without); scale $same_scale"
-        for p in fp32 tf32; do
+        for p in fp32 tf32 fp16; do
             step "same-$p" 60 "$gnn" train --device "$DEVICE" --make "$small,train=51200" -m sage --hidden "$hidden" -f "$fanout" \
                 -e 2 --precision $p --json && show "same-$p"
         done

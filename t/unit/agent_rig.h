@@ -86,7 +86,8 @@ static inline void s_wait(struct author *a, uint64_t ns)
 }
 
 static const struct author_ops scripted = {
-    "scripted", "scripted", "for tests", s_open, s_close, s_start, s_step, s_wait, s_step, false,
+    "scripted", "scripted", "for tests", s_open, s_close, s_start,
+    s_step,     s_wait,     s_step,      false,  false,
 };
 static struct author author = {.ops = &scripted, .spec = "scripted", .model = ""};
 

@@ -19,6 +19,7 @@
 #include "graph/tolerance/prove.h"
 #include "import/sizes.h"
 #include "sys/file.h"
+#include "task/check.h"
 #include "task/check_result.h"
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
@@ -81,6 +82,70 @@ static void shared_errors_are_computed_once(void **state)
     assert_null(strstr(conv, "sqrt("));
     graph_reference_release(&r);
     graph_release(&g);
+}
+
+static void add_type(struct strbuf *sb, const char *name)
+{
+    strbuf_addf(sb, "{\"name\": \"%s\", \"dtype\": \"float32\", \"shape\": [\"B\", 8, \"H\", \"W\"]",
+                name);
+}
+
+/* Adds (x - mean) / deviation, with batch statistics, as the value %n<k>. */
+static void add_norm(struct strbuf *sb, int k, const char *x)
+{
+    strbuf_addf(sb,
+                "{\"id\": \"%%m%d\", \"op\": \"mean\", \"args\": [\"%s\"],"
+                " \"attrs\": {\"dim\": [0, 2, 3], \"keepdim\": true}},"
+                "{\"id\": \"%%v%d\", \"op\": \"var\", \"args\": [\"%s\"],"
+                " \"attrs\": {\"dim\": [0, 2, 3], \"keepdim\": true, \"correction\": 0}},",
+                k, x, k, x);
+    strbuf_addf(sb,
+                "{\"id\": \"%%e%d\", \"op\": \"add\", \"args\": [\"%%v%d\", 1e-05]},"
+                "{\"id\": \"%%r%d\", \"op\": \"rsqrt\", \"args\": [\"%%e%d\"]},"
+                "{\"id\": \"%%s%d\", \"op\": \"sub\", \"args\": [\"%s\", \"%%m%d\"]},"
+                "{\"id\": \"%%n%d\", \"op\": \"mul\", \"args\": [\"%%s%d\", \"%%r%d\"]},",
+                k, k, k, k, k, x, k, k, k, k);
+}
+
+/* A residual network: the relu before the convolution has the errors of six sources. */
+static void many_sources_are_computed_once(void **state)
+{
+    struct strbuf sb = STRBUF_INIT(1 << 20);
+    struct graph g;
+    struct graph_reference r;
+    struct err err = ERR_INIT;
+    strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\", \"H\", \"W\"], \"inputs\": [");
+    for (int k = 0; k < 3; k++) {
+        add_type(&sb, (const char *[]){"x0", "x1", "x2"}[k]);
+        strbuf_adds(&sb, "}, ");
+    }
+    strbuf_adds(&sb, "{\"name\": \"w\", \"dtype\": \"float32\", \"shape\": [8, 8, 3, 3]}],"
+                     " \"scalars\": [], \"values\": [");
+    for (int k = 0; k < 3; k++) {
+        add_norm(&sb, k, (const char *[]){"x0", "x1", "x2"}[k]);
+        if (k)
+            strbuf_addf(&sb, "{\"id\": \"%%a%d\", \"op\": \"add\", \"args\": [\"%%n%d\", \"%%h%d\"]},", k,
+                        k, k - 1);
+        strbuf_addf(&sb, "{\"id\": \"%%h%d\", \"op\": \"relu\", \"args\": [\"%%%c%d\"]},", k,
+                    k ? 'a' : 'n', k);
+    }
+    strbuf_adds(&sb, "{\"id\": \"%y\", \"op\": \"conv\", \"args\": [\"%h2\", \"w\"],"
+                     " \"attrs\": {\"stride\": [1, 1], \"before\": [1, 1], \"after\": [1, 1],"
+                     " \"dilation\": [1, 1], \"groups\": 1}}], \"outputs\": [");
+    add_type(&sb, "y");
+    strbuf_adds(&sb, ", \"value\": \"%y\"}], \"guards\": []}");
+    read_graph(&g, sb.buf);
+    must(graph_write_reference_as(&g, (struct reference_mode){.kind = REFERENCE_SIGMA}, &r, &err),
+         &err);
+    const char *conv = strstr(r.source.buf, "PHASE(reference)");
+    assert_non_null(conv);
+    assert_non_null(strstr(conv, "OFF3_")); /* the fourth of them */
+    assert_null(strstr(conv, "OFF4_"));
+    assert_null(strstr(conv, "hone_secant("));
+    assert_null(strstr(conv, "sqrt("));
+    graph_reference_release(&r);
+    graph_release(&g);
+    strbuf_release(&sb);
 }
 
 /* The steps of an unrolled loop, put together by a chain of cats. */
@@ -236,6 +301,43 @@ static void variances_get_enough_elements(void **state)
     graph_release(&g);
 }
 
+/* In a deep network every variance gets 16 elements, although nobody asks for them. */
+static void deep_networks_get_more_elements(void **state)
+{
+    static const int64_t original[] = {10, 224, 224};
+    struct err err = ERR_INIT;
+    for (int depth = 7; depth <= 8; depth++) {
+        struct strbuf sb = STRBUF_INIT(1 << 20);
+        struct graph g;
+        struct size_choice c;
+        struct size_limits limits = {.floor = 1, .statistics = 1, .work = 1};
+        strbuf_adds(&sb, "{\"version\": 1, \"axes\": [\"B\", \"H\", \"W\"], \"inputs\": [");
+        add_type(&sb, "x");
+        strbuf_adds(&sb, "}], \"scalars\": [], \"values\": [");
+        for (int k = 0; k < depth; k++) {
+            char x[16] = "x";
+            if (k)
+                snprintf(x, sizeof x, "%%n%d", k - 1);
+            add_norm(&sb, k, x);
+        }
+        strbuf_addf(&sb, "{\"id\": \"%%y\", \"op\": \"relu\", \"args\": [\"%%n%d\"]}], \"outputs\": [",
+                    depth - 1);
+        add_type(&sb, "y");
+        strbuf_adds(&sb, ", \"value\": \"%y\"}], \"guards\": []}");
+        read_graph(&g, sb.buf);
+        must(sizes_choose(&c, &g, original, limits, &err), &err);
+        bool told = false;
+        for (size_t i = 0; i < c.constraints.n; i++)
+            told |= strstr(c.constraints.items[i], ">= 16") != NULL;
+        assert_int_equal(told, depth == 8);
+        assert_int_equal(c.statistics, depth == 8 ? 16 : 1);
+        assert_true(depth < 8 || fewest(&c.smoke) >= 16);
+        sizes_release(&c);
+        graph_release(&g);
+        strbuf_release(&sb);
+    }
+}
+
 /* With 256 groups, 256 channels have one channel in each: a softmax along it is 1 whatever x is. */
 static void softmaxes_get_several_elements(void **state)
 {
@@ -384,17 +486,56 @@ static void long_runs_are_shared(void **state)
     temp_dir_release(&dir);
 }
 
+/* The second attempt at a task with the same reference.c needs no compiler. */
+static void attempts_share_objects(void **state)
+{
+    static const char reference[] = "#include \"hone_ref.h\"\n"
+                                    "PHASE(reference)\n{\n    OUT_SIGMA(z, unit, 1, 0);\n}\n";
+    struct temp_dir dir = TEMP_DIR_INIT;
+    struct err err = ERR_INIT;
+    must(temp_dir_make(&dir, &err), &err);
+    struct task *t = load_text(dir.path, long_task);
+    struct task_check_result r = TASK_CHECK_RESULT_INIT;
+    char *so = xasprintf("%s/oracle.so", dir.path);
+    r.oracle_so = so;
+    t->reference_c = reference;
+    for (int i = 0; i < 2; i++) {
+        task_check(t, &r);
+        assert_true(file_exists(so));
+        for (size_t k = 0; k < r.problems.n; k++)
+            assert_null(strstr(r.problems.items[k].text, "compile"));
+        setenv("CC", "/nowhere/cc", 1);
+        setenv("CXX", "/nowhere/c++", 1);
+    }
+    assert_int_equal(unlink(so), 0);
+    task_check(t, &r);
+    bool told = false;
+    for (size_t k = 0; k < r.problems.n; k++)
+        told |= strstr(r.problems.items[k].text, "/nowhere/cc") != NULL;
+    assert_true(told);
+    unsetenv("CC");
+    unsetenv("CXX");
+    task_check_result_release(&r);
+    t->reference_c = NULL;
+    task_free(t);
+    free(so);
+    temp_dir_release(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shared_errors_are_computed_once),
+        cmocka_unit_test(many_sources_are_computed_once),
         cmocka_unit_test(unrolled_loops_stay_short),
         cmocka_unit_test(products_of_unrolled_loops_are_alike),
         cmocka_unit_test(dense_networks_stay_short),
         cmocka_unit_test(variances_get_enough_elements),
+        cmocka_unit_test(deep_networks_get_more_elements),
         cmocka_unit_test(softmaxes_get_several_elements),
         cmocka_unit_test(few_runs_still_refuse),
         cmocka_unit_test(long_runs_are_shared),
+        cmocka_unit_test(attempts_share_objects),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,17 +20,23 @@
 #include "gnn/load/slice.h"
 #include "gnn/model/models.h"
 #include "gnn/model/network.h"
+#include "gnn/ops/half.h"
 #include "gnn_model_rig.h"
 
 enum { FEATURES = 12, HIDDEN = 20, CLASSES = 5 };
 
-static struct gnn_device *open_device(const char *name)
+static struct gnn_device *open_precise(const char *name, const char *precision)
 {
     struct err err = ERR_INIT;
     struct gnn_device *d = NULL;
-    if (gnn_device_open(&d, name, 1, &err) < 0)
+    if (gnn_device_open(&d, name, 1, &err) < 0 || gnn_device_precision(d, precision, &err) < 0)
         fail_msg("%s: %s", name, err.msg);
     return d;
+}
+
+static struct gnn_device *open_device(const char *name)
+{
+    return open_precise(name, NULL);
 }
 
 static void build(struct gnn_program *p, enum gnn_model_kind kind, int layers, int aggregate)
@@ -56,11 +62,11 @@ struct result {
     int32_t best[64];
 };
 
-static void train(const char *device, const struct gnn_program *p, const struct rig_batch *batch,
-                  struct result *r)
+static void train(const char *device, const char *precision, const struct gnn_program *p,
+                  const struct rig_batch *batch, struct result *r)
 {
     struct err err = ERR_INIT;
-    struct gnn_device *d = open_device(device);
+    struct gnn_device *d = open_precise(device, precision);
     struct gnn_network *n = network_new(p, d, 0xfeedfacecafe);
     r->gradient = xmalloc((size_t)p->n_weights * sizeof(float));
     r->weight = xmalloc((size_t)p->n_weights * sizeof(float));
@@ -134,8 +140,8 @@ static void compare(enum gnn_model_kind kind, int layers, int aggregate, bool ha
         batch.b.feature = halves;
         batch.b.feature_type = GNN_F16;
     }
-    train("cpu", &p, &batch, &cpu);
-    train("emulator", &p, &batch, &emulator);
+    train("cpu", NULL, &p, &batch, &cpu);
+    train("emulator", NULL, &p, &batch, &emulator);
     const char *name = model_name(kind);
     for (int i = 0; i < 2; i++) {
         below("loss", name, fabs(emulator.loss[i].sum / cpu.loss[i].sum - 1), 1e-5);
@@ -170,6 +176,65 @@ static void a_step_agrees_with_the_cpu(void **state)
     compare(GNN_SAGE_RI, 2, -1, false);
 }
 
+/* In half precision, all devices round the same operands. A sum in another order can move an
+ * operand across the border between two halves, so they agree less closely than in fp32, but much
+ * better than with fp32. */
+static void compare_half(enum gnn_model_kind kind, int layers)
+{
+    struct rig_batch batch;
+    struct gnn_program p;
+    struct result exact, cpu, emulator;
+    rig_batch_init(&batch, layers, 40, 2, FEATURES, CLASSES, (uint64_t)layers);
+    build(&p, kind, layers, -1);
+    train("cpu", NULL, &p, &batch, &exact);
+    train("cpu", "fp16", &p, &batch, &cpu);
+    train("emulator", "fp16", &p, &batch, &emulator);
+    const char *name = model_name(kind);
+    double near = distance(emulator.gradient, cpu.gradient, p.n_weights);
+    double rounded = distance(cpu.gradient, exact.gradient, p.n_weights);
+    below("loss in fp16", name, fabs(emulator.loss[0].sum / cpu.loss[0].sum - 1), 1e-5);
+    below("gradient in fp16", name, near, 1e-4);
+    below("gradient in fp16, beside fp32", name, rounded, 5e-3);
+    if (!(rounded > 1e-4) || !(rounded > 4 * near))
+        fail_msg("%s: fp16 differs from fp32 by %g, the devices differ by %g", name, rounded, near);
+    result_release(&exact);
+    result_release(&cpu);
+    result_release(&emulator);
+    program_release(&p);
+    rig_batch_release(&batch);
+}
+
+static void a_step_in_half_precision_agrees_with_the_cpu(void **state)
+{
+    compare_half(GNN_SAGE, 2);
+    compare_half(GNN_SAGE, 3);
+    compare_half(GNN_GAT, 2);
+    compare_half(GNN_GIN, 2);
+    compare_half(GNN_SAGE_RI, 2);
+}
+
+static void operands_are_rounded_to_the_nearest_half(void **state)
+{
+    for (uint64_t i = 0; i < UINT64_C(1) << 32; i += 4093) {
+        uint32_t bits = (uint32_t)i;
+        float v, expected, got;
+        memcpy(&v, &bits, sizeof v);
+        expected = f16_to_f32(f16_from_f32(v));
+        got = half_round(v);
+        if (memcmp(&expected, &got, sizeof got) != 0 && !(isnan(expected) && isnan(got)))
+            fail_msg("%a becomes %a, not %a", (double)v, (double)got, (double)expected);
+    }
+    for (uint32_t h = 0; h < 0x7bff; h++) { /* ties: halfway between two halves */
+        float low = f16_to_f32((uint16_t)h), high = f16_to_f32((uint16_t)(h + 1));
+        float tie = (low + high) / 2;
+        assert_true(half_round(tie) == (h % 2 ? high : low));
+        assert_true(half_round(-nextafterf(tie, 1e9f)) == -high);
+    }
+    assert_int_equal(half_shift(1), 6);
+    assert_int_equal(half_shift(1024), 16);
+    assert_int_equal(half_shift(1025), 17);
+}
+
 static void the_same_step_gives_the_same_bits(void **state)
 {
     struct rig_batch batch;
@@ -177,8 +242,8 @@ static void the_same_step_gives_the_same_bits(void **state)
     struct result a, b;
     rig_batch_init(&batch, 2, 40, 2, FEATURES, CLASSES, 9);
     build(&p, GNN_SAGE, 2, GNN_MEAN);
-    train("emulator", &p, &batch, &a);
-    train("emulator", &p, &batch, &b);
+    train("emulator", NULL, &p, &batch, &a);
+    train("emulator", NULL, &p, &batch, &b);
     assert_memory_equal(a.weight, b.weight, (size_t)p.n_weights * sizeof *a.weight);
     result_release(&a);
     result_release(&b);
@@ -684,20 +749,38 @@ struct products {
     float y[ROWS * WIDE], dx[ROWS * DEEP], dw[2 * DEEP * WIDE];
 };
 
-/* y = x w + x' w', and from dy the gradients of x (added twice), w and w'. */
-static void multiply(const char *device, const char *precision, const char *how, struct products *p)
+/* Computes the loss of a batch of 1024 seeds, after which the device knows how large gradients are.
+ */
+static void begin_backward(struct gnn_device *d)
+{
+    enum { SEEDS = 1024 };
+    static float logit[SEEDS];
+    static int32_t label[SEEDS];
+    struct gnn_loss loss;
+    d->ops->loss(d, SEEDS, 1, d->ops->array(d, logit, sizeof logit),
+                 d->ops->array(d, label, sizeof label), NULL, &loss);
+    assert_int_equal(d->ops->sync(d, NULL), 0);
+    assert_int_equal(loss.rows, SEEDS);
+}
+
+/* y = x w + x' w', and from dy the gradients of x (added twice), w and w'. dy has values up to
+ * `size`. `huge` is one element of x and of w. */
+static void multiply_sized(const char *device, const char *precision, const char *how, float size,
+                           float huge, struct products *p)
 {
     struct err err = ERR_INIT;
-    struct gnn_device *d = open_device(device);
+    struct gnn_device *d = open_precise(device, precision);
     static float x[2 * ROWS * DEEP], w[2 * DEEP * WIDE], dy[ROWS * WIDE];
-    if (gnn_device_precision(d, precision, &err) < 0 || gnn_device_products(d, how, &err) < 0)
+    if (gnn_device_products(d, how, &err) < 0)
         fail_msg("%s", err.msg);
+    begin_backward(d);
     for (int i = 0; i < 2 * ROWS * DEEP; i++)
         x[i] = (float)((i * 2654435761u >> 8) % 1999) / 999.f - 1;
     for (int i = 0; i < 2 * DEEP * WIDE; i++)
         w[i] = (float)((i * 2246822519u >> 8) % 1999) / 999.f - 1;
     for (int i = 0; i < ROWS * WIDE; i++)
-        dy[i] = (float)((i * 3266489917u >> 8) % 1999) / 999.f - 1;
+        dy[i] = size * ((float)((i * 3266489917u >> 8) % 1999) / 999.f - 1);
+    x[5 * DEEP + 3] = w[7 * WIDE + 2] = huge;
     void *in[] = {d->ops->alloc(d, sizeof x), d->ops->alloc(d, sizeof w),
                   d->ops->alloc(d, sizeof dy)};
     void *out[] = {d->ops->alloc(d, sizeof p->y), d->ops->alloc(d, sizeof p->dx),
@@ -727,6 +810,11 @@ static void multiply(const char *device, const char *precision, const char *how,
     d->ops->close(d);
 }
 
+static void multiply(const char *device, const char *precision, const char *how, struct products *p)
+{
+    multiply_sized(device, precision, how, 1, 1, p);
+}
+
 static void all_near(const char *what, const float *a, const float *b, int n, double tolerance)
 {
     for (int i = 0; i < n; i++)
@@ -754,6 +842,45 @@ static void products_with_wgmma_agree(void **state)
         assert_memory_not_equal(wgmma.dx, mma.dx, sizeof mma.dx);
         assert_memory_not_equal(wgmma.dw, mma.dw, sizeof mma.dw);
     }
+}
+
+/* The three devices differ by at most `tolerance`. */
+static void half_products_near(float size, float huge, double tolerance)
+{
+    static struct products cpu, gpu;
+    multiply_sized("cpu", "fp16", NULL, size, huge, &cpu);
+    for (int wgmma = 0; wgmma < 2; wgmma++) {
+        multiply_sized("emulator", "fp16", wgmma ? "wgmma" : "mma", size, huge, &gpu);
+        all_near("y", gpu.y, cpu.y, ROWS * WIDE, tolerance * huge);
+        all_near("dx", gpu.dx, cpu.dx, ROWS * DEEP, tolerance * (double)size * huge);
+        all_near("dw", gpu.dw, cpu.dw, 2 * DEEP * WIDE, tolerance * (double)size * huge);
+    }
+}
+
+static void products_in_half_precision_agree(void **state)
+{
+    static struct products exact, half;
+    half_products_near(1e-3f, 1, 3e-5);
+    /* A half cannot be as small as these gradients. With the shift they keep 11 bits. */
+    half_products_near(1e-8f, 1, 3e-5);
+    multiply_sized("cpu", NULL, NULL, 1e-8f, 1, &exact);
+    multiply_sized("cpu", "fp16", NULL, 1e-8f, 1, &half);
+    double y = distance(half.y, exact.y, ROWS * WIDE),
+           dx = distance(half.dx, exact.dx, ROWS * DEEP),
+           dw = distance(half.dw, exact.dw, 2 * DEEP * WIDE);
+    below("y in fp16", "product", y, 1e-3);
+    below("dx in fp16", "product", dx, 1e-3);
+    below("dw in fp16", "product", dw, 1e-3);
+    assert_true(y > 1e-5 && dx > 1e-5 && dw > 1e-5); /* it is rounded */
+    /* Results with an operand that no half can hold are computed without rounding. */
+    half_products_near(1e-3f, 1e6f, 3e-7);
+    half_products_near(100, 1, 3e-5);
+    multiply_sized("cpu", NULL, NULL, 1e-3f, 1e6f, &exact);
+    multiply_sized("cpu", "fp16", NULL, 1e-3f, 1e6f, &half);
+    for (int c = 0; c < WIDE; c++)
+        if (!(fabsf(half.y[5 * WIDE + c] - exact.y[5 * WIDE + c]) <= 1))
+            fail_msg("column %d is %g, not %g", c, (double)half.y[5 * WIDE + c],
+                     (double)exact.y[5 * WIDE + c]);
 }
 
 static void devices_have_names(void **state)
@@ -873,6 +1000,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_agrees_with_the_cpu),
+        cmocka_unit_test(a_step_in_half_precision_agrees_with_the_cpu),
+        cmocka_unit_test(operands_are_rounded_to_the_nearest_half),
         cmocka_unit_test(the_same_step_gives_the_same_bits),
         cmocka_unit_test(a_hop_without_edges_is_right),
         cmocka_unit_test(a_kernel_that_faults_is_an_error),
@@ -886,6 +1015,7 @@ int main(void)
         cmocka_unit_test(the_most_likely_nodes_are_chosen),
         cmocka_unit_test(the_gpu_refuses_what_it_cannot_sample),
         cmocka_unit_test(products_with_wgmma_agree),
+        cmocka_unit_test(products_in_half_precision_agree),
         cmocka_unit_test(devices_have_names),
         cmocka_unit_test(a_made_graph_is_symmetric),
         cmocka_unit_test(a_made_graph_is_the_same_on_the_gpu),

@@ -308,6 +308,8 @@ static void test_rows(void **state)
         {"reduce_row", kept, "1 + x.sum(dim=-1)", "sum", "v0", "(1.f + v0)"},
         {"reduce_row", kept, "-x.sum(dim=-1)", "sum", "v0", "(-v0)"},
         {"reduce_row", kept, "torch.sum(x, dim=-1).sqrt()", "sum", "v0", "sqrtf(v0)"},
+        /* Axes as numbers after a reduction. */
+        {"reduce_row", one, "x.sum() / R", "sum", "v0", "(v0 / v2)"},
     };
     static const struct {
         const char *spec, *text;
@@ -328,6 +330,7 @@ static void test_rows(void **state)
         {kept, "torch.sum("},
         {"x float32 A,B,C; y float32 B out", "x.mean((0, 2))"},
         {"x float32 A,B,C; y float32 A,B out", "x.mean(3)"},
+        {"x float32 R,C; b float32 R; y float32 R out", "x.sum(-1) * b"},
     };
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         struct found f;
@@ -957,6 +960,106 @@ static void test_chains(void **state)
     }
 }
 
+/* Reductions of expressions whose inputs broadcast. */
+static void test_broadcast_reductions(void **state)
+{
+    static const struct {
+        const char *text, *spec, *rows, *cols, *inner, *views;
+    } cases[] = {
+        /* The innermost dim is what all inputs have in common. */
+        {"(x * t).mean()", "x float32 A,B; t float32 B; y float32 - out", "(1)", "((A) * (B))",
+         "((B))", "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_1{}, _0{}))"},
+        {"(x * t).sum((1, 2))", "x float32 A,B,C; t float32 A,B,1; y float32 A out", "((A))",
+         "((B) * (C))", "((C))",
+         "view(v0, make_stride(_1{}, I(d0), I(d0 * d1))), "
+         "view(v1, make_stride(_0{}, _1{}, I(d1)))"},
+        /* No dim has reduced axes and others. */
+        {"torch.where(t, x, 0).sum(-1)", "x float32 A,B; t bool A,B; y float32 A out", "((A))",
+         "((B))", "((B))",
+         "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_1{}, I(d0)))"},
+        {"(x * t).sum(-1)", "x float32 A,1; t bool A,1; y float32 A out", "((A))", "(1)", "(1)",
+         "view(v0, make_stride(_1{}, I(d0))), view(v1, make_stride(_1{}, I(d0)))"},
+    };
+    const struct playbook *pb = rig_book(*state, "reduce_of");
+    struct strbuf why = STRBUF_INIT(2000);
+    struct pb_binding b;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        json_t *task = rig_facts("", cases[i].text, cases[i].spec);
+        if (!playbook_bind(pb, task, 90, &b, &why))
+            fail_msg("'%s' does not fit: %s", cases[i].text, why.buf);
+        assert_string_equal(rig_text(&b, "R"), cases[i].rows);
+        assert_string_equal(rig_text(&b, "C"), cases[i].cols);
+        assert_string_equal(rig_text(&b, "dims:inner"), cases[i].inner);
+        assert_string_equal(rig_text(&b, "in:views"), cases[i].views);
+        pb_binding_release(&b);
+        json_decref(task);
+    }
+    /* reduce_row serves inputs of one shape and dtype. */
+    json_t *task = rig_facts("", "(x * t).sum(-1)", "x float32 A,B; t float32 A,B; y float32 A out");
+    assert_false(playbook_bind(pb, task, 90, &b, &why));
+    assert_non_null(strstr(why.buf, "needs no broadcasting"));
+    json_decref(task);
+    strbuf_release(&why);
+}
+
+/* Reductions over all rows of an expression of reductions along the rows. */
+static void test_nested(void **state)
+{
+    static const char two[] = "x float32 A,B; k float32 A,B; y float32 - out";
+    static const char rows[] = "x float32 A,B; k float32 A; y float32 - out";
+    static const struct {
+        const char *text, *spec, *take, *expr, *outer, *post;
+    } cases[] = {
+        {"(x - k).norm(dim=1).mean()", two, "p[0] = sum_of(p[0], ((v0 - v1) * (v0 - v1)));",
+         "sqrtf(p[0])", "sum_of", "(v0 / n)"},
+        {"x.mean(-1).amax() + 1", two, "p[0] = sum_of(p[0], v0);", "(p[0] / length)", "max_nan",
+         "(v0 + 1.f)"},
+        {"(x.sum(-1) * k).sum()", rows, "p[0] = sum_of(p[0], v0);", "(p[0] * v1)", "sum_of", "v0"},
+        {"(x.amax(-1) - x.amin(-1)).sum()", two,
+         "p[0] = max_nan(p[0], v0);\n    p[1] = min_nan(p[1], v0);", "(p[0] - p[1])", "sum_of",
+         "v0"},
+        {"F.triplet_margin_loss(x, k, z, margin=0.5, eps=0.25)",
+         "x float32 A,B; k float32 A,B; z float32 A,B; y float32 - out",
+         "p[0] = sum_of(p[0], (((v0 - v1) + 0.25f) * ((v0 - v1) + 0.25f)));\n    p[1] = "
+         "sum_of(p[1], (((v0 - v2) + 0.25f) * ((v0 - v2) + 0.25f)));",
+         NULL, "sum_of", "(v0 / n)"},
+    };
+    static const struct {
+        const char *text, *spec, *why;
+    } others[] = {
+        {"(x * k).mean()", two, "no reduction inside of another"},
+        {"x.logsumexp(-1).mean()", two, "uses the result of another"},
+        {"x.sum(0).norm()", two, "not along the last axes"},
+        {"x.norm(dim=1).mean() / k.norm(dim=1).mean()", two, "not part of each other"},
+        {"(x.sum(-1) * k).sum() + (x * k.view(A, 1)).sum()", rows, "not part of each other"},
+        {"(x.sum(-1) + x.sum(-1, True)).sum()", two, ""},
+        {"(x.sum(-1) * k.sum(-1)).sum(-1)",
+         "x float32 A,C,B; k float32 A,C,B; y float32 A out", "not over all rows"},
+    };
+    const struct playbook *pb = rig_book(*state, "loss");
+    for (size_t i = 0; i < ARRAY_LEN(cases) + ARRAY_LEN(others); i++) {
+        bool want = i < ARRAY_LEN(cases);
+        size_t k = want ? i : i - ARRAY_LEN(cases);
+        const char *text = want ? cases[k].text : others[k].text;
+        struct strbuf why = STRBUF_INIT(2000);
+        struct pb_binding b;
+        json_t *task = rig_facts("", text, want ? cases[k].spec : others[k].spec);
+        bool fits = playbook_bind(pb, task, 90, &b, &why);
+        if (fits != want || (!want && !strstr(why.buf, others[k].why)))
+            fail_msg("'%s' %s: %s", text, want ? "does not fit" : "fits", why.buf);
+        if (fits) {
+            assert_string_equal(rig_text(&b, "passes:take"), cases[k].take);
+            if (cases[k].expr)
+                assert_string_equal(rig_text(&b, "expr"), cases[k].expr);
+            assert_string_equal(rig_text(&b, "outer:join"), cases[k].outer);
+            assert_string_equal(rig_text(&b, "post"), cases[k].post);
+            pb_binding_release(&b);
+        }
+        json_decref(task);
+        strbuf_release(&why);
+    }
+}
+
 /* Binds cumsum to a task whose graph puts `first` before the sums of x[:, start:start + C - 1]. */
 static bool binds_exclusive(void **state, int first, const char *start, struct strbuf *why)
 {
@@ -1049,6 +1152,8 @@ int main(void)
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_norms),
         cmocka_unit_test(test_chains),
+cmocka_unit_test(test_broadcast_reductions),
+cmocka_unit_test(test_nested),
         cmocka_unit_test(test_exclusive_scans),
         cmocka_unit_test(test_bounds),
     };

@@ -21,6 +21,7 @@
 #include "base/util.h"
 #include "job/job.h"
 #include "job/result.h"
+#include "spool/lease.h"
 #include "worker/bundle.h"
 #include "worker/spool.h"
 #include "worker/tar.h"
@@ -365,6 +366,51 @@ static void two_workers_and_kills(void **state)
     }
 }
 
+static void seconds_of_a_name(void **state)
+{
+    assert_int_equal(spool_name_seconds("cuda-5c1e-41-00000a"), 41);
+    assert_int_equal(spool_name_seconds("emu_x86_64-5c1e-7-00000a.g2f1"), 7);
+    assert_int_equal(spool_name_seconds("cuda-5c1e-0-000001"), 0);
+    static const char *const none[] = {"job01",       "",           "-",
+                                       "--",          "a-1",        "cuda-5c1e--000001",
+                                       "c-+4-000001", "c- 4-00001", "c-4294967299999-000001"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++)
+        assert_int_equal(spool_name_seconds(none[i]), 0);
+}
+
+/* Every other claim takes the first bundle of a run, or else a bundle of the slowest run. */
+static void slow_runs_go_first(void **state)
+{
+    static const char *const ids[] = {"any-a-2-000002", "any-b-90-000003", "any-c-0-000001",
+                                      "any-d-1-000002", "any-e-3-000009",  "any-f-2-000002"};
+    static const char *const want[] = {"any-c-0-000001", "any-b-90-000003", "any-e-3-000009"};
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct spool_fs *fs;
+        struct spool_worker w;
+        assert_int_equal(spool_fs_open(&fs, root, NULL), 0);
+        assert_int_equal(spool_worker_begin(&w, fs, "w", 1000000000, seed, NULL), 0);
+        for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+            add_bundle(ids[i], "ok");
+        bool gone[ARRAY_LEN(want)] = {false}; /* the random claims between took it */
+        for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+            assert_true(spool_claim(&w));
+            size_t next = 0;
+            while (next < ARRAY_LEN(want) && gone[next])
+                next++;
+            if (i % 2 == 0 && next < ARRAY_LEN(want))
+                assert_string_equal(w.name.id, want[next]);
+            for (size_t k = 0; k < ARRAY_LEN(want); k++)
+                gone[k] |= str_eq(w.name.id, want[k]);
+            spool_end(&w, SPOOL_FINISHED);
+        }
+        assert_false(spool_claim(&w));
+        spool_worker_end(&w);
+        spool_fs_close(fs);
+        clean(state);
+        fresh(state);
+    }
+}
+
 /* ---- tar ---- */
 
 static void make_tar(const char *path)
@@ -474,6 +520,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_worker_puts_back_what_it_cannot_begin, fresh, clean),
         cmocka_unit_test_setup_teardown(a_spool_that_cannot_be_listed_is_not_done, fresh, clean),
         cmocka_unit_test_setup_teardown(two_workers_and_kills, fresh, clean),
+        cmocka_unit_test(seconds_of_a_name),
+        cmocka_unit_test_setup_teardown(slow_runs_go_first, fresh, clean),
         cmocka_unit_test_setup_teardown(one_tar_each_way, fresh, clean),
         cmocka_unit_test_setup_teardown(names_that_escape_are_refused, fresh, clean),
         cmocka_unit_test_setup_teardown(damaged_tars_are_refused, fresh, clean),

@@ -126,6 +126,44 @@ static void test_time_limit(void **state)
     child_release(&c);
 }
 
+/* A grandchild's CPU time counts. */
+static void test_cpu_limit(void **state)
+{
+    struct err err = ERR_INIT;
+    struct strbuf sb = STRBUF_INIT(200);
+    SHELL(c, "(while :; do :; done) & wait");
+    c.limit_cpu_ns = 300 * MS;
+    assert_int_equal(child_run(&c, &err), 0);
+    assert_int_equal(c.end, CHILD_CPU);
+    assert_in_range(c.cpu_ns / MS, 290, 2000);
+    child_describe(&c, &sb);
+    assert_string_equal(sb.buf, "over its limit of 0.3 s of CPU time");
+    strbuf_release(&sb);
+    child_release(&c);
+}
+
+/* So does the CPU time of grandchildren that have ended, one after the other. */
+static void test_cpu_limit_of_many(void **state)
+{
+    struct err err = ERR_INIT;
+    SHELL(c, "while :; do (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done); done");
+    c.limit_cpu_ns = 500 * MS;
+    assert_int_equal(child_run(&c, &err), 0);
+    assert_int_equal(c.end, CHILD_CPU);
+    child_release(&c);
+}
+
+/* Time in which a program waits is not CPU time. */
+static void test_waiting_is_not_cpu_time(void **state)
+{
+    struct err err = ERR_INIT;
+    SHELL(c, "sleep 0.6");
+    c.limit_cpu_ns = 300 * MS;
+    assert_int_equal(child_run(&c, &err), 0);
+    assert_int_equal(c.end, CHILD_EXITED);
+    child_release(&c);
+}
+
 static void test_grace(void **state)
 {
     struct err err = ERR_INIT;
@@ -471,6 +509,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_program),
         cmocka_unit_test(test_signal),
         cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_cpu_limit),
+        cmocka_unit_test(test_cpu_limit_of_many),
+        cmocka_unit_test(test_waiting_is_not_cpu_time),
         cmocka_unit_test(test_grace),
         cmocka_unit_test(test_grace_refused),
         cmocka_unit_test(test_memory_limit),

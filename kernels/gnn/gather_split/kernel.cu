@@ -4,9 +4,12 @@
     { "kernel": "cached8", "grid": ["cdiv(N*(D/8), 256)"], "block": [256],
       "args": ["node", "slot", "cache", "y", "list", "missed", "N", "D/8"],
       "when": "D % 8 == 0 && min(min(alignof(cache), alignof(host)), alignof(y)) >= 16" },
+    { "kernel": "fetch_rows", "grid": ["min(cdiv(N, 32), 132)"], "block": [32], "smem": 24576,
+      "args": ["list", "missed", "host", "y", "2*D"],
+      "when": "D % 8 == 0 && D <= 4096 && min(min(alignof(cache), alignof(host)), alignof(y)) >= 16" },
     { "kernel": "fetch8", "grid": ["min(cdiv(N*(D/8), 1024), 132)"], "block": [256],
       "args": ["list", "missed", "host", "y", "D/8"],
-      "when": "D % 8 == 0 && min(min(alignof(cache), alignof(host)), alignof(y)) >= 16" },
+      "when": "D % 8 == 0 && D > 4096 && min(min(alignof(cache), alignof(host)), alignof(y)) >= 16" },
     { "kernel": "cached4", "grid": ["cdiv(N*(D/4), 256)"], "block": [256],
       "args": ["node", "slot", "cache", "y", "list", "missed", "N", "D/4"],
       "when": "D % 8 != 0 && D % 4 == 0 && min(min(alignof(cache), alignof(host)), alignof(y)) >= 8" },
@@ -22,9 +25,14 @@
   "workspace": { "list": { "bytes": "8*N", "init": "none" } } }
 */
 // `cached` copies the rows that are in the cache, and lists the others. `fetch` copies the rows of the
-// list from host memory, over the bus. It has few blocks, with four loads of each thread in flight:
-// that is enough for the bus, and other kernels can use the multiprocessors in the meantime. The order
-// of the list varies, but each row goes to its own place.
+// list from host memory, over the bus. The order of the list varies, but each row goes to its own place.
+//
+// The bus is slow, so other kernels should compute in the meantime. A product takes nearly all registers
+// and most of the shared memory of a multiprocessor. fetch_rows fits beside it: a block is one warp with
+// at most 32 registers and 24 KB of shared memory. It copies whole rows, as bulk copies: from host memory
+// to shared memory, and from there to y. 24 KB are under way in each multiprocessor, 3 MB in all. Rows that
+// are not a multiple of 16 bytes, or longer than 8 KB, take the other kernels, with four loads of each
+// thread in flight.
 extern "C" __global__ void clear(int *missed)
 {
     if (threadIdx.x == 0)
@@ -76,6 +84,78 @@ __device__ __forceinline__ void fetch(const int2 *list, const int *missed, const
             if (t0 + k * step < all)
                 y[to[k]] = v[k];
     }
+}
+
+constexpr int kStages = 3, kStageBytes = 8192;
+
+__device__ __forceinline__ unsigned shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+// Waits until the phase `parity` of the mbarrier is complete.
+__device__ __forceinline__ void wait_full(unsigned full, unsigned parity)
+{
+    asm volatile("{ .reg .pred done;\n"
+                 "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again; }" ::"r"(full), "r"(parity)
+                 : "memory");
+}
+
+// A stage has room for several rows, one for each lane. A lane asks for its row of stage i, and later sends
+// it on. Before it asks for another row in the same place, its own copy from there must have read it.
+extern "C" __global__ void __maxnreg__(32)
+    fetch_rows(const int2 *list, const int *missed, const short *host, short *y, int bytes)
+{
+    extern __shared__ __align__(128) char rows[];
+    __shared__ unsigned long long full[kStages];
+    int lane = threadIdx.x, at_once = min(kStageBytes / bytes, 32), all = missed[0], step = gridDim.x * at_once;
+    unsigned place = shared_address(rows) + lane * bytes, barrier = shared_address(full);
+    if (lane == 0) {
+        for (int s = 0; s < kStages; s++)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier + 8 * s) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncwarp();
+    // Asks for the rows of the list from `first` on, and returns where this lane's row goes, or -1.
+    auto ask = [&](long long first, int stage) {
+        int count = (int)min((long long)at_once, all - first);
+        if (lane == 0 && count > 0)
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier + 8 * stage),
+                         "r"(count * bytes)
+                         : "memory");
+        __syncwarp();
+        if (lane >= count)
+            return -1;
+        int2 row = list[first + lane];
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                         place + stage * kStageBytes),
+                     "l"(host + (long long)row.y * (bytes / 2)), "r"(bytes), "r"(barrier + 8 * stage)
+                     : "memory");
+        return row.x;
+    };
+    long long first = (long long)blockIdx.x * at_once;
+    int to[kStages];
+#pragma unroll
+    for (int s = 0; s < kStages; s++)
+        to[s] = ask(first + (long long)s * step, s);
+    for (unsigned parity = 0; first < all; parity ^= 1)
+#pragma unroll
+        for (int s = 0; s < kStages; s++, first += step) {
+            if (first >= all)
+                break;
+            wait_full(barrier + 8 * s, parity);
+            if (to[s] >= 0)
+                asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
+                                 y + (long long)to[s] * (bytes / 2)),
+                             "r"(place + s * kStageBytes), "r"(bytes)
+                             : "memory");
+            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+            asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+            __syncwarp();
+            to[s] = ask(first + (long long)kStages * step, s);
+        }
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
 #define GATHER(words, T)                                                                                             \

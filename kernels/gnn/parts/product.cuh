@@ -1,7 +1,7 @@
 // y = epilogue(x w), or epilogue(x w + u v) if PAIR = 1.
 //
 // product_wide and product_deep use WGMMA, for sums over up to 128 and 256 columns (wgmma_rows.cuh). Two products
-// with more columns in all take two launches.
+// with more columns in all take two launches. In half precision product_deep takes up to 512 columns.
 // In product_vec, a block makes tiles of 128 x 64 elements of y on the tensor cores, a warp 64 x 32 of them.
 // cp.async brings pieces of x and w into a ring of stages. The epilogue works on the sums in registers. Other
 // addresses and sizes, and short sums, take product_any, with plain arithmetic.
@@ -251,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
     epilogue ep = {bias,  node, accumulate, has_bias, (float)(slope_ppm / 1e6), limit,
                    place, step, seed_low,   seed_high};
     operands of = {x, w, u, v, 1 + pair, M, N, K};
-    product_rows<kDeepCols, 256 / kPiece>(rows_x, rows_u, of, y, ep);
+    product_rows<kDeepCols, kDeepest / kPiece>(rows_x, rows_u, of, y, ep);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
@@ -272,11 +272,11 @@ extern "C" __global__ void __launch_bounds__(256)
             int k0 = s % steps * kStep;
             for (int i = t; i < kFew * kStep; i += 256) {
                 int r = i / kStep, k = i % kStep;
-                a[k][r] = m0 + r < M && k0 + k < K ? left[(m0 + r) * K + k0 + k] : 0.f;
+                a[k][r] = m0 + r < M && k0 + k < K ? plain_operand(left[(m0 + r) * K + k0 + k]) : 0.f;
             }
             for (int i = t; i < kFew * kStep; i += 256) {
                 int k = i / kFew, c = i % kFew;
-                b[k][c] = k0 + k < K && n0 + c < N ? right[(long long)(k0 + k) * N + n0 + c] : 0.f;
+                b[k][c] = k0 + k < K && n0 + c < N ? plain_operand(right[(long long)(k0 + k) * N + n0 + c]) : 0.f;
             }
             __syncthreads();
 #pragma unroll
@@ -298,6 +298,8 @@ extern "C" __global__ void __launch_bounds__(256)
                 if (n >= N)
                     break;
                 float e = sum[i][j];
+                if (kHalf && !is_finite(e))
+                    e = plain_product({x, w, u, v, 1 + pair, M, N, K}, m, n);
                 if (accumulate)
                     e += y[m * N + n];
                 if (has_bias)

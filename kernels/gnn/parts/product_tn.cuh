@@ -14,6 +14,9 @@ constexpr bool kTurnedA = true, kTurnedB = false;
 #include "tf32_tile.cuh"
 #include "wgmma.cuh"
 
+// dy is multiplied by 2^shift before it is rounded to half precision (kHalf), and the sums are divided by it. Other
+// precisions need no shift: it is 0.
+
 // Element i of dw by plain arithmetic.
 __device__ __noinline__ float plain_product(const float *x, const float *u, const float *dy, long long i, int M, int N,
                                             int K)
@@ -43,7 +46,8 @@ struct part_of_dw {
 };
 
 extern "C" __global__ void __launch_bounds__(128, 3)
-    product_vec(const float *x, const float *u, const float *dy, float *partial, int M, int N, int K, int pair)
+    product_vec(const float *x, const float *u, const float *dy, float *partial, int M, int N, int K, int pair,
+                int shift)
 {
     int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, warp = threadIdx.x / 32;
     part_of_dw part(K, kHigh);
@@ -51,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(128, 3)
     long long share = ((M + gridDim.z - 1) / gridDim.z + kStep - 1) / kStep * kStep;
     long long first = blockIdx.z * share, end = min((long long)M, first + share);
     sums sum = {};
-    tile_product(sum, part.term ? u : x, dy, k0, n0, K, N, first, end, M);
+    tile_product(sum, part.term ? u : x, dy, k0, n0, K, N, first, end, M, {1.f, power_of_two(shift)});
     partial = part.sums(partial, pair, N, K);
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -72,7 +76,7 @@ constexpr int kTogether = kThree ? 1 : 4; // pieces that the tensor cores add up
 
 struct sum_smem {
     float x[kSumStages][kBoxes][kBox], dy[kSumStages][kBoxes][kBox]; // as TMA brings them
-    float s[kCopies][kSumStages][kSumTile * kPiece];                 // dy, transposed and split
+    float s[kCopies][kSumStages][kSumTile * kWords];                 // dy, transposed and split
     uint64_t full[kSumStages], ready[kSumStages], empty[kSumStages];
 };
 
@@ -98,6 +102,33 @@ __device__ __forceinline__ void turn_piece(sum_smem &smem, int stage)
     }
 }
 
+// The same in half precision, in rectangles of 8 x 4. It rounds as it reads, because these warps have few registers.
+// Rows j and j + 4 of a rectangle lie side by side, as put_halves() writes them.
+__device__ __forceinline__ void turn_piece_halves(sum_smem &smem, int stage, float scale)
+{
+    for (int v = threadIdx.x - 32; v < kSumTile * kPiece / 32; v += kSplitters) {
+        int b = v % 8, p = v / 8 % 4, box = v / 32;
+        auto row = [&](int j) {
+            return *reinterpret_cast<const float4 *>(smem.dy[stage][box] + 32 * (8 * p + j) + 4 * (b ^ j));
+        };
+        unsigned h[4][4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            float4 first = row(j), second = row(j + 4);
+            h[0][j] = to_halves(scale * first.x, scale * second.x);
+            h[1][j] = to_halves(scale * first.y, scale * second.y);
+            h[2][j] = to_halves(scale * first.z, scale * second.z);
+            h[3][j] = to_halves(scale * first.w, scale * second.w);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int n = 32 * box + 4 * b + i;
+            *reinterpret_cast<uint4 *>(smem.s[0][stage] + kWords * n + 4 * (p ^ n / 2 % 4)) = {h[i][0], h[i][1], h[i][2],
+                                                                                              h[i][3]};
+        }
+    }
+}
+
 // The row of a warpgroup's 64 that this thread has as its first or second. They are dealt out such that the
 // lanes of a warp, which read x by columns, meet no bank conflict.
 __device__ __forceinline__ int row_of_sum(int second)
@@ -108,7 +139,7 @@ __device__ __forceinline__ int row_of_sum(int second)
 
 extern "C" __global__ void __launch_bounds__(kBlock, 1)
     product_sum(const __grid_constant__ TmaDescriptor map_x, const __grid_constant__ TmaDescriptor map_u,
-                const __grid_constant__ TmaDescriptor map_dy, float *partial, int M, int N, int K, int pair)
+                const __grid_constant__ TmaDescriptor map_dy, float *partial, int M, int N, int K, int pair, int shift)
 {
     auto &smem = *reinterpret_cast<sum_smem *>(wgmma_bytes);
     part_of_dw place(K, kSumTile);
@@ -141,7 +172,10 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
         if (threadIdx.x >= 32)
             for (int i = 0; i < pieces; i++, at.next()) {
                 ClusterBarrier::wait(&smem.full[at.stage], at.phase);
-                turn_piece(smem, at.stage);
+                if constexpr (kHalf)
+                    turn_piece_halves(smem, at.stage, power_of_two(shift));
+                else
+                    turn_piece(smem, at.stage);
                 cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
                 __syncwarp();
                 if (threadIdx.x % 32 == 0)
@@ -205,8 +239,10 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    product_any(const float *x, const float *u, const float *dy, float *partial, int M, int N, int K, int pair)
+    product_any(const float *x, const float *u, const float *dy, float *partial, int M, int N, int K, int pair,
+                int shift)
 {
+    float up = power_of_two(shift);
     constexpr int kFew = 64;
     __shared__ float a[kStep][kFew], b[kStep][kFew];
     int t = threadIdx.x, row = t / 16 * 4, column = t % 16 * 4;
@@ -220,8 +256,8 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int i = t; i < kFew * kStep; i += 256) {
             int m = i / kFew, c = i % kFew;
             bool inside = m0 + m < end;
-            a[m][c] = inside && k0 + c < K ? left[(m0 + m) * K + k0 + c] : 0.f;
-            b[m][c] = inside && n0 + c < N ? dy[(m0 + m) * N + n0 + c] : 0.f;
+            a[m][c] = inside && k0 + c < K ? plain_operand(left[(m0 + m) * K + k0 + c]) : 0.f;
+            b[m][c] = inside && n0 + c < N ? plain_operand(dy[(m0 + m) * N + n0 + c], up) : 0.f;
         }
         __syncthreads();
 #pragma unroll
@@ -243,7 +279,7 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 extern "C" __global__ void add_parts(const float *x, const float *u, const float *dy, const float *partial, float *dw,
-                                     int M, int N, int K, int pair, int parts)
+                                     int M, int N, int K, int pair, int parts, int shift)
 {
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x, size = (long long)(1 + pair) * K * N;
     if (i >= size)
@@ -252,5 +288,5 @@ extern "C" __global__ void add_parts(const float *x, const float *u, const float
 #pragma unroll 8
     for (int p = 0; p < parts; p++)
         sum += partial[p * size + i];
-    dw[i] = is_finite(sum) ? sum : plain_product(x, u, dy, i, M, N, K);
+    dw[i] = !is_finite(sum) ? plain_product(x, u, dy, i, M, N, K) : kHalf ? sum * power_of_two(-shift) : sum;
 }

@@ -7,12 +7,12 @@
 #include "wgmma.cuh"
 
 constexpr int kRowStages = 4;
-// Columns of a block, for sums of up to 128 and of up to 256 terms: the matrix takes at most 128 KB.
-constexpr int kWideCols = 128, kDeepCols = kThree ? 64 : 128;
+// Columns of a block, for sums of up to 128 terms and of up to kDeepest: the matrix takes at most 128 KB.
+constexpr int kWideCols = 128, kDeepCols = kThree ? 64 : 128, kDeepest = kHalf ? 512 : 256;
 
 template <int kCols, int kSlots>
 struct rows_smem {
-    float s[kCopies][kSlots][kCols * kPiece];
+    float s[kCopies][kSlots][kCols * kWords];
     float r[2][kRowStages][64 * kPiece];
     uint64_t full[2][kRowStages], empty[2][kRowStages];
 };
@@ -25,26 +25,36 @@ template <int kCols, int kSlots, class Fetch>
 __device__ __forceinline__ void fill_matrix(rows_smem<kCols, kSlots> &smem, int pieces, int pieces_of_term, int n0,
                                             const Fetch &fetch)
 {
-    // Eight lanes write the eight parts of a row's 128 bytes.
-    constexpr int kAtOnce = Fetch::kColumns, kTurns = kCols / kAtOnce;
-    for (int v = threadIdx.x - 128; v < pieces * kTurns * 8; v += kConsumers) {
-        int p = v % 8, n = v / 8 % kTurns * kAtOnce, piece = v / 8 / kTurns;
-        int term = piece >= pieces_of_term;
+    // A lane for each part writes a row's 128 bytes, or 64.
+    constexpr int kAtOnce = Fetch::kColumns, kTurns = kCols / kAtOnce, kParts = kWords / 4;
+    for (int v = threadIdx.x - 128; v < pieces * kTurns * kParts; v += kConsumers) {
+        int p = v % kParts, n = v / kParts % kTurns * kAtOnce, piece = v / kParts / kTurns;
+        int term = piece >= pieces_of_term, k = (piece - term * pieces_of_term) * kPiece + kPiece / kParts * p;
         float square[kAtOnce][4];
-        fetch(square, n0 + n, (piece - term * pieces_of_term) * kPiece + 4 * p, term);
+        fetch(square, n0 + n, k, term);
+        if constexpr (kHalf) {
+            float second[kAtOnce][4];
+            fetch(second, n0 + n, k + 4, term);
 #pragma unroll
-        for (int i = 0; i < kAtOnce; i++)
-            put_split(smem.s[0][piece], smem.s[kCopies - 1][piece], n + i, p, square[i]);
+            for (int i = 0; i < kAtOnce; i++)
+                put_halves(smem.s[0][piece], n + i, p, square[i], second[i]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < kAtOnce; i++)
+                put_split(smem.s[0][piece], smem.s[kCopies - 1][piece], n + i, p, square[i]);
+        }
     }
     cutlass::arch::fence_view_async_shared(); // WGMMA sees what was written
     cutlass::arch::NamedBarrier::sync(kConsumers, 1);
 }
 
 // The product of `rows` rows of `depth` columns with a matrix of `columns` columns, or the sum of two of them.
-// The rows of the second are those of map2. finish(sum, m, n) gets the sums of a warp's 16 rows at (m, n).
+// The rows of the second are those of map2. finish(sum, m, n) gets the sums of a warp's 16 rows at (m, n). kHalf: the
+// rows are multiplied by `scale` before they are rounded, and the sums are `scale` times too large.
 template <int kCols, int kSlots, class Fetch, class Finish>
 __device__ __forceinline__ void rows_product(const TmaDescriptor &map, const TmaDescriptor &map2, int terms, int rows,
-                                             int columns, int depth, const Fetch &fetch, const Finish &finish)
+                                             int columns, int depth, const Fetch &fetch, const Finish &finish,
+                                             float scale = 1.f)
 {
     auto &smem = *reinterpret_cast<rows_smem<kCols, kSlots> *>(wgmma_bytes);
     int across = (columns + kCols - 1) / kCols, down = (rows + 63) / 64;
@@ -99,14 +109,14 @@ __device__ __forceinline__ void rows_product(const TmaDescriptor &map, const Tma
                     ClusterBarrier::arrive(&smem.empty[group][at.stage]);
                 at.next();
                 if (kSets == 2)
-                    m.template set<kSet>(v);
+                    m.template set<kSet>(v, scale);
                 if (i > 0) { // the last product ran until here
                     m.template wait<0>();
                     if (kThree)
                         m.add_to(sum);
                 }
                 if (kSets == 1)
-                    m.template set<kSet>(v);
+                    m.template set<kSet>(v, scale);
                 m.template start<kSet>(smem.s[0][0], smem.s[kCopies - 1][0], i, kThree || i == 0);
             };
             if constexpr (kSets == 1) {

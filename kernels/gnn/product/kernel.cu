@@ -1,3 +1,3 @@
 #include "../parts/product_plan.cuh"
-constexpr bool kThree = true;
+constexpr bool kThree = true, kHalf = false;
 #include "../parts/product.cuh"

@@ -1,3 +1,3 @@
 #include "../parts/product_plan.cuh"
-constexpr bool kThree = false;
+constexpr bool kThree = false, kHalf = false;
 #include "../parts/product.cuh"

@@ -54,11 +54,12 @@ static void print_result(const struct args *a, const struct checkpoint *c,
     const char *kind = model_name(c->setting.model.kind);
     if (a->json) {
         json_t *j = json_pack(
-            "{s:s,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:f,s:f,s:f}", "model", kind, "split",
-            a->load.split, "fanout", a->full ? "full" : a->load.fanout, "nodes", (json_int_t)r->n,
-            "labelled", (json_int_t)r->labelled, "correct", (json_int_t)r->correct, "accuracy",
-            accuracy, "input_nodes", (json_int_t)r->input_nodes, "edges", (json_int_t)r->edges,
-            "wall_s", r->wall_s, "compute_s", r->compute_s, "exposed_preparation_s", r->wait_s);
+            "{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:f,s:f,s:f}", "model", kind, "precision",
+            precision_name(a->precision), "split", a->load.split, "fanout",
+            a->full ? "full" : a->load.fanout, "nodes", (json_int_t)r->n, "labelled",
+            (json_int_t)r->labelled, "correct", (json_int_t)r->correct, "accuracy", accuracy,
+            "input_nodes", (json_int_t)r->input_nodes, "edges", (json_int_t)r->edges, "wall_s",
+            r->wall_s, "compute_s", r->compute_s, "exposed_preparation_s", r->wait_s);
         if (r->split)
             json_object_update_new(j, json_pack("{s:I,s:f,s:I,s:I}", "cached_rows",
                                                 (json_int_t)r->cached_rows, "cache_hits", hits,
@@ -68,7 +69,8 @@ static void print_result(const struct args *a, const struct checkpoint *c,
         json_decref(j);
         return;
     }
-    printf("%s, %" PRId64 " nodes of %s, %s: ", kind, r->n, a->load.split,
+    printf("%s, %" PRId64 " nodes of %s, %s products, %s: ", kind, r->n, a->load.split,
+           precision_name(a->precision),
            a->full ? "all neighbours, layer by layer" : "sampled neighbours");
     if (r->labelled)
         printf("accuracy %.2f%%, ", 100 * accuracy);

@@ -89,6 +89,11 @@ int fetch_made_data(struct dataset *d, const char *device, const char *place,
     return gpu_make_on_host(d, device, err);
 }
 
+const char *precision_name(const char *option)
+{
+    return option ? option : "fp32";
+}
+
 uint64_t processors(void)
 {
     cpu_set_t set;

@@ -55,11 +55,11 @@ struct model_args {
             "often (default: what fits)"),                                                         \
         OPT_STR(0, "precision", (precision), "P",                                                  \
                 "precision of matrix products: fp32 (default; on a GPU three TF32 products make\n" \
-                "one as precise), or tf32 on a GPU (one TF32 product)"),                           \
-        OPT_STR(                                                                                   \
-            0, "products", (products), "HOW",                                                      \
-            "instructions for these TF32 products on a GPU: wgmma (default; mma where sizes do\n"  \
-            "not allow wgmma), or mma for all"),                                                   \
+                "one as precise), tf32 on a GPU (one TF32 product), or fp16 (operands in half\n"   \
+                "precision, sums in float32); weights and gradients stay float32"),                \
+        OPT_STR(0, "products", (products), "HOW",                                                  \
+                "instructions for these products on a GPU: wgmma (default; mma where sizes do\n"   \
+                "not allow wgmma), or mma for all"),                                               \
         THREADS_OPTION(a),                                                                         \
         OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
                      "threads that compute on the CPU (default: all processors" all ")"),          \
@@ -83,6 +83,8 @@ bool made_data_on_host(const char *place, const struct sample_options *o);
  * and copies them to host memory. */
 int fetch_made_data(struct dataset *d, const char *device, const char *place,
                     const struct sample_options *o, struct err *err);
+/* The precision that the option --precision names; NULL means fp32. */
+const char *precision_name(const char *option);
 uint64_t processors(void); /* the number of processors that this process may use */
 
 #endif

@@ -79,8 +79,9 @@ static void print_head(const struct trainer *t, struct args *a, int ranks)
     char together[32] = "";
     if (ranks > 1)
         snprintf(together, sizeof together, ", %d ranks", ranks);
-    progress_say(&a->progress, "%s, %" PRId64 " weights, products in %s%s", a->model.model,
-                 trainer_program(t)->n_weights, trainer_products(t), together);
+    progress_say(&a->progress, "%s, %" PRId64 " weights, %s products in %s%s", a->model.model,
+                 trainer_program(t)->n_weights, precision_name(a->precision), trainer_products(t),
+                 together);
     struct gpu_split s;
     bool split = feed_split(trainer_feed(t), &s);
     if (split)
@@ -220,8 +221,8 @@ static json_t *run_json(const struct job *j, const struct trainer *t, json_t *li
     json_t *run = json_pack("{s:s,s:o,s:I,s:s,s:s,s:i,s:O}", "model", j->a->model.model, "data",
                             json_text(j->data->manifest.name), "weights",
                             (json_int_t)trainer_program(t)->n_weights, "precision",
-                            j->a->precision ? j->a->precision : "fp32", "products",
-                            trainer_products(t), "ranks", comm_ranks(j->o.comm), "epochs", lines);
+                            precision_name(j->a->precision), "products", trainer_products(t),
+                            "ranks", comm_ranks(j->o.comm), "epochs", lines);
     if (j->o.comm)
         json_object_set_new(run, "nccl", json_boolean(j->o.nccl));
     struct gpu_split s;
@@ -510,9 +511,10 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone-gnn train [options] DIR\nhone-gnn train [options] --make papers:scale=0.01",
         .about =
-            "Trains a model in single precision, on the CPU or a GPU. On the CPU the result\n"
-            "depends on the data, the options and the seed; numbers of threads and interruptions\n"
-            "do not change it. A GPU gives the same result apart from rounding.\n"
+            "Trains a model on the CPU or a GPU. Weights and gradients are float32; --precision\n"
+            "is about products. On the CPU the result depends on the data, the options and the\n"
+            "seed; numbers of threads and interruptions do not change it. A GPU gives the same\n"
+            "result apart from rounding.\n"
             "In the table, \"exposed s\" is the time that computing waited for batches. With\n"
             "--place split, \"cached %\" is the share of the input rows that were in the GPU's\n"
             "memory, and \"fetched MiB\" is the size of the others.\n\n"

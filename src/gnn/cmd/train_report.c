@@ -178,6 +178,7 @@ static void add_head(struct strbuf *out, const json_t *run)
     const char *data = json_string_value(json_object_get(run, "data"));
     const char *model = json_string_value(json_object_get(run, "model"));
     const char *products = json_string_value(json_object_get(run, "products"));
+    const char *precision = json_string_value(json_object_get(run, "precision"));
     strbuf_adds(
         out,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -191,10 +192,11 @@ static void add_head(struct strbuf *out, const json_t *run)
     html_escape(model ? model : "a model", out);
     strbuf_adds(out, " on ");
     html_escape(data ? data : "a dataset", out);
-    strbuf_addf(out, "</h1>\n<p>%lld weights, %s, products in ",
+    strbuf_addf(out, "</h1>\n<p>%lld weights, %s, %s products in ",
                 (long long)json_integer_value(json_object_get(run, "weights")),
                 json_integer_value(json_object_get(run, "ranks")) > 1 ? "several ranks"
-                                                                      : "one process");
+                                                                      : "one process",
+                precision ? precision : "fp32");
     html_escape(products ? products : "plain C", out);
     strbuf_adds(out, ".</p>\n");
 }

@@ -31,13 +31,20 @@ int gnn_device_open(struct gnn_device **out, const char *name, int threads, stru
 
 int gnn_device_precision(struct gnn_device *d, const char *precision, struct err *err)
 {
-    bool cpu = str_eq(d->ops->name, "cpu"), tf32 = precision && str_eq(precision, "tf32");
-    if (precision && !tf32 && !str_eq(precision, "fp32"))
-        return err_set(err, ERR_USAGE, "--precision is fp32 or tf32, not '%.40s'", precision);
-    if (tf32 && cpu)
+    enum gpu_precision p = GPU_FP32;
+    if (precision && str_eq(precision, "tf32"))
+        p = GPU_TF32;
+    else if (precision && str_eq(precision, "fp16"))
+        p = GPU_FP16;
+    else if (precision && !str_eq(precision, "fp32"))
+        return err_set(err, ERR_USAGE, "--precision is fp32, tf32 or fp16, not '%.40s'", precision);
+    if (!str_eq(d->ops->name, "cpu")) {
+        gpu_of(d)->precision = p;
+        return 0;
+    }
+    if (p == GPU_TF32)
         return err_set(err, ERR_USAGE, "--precision tf32 needs --device cuda");
-    if (!cpu)
-        gpu_of(d)->tf32 = tf32;
+    gnn_cpu_half(d, p == GPU_FP16);
     return 0;
 }
 

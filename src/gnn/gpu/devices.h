@@ -17,7 +17,8 @@
  * ignore it. Close the device with d->ops->close(d). */
 int gnn_device_open(struct gnn_device **out, const char *name, int threads, struct err *err);
 
-/* Sets the precision of products: "fp32" (NULL means the same) or, only on a GPU, "tf32". */
+/* Sets the precision of products: "fp32" (NULL means the same), "fp16" or, only on a GPU, "tf32".
+ */
 int gnn_device_precision(struct gnn_device *d, const char *precision, struct err *err);
 
 /* Sets the tensor core instructions that a GPU uses for products: "wgmma" (NULL means the same) or

@@ -38,10 +38,13 @@
 #include "gnn_number_hop.h"
 #include "gnn_predict_rows.h"
 #include "gnn_product.h"
+#include "gnn_product_fp16.h"
 #include "gnn_product_nt.h"
+#include "gnn_product_nt_fp16.h"
 #include "gnn_product_nt_tf32.h"
 #include "gnn_product_tf32.h"
 #include "gnn_product_tn.h"
+#include "gnn_product_tn_fp16.h"
 #include "gnn_product_tn_tf32.h"
 #include "gnn_sample_hop.h"
 #include "gnn_scale_rows.h"
@@ -60,8 +63,9 @@
     X(edge_softmax) X(edge_softmax_grad) X(epilogue_grad) X(epilogue_rows) X(gather_half) \
     X(gather_rows) X(gather_split) X(head_dot) X(head_dot_grad) X(head_mean) X(head_mean_grad) \
     X(load_half) X(loss_rows) X(make_features) X(make_graph) X(mark_nodes) X(node_degrees) X(norm_apply) X(norm_grad) \
-    X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_nt) X(product_nt_tf32) X(product_tf32) \
-    X(product_tn) X(product_tn_tf32) X(sample_hop) X(scale_rows) X(segment_grad) X(segment_half) X(segment_max) X(segment_max_grad) \
+    X(norm_stats) X(number_hop) X(predict_rows) X(product) X(product_fp16) X(product_nt) X(product_nt_fp16) \
+    X(product_nt_tf32) X(product_tf32) X(product_tn) X(product_tn_fp16) X(product_tn_tf32) \
+    X(sample_hop) X(scale_rows) X(segment_grad) X(segment_half) X(segment_max) X(segment_max_grad) \
     X(segment_sum) X(source_sum) X(transpose_hop)
 /* clang-format on */
 
@@ -71,6 +75,9 @@ enum gpu_kernel {
 #undef X
         GPU_KERNEL_COUNT
 };
+
+/* How products round their operands: not at all, to TF32, or to half precision (gnn/ops/half.h). */
+enum gpu_precision { GPU_FP32, GPU_TF32, GPU_FP16 };
 
 /* A piece of device memory in which several arrays of the batch lie. */
 struct gpu_chunk {
@@ -124,8 +131,9 @@ struct gpu_device {
     const struct cu_driver *cu;
     struct cu_driver emulated; /* `cu` points here on the emulator */
     bool is_emulator, has_context;
-    bool tf32;  /* products round their operands to TF32 */
-    bool wgmma; /* products use WGMMA where they can */
+    enum gpu_precision precision; /* of products */
+    int shift;                    /* of gradients in half precision: gnn/ops/half.h */
+    bool wgmma;                   /* products use WGMMA where they can */
     cu_device gpu;
     cu_context context;
     /* Work on these lanes runs at the same time: `compute` runs the model, `sample` samples

@@ -8,6 +8,7 @@
 #include "cuda/stream.h"
 #include "gnn/gpu/gpu_device.h"
 #include "gnn/ops/dropout.h"
+#include "gnn/ops/half.h"
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -146,12 +147,15 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
     return a;
 }
 
-/* Queues a product, in the precision and with the instructions of the device. */
-#define RUN_PRODUCT(d, kernel, ...)                                                      \
-    ((d)->tf32                                                                           \
-         ? gpu_run_##kernel##_tf32(                                                      \
-               (d), (struct gnn_##kernel##_tf32_args){.WGMMA = (d)->wgmma, __VA_ARGS__}) \
-         : gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__}))
+/* Queues a product, in the precision and with the instructions of the device. `half` has the fields
+ * that only the kernel in half precision has; it is empty, or ends in a comma. */
+#define RUN_AS(d, kernel, ...) \
+    gpu_run_##kernel((d), (struct gnn_##kernel##_args){.WGMMA = (d)->wgmma, __VA_ARGS__})
+#define RUN_PRODUCT(d, kernel, half, ...)                                      \
+    ((d)->precision == GPU_FP16   ? RUN_AS(d, kernel##_fp16, half __VA_ARGS__) \
+     : (d)->precision == GPU_TF32 ? RUN_AS(d, kernel##_tf32, __VA_ARGS__)      \
+                                  : RUN_AS(d, kernel, __VA_ARGS__))
+#define SHIFT_OF(d) .SHIFT = (d)->shift,
 
 /* One call of the kernel takes two terms of the same width, so the result is written once. */
 static void product(struct gnn_device *dev, int64_t rows, int64_t width,
@@ -164,7 +168,7 @@ static void product(struct gnn_device *dev, int64_t rows, int64_t width,
         bool pair = t + 1 < terms && term[t].k == term[t + 1].k;
         taken = pair ? 2 : 1;
         struct epilogue_axes a = axes_of(d, t + taken == terms ? ep : &none, term[t].w);
-        RUN_PRODUCT(d, product, .x = term[t].x, .w = term[t].w, .u = term[t + pair].x,
+        RUN_PRODUCT(d, product, , .x = term[t].x, .w = term[t].w, .u = term[t + pair].x,
                     .v = term[t + pair].w, .bias = a.bias, .node = a.node, .y = out, .M = rows,
                     .N = width, .K = term[t].k, .PAIR = pair, .ADD = t > 0, .BIAS = a.has_bias,
                     .SLOPE = a.slope, .LIMIT = a.limit, .SEED_LO = a.seed_low,
@@ -176,8 +180,8 @@ static void product_grad_x(struct gnn_device *dev, int64_t rows, int64_t width, 
                            const void *dout, const void *w, void *dx, bool add)
 {
     if (rows > 0)
-        RUN_PRODUCT(gpu_of(dev), product_nt, .dy = dout, .w = w, .dx = dx, .M = rows, .N = width,
-                    .K = k, .ADD = add);
+        RUN_PRODUCT(gpu_of(dev), product_nt, SHIFT_OF(gpu_of(dev)), .dy = dout, .w = w, .dx = dx,
+                    .M = rows, .N = width, .K = k, .ADD = add);
 }
 
 /* One call of the kernel takes two terms of the same width if their gradients lie side by side. */
@@ -192,8 +196,9 @@ static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width,
         if (rows == 0)
             gpu_zero(dev, term[t].dw, (size_t)(taken * k * width) * sizeof(float));
         else
-            RUN_PRODUCT(gpu_of(dev), product_tn, .x = term[t].x, .u = term[t + pair].x, .dy = dout,
-                        .dw = term[t].dw, .M = rows, .N = width, .K = k, .PAIR = pair);
+            RUN_PRODUCT(gpu_of(dev), product_tn, SHIFT_OF(gpu_of(dev)), .x = term[t].x,
+                        .u = term[t + pair].x, .dy = dout, .dw = term[t].dw, .M = rows, .N = width,
+                        .K = k, .PAIR = pair);
     }
 }
 
@@ -365,6 +370,7 @@ static void loss(struct gnn_device *dev, int64_t rows, int64_t classes, const vo
 {
     struct gpu_device *d = gpu_of(dev);
     struct gpu_step *s = &d->step[d->turn];
+    d->shift = half_shift(rows);
     if (!dlogits)
         dlogits = gpu_batch_room(d, (size_t)(rows * classes) * sizeof(float));
     gpu_run_loss_rows(d, (struct gnn_loss_rows_args){.x = logits,

@@ -16,6 +16,11 @@ struct gnn_device *gnn_cpu_open(int threads, enum gnn_real real)
     return &d->base;
 }
 
+void gnn_cpu_half(struct gnn_device *d, bool half)
+{
+    cpu_of(d)->half = half;
+}
+
 const char *cpu_products(const struct gnn_device *d)
 {
     const struct blas *b = ((const struct cpu_device *)d)->blas;
@@ -27,6 +32,7 @@ void cpu_close(struct gnn_device *d)
     struct cpu_device *c = cpu_of(d);
     parallel_free(c->parallel);
     free(c->scratch);
+    free(c->rounded);
     free(c);
 }
 
@@ -65,14 +71,24 @@ const void *cpu_array(struct gnn_device *d, const void *host, size_t bytes)
     return host;
 }
 
+static void *grow(struct cpu_device *d, void **p, size_t *has, size_t bytes)
+{
+    if (bytes > *has) {
+        free(*p);
+        *p = cpu_alloc(&d->base, bytes);
+        *has = bytes;
+    }
+    return *p;
+}
+
 void *cpu_scratch(struct cpu_device *d, size_t bytes)
 {
-    if (bytes > d->scratch_bytes) {
-        free(d->scratch);
-        d->scratch = cpu_alloc(&d->base, bytes);
-        d->scratch_bytes = bytes;
-    }
-    return d->scratch;
+    return grow(d, &d->scratch, &d->scratch_bytes, bytes);
+}
+
+void *cpu_rounded(struct cpu_device *d, size_t bytes)
+{
+    return grow(d, &d->rounded, &d->rounded_bytes, bytes);
 }
 
 /* Sorts the edges by source, with a counting sort. One thread is enough: products take much longer.

@@ -16,5 +16,7 @@
 enum gnn_real { GNN_REAL_F32, GNN_REAL_F64 };
 
 struct gnn_device *gnn_cpu_open(int threads, enum gnn_real real);
+/* Sets whether products round their operands to half precision (gnn/ops/half.h). */
+void gnn_cpu_half(struct gnn_device *d, bool half);
 
 #endif

@@ -15,6 +15,10 @@ struct cpu_device {
     const struct blas *blas; /* NULL = products run in plain C */
     void *scratch;           /* for partial sums; grows */
     size_t scratch_bytes;
+    bool half;     /* products round their operands to half precision */
+    int shift;     /* of gradients in half precision: gnn/ops/half.h */
+    void *rounded; /* operands in half precision; grows */
+    size_t rounded_bytes;
 };
 
 static inline struct cpu_device *cpu_of(struct gnn_device *d)
@@ -24,6 +28,8 @@ static inline struct cpu_device *cpu_of(struct gnn_device *d)
 
 /* Returns memory that is valid until the next call of cpu_scratch. */
 void *cpu_scratch(struct cpu_device *d, size_t bytes);
+/* Other memory, valid until the next call of cpu_rounded. */
+void *cpu_rounded(struct cpu_device *d, size_t bytes);
 
 void cpu_close(struct gnn_device *d);
 const char *cpu_products(const struct gnn_device *d);

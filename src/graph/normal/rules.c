@@ -84,6 +84,9 @@ static const struct rule unfoldings[] = {
      "mul(mul($a, rsqrt(add(mean(square($a), $last, true), $eps))), $w)"},
     {"normalize($a, $eps, 2, $axis)", "div($a, clamp_min(norm($a, 2, $axis, true), $eps))"},
     {"normalize($a, $eps, 1, $axis)", "div($a, clamp_min(sum(abs($a), $axis, true), $eps))"},
+    {"triplet_margin_loss($a, $near, $far, $margin, $eps, mean)",
+     "mean(relu(sub(add(norm(add(sub($a, $near), $eps), 2, 1, false), $margin), norm(add(sub($a, "
+     "$far), $eps), 2, 1, false))), 0, false)"},
 };
 
 /* ---- the lists, parsed once ------------------------------------------------------------------ */

@@ -15,33 +15,6 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* If the name is VAL12, OFF0_12 or the like, with a '(' after it, sets id and prefix. */
-static bool is_region(const struct body_scan *s, struct body_token *t)
-{
-    static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG",
-                                        "OWN", "OFF", "BIAS", "PBIAS"};
-    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
-        size_t n = strlen(kinds[k]), digits = n;
-        char *end;
-        if (strncmp(t->at, kinds[k], n) != 0)
-            continue;
-        if (str_eq(kinds[k], "OFF")) {
-            digits += strspn(t->at + n, "0123456789");
-            digits += t->at[digits] == '_';
-        }
-        if (!isdigit((unsigned char)t->at[digits]))
-            continue;
-        unsigned long id = strtoul(t->at + digits, &end, 10);
-        if (end != t->at + t->len || *end != '(' || id >= s->names->nvalues ||
-            (k < 2 && s->names->direct[id]))
-            continue;
-        t->id = (uint32_t)id;
-        t->prefix = n;
-        return true;
-    }
-    return false;
-}
-
 /* Is the token the first argument of one of these macros? */
 static bool is_argument_of(const struct body_scan *s, const struct body_token *t,
                            const char *const *macros, size_t n)
@@ -59,6 +32,36 @@ static bool is_argument_of(const struct body_scan *s, const struct body_token *t
     return false;
 }
 
+/* If the name is VAL12, OFF0_12 or the like, with a '(' after it or as an argument of SAMPLES, sets
+ * id and prefix. */
+static bool is_region(const struct body_scan *s, struct body_token *t)
+{
+    static const char *const kinds[] = {"VAL", "MAG", "PART", "PMAG",
+                                        "OWN", "OFF", "BIAS", "PBIAS"};
+    static const char *const samples[] = {"SAMPLES"};
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+        size_t n = strlen(kinds[k]), digits = n;
+        char *end;
+        if (strncmp(t->at, kinds[k], n) != 0)
+            continue;
+        if (str_eq(kinds[k], "OFF")) {
+            digits += strspn(t->at + n, "0123456789");
+            digits += t->at[digits] == '_';
+        }
+        if (!isdigit((unsigned char)t->at[digits]))
+            continue;
+        unsigned long id = strtoul(t->at + digits, &end, 10);
+        if (end != t->at + t->len || id >= s->names->nvalues ||
+            (*end != '(' && !is_argument_of(s, t, samples, ARRAY_LEN(samples))) ||
+            (k < 2 && s->names->direct[id]))
+            continue;
+        t->id = (uint32_t)id;
+        t->prefix = n;
+        return true;
+    }
+    return false;
+}
+
 static enum body_token_kind kind_of_name(const struct body_scan *s, struct body_token *t)
 {
     static const char *const tensors[] = {"IN",  "OUT",     "OUT_MAG",   "OUT_SIGMA",
@@ -71,7 +74,7 @@ static enum body_token_kind kind_of_name(const struct body_scan *s, struct body_
     if (is_region(s, t))
         return TOKEN_REGION;
     bool numbered = t->len > 1 && strspn(t->at + 1, "0123456789") == t->len - 1;
-    return numbered && strchr("iv", *t->at) ? TOKEN_LOCAL : TOKEN_OTHER;
+    return numbered && strchr("ivs", *t->at) ? TOKEN_LOCAL : TOKEN_OTHER;
 }
 
 /* The length of a number, with its fraction, exponent and suffix. */

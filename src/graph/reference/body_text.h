@@ -18,7 +18,8 @@
 enum body_token_kind {
     TOKEN_REGION, /* the name of a macro that reads or writes scratch, such as VAL12 */
     TOKEN_TENSOR, /* the name of an input or output, such as x in IN(x, unit) */
-    TOKEN_LOCAL,  /* the name of a variable of the body, such as v3 or i4 (unit_text.h) */
+    /* The name of a variable of the body, such as v3, i4 or s3 (unit_text.h, sampled_body.h). */
+    TOKEN_LOCAL,
     /* A decimal number of type int or int64_t. The text stays valid if a variable replaces it. */
     TOKEN_INTEGER,
     TOKEN_OTHER /* another name, another number, or one character */

@@ -80,7 +80,8 @@ struct store {
  * broadcast, such as the mean of a row, or a value with one-sided errors (`biased`). Shared errors
  * add up, while the terms' own errors partly cancel. While `shared` of struct emit is set,
  * emit_value() computes the values on `path` as if no source had an error, or as if one source were
- * wrong by 4 sigma (shared_error.c). */
+ * wrong by 4 sigma (shared_error.c). A sum has at most EMIT_SOURCES sources; the errors of further
+ * ones count as independent. */
 #define EMIT_SOURCES 4
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
@@ -89,15 +90,14 @@ struct shared_error {
     uint32_t n;                    /* how many sources there are */
     /* The number of the sum. It tells apart sums with different sources. */
     unsigned number;
-    int off; /* which source is wrong by 4 sigma; -1 if none is */
-    /* The sum has more than EMIT_SOURCES sources. The errors of the others count as independent. */
-    bool too_many;
+    int off;             /* which source is wrong by 4 sigma; -1 if none is */
     const uint8_t *path; /* one entry per value: true if it lies between the sum and a source */
 };
 
 /* Marks of values in copies with drawn errors (drawn.h). */
 enum {
-    DRAWN_COPY = 1, /* the value is a copy; the phase that computes it has units for each sample */
+    DRAWN_COPY =
+        1, /* the value is a copy; a unit of its phase computes all samples of an element */
     DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
 };
 

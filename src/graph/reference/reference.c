@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "graph/reference/drawn.h"
 #include "graph/reference/lower.h"
+#include "graph/reference/sampled_body.h"
 #include "graph/reference/shared_body.h"
 #include "graph/reference/stores.h"
 
@@ -44,6 +45,7 @@ struct writer {
     struct stores stores;
     struct arena arena;
     struct body_names names;
+    const bool *sampled; /* one per value: do its VAL and PART hold a number for each sample? */
     VEC(struct phase_body) phases; /* in order */
     struct strbuf bodies;          /* the text of all phases, in order */
     VEC(struct region_class) classes;
@@ -165,7 +167,7 @@ static void write_sink(struct emit *e, const struct sink *s)
 {
     const struct store *store = &e->store[s->v->id];
     enum reference_kind kind = e->mode.kind;
-    if (s->each)
+    if (s->drawn)
         e->mode.kind = REFERENCE_MAGNITUDE;
     switch (s->kind) {
     case SINK_OUTPUT:
@@ -186,7 +188,7 @@ static void write_sink(struct emit *e, const struct sink *s)
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-/* Consecutive sinks with the same level, the same number of units and the same `each` make one
+/* Consecutive sinks with the same level, the same number of units and the same `drawn` make one
  * phase, but at most PHASE_SINKS of them: phases of many sinks would seldom be similar
  * (shared_body.h). Returns the first sink of the phase that ends before `end`. */
 static size_t phase_start(const struct sink_vec *v, size_t end)
@@ -195,7 +197,7 @@ static size_t phase_start(const struct sink_vec *v, size_t end)
     while (first > 0 && end - first < PHASE_SINKS &&
            v->items[first - 1].level == v->items[end - 1].level &&
            v->items[first - 1].units == v->items[end - 1].units &&
-           v->items[first - 1].each == v->items[end - 1].each)
+           v->items[first - 1].drawn == v->items[end - 1].drawn)
         first--;
     return first;
 }
@@ -237,26 +239,6 @@ static void describe(const struct sink *s, struct strbuf *out)
         strbuf_addf(out, "%u (%s)", s->v->id, op_row(s->v->op)->name);
 }
 
-/* Adds the text of a phase that computes copies with drawn errors. Unit number = sample * `each` +
- * element. */
-static void add_sampled(struct writer *w, const struct dim *each, const char *text,
-                        struct strbuf *out)
-{
-    struct body_scan scan = {.names = &w->names, .text = text};
-    struct body_token t;
-    struct unit_text u;
-    unit_init(&u, &w->arena, w->g);
-    strbuf_addf(out, "    const int64_t sample = unit / %s, element = unit %% %s;\n",
-                dim_in_c(&u, each), dim_in_c(&u, each));
-    unit_release(&u);
-    while (body_next(&scan, &t)) {
-        if (t.kind == TOKEN_OTHER && t.len == 4 && memcmp(t.at, "unit", 4) == 0)
-            strbuf_adds(out, "element");
-        else
-            strbuf_add(out, t.at, t.len);
-    }
-}
-
 static const char *write_about(struct writer *w, size_t first, size_t end)
 {
     struct strbuf sb = STRBUF_INIT(MAX_SOURCE);
@@ -273,6 +255,16 @@ static const char *write_about(struct writer *w, size_t first, size_t end)
     return about;
 }
 
+/* One per value: do its VAL and PART hold a number for each sample? */
+static const bool *find_sampled(struct writer *w)
+{
+    bool *sampled = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *sampled);
+    vec_each (const struct sink, s, &w->stores.sinks)
+        if (s->kind != SINK_OUTPUT)
+            sampled[s->v->id] |= s->drawn;
+    return sampled;
+}
+
 /* Writes the body of the phase of these sinks. The caller frees the text. */
 static char *write_body(struct writer *w, size_t first, size_t end)
 {
@@ -285,10 +277,10 @@ static char *write_body(struct writer *w, size_t first, size_t end)
     unit_release(&w->emit.u);
     note_magnitudes(w, body.buf);
     note_biases(w, body.buf);
-    if (sinks[first].each)
-        add_sampled(w, sinks[first].each, body.buf, &sampled);
+    if (sinks[first].drawn)
+        sampled_body_write(&w->names, w->sampled, body.buf, &sampled);
     w->too_long |= body.truncated || sampled.truncated;
-    char *text = strbuf_detach(sinks[first].each ? &sampled : &body, NULL);
+    char *text = strbuf_detach(sinks[first].drawn ? &sampled : &body, NULL);
     strbuf_release(&body);
     strbuf_release(&sampled);
     return text;
@@ -356,13 +348,13 @@ static void place_regions(struct writer *w)
         const struct dim *n = dim_product(p, s->v->shape, s->v->rank);
         uint32_t id = s->v->id;
         if (s->kind == SINK_PART) {
-            add_region(w, "PART", id, s->each ? s->each : s->units, s->each);
+            add_region(w, "PART", id, s->units, s->drawn);
             if (store->part_needs_mag)
                 add_region(w, "PMAG", id, s->units, false);
             if (store->part_needs_bias)
                 add_region(w, "PBIAS", id, s->units, false);
         } else if (s->kind != SINK_OUTPUT && !s->output) {
-            add_region(w, "VAL", id, n, s->each);
+            add_region(w, "VAL", id, n, s->drawn);
             if (store->needs_mag)
                 add_region(w, "MAG", id, n, false);
             if (store->needs_bias)
@@ -442,20 +434,12 @@ static void write_macros(const struct writer *w, struct strbuf *all)
         strbuf_addf(all,
                     "\n/* Values that phases store: VAL and PART, with %s MAG and PMAG. */\n%s",
                     w->emit.mode.kind == REFERENCE_SIGMA ? "variances" : "magnitudes", macros.buf);
+    if (strstr(w->bodies.buf ? w->bodies.buf : "", "= SAMPLES("))
+        strbuf_addf(all, SAMPLED_BODY_MACRO, DRAWN_SAMPLES, DRAWN_SAMPLES);
     strbuf_release(&macros);
 }
 
 /* ---- phases that share their text ------------------------------------------------------------ */
-
-/* One per value: do its VAL and PART hold a number for each sample? */
-static const bool *find_sampled(struct writer *w)
-{
-    bool *sampled = arena_alloc(&w->arena, (w->g->values.n + 1) * sizeof *sampled);
-    vec_each (const struct sink, s, &w->stores.sinks)
-        if (s->kind != SINK_OUTPUT)
-            sampled[s->v->id] |= s->each != NULL;
-    return sampled;
-}
 
 /* Writes the phases. Those that are similar share a function if the text is long. */
 static void join_phases(struct writer *w)
@@ -465,7 +449,7 @@ static void join_phases(struct writer *w)
     vec_each (const struct phase_body, b, &w->phases)
         bytes += strlen(b->text);
     struct shared_bodies s = {.names = &w->names,
-                              .sampled = find_sampled(w),
+                              .sampled = w->sampled,
                               .g = w->g,
                               .arena = &w->arena,
                               .place = place_text,
@@ -676,6 +660,7 @@ int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
         out->work = drawn_plan(&w.emit) ? 1 + DRAWN_SAMPLES : 1;
         stores_plan(&w.stores, &w.emit);
         w.names = (struct body_names){w.g->values.n, w.stores.direct};
+        w.sampled = find_sampled(&w);
         rc = write_phases(&w, err);
         if (rc == 0) {
             place_regions(&w);

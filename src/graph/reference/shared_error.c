@@ -17,10 +17,8 @@ static bool add_source(struct shared_error *s, const struct value *v, bool biase
     for (uint32_t k = 0; k < s->n; k++)
         if (s->source[k] == v)
             return true;
-    if (s->n == EMIT_SOURCES) {
-        s->too_many = true;
+    if (s->n == EMIT_SOURCES)
         return false;
-    }
     s->biased[s->n] = biased;
     s->source[s->n++] = v;
     return true;

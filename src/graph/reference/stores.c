@@ -364,7 +364,7 @@ static void mark_offs(struct planner *p, const struct value *v)
         return;
     struct shared_error *found = arena_alloc(&p->e->g->arena, sizeof *found);
     shared_of_value(p->e, v, found);
-    if (found->n && !found->too_many)
+    if (found->n)
         s->offs = found;
 }
 
@@ -398,12 +398,8 @@ static const struct value *without_views(const struct value *v)
 static void add_sink(struct planner *p, enum sink_kind kind, const struct value *v,
                      const struct graph_output *o, unsigned level, const struct dim *units)
 {
-    const struct dim *each = NULL;
-    if (kind != SINK_OUTPUT && p->e->drawn && (p->e->drawn[v->id] & DRAWN_COPY)) {
-        each = units;
-        units = dim_mul(&p->e->g->dims, units, dim_number(&p->e->g->dims, DRAWN_SAMPLES));
-    }
-    *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, each};
+    bool drawn = kind != SINK_OUTPUT && p->e->drawn && (p->e->drawn[v->id] & DRAWN_COPY);
+    *vec_push(&p->s->sinks) = (struct sink){kind, v, o, level, units, drawn};
 }
 
 const struct value *stores_centre(struct emit *e, const struct value *v)
@@ -467,8 +463,8 @@ static int by_level(const void *pa, const void *pb)
     const struct sink *a = pa, *b = pb;
     if (a->level != b->level)
         return a->level < b->level ? -1 : 1;
-    if (!a->each != !b->each)
-        return a->each ? -1 : 1;
+    if (a->drawn != b->drawn)
+        return a->drawn ? -1 : 1;
     int order = a->kind == SINK_OUTPUT ? (int)a->v->rank - (int)b->v->rank : 0;
     if (!order)
         order = strcmp(a->units->key, b->units->key);

@@ -20,9 +20,8 @@ struct sink {
     const struct graph_output *output;
     unsigned level;
     const struct dim *units; /* how many units compute the sink */
-    /* For a value with drawn errors (drawn.h), how many of these units there are for each sample;
-     * else NULL. */
-    const struct dim *each;
+    /* The sink is a copy with drawn errors (drawn.h). A unit computes all samples of an element. */
+    bool drawn;
 };
 VEC_DECL(sink_vec, struct sink);
 

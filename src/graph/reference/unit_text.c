@@ -439,11 +439,6 @@ struct index index_number(struct unit_text *u, int64_t v)
     return (struct index){arena_printf(u->arena, v < 0 ? "(%lld)" : "%lld", (long long)v), 0};
 }
 
-struct index index_dim(struct unit_text *u, const struct dim *d)
-{
-    return (struct index){dim_in_c(u, d), 0};
-}
-
 struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
 {
     va_list ap;
@@ -458,6 +453,17 @@ struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ..
                       s->depth};
     unit_remember(u, s, text, (struct term){i.text, NULL, i.depth, NULL});
     return i;
+}
+
+/* In a reference, a size with a division gets a name before all loops. The compiler cannot move the
+ * division out of a loop, because the loop may call functions that report an access out of
+ * bounds. */
+struct index index_dim(struct unit_text *u, const struct dim *d)
+{
+    const char *text = dim_in_c(u, d);
+    if (str_eq(u->whole, "int64_t") && strpbrk(text, "/%"))
+        return index_text(u, 0, "%s", text);
+    return (struct index){text, 0};
 }
 
 static bool is_text(struct index a, const char *s)

@@ -9,6 +9,7 @@
 #include "graph/tolerance/generated_task.h"
 #include "job/compare_core.h"
 #include "sys/file.h"
+#include "sys/hash.h"
 #include "task/oracle.h"
 #include "task/oracle_trial.h"
 
@@ -46,13 +47,17 @@ static bool same_text(const struct built *b, const char *text)
     return text && str_eq(b->ref.source.buf, text);
 }
 
+/* Writes and compiles a reference, unless `dir` has the object already. The name of the object has a
+ * hash of the reference. */
 static int build(struct proof *p, struct built *b, const struct graph *g,
                  struct reference_mode mode, const char *dir, const char *name, struct err *err)
 {
+    char hash[HASH_HEX];
     if (graph_write_reference_as(g, mode, &b->ref, err) < 0)
         return -1;
     b->made = true;
-    b->so = arena_printf(&p->arena, "%s/%s.so", dir, name);
+    hash_hex(b->ref.source.buf, b->ref.source.len, hash);
+    b->so = arena_printf(&p->arena, "%s/%s-%s.so", dir, name, hash);
     if (generated_task_init(&b->task, p->t, &b->ref, &p->arena, err) < 0)
         return -1;
     if (same_text(b, p->t->reference_c) && p->oracle_so) {
@@ -64,7 +69,7 @@ static int build(struct proof *p, struct built *b, const struct graph *g,
         b->so = p->sigma.so;
         return 0;
     }
-    return oracle_build(&b->task, b->so, err);
+    return file_exists(b->so) ? 0 : oracle_build(&b->task, b->so, err);
 }
 
 /* Finds the outputs that are an argmax or argmin. */
@@ -230,8 +235,10 @@ int tolerance_prove(const struct graph *g, struct reference_mode mode, const str
         if (x->is_output)
             out->outputs[out->n++].name = x->name;
     find_indices(p, g);
-    int rc = temp_dir_make(&dir, err);
-    rc = rc < 0 ? rc : build_all(p, g, mode, dir.path, err);
+    const char *kept = oracle_so ? strrchr(oracle_so, '/') : NULL;
+    char *objects = kept ? xstrndup(oracle_so, (size_t)(kept - oracle_so)) : NULL;
+    int rc = objects ? 0 : temp_dir_make(&dir, err);
+    rc = rc < 0 ? rc : build_all(p, g, mode, objects ? objects : dir.path, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = prove_at(p, &shapes[i], err);
     for (size_t i = 0, k = 0; i < t->tensors.n; i++) {
@@ -245,6 +252,7 @@ int tolerance_prove(const struct graph *g, struct reference_mode mode, const str
     release(&p->sigma);
     release(&p->plain);
     release(&p->noisy);
+    free(objects);
     temp_dir_release(&dir);
     arena_release(&p->arena);
     free(p);

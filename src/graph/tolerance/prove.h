@@ -56,7 +56,8 @@ struct tolerance_report {
 
 /* `mode` says which products and convolutions are in TF32; its other fields are ignored. `shapes`
  * are shapes of the task t. Task and graph have the same tensors. `oracle_so` is t's oracle if it
- * is built already, else NULL. The caller releases the report, also after an error. */
+ * is built already, else NULL. Other objects stay in the folder of `oracle_so`, and a later proof
+ * of the same graph uses them again. The caller releases the report, also after an error. */
 int tolerance_prove(const struct graph *g, struct reference_mode mode, const struct task *t,
                     const char *oracle_so, const struct shape *shapes, size_t n,
                     struct tolerance_report *out, struct err *err);

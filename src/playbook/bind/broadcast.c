@@ -9,7 +9,8 @@
 #include "playbook/bind/tensors.h"
 
 /* The output's axes in groups, innermost first. Neighbouring axes form one group if the same inputs
- * vary along them. If the operation works along rows, the last axis is a group of its own. */
+ * vary along them. If the operation works along rows, the last axis is a group of its own. If the
+ * axes are those of a reduced expression, no group has both reduced axes and others. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];
@@ -24,13 +25,14 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
     return d < rank ? json_string_value(json_array_get(shape, rank - 1 - d)) : "1";
 }
 
-/* Puts the output's axes into groups. Returns false if an input does not broadcast to the output.
- */
-static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, bool rows,
-                        struct groups *g, struct strbuf *why)
+/* Puts the axes of `out` into groups. `out` is the output, or a tensor with the shape to which the
+ * inputs broadcast before a reduction. The last `last` axes are never in one group with others.
+ * Returns false if an input does not broadcast to `out`. */
+static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, const json_t *out,
+                        size_t last, struct groups *g, struct strbuf *why)
 {
-    const json_t *out = json_array_get(tensors, n);
     size_t rank = json_array_size(json_object_get(out, "shape"));
+    uint32_t apart = 0; /* how many groups the last axes have */
     for (size_t i = 0; i < n; i++)
         if (json_array_size(json_object_get(json_array_get(tensors, i), "shape")) > rank) {
             strbuf_addf(why, "'%s' has more dimensions than '%s'",
@@ -50,9 +52,11 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, b
                 return false;
             }
         }
-        if (same_text(size, "1") && !(rows && d == 0))
+        if (d == last)
+            apart = g->n;
+        if (same_text(size, "1") && !(d + 1 == last && !g->n))
             continue;
-        if (g->n && g->have[g->n - 1] == have && !(rows && g->n == 1)) {
+        if (g->n && g->have[g->n - 1] == have && !(d >= last && g->n == apart)) {
             g->size[g->n - 1] =
                 dims_times(&b->arena, dim_factor(&b->arena, size), g->size[g->n - 1]);
         } else {
@@ -113,17 +117,27 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
                     size_t n, const json_t *texts, struct strbuf *why)
 {
     const json_t *tensors = json_object_get(task, "tensors"), *out = json_array_get(tensors, n);
-    const json_t *names = json_object_get(texts, "args");
+    const json_t *names = json_object_get(texts, "args"), *space = json_object_get(task, "space");
     struct groups g = {0};
     char key[80];
-    bool rows = role->rank > 1, alike = json_object_size(json_object_get(task, "scalars")) == 0;
-    if (!find_groups(b, tensors, n, rows, &g, why))
-        return false;
+    bool rows = role->rank > 1;
+    size_t last = (size_t)json_integer_value(json_object_get(task, "reduced"));
+    last = rows ? 1 : last;
+    json_t *whole = space ? json_pack("{s:s, s:O, s:s}", "name", "the reduced expression", "shape",
+                                      space, "dtype",
+                                      facts_text(json_array_get(tensors, 0), "dtype"))
+                          : json_incref((json_t *)out);
+    bool alike = space || json_object_size(json_object_get(task, "scalars")) == 0;
+    bool ok = find_groups(b, tensors, n, whole, last, &g, why);
     for (size_t i = 0; i < n; i++)
-        alike = alike &&
-                same_shape(json_object_get(json_array_get(tensors, i), "shape"),
-                           json_object_get(out, "shape")) &&
-                str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(out, "dtype"));
+        alike =
+            alike &&
+            same_shape(json_object_get(json_array_get(tensors, i), "shape"),
+                       json_object_get(whole, "shape")) &&
+            str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(whole, "dtype"));
+    json_decref(whole);
+    if (!ok)
+        return false;
     const char *expr = bound_text(b, "expr", strlen("expr"));
     /* A simpler playbook serves the task if all tensors are alike, with two exceptions. Simpler
      * playbooks for rows take only the input itself ("v0"), not an expression. And an op with the

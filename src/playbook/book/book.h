@@ -78,7 +78,8 @@ struct playbook {
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
-    const char *fits; /* an expression with placeholders, for playbook_fits(); or NULL */
+    const json_t *texts; /* texts for placeholders, the same for all ops; or NULL */
+    const char *fits;    /* an expression with placeholders, for playbook_fits(); or NULL */
     /* The requirements: every point must satisfy these conditions. They may use the settings and
      * "elem" (struct pb_binding). */
     VEC(struct expr *) require;

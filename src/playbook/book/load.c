@@ -346,7 +346,7 @@ static int load_json(const struct loading *l)
 {
     static const char *const keys[] = {
         "about",    "class", "ops",   "share", "tensors",  "scalars", "arch", "unordered",
-        "in_place", "part",  "first", "last",  "settings", "require", "fits", NULL};
+        "in_place", "part",  "first", "last",  "settings", "require", "fits", "texts", NULL};
     struct playbook *pb = l->pb;
     const json_t *root = pb->root, *about = json_object_get(root, "about");
     const json_t *class = json_object_get(root, "class"), *arch = json_object_get(root, "arch");
@@ -367,6 +367,9 @@ static int load_json(const struct loading *l)
     pb->first = json_is_true(json_object_get(root, "first"));
     pb->last = json_is_true(json_object_get(root, "last"));
     pb->fits = json_string_value(json_object_get(root, "fits"));
+    pb->texts = json_object_get(root, "texts");
+    if (pb->texts && !json_is_object(pb->texts))
+        return bad(l, "/texts", "texts must be an object");
     if (json_array_size(settings) > PB_MAX_SETTINGS || !json_array_size(settings))
         return bad(l, "/settings", "a playbook must have 1 to %d settings", PB_MAX_SETTINGS);
     for (size_t i = 0; i < json_array_size(settings); i++)

@@ -94,11 +94,20 @@ static unsigned outermost(const struct match *x, const struct value **found)
     return n;
 }
 
+struct post {
+    const struct value *reduction;
+    const struct meaning *m;
+};
+
+/* The reduction, scalars, and axes that are used as numbers. Inputs are not allowed. */
 static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
-    if (v == ctx)
+    const struct post *p = ctx;
+    if (v == p->reduction) {
         strbuf_adds(out, "v0");
-    return v == ctx;
+        return true;
+    }
+    return meaning_input(p->m, v) < 0 && write_value_number(p->m, v, "", out);
 }
 
 /* Splits "torch.sqrt(x.mean(-1) + 1)" into the reduction, which it returns, and `post`, the
@@ -115,7 +124,8 @@ static const struct value *split_post(struct match *x, struct strbuf *post)
                      x->v);
         return NULL;
     }
-    struct leaves leaves = {post_leaf, (void *)reduction};
+    struct post around = {reduction, x->m};
+    struct leaves leaves = {post_leaf, &around};
     if (!write_expression(x->v, &leaves, post, x->why))
         return NULL;
     if (!dtype_is_float(x->v->dtype) || !dtype_is_float(reduction->dtype)) {
@@ -206,6 +216,19 @@ static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
     return copy;
 }
 
+/* Returns the task with the shape of the reduced expression, to which its inputs broadcast, as
+ * "space", and the number of reduced axes as "reduced"; a new reference. Binds C, the number of
+ * elements of a row. */
+static json_t *see_space(struct match *x, const struct along *a)
+{
+    json_t *copy = json_deep_copy(x->m->facts), *shape = shape_of(a->of);
+    bind_text(x->b, "C",
+              arena_printf(&x->m->mem, "(%s)", dims_product(&x->m->mem, shape, a->from, a->to)));
+    json_object_set_new(copy, "space", shape);
+    json_object_set_new(copy, "reduced", json_integer(a->to - a->from));
+    return copy;
+}
+
 /* ---- the op ---------------------------------------------------------------------------------- */
 
 static bool is_whole(const struct pb_op *op)
@@ -267,7 +290,9 @@ static const struct pb_op *along_axes(struct match *x, bool rows)
     const struct pb_op *op = v && find_axes(v, &a, x->why) ? op_for(x, &a, rows) : NULL;
     if (op && !bind_values(x, op, &a, &post))
         op = NULL;
-    if (op && (!rows || a.to - a.from != 1))
+    if (op && rows && op->sig->tensors[0].broadcast && is_reduction(v))
+        x->seen = see_space(x, &a);
+    else if (op && (!rows || a.to - a.from != 1))
         x->seen = see_axes(x->m->facts, &a, rows);
     strbuf_release(&post);
     return op;

@@ -2,10 +2,10 @@
  * convolution, and the index that it uses for each input. See epilogue.h. */
 #include "playbook/match/epilogue.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "playbook/match/band.h"
 #include "playbook/match/view.h"
 
 const struct value *only_one(const struct match *x, enum graph_op op)
@@ -129,7 +129,7 @@ static void write_input(struct writing *w, int i, const char *place, struct strb
     strbuf_addf(out, "%s(e.v%d[%s])", value_type(w->x->m->types[i]), i, place);
 }
 
-static bool size_uses(const struct meaning *m, const struct dim *size, const char *name)
+bool size_uses(const struct meaning *m, const struct dim *size, const char *name)
 {
     for (size_t i = 0; i < m->g.dims.nnames; i++)
         if (str_eq(m->g.dims.names[i], name))
@@ -264,54 +264,23 @@ static bool bind_reads(struct match *x, const struct writing *w)
 
 /* ---- masks ----------------------------------------------------------------------------------- */
 
-/* The epilogue uses the product only in elements with from <= n - m <= to. */
-struct band {
-    int64_t from, to;
-};
-
-static const struct band everywhere = {-(1LL << 40), 1LL << 40};
-
 /* Is v computed from the product? */
 static bool needs(const struct match *x, const struct value *v, const struct value *product)
 {
     return v && v->id >= product->id && graph_needed(&x->m->g, v, NULL, &x->m->mem)[product->id];
 }
 
-/* Is v the index n (1), the index m (-1), or neither (0)? */
-static int sign_of_index(const struct epilogue *e, const struct value *v, const struct value *d)
-{
-    const char *place = index_name(e, v, d);
-    return !place ? 0 : *place == 'n' ? 1 : *place == 'm' ? -1 : 0;
-}
+/* An epilogue, and the value whose elements n and m count. */
+struct place {
+    const struct epilogue *e;
+    const struct value *domain;
+};
 
-/* Narrows the band by a comparison of n - m with a number, or of n with m. The product is used
- * where the comparison has the value `taken`. */
-static void read_band(const struct epilogue *e, const struct value *c, const struct value *d,
-                      bool taken, struct band *out)
+static int sign_of_index(void *ctx, const struct value *v)
 {
-    /* LT and GE are opposites, and so are GT and LE. */
-    static const enum graph_op ops[] = {OP_LT, OP_GE, OP_GT, OP_LE};
-    const struct value *x = c->args[0], *y = c->args[1];
-    double k = 0;
-    size_t op = 0;
-    while (op < ARRAY_LEN(ops) && ops[op] != c->op)
-        op++;
-    if (op == ARRAY_LEN(ops))
-        return;
-    if (x->op == OP_SUB && value_is_number(y, &k)) {
-        y = x->args[1];
-        x = x->args[0];
-    }
-    int sign = sign_of_index(e, x, d);
-    if (!sign || sign_of_index(e, y, d) != -sign || fabs(k) > 1e9 || k != floor(k))
-        return;
-    enum graph_op is = ops[taken ? op : op ^ 1];
-    bool least = is == OP_GE || is == OP_GT, strict = is == OP_LT || is == OP_GT;
-    int64_t bound = (int64_t)k + (strict ? (least ? 1 : -1) : 0);
-    if (least == (sign > 0))
-        out->from = MAX(out->from, sign * bound);
-    else
-        out->to = MIN(out->to, sign * bound);
+    const struct place *at = ctx;
+    const char *name = index_name(at->e, v, at->domain);
+    return !name ? 0 : *name == 'n' ? 1 : *name == 'm' ? -1 : 0;
 }
 
 /* Finds the band of elements in which the epilogue uses the product. Goes from the result down to
@@ -320,7 +289,7 @@ static void read_band(const struct epilogue *e, const struct value *c, const str
 static struct band find_band(const struct match *x, const struct epilogue *e)
 {
     const struct value *v = x->v, *next;
-    struct band all = everywhere;
+    struct band all = BAND_EVERYWHERE;
     for (; v != e->product; v = next) {
         uint32_t ways = 0, at = 0;
         for (uint32_t i = 0; i < v->nargs; i++)
@@ -330,19 +299,12 @@ static struct band find_band(const struct match *x, const struct epilogue *e)
             }
         if (ways != 1 || op_row(v->op)->kind != OPK_ELEMENTWISE)
             break;
-        if (v->op == OP_WHERE && at > 0 && v->args[0]->nargs == 2)
-            read_band(e, v->args[0], v, at == 1, &all);
+        struct place place = {e, v};
+        if (v->op == OP_WHERE && at > 0)
+            band_narrow(v->args[0], at == 1, &(struct band_index){sign_of_index, &place}, &all);
         next = v->args[at];
     }
     return all;
-}
-
-static void bind_band(struct match *x, const struct epilogue *e)
-{
-    const struct band all = everywhere, b = find_band(x, e);
-    bind_text(x->b, "keep_from", arena_printf(&x->b->arena, "%lldLL", (long long)b.from));
-    bind_text(x->b, "keep_to", arena_printf(&x->b->arena, "%lldLL", (long long)b.to));
-    bind_text(x->b, "masked", b.from > all.from || b.to < all.to ? "1" : "0");
 }
 
 bool bind_epilogue(struct match *x, const struct epilogue *e)
@@ -354,7 +316,7 @@ bool bind_epilogue(struct match *x, const struct epilogue *e)
     if (ok)
         bind_text(x->b, "epilogue", expr.buf);
     if (ok && e->rows)
-        bind_band(x, e);
+        bind_band(x, find_band(x, e));
     strbuf_release(&expr);
     return ok;
 }

@@ -32,5 +32,7 @@ bool bind_epilogue(struct match *x, const struct epilogue *e);
 const struct value *only_one(const struct match *x, enum graph_op op);
 /* If v, apart from casts between floats, is an input, returns the input's number, else -1. */
 int input_but_casts(const struct meaning *m, const struct value *v);
+/* Does the size contain the axis or scalar of that name? */
+bool size_uses(const struct meaning *m, const struct dim *size, const char *name);
 
 #endif

@@ -53,9 +53,15 @@ const struct pb_op *match_permute(struct match *x);
  * passes, which has a line for each reduction, expr, and outer, length and inner, the sizes before,
  * along and after these axes. */
 const struct pb_op *match_chain(struct match *x);
+/* "torch nested": a sum or an extreme over all rows of an expression of sums and extremes along the
+ * rows. Binds passes:take and other texts of the passes, expr, post, rows and cols. */
+const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
  * dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
+/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, empty, and the band of keys
+ * that count for a query. */
+const struct pb_op *match_attention(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
  * input. */
 const struct pb_op *match_halves(struct match *x);

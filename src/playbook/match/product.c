@@ -14,37 +14,7 @@
 
 #include "base/util.h"
 #include "playbook/match/epilogue.h"
-#include "playbook/match/view.h"
-
-struct operand {
-    int input;
-    /* How the operand shows its input: batch axes, then the two axes of a matrix. */
-    struct view view;
-};
-
-static bool is_input(void *m, const struct value *v)
-{
-    return v->op == OP_INPUT || meaning_input(m, v) >= 0;
-}
-
-/* The number of the input that v is, as it is or through a reshape; -1 if v is not an input. */
-static int number_of_input(const struct meaning *m, const struct value *v)
-{
-    for (size_t i = 0; i < m->inputs; i++)
-        if (m->seen[i] == v || m->g.inputs.items[i] == v)
-            return (int)i;
-    return -1;
-}
-
-/* Finds an operand: a view of an input. Casts between floats do not matter. */
-static bool find_operand(struct meaning *m, const struct value *v, struct operand *out)
-{
-    const struct view_end end = {is_input, m, true};
-    if (!read_view(&m->g.dims, v, &end, &out->view))
-        return false;
-    out->input = number_of_input(m, out->view.base);
-    return out->input >= 0;
-}
+#include "playbook/match/operand.h"
 
 /* ---- the sizes ------------------------------------------------------------------------------- */
 
@@ -74,30 +44,6 @@ static bool are_same(const struct dim *const *d, const struct dim *const *e, uin
     return true;
 }
 
-/* Puts the numbers of axes `from` to `to` - 1 into the list, and returns its new length. */
-static uint32_t add_axes(uint32_t *axes, uint32_t n, uint32_t from, uint32_t to)
-{
-    while (from < to)
-        axes[n++] = from++;
-    return n;
-}
-
-/* Is the view stored as an array of matrices? The axes before `batch` are the batch, those before
- * `mid` are the rows of a matrix, and the others are its columns. Sets *turned if the matrices are
- * stored transposed. */
-static bool is_stored(const struct view *v, uint32_t batch, uint32_t mid, bool *turned)
-{
-    uint32_t axes[GRAPH_MAX_RANK], n = add_axes(axes, 0, 0, v->rank);
-    *turned = false;
-    if (view_in_order(v, axes, n))
-        return true;
-    *turned = true;
-    n = add_axes(axes, 0, 0, batch);
-    n = add_axes(axes, n, mid, v->rank);
-    n = add_axes(axes, n, batch, mid);
-    return view_in_order(v, axes, n);
-}
-
 /* The operand without an OP_EXPAND that repeats matrices along the batch. */
 static const struct value *without_repeats(const struct value *v)
 {
@@ -110,8 +56,8 @@ static const struct value *without_repeats(const struct value *v)
 
 static bool are_stored(struct product *p, uint32_t batch_a, uint32_t batch_b)
 {
-    return is_stored(&p->a.view, batch_a, p->args[0]->rank - 1, &p->turned[0]) &&
-           is_stored(&p->b.view, batch_b, p->args[1]->rank - 1, &p->turned[1]);
+    return operand_is_stored(&p->a.view, batch_a, p->args[0]->rank - 1, &p->turned[0]) &&
+           operand_is_stored(&p->b.view, batch_b, p->args[1]->rank - 1, &p->turned[1]);
 }
 
 /* Finds the sizes of a product of batches of matrices, or of vectors, which are matrices of one row
@@ -145,37 +91,20 @@ static bool find_sizes(struct meaning *m, struct product *p)
 
 /* ---- the tensors ----------------------------------------------------------------------------- */
 
-static const json_t *tensor_at(const json_t *task, size_t i)
-{
-    return json_array_get(json_object_get(task, "tensors"), i);
-}
-
-/* The tensor with another shape: up to three sizes, and NULL after the last one. */
-static json_t *with_shape(const json_t *tensor, const struct dim *x, const struct dim *y,
-                          const struct dim *z)
-{
-    const struct dim *const sizes[] = {x, y, z};
-    json_t *copy = json_deep_copy(tensor), *shape = json_array();
-    for (size_t i = 0; i < ARRAY_LEN(sizes) && sizes[i]; i++)
-        json_array_append_new(shape, json_string(sizes[i]->text));
-    json_object_set_new(copy, "shape", shape);
-    return copy;
-}
-
 /* Sets x->seen to the task with its tensors in the shapes of the op's roles. */
 static void see_matrices(struct match *x, const struct product *p)
 {
-    const json_t *task = x->m->facts, *a = tensor_at(task, (size_t)p->a.input),
-                 *b = tensor_at(task, (size_t)p->b.input), *c = tensor_at(task, x->m->inputs);
+    const struct meaning *m = x->m;
+    size_t a = (size_t)p->a.input, b = (size_t)p->b.input, c = m->inputs;
     const bool *turned = p->turned;
     const struct dim *one = dim_number(&x->m->g.dims, 1);
     const struct dim *za = p->batched[0] ? p->z : one, *zb = p->batched[1] ? p->z : one;
     bind_text(x->b, "batched_a", p->batched[0] ? "1" : "0");
     bind_text(x->b, "batched_b", p->batched[1] ? "1" : "0");
     x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors",
-                        with_shape(a, za, turned[0] ? p->k : p->m, turned[0] ? p->m : p->k),
-                        with_shape(b, zb, turned[1] ? p->n : p->k, turned[1] ? p->k : p->n),
-                        with_shape(c, p->z, p->m, p->n), "scalars");
+                        tensor_with_shape(m, a, za, turned[0] ? p->k : p->m, turned[0] ? p->m : p->k),
+                        tensor_with_shape(m, b, zb, turned[1] ? p->n : p->k, turned[1] ? p->k : p->n),
+                        tensor_with_shape(m, c, p->z, p->m, p->n), "scalars");
 }
 
 static bool find_product(struct match *x, struct product *p)
@@ -235,14 +164,13 @@ const struct pb_op *match_matvec(struct match *x)
         .product = p.v, .operands = {p.a.input, p.b.input}, .rows = true, .bias = -1};
     if (!bind_epilogue(x, &e))
         return NULL;
-    const json_t *task = x->m->facts;
     const struct operand *matrix = right ? &p.a : &p.b, *vector = right ? &p.b : &p.a;
     const struct dim *rows = right ? p.m : p.n;
     const struct dim *columns = p.v->rank ? p.v->shape[p.v->rank - 1] : rows;
     bind_text(x->b, "columns", arena_printf(&x->b->arena, "(%s)", columns->text));
     x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors",
-                        with_shape(tensor_at(task, (size_t)matrix->input), rows, p.k, NULL),
-                        with_shape(tensor_at(task, (size_t)vector->input), p.k, NULL, NULL),
-                        with_shape(tensor_at(task, x->m->inputs), rows, NULL, NULL), "scalars");
+                        tensor_with_shape(x->m, (size_t)matrix->input, rows, p.k, NULL),
+                        tensor_with_shape(x->m, (size_t)vector->input, p.k, NULL, NULL),
+                        tensor_with_shape(x->m, x->m->inputs, rows, NULL, NULL), "scalars");
     return op_called(x->pb, "rows");
 }

@@ -9,7 +9,8 @@ static const struct match_way ways[] = {
     {"torch matvec", match_matvec},   {"torch conv", match_conv},
     {"torch permute", match_permute}, {"torch chain", match_chain},
     {"torch halves", match_halves},   {"torch dense conv", match_dense_conv},
-    {"torch pool", match_pool},
+    {"torch pool", match_pool},       {"torch nested", match_nested},
+    {"torch attention", match_attention},
 };
 
 const struct match_way *match_way(const char *from)

@@ -1,0 +1,43 @@
+/*
+ * half.h - products in half precision: how operands are rounded, and by how much gradients are
+ * scaled before. All devices compute so (`--precision fp16`).
+ *
+ * A product rounds both operands to half precision, to nearest with ties to even, and adds up in
+ * float. Half precision has a small range: it ends at 65504, and below 2^-14 it loses bits. So
+ *   1. a gradient is multiplied by 2^shift before it is rounded, and the sum is divided by it;
+ *   2. an element of the result is computed again, from the operands without rounding, if one of
+ *      its operands became infinite. So a large value costs time, but spoils nothing.
+ */
+#ifndef GNN_OPS_HALF_H
+#define GNN_OPS_HALF_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Returns the shift for the gradients of a batch with this many seeds. The loss is a mean over the
+ * seeds, so the gradient of a logit is at most 1 / seeds. With the shift it is at most 128: 2^9
+ * below the largest half, and 2^21 above the first that loses bits. */
+static inline int half_shift(int64_t seeds)
+{
+    int shift = 6;
+    while (shift < 60 && (INT64_C(1) << (shift - 6)) < seeds)
+        shift++;
+    return shift;
+}
+
+/* Returns v rounded to half precision. */
+static inline float half_round(float v)
+{
+    uint32_t bits;
+    float size = fabsf(v), normal;
+    memcpy(&bits, &size, sizeof bits);
+    bits = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+    memcpy(&normal, &bits, sizeof normal);
+    /* Floats from 0.5 to 1 are multiples of 2^-24, and so are halves below 2^-14. */
+    float tiny = (size + 0.5f) - 0.5f;
+    float r = size < 0x1p-14f ? tiny : size < 65520.f ? normal : size * INFINITY;
+    return copysignf(r, v);
+}
+
+#endif

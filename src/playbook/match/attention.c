@@ -1,0 +1,506 @@
+/*
+ * attention.c - matches attention: softmax(score(Q K^T)) V.
+ *
+ *     F.scaled_dot_product_attention(q, k, v, is_causal=True)
+ *     torch.softmax(q @ k.mT / 8 + mask, -1) @ v
+ *
+ * The op's tensors are Q[Z, M, D], K[Z, N, D], V[Z, N, E] and O[Z, M, E], where Z is the batch. Each
+ * operand is an input, or a view (view.h) of one that keeps the order of its elements. The score is
+ * a CUDA expression in which v is the product, z the matrix, m the query and n the key. It may read
+ * inputs that broadcast to the scores, and use m and n as numbers.
+ *
+ * If the score is only the product times a number, the texts are `plain` and `scale`. A causal mask
+ * is a band of keys around each query: keep_from <= n - m <= keep_to. Keys outside of the band have
+ * the weight 0.
+ */
+#include <math.h>
+
+#include "base/util.h"
+#include "playbook/match/band.h"
+#include "playbook/match/epilogue.h"
+#include "playbook/match/functions.h"
+#include "playbook/match/operand.h"
+
+enum { MAX_FACTORS = 4 };
+
+/* Products and quotients of an operand by single numbers. */
+struct factors {
+    const struct value *by[MAX_FACTORS];
+    uint32_t n;
+};
+
+struct attention {
+    struct operand q, k, v;
+    struct factors factors; /* of Q and K, if attention is written as two products */
+    const struct value *product; /* the product in the graph; NULL if attention is one operation */
+    /* The operand of the softmax, without masks that are bands; NULL as above. */
+    const struct value *scores;
+    struct band band; /* of keys that count for a query */
+    const struct value *mask, *scale; /* if attention is one operation; NULL if there is none */
+    /* The sizes of the scores: the batch, then M and N. */
+    uint32_t rank;
+    const struct dim *shape[GRAPH_MAX_RANK];
+    const struct dim *z, *d, *e;
+};
+
+static bool is_single(const struct value *v)
+{
+    for (uint32_t i = 0; i < v->rank; i++)
+        if (!dim_is(v->shape[i], 1))
+            return false;
+    return true;
+}
+
+static bool has_op(void *op, const struct value *v)
+{
+    return v->op == *(const enum graph_op *)op;
+}
+
+/* If v has the elements of a value with this operation, in the same order and perhaps in another
+ * shape, returns this value. Otherwise returns NULL. */
+static const struct value *base_of(struct match *x, const struct value *v, enum graph_op op)
+{
+    const struct view_end end = {has_op, &op, true};
+    struct view view;
+    return read_view(&x->m->g.dims, v, &end, &view) && view.base->op == op && view_is_array(&view)
+               ? view.base
+               : NULL;
+}
+
+/* Have a and b the same number of matrices, and the same two last sizes? */
+static bool are_same_matrices(struct match *x, const struct value *a, const struct value *b)
+{
+    struct dim_pool *dims = &x->m->g.dims;
+    return a->rank > 1 && b->rank > 1 &&
+           dim_same(a->shape[a->rank - 1], b->shape[b->rank - 1]) &&
+           dim_same(a->shape[a->rank - 2], b->shape[b->rank - 2]) &&
+           dim_same(dim_product(dims, a->shape, a->rank - 2),
+                    dim_product(dims, b->shape, b->rank - 2));
+}
+
+/* ---- the operands ---------------------------------------------------------------------------- */
+
+/* If v is a view of an input times single numbers, returns the view without these numbers, and puts
+ * the products and quotients by them into the list. */
+static const struct value *without_factors(struct match *x, const struct value *v,
+                                           struct factors *out)
+{
+    struct err err = ERR_INIT;
+    bool product = v->op == OP_MUL || v->op == OP_DIV;
+    if (product && is_single(v->args[1]) && out->n < MAX_FACTORS) {
+        out->by[out->n++] = v;
+        return without_factors(x, v->args[0], out);
+    }
+    if (v->op != OP_RESHAPE && v->op != OP_PERMUTE && v->op != OP_CAST)
+        return v;
+    const struct value *of = without_factors(x, v->args[0], out);
+    const struct value *made = of == v->args[0] ? v : graph_rebuild(&x->m->g, v, &of, &err);
+    return made ? made : v;
+}
+
+/* Is v a view of an input that is stored as one matrix for each matrix of the scores? K^T is stored
+ * transposed. */
+static bool is_operand(struct match *x, const struct attention *a, const struct value *v,
+                       bool turned, struct operand *out)
+{
+    bool is_turned;
+    if (v->rank < 2 || !find_operand(x->m, v, out))
+        return false;
+    uint32_t batch = v->rank - 2;
+    if (!operand_is_stored(&out->view, batch, batch + 1, &is_turned) ||
+        !dim_same(dim_product(&x->m->g.dims, v->shape, batch), a->z))
+        return false;
+    /* A matrix with one row or column is stored the same way if it is transposed. */
+    bool vector = dim_is(v->shape[batch], 1) || dim_is(v->shape[batch + 1], 1);
+    return is_turned == turned || (vector && !is_turned);
+}
+
+static void set_shape(struct match *x, struct attention *a, uint32_t rank,
+                      const struct dim *const *shape)
+{
+    a->rank = rank;
+    for (uint32_t i = 0; i < rank; i++)
+        a->shape[i] = shape[i];
+    a->z = dim_product(&x->m->g.dims, a->shape, rank - 2);
+}
+
+/* Attention as one operation. */
+static bool find_fused(struct match *x, const struct value *v, struct attention *a)
+{
+    const struct value *q = v->args[0], *k = v->args[1], *w = v->args[2];
+    set_shape(x, a, q->rank, q->shape);
+    a->shape[a->rank - 1] = k->shape[k->rank - 2];
+    a->d = q->shape[q->rank - 1];
+    a->e = w->shape[w->rank - 1];
+    a->mask = v->args[3];
+    a->scale = v->args[4];
+    if (value_flag(v, "causal"))
+        a->band.to = 0;
+    return is_operand(x, a, q, false, &a->q) && is_operand(x, a, k, false, &a->k) &&
+           is_operand(x, a, w, false, &a->v);
+}
+
+/* Attention written as two products and a softmax. */
+static bool find_written(struct match *x, const struct value *v, struct attention *a)
+{
+    const struct value *weights = base_of(x, v->args[0], OP_SOFTMAX), *w = v->args[1];
+    if (!weights || weights->rank < 2 || w->rank < 2 || v->args[0]->rank < 2 ||
+        value_attr(weights, "dim")->ints[0] + 1 != weights->rank ||
+        !are_same_matrices(x, weights, v->args[0]))
+        return false;
+    const struct match under = {.m = x->m, .v = weights->args[0]};
+    a->scores = weights->args[0];
+    a->product = only_one(&under, OP_MATMUL);
+    if (!a->product || !are_same_matrices(x, a->product, a->scores))
+        return false;
+    const struct value *q = without_factors(x, a->product->args[0], &a->factors);
+    const struct value *k = without_factors(x, a->product->args[1], &a->factors);
+    set_shape(x, a, weights->rank, weights->shape);
+    a->d = q->shape[q->rank - 1];
+    a->e = w->shape[w->rank - 1];
+    return is_operand(x, a, q, false, &a->q) && is_operand(x, a, k, true, &a->k) &&
+           is_operand(x, a, w, false, &a->v);
+}
+
+static bool find_attention(struct match *x, struct attention *a)
+{
+    const struct value *fused = base_of(x, x->v, OP_ATTENTION),
+                       *written = base_of(x, x->v, OP_MATMUL);
+    *a = (struct attention){.band = BAND_EVERYWHERE};
+    if (json_array_size(json_object_get(x->m->facts, "tensors")) == x->m->inputs + 1 &&
+        ((fused && find_fused(x, fused, a)) || (written && find_written(x, written, a))))
+        return true;
+    strbuf_adds(x->why, "the task's PyTorch expression is not softmax(Q K^T) V of inputs that are "
+                        "stored as matrices of one batch");
+    return false;
+}
+
+/* ---- bands ----------------------------------------------------------------------------------- */
+
+/* The template's index for v, an index along one axis of the scores, such as torch.arange(N). NULL
+ * if v is not such an index. */
+static const char *index_name(const struct attention *a, const struct value *v)
+{
+    const struct value *from = v;
+    while (from->op == OP_RESHAPE)
+        from = from->args[0];
+    if (from->op != OP_IOTA || from->rank != 1 || v->rank > a->rank)
+        return NULL;
+    for (uint32_t i = 0; i < v->rank; i++) {
+        uint32_t axis = a->rank - v->rank + i;
+        if (dim_is(v->shape[i], 1))
+            continue;
+        if (!dim_same(v->shape[i], a->shape[axis]) || axis + 2 < a->rank)
+            return NULL;
+        return axis + 1 == a->rank ? "n" : "m";
+    }
+    return "0";
+}
+
+/* A value without what broadcasts or converts a single number. */
+static const struct value *bare_number(const struct value *v)
+{
+    while (v->op == OP_EXPAND || v->op == OP_CAST || v->op == OP_RESHAPE)
+        v = v->args[0];
+    return v;
+}
+
+static int sign_of_index(void *a, const struct value *v)
+{
+    const char *name = index_name(a, v);
+    return !name ? 0 : *name == 'n' ? 1 : *name == 'm' ? -1 : 0;
+}
+
+/* Narrows the band by a mask, which may be negated, or combined with torch.ones(). */
+static bool take_mask(struct attention *a, const struct value *mask, bool taken)
+{
+    const struct band_index index = {sign_of_index, a};
+    double one = 0;
+    if (mask->op == OP_NOT || mask->op == OP_LOGICAL_NOT)
+        return take_mask(a, mask->args[0], !taken);
+    if (mask->op == OP_AND || mask->op == OP_LOGICAL_AND)
+        for (int i = 0; i < 2; i++)
+            if (value_is_number(bare_number(mask->args[i]), &one) && one == 1)
+                return take_mask(a, mask->args[1 - i], taken);
+    return band_narrow(mask, taken, &index, &a->band);
+}
+
+/* Takes masks off the scores that are a band of keys, and -inf outside of it. */
+static void take_bands(struct attention *a)
+{
+    while (a->scores->op == OP_WHERE) {
+        const struct value *const *args = a->scores->args;
+        double left = 0, right = 0;
+        bool first = value_is_number(bare_number(args[1]), &left) && left == -INFINITY,
+             second = value_is_number(bare_number(args[2]), &right) && right == -INFINITY;
+        if (first == second || !take_mask(a, args[0], second))
+            return;
+        a->scores = args[second ? 1 : 2];
+    }
+}
+
+/* ---- what the scores read -------------------------------------------------------------------- */
+
+struct writing {
+    struct match *x;
+    const struct attention *a;
+    /* used[i]: the score reads the input, scalar or axis that the template calls v<i> */
+    bool used[2 * PB_MAX_TENSORS];
+    /* The batch index of input i is z / after[i] % along[i]; NULL if it is z itself, or 0. */
+    const struct dim *after[PB_MAX_TENSORS], *along[PB_MAX_TENSORS];
+};
+
+/* Does t, broadcast to the scores, vary along this axis of the scores? */
+static bool varies(const struct attention *a, const struct value *t, uint32_t axis)
+{
+    uint32_t lead = a->rank - t->rank;
+    return axis >= lead && !dim_is(t->shape[axis - lead], 1);
+}
+
+/* Finds the axes of the batch along which the input varies: [*from, *to). False if there are others
+ * between them. */
+static bool find_batch(const struct attention *a, const struct value *t, uint32_t *from,
+                       uint32_t *to)
+{
+    bool found = false;
+    for (uint32_t i = 0; i + 2 < a->rank; i++) {
+        if (!varies(a, t, i))
+            continue;
+        for (uint32_t k = found ? *to : i; k < i; k++)
+            if (!dim_is(a->shape[k], 1))
+                return false;
+        *from = found ? *from : i;
+        *to = i + 1;
+        found = true;
+    }
+    if (!found)
+        *from = *to = 0;
+    return true;
+}
+
+/* Writes the input, which has the shape of t, at the element (z, m, n) of the scores. */
+static bool write_input(struct writing *w, int i, const struct value *t, struct strbuf *out)
+{
+    const struct attention *a = w->a;
+    struct dim_pool *dims = &w->x->m->g.dims;
+    uint32_t from = 0, to = 0, batch = a->rank - 2;
+    for (uint32_t k = 0; k < t->rank; k++)
+        if (t->rank > a->rank || (!dim_is(t->shape[k], 1) &&
+                                  !dim_same(t->shape[k], a->shape[a->rank - t->rank + k])))
+            return false;
+    if (!find_batch(a, t, &from, &to) || !element_type(w->x->m->types[i]))
+        return false;
+    bool of_m = varies(a, t, batch), of_n = varies(a, t, batch + 1);
+    strbuf_addf(out, "%s(e.v%d[0", value_type(w->x->m->types[i]), i);
+    if (to > from) {
+        const struct dim *after = dim_product(dims, a->shape + to, batch - to),
+                         *along = dim_product(dims, a->shape + from, to - from);
+        bool all = dim_same(along, a->z);
+        if (!all) {
+            w->after[i] = after;
+            w->along[i] = along;
+            strbuf_addf(out, " + z / e.v%d_after %% e.v%d_along", i, i);
+        } else {
+            strbuf_adds(out, " + z");
+        }
+        strbuf_addf(out, "%s%s", of_m ? " * M" : "", of_n ? " * N" : "");
+    }
+    strbuf_addf(out, "%s%s%s])", of_m ? " + m" : "", of_m && of_n ? " * N" : "",
+                of_n ? " + n" : "");
+    w->used[i] = true;
+    return true;
+}
+
+/* Is v the product of Q and K^T, in its own shape or in that of the scores? */
+static bool is_product(const struct writing *w, const struct value *v)
+{
+    return w->a->product && base_of(w->x, v, OP_MATMUL) == w->a->product &&
+           are_same_matrices(w->x, v, w->a->scores);
+}
+
+static bool write_value(struct writing *w, const struct value *v, struct strbuf *out);
+
+/* Writes " * float(number)" or " / float(number)". */
+static bool write_factor(struct writing *w, const struct value *by, struct strbuf *out)
+{
+    strbuf_addf(out, " %c float(", by->op == OP_MUL ? '*' : '/');
+    bool ok = write_value(w, by->args[1], out);
+    strbuf_addc(out, ')');
+    return ok;
+}
+
+/* Writes the product, with the numbers by which Q and K are multiplied. */
+static void write_product(struct writing *w, struct strbuf *out)
+{
+    strbuf_adds(out, "(v");
+    for (uint32_t i = 0; i < w->a->factors.n; i++)
+        write_factor(w, w->a->factors.by[i], out);
+    strbuf_addc(out, ')');
+}
+
+static bool leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
+{
+    struct writing *w = ctx;
+    struct match *x = w->x;
+    if (is_product(w, v)) {
+        write_product(w, out);
+        return true;
+    }
+    if (v->op == OP_EXPAND) { /* the score broadcasts everything that it reads */
+        struct leaves leaves = {leaf, w};
+        write_expression(v->args[0], &leaves, out, why);
+        return true;
+    }
+    int i = meaning_input(x->m, v);
+    if (i >= 0) {
+        if (!write_input(w, i, v, out))
+            strbuf_addf(why, "'%s' does not broadcast to the scores", x->m->names[i]);
+        return true;
+    }
+    const char *index = index_name(w->a, v);
+    if (index) {
+        strbuf_addf(out, "%s(%s)", value_type(v->dtype), index);
+        return true;
+    }
+    if (!write_value_number(x->m, v, "e.", out))
+        return false;
+    for (size_t k = x->m->inputs; k < x->m->n; k++)
+        w->used[k] |= v->op == OP_SIZE ? size_uses(x->m, v->size, x->m->names[k])
+                                       : str_eq(x->m->names[k], v->name);
+    return true;
+}
+
+static bool write_value(struct writing *w, const struct value *v, struct strbuf *out)
+{
+    struct leaves leaves = {leaf, w};
+    return write_expression(v, &leaves, out, w->x->why);
+}
+
+/* ---- the scores ------------------------------------------------------------------------------ */
+
+/* If the score s is the product times numbers, writes these numbers as a product. */
+static bool write_factors(struct writing *w, const struct value *s, struct strbuf *out)
+{
+    while (s->op == OP_CAST && dtype_is_float(s->dtype) && dtype_is_float(s->args[0]->dtype))
+        s = s->args[0];
+    if (is_product(w, s)) {
+        strbuf_adds(out, "1.f");
+        for (uint32_t i = 0; i < w->a->factors.n; i++)
+            if (!write_factor(w, w->a->factors.by[i], out))
+                return false;
+        return true;
+    }
+    return (s->op == OP_MUL || s->op == OP_DIV) && is_single(s->args[1]) &&
+           write_factors(w, s->args[0], out) && write_factor(w, s, out);
+}
+
+/* Writes the scale of attention as one operation: 1 / sqrt(D) if the task gives none. */
+static bool write_scale(struct writing *w, struct strbuf *out)
+{
+    if (!w->a->scale) {
+        strbuf_adds(out, "1.f / sqrtf(float(D))");
+        return true;
+    }
+    strbuf_adds(out, "float(");
+    bool ok = write_value(w, w->a->scale, out);
+    strbuf_addc(out, ')');
+    return ok;
+}
+
+/* Writes the score with the mask of attention as one operation. */
+static bool write_masked(struct writing *w, struct strbuf *out)
+{
+    const struct value *mask = w->a->mask;
+    bool choice = mask->dtype == DT_BOOL;
+    strbuf_adds(out, choice ? "(" : "(v * scale_of(e, D) + ");
+    bool ok = write_value(w, mask, out);
+    strbuf_adds(out, choice ? " ? v * scale_of(e, D) : -infinity())" : ")");
+    return ok;
+}
+
+/* Binds what the score reads: see bind_reads() in epilogue.c. */
+static bool bind_reads(struct writing *w)
+{
+    struct match *x = w->x;
+    const int operands[] = {w->a->q.input, w->a->k.input, w->a->v.input};
+    struct strbuf fields = STRBUF_INIT(4096), params = STRBUF_INIT(4096), args = STRBUF_INIT(4096),
+                  data = STRBUF_INIT(1024);
+    bool ok = true;
+    for (int i = 0; ok && i < (int)x->m->n; i++) {
+        bool in = i < (int)x->m->inputs;
+        if (!w->used[i]) {
+            ok = !in || i == operands[0] || i == operands[1] || i == operands[2];
+            if (!ok)
+                strbuf_addf(x->why, "the task's PyTorch expression does not use '%s'",
+                            x->m->names[i]);
+            continue;
+        }
+        const char *type = in ? element_type(x->m->types[i]) : value_type(x->m->types[i]);
+        strbuf_addf(&fields, "%s%s%s %sv%d;", fields.len ? "\n    " : "", in ? "const " : "", type,
+                    in ? "*" : "", i);
+        strbuf_addf(&params, "%s%s %sv%d, ", in ? "const " : "", type, in ? "*" : "", i);
+        strbuf_addf(&args, "\"%s\", ", x->m->names[i]);
+        strbuf_addf(&data, "%sv%d", data.len ? ", " : "", i);
+        if (in && w->after[i]) {
+            strbuf_addf(&fields, "\n    int64_t v%d_after, v%d_along;", i, i);
+            strbuf_addf(&params, "int64_t v%d_after, int64_t v%d_along, ", i, i);
+            strbuf_addf(&args, "\"%s\", \"%s\", ", w->after[i]->text, w->along[i]->text);
+            strbuf_addf(&data, ", v%d_after, v%d_along", i, i);
+        }
+    }
+    const char *const texts[][2] = {
+        {"fields", fields.buf}, {"params", params.buf}, {"extra", args.buf}, {"data", data.buf}};
+    for (size_t i = 0; ok && i < ARRAY_LEN(texts); i++)
+        bind_text(x->b, texts[i][0], texts[i][1]);
+    strbuf_release(&fields);
+    strbuf_release(&params);
+    strbuf_release(&args);
+    strbuf_release(&data);
+    return ok;
+}
+
+/* Binds plain, scale and score. */
+static bool bind_score(struct writing *w)
+{
+    const struct attention *a = w->a;
+    struct strbuf scale = STRBUF_INIT(MAX_EXPRESSION), score = STRBUF_INIT(MAX_EXPRESSION);
+    bool plain = a->scores ? write_factors(w, a->scores, &scale) : !a->mask, ok = true;
+    if (a->scores && !plain) {
+        strbuf_clear(w->x->why);
+        strbuf_clear(&scale);
+        strbuf_adds(&scale, "1.f");
+        ok = write_value(w, a->scores, &score);
+    } else if (!a->scores) {
+        ok = write_scale(w, &scale) && (plain || write_masked(w, &score));
+    }
+    if (ok) {
+        bind_text(w->x->b, "plain", plain ? "true" : "false");
+        bind_text(w->x->b, "scale", scale.buf);
+        bind_text(w->x->b, "score", plain ? "v" : score.buf);
+    }
+    strbuf_release(&scale);
+    strbuf_release(&score);
+    return ok;
+}
+
+const struct pb_op *match_attention(struct match *x)
+{
+    struct attention a;
+    struct writing w = {.x = x, .a = &a};
+    if (!find_attention(x, &a))
+        return NULL;
+    if (a.scores)
+        take_bands(&a);
+    if (!bind_score(&w) || !bind_reads(&w))
+        return NULL;
+    bind_band(x, a.band);
+    /* If no key is left, attention as one operation gives 0, and a softmax gives no number. */
+    bind_text(x->b, "empty", a.scores ? C_NAN : "0.f");
+    const struct dim *m = a.shape[a.rank - 2], *n = a.shape[a.rank - 1];
+    x->seen = json_pack("{s:[o, o, o, o], s:{}}", "tensors",
+                        tensor_with_shape(x->m, (size_t)a.q.input, a.z, m, a.d),
+                        tensor_with_shape(x->m, (size_t)a.k.input, a.z, n, a.d),
+                        tensor_with_shape(x->m, (size_t)a.v.input, a.z, n, a.e),
+                        tensor_with_shape(x->m, x->m->inputs, a.z, m, a.e), "scalars");
+    return op_called(x->pb, "attention");
+}

@@ -1,0 +1,30 @@
+/*
+ * operand.h - operands of a product: views (view.h) of inputs that are stored as an array of
+ * matrices.
+ */
+#ifndef PLAYBOOK_MATCH_OPERAND_H
+#define PLAYBOOK_MATCH_OPERAND_H
+
+#include "playbook/match/meaning.h"
+#include "playbook/match/view.h"
+
+struct operand {
+    int input;
+    /* How the operand shows its input: batch axes, then the two axes of a matrix. */
+    struct view view;
+};
+
+/* Finds an operand: a view of an input. Casts between floats do not matter. */
+bool find_operand(struct meaning *m, const struct value *v, struct operand *out);
+
+/* Is the view stored as an array of matrices? The axes before `batch` are the batch, those before
+ * `mid` are the rows of a matrix, and the others are its columns. Sets *turned if the matrices are
+ * stored transposed. */
+bool operand_is_stored(const struct view *v, uint32_t batch, uint32_t mid, bool *turned);
+
+/* The task's tensor number i, with another shape: up to three sizes, and NULL after the last one.
+ * Returns a new reference. */
+json_t *tensor_with_shape(const struct meaning *m, size_t i, const struct dim *x,
+                          const struct dim *y, const struct dim *z);
+
+#endif
