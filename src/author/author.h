@@ -96,7 +96,8 @@ int author_open(struct author **out, const char *spec, const struct author_confi
 void author_close(struct author *a);
 const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
-bool author_is_built_in(const struct author *a);   /* it needs no model, and replies at once */
+/* Whether the author needs no model and replies immediately. */
+bool author_is_built_in(const struct author *a);
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
 /* From now on each call of this author reserves from the pool the most that it may cost. If the

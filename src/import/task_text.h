@@ -17,13 +17,13 @@
 
 struct import_files {
     struct strbuf task, reference;
-    int64_t statistics; /* every variance has at least so many elements: struct size_choice */
+    int64_t statistics; /* the member of struct size_choice (sizes.h) */
 };
 /* The description of an imported task; %s is the user's file. */
 #define IMPORT_DESCRIPTION "Imported from %s."
 
-#define IMPORT_FILES_INIT                                                   \
-    {                                                                       \
+#define IMPORT_FILES_INIT                                                      \
+    {                                                                          \
         STRBUF_INIT(TASK_MAX_TEXT + 1), STRBUF_INIT(TASK_MAX_REFERENCE + 1), 1 \
     }
 

@@ -131,9 +131,9 @@ struct gpu_device {
     const struct cu_driver *cu;
     struct cu_driver emulated; /* `cu` points here on the emulator */
     bool is_emulator, has_context;
-    enum gpu_precision precision; /* of products */
-    int shift;                    /* of gradients in half precision: gnn/ops/half.h */
-    bool wgmma;                   /* products use WGMMA where they can */
+    enum gpu_precision precision; /* the precision of products */
+    int shift;  /* in half precision, gradients are multiplied by 2^shift: gnn/ops/half.h */
+    bool wgmma; /* products use WGMMA where they can */
     cu_device gpu;
     cu_context context;
     /* Work on these lanes runs at the same time: `compute` runs the model, `sample` samples
