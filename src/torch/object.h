@@ -63,9 +63,9 @@ struct build {
  * there is a reason already, keeps the old one. */
 void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* refuse() stores a reason and gives false; refuse_value() stores a reason and gives NULL. So
- * `return refuse(b, ...)` ends a function that fails. refused() is inline, so that the compiler
- * knows the result. */
+/* Stores the reason. The result is false (refuse) or NULL (refuse_value), so that a function can
+ * say `return refuse(b, "...");`. refused() and refused_value() are inline so that compilers and
+ * analysers see this result, and know what the caller does after a refusal. */
 #define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
 /* lacks() and lacks_value() do the same for an expression that may be right in PyTorch, but that
