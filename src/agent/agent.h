@@ -21,9 +21,9 @@
  *                                            └─> budget left? ─> record, ask the author, record
  *
  * When the strategy is done, the run confirms the best kernel (confirm.h); no strategy sees the
- * confirmation. The run checks its budgets, the clock and Ctrl-C before each new call or
- * evaluation. While it waits for replies, it checks Ctrl-C and the clock. If it then ends a call
- * early, the store has no reply to the call, and a resumed run continues the call or makes it
+ * confirmation. Before each new call or evaluation, the run checks its budgets, the clock and
+ * Ctrl-C. While it waits for replies, it checks only the clock and Ctrl-C. If one of these two ends
+ * a call early, the store has no reply to the call. A resumed run continues the call or makes it
  * again.
  */
 #ifndef AGENT_AGENT_H
@@ -50,17 +50,18 @@ struct agent;
 /* One candidate of the run's tree, with its verdict and its fate. */
 struct node {
     uint64_t index;
-    int64_t parent; /* -1 = a root */
+    int64_t parent; /* the index of the parent; -1 for a root */
     char *source;
     char source_sha[STORE_SHA];
     struct verdict verdict;
-    bool judged;
-    bool recorded;            /* the verdict was in the store when the run was resumed */
-    int64_t verdict_index;    /* the key of the node's verdict; -1 if it has none yet */
-    const char *role, *stage; /* static strings */
-    char move[160], kind[24];
-    const char *fate; /* static: "open", "best", "kept", "regression", "failed", "pruned", ... */
-    bool pruned;      /* search: never selected again */
+    bool judged;           /* `verdict` is set */
+    bool recorded;         /* the verdict was in the store when the run was resumed */
+    int64_t verdict_index; /* the key of the node's verdict; -1 if it has none yet */
+    /* `role`, `stage` and `fate` point to static strings. */
+    const char *role, *stage;
+    char move[160], kind[24]; /* the move in words, and its kind */
+    const char *fate;         /* "open", "best", "kept", "regression", "failed", "pruned", ... */
+    bool pruned;              /* the strategy "search" does not select this node again */
     unsigned children, failed_children;
     unsigned depth; /* distance from the root of its tree */
     char *advice;   /* the plan or diagnosis that the node's author was given; may be NULL */
@@ -69,11 +70,13 @@ struct node {
 
 /* A move and its outcome: an entry of the ledger. */
 struct idea {
-    uint64_t of;  /* the candidate that made the move */
-    int64_t node; /* the candidate that gives the outcome: `of`, or a repair of it */
+    uint64_t of; /* the index of the candidate that made the move */
+    /* The index of the candidate that gives the outcome: `of`, or a repair of that candidate. */
+    int64_t node;
     char kind[24], text[160];
-    const char *outcome; /* static: "", "gain", "regression", "no change", "failed" */
-    double gain;         /* the parent's time divided by the candidate's; 0 = not known */
+    /* A static string: "gain", "regression", "no change" or "failed"; "" if not known yet. */
+    const char *outcome;
+    double gain; /* the parent's time divided by the candidate's; 0 if not known */
 };
 
 /* Callbacks that let a command show progress; each may be NULL. */
@@ -83,11 +86,12 @@ struct agent_watch {
      * text of author_call_waits_for. */
     void (*waiting)(void *ctx, const struct agent *a, const char *role, const char *what,
                     uint64_t ns);
-    /* Called if a reply cannot be used. If `again`, the author is asked once more. */
+    /* Called if a reply cannot be used. If `again` is true, the author is asked once more. */
     void (*refused)(void *ctx, const struct agent *a, const char *role, uint64_t index,
                     const char *why, bool again);
-    /* Called again and again while `n` candidates are judged. `what` says what is done for the
-     * first of them now: "compiling", "running"; "" = unknown. */
+    /* Called again and again while `n` candidates are judged. `what` says what the judge does
+     * for the first of them at the moment, such as "compiling" or "running". "" if that is not
+     * known. */
     void (*judging)(void *ctx, const struct agent *a, size_t n, const char *what);
     void (*judged)(void *ctx, const struct agent *a, const struct node *n);
     void (*confirming)(void *ctx, const struct agent *a, const struct node *n);
@@ -102,55 +106,63 @@ struct agent_setup {
     const char *run_name;
     const struct task *task;
     const struct run_config *config;
-    struct author *authors[AUTHOR_ROLES]; /* NULL = the author of role "code" */
+    /* The author of each role. NULL if the role has no author of its own: then the author of the
+     * role "code" plays it. */
+    struct author *authors[AUTHOR_ROLES];
     struct judge *judge;
     const struct prices *prices;
     struct agent_watch watch;
-    uint64_t prior_wall_ns; /* wall time spent before `hone resume` */
+    uint64_t prior_wall_ns; /* the wall time that the run had spent before `hone resume` */
 };
 
 struct agent {
     struct agent_setup in;
     const struct run_config *cfg;
-    const struct task *task; /* the tester may extend it */
-    struct task *extended;   /* the task with the tester's shapes; NULL = not extended */
+    /* The task to use: in.task, or `extended` if that is not NULL. */
+    const struct task *task;
+    /* The task with the shapes that the tester proposed; NULL if there are none. */
+    struct task *extended;
     VEC(struct node *) nodes;
     VEC(struct idea) ideas;
-    struct node *best;        /* the fastest node that passes, or NULL */
-    struct node *with_torch;  /* the first node that passed on a GPU beside PyTorch, or NULL */
-    struct shown_files shown; /* the files that prompts showed last */
+    struct node *best; /* the fastest node that passes; NULL if there is none */
+    /* The first node that passed in an evaluation on a GPU that also timed PyTorch; NULL if there
+     * is none. */
+    struct node *with_torch;
+    struct shown_files shown; /* the file that the last prompt of each role showed */
     struct rng rng;
     struct spent spent;
-    uint64_t started_ns, saved_ns; /* saved_ns: when the store last got the wall time */
+    /* When this process started the run, and when it last wrote the wall time to the store. */
+    uint64_t started_ns, saved_ns;
     VEC(struct {
         char role[24];
         uint64_t next; /* the index of the role's next call */
     })
     roles;
     uint64_t next_verdict; /* the index of the next verdict */
-    struct strbuf stop;    /* why the run stopped; "" = it has not stopped */
-    /* True if the author or the judge failed; false if a budget ended the run. */
+    struct strbuf stop;    /* why the run stopped; "" if it has not stopped */
+    /* The run stopped because the author or the judge failed, not because a budget was used up. */
     bool failed;
-    /* why the best kernel was not confirmed (confirm.h); "" = it was confirmed, or need not be */
+    /* Why the best kernel has no confirmation (confirm.h). "" if it has one or needs none. */
     struct strbuf unconfirmed;
-    uint64_t recorded; /* how many calls and verdicts came from the store */
+    uint64_t recorded; /* how many replies and verdicts were taken from the store */
     /* The number of the current step. Progress messages and profile_allowed() use it. */
     uint32_t step;
-    uint64_t events;
-    json_t *memory; /* cfg->memory; NULL = nothing was recalled */
+    uint64_t events; /* how many events the run has noted; also the key of the next one */
+    json_t *memory;  /* cfg->memory as JSON; NULL if memory gave no lessons */
 };
 
 struct strategy {
     const char *name, *about;
-    int (*run)(struct agent *a, struct err *err); /* 0 done, 1 stopped, -1 failed */
+    /* Returns 0 when the strategy is done, 1 if the run stopped, -1 on an error. */
+    int (*run)(struct agent *a, struct err *err);
 };
 extern const struct strategy strategy_refine, strategy_team, strategy_search, strategy_sample,
     strategy_reflect;
 extern const struct strategy *const strategy_table[]; /* NULL-terminated */
 const struct strategy *strategy_find(const char *name);
 
-/* Opens a run. The run borrows everything in *in, which must outlive it. Fails if there is no
- * author of role "code". */
+/* Opens a run. Everything that *in points to is borrowed and must outlive the run. Fails if there
+ * is no author of role "code". */
 int agent_open(struct agent **out, const struct agent_setup *in, struct err *err);
 void agent_close(struct agent *a);
 int agent_run(struct agent *a, struct err *err);
@@ -159,23 +171,23 @@ int agent_run(struct agent *a, struct err *err);
 
 struct ask {
     enum author_role author;
-    const char *role; /* the key: "code", "plan", "diagnose", ... */
+    const char *role; /* the call's key in the store: "code", "plan", "diagnose", ... */
     struct prompt prompt;
-    json_t *facts;      /* owned */
-    double temperature; /* <0 = the provider's default */
-    const char *parent; /* the source that the author is to change, or NULL; borrowed */
-    /* out */
-    bool ok;
-    char *reply; /* "" when !ok */
-    char *by;    /* the author that replied, maybe before the run was resumed */
-    char error[400];
-    uint64_t index;
+    json_t *facts;      /* the author facts; owned */
+    double temperature; /* negative means the provider's default */
+    const char *parent; /* the source that the author should change, or NULL; borrowed */
+    /* agent_ask() sets the following members. */
+    bool ok;         /* there is a reply that can be used */
+    char *reply;     /* "" if `ok` is false */
+    char *by;        /* the author that replied, maybe before the run was resumed */
+    char error[400]; /* why `ok` is false */
+    uint64_t index;  /* the index of the call among those with the same role */
 };
 void ask_release(struct ask *q);
 
-/* Makes all `n` author calls at the same time. Returns 0, 1 if the run must stop, or -1. For an
- * unusable reply (cut off even after retries, empty, refused) `ok` is false, and the run goes
- * on. */
+/* Makes all `n` author calls at the same time. Returns 0, 1 if the run must stop, or -1 on an
+ * error. If a reply cannot be used, for example because it is empty, the ask's `ok` is false, and
+ * the run goes on. */
 int agent_ask(struct agent *a, struct ask *asks, size_t n, struct err *err);
 
 /* Returns the author that is asked for this role. */
@@ -186,20 +198,20 @@ struct author *agent_author(const struct agent *a, enum author_role r);
 struct node *agent_grow(struct agent *a, struct node *parent, const char *source, const char *role,
                         const char *stage, const char *kind, const char *move);
 /* Has all `n` nodes judged at the same time, and stores them with their verdicts. Returns 0, 1 if
- * the run must stop, or -1. */
+ * the run must stop, or -1 on an error. */
 int agent_judge(struct agent *a, struct node **nodes, size_t n, struct err *err);
-/* Fills `ns` with the modelled time of each source, so that a strategy can choose among them; 0 =
- * the source does not pass. Adds no nodes to the tree, but stores the verdicts. Returns 0, 1 if the
- * run must stop, or -1. */
+/* Sets ns[i] to the modelled time of sources[i], or to 0 if that source does not pass. So a
+ * strategy can choose among sources. Adds no nodes to the tree, but stores the verdicts. Returns 0,
+ * 1 if the run must stop, or -1 on an error. */
 int agent_estimate(struct agent *a, const char *const *sources, size_t n, double *ns,
                    struct err *err);
 /* Gives a node the verdict no_code or rejected, with a reason, without asking the judge. */
 int agent_refuse(struct agent *a, struct node *n, enum verdict_kind kind, const char *detector,
                  const char *reason, struct err *err);
 int agent_set_fate(struct agent *a, struct node *n, const char *fate, struct err *err);
-/* Adds the move of candidate `n` to the ledger as an idea. `result`, which is `n` or a repair of
- * `n`, gives the idea's outcome: the gain over `against` (may be NULL). If the ledger already has
- * the idea, a better result replaces the outcome. */
+/* Adds the move of candidate `n` to the ledger as an idea. `result` is `n` or a repair of `n`. The
+ * idea's outcome is the gain of `result` over the candidate `against`, which may be NULL. If the
+ * ledger already has the idea, a better outcome replaces the old one. */
 int agent_add_idea(struct agent *a, const struct node *n, const struct node *result,
                    const struct node *against, struct err *err);
 /* Records an event of this kind in the store. */
@@ -218,13 +230,14 @@ int agent_judge_confirmation(struct agent *a, const struct node *n, struct verdi
                              struct strbuf *why, struct err *err);
 
 bool node_passes(const struct node *n);
-/* Compares by kind of verdict, then by time. Returns a negative number if a is worth less than b, 0
- * if both are worth the same. */
+/* Compares two nodes by the kind of their verdicts, then by their times. Returns a negative number
+ * if `a` is the worse one, a positive number if `a` is the better one, 0 if they are equal. */
 int node_cmp(const struct node *a, const struct node *b);
-/* True if prompts of this step may hold the profiler's counters. */
+/* True if the prompts of this step may show the profiler's counters. */
 bool profile_allowed(const struct agent *a, uint32_t step);
-/* Stops the run and returns true if the best kernel reaches cfg->stop_pct of the roofline or the
- * time cfg->stop_ns, or if a run without times (--smoke) has a right kernel. */
+/* Stops the run and returns true if the goal is reached. The goal is a kernel that reaches
+ * cfg->stop_pct percent of the roofline or the time cfg->stop_ns. In a run without times (--smoke)
+ * it is any kernel that passes. */
 bool goal_reached(struct agent *a);
 
 #endif

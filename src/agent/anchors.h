@@ -19,30 +19,31 @@
 #include "base/vec.h"
 
 struct anchor {
-    /* Lines of the parent, from 1; first == last + 1 stands for the place between two lines. */
+    /* The first and last line of the place in the parent, counted from 1. If first is last + 1, the
+     * place is empty: it lies between the lines `last` and `first`. */
     size_t first, last;
-    char what[400];
+    char what[400]; /* what the coder should do there */
 };
 VEC_DECL(anchor_vec, struct anchor);
 
-/* Lines of a file, from 1. */
+/* Lines `first` to `last` of a file, counted from 1. */
 struct line_range {
     size_t first, last;
 };
 VEC_DECL(line_range_vec, struct line_range);
 
-/* Reads the anchors of a planner's reply, in the order of their lines. Returns false with a reason
- * if there is none, or if one does not fit the source. */
+/* Reads the anchors of a planner's reply, and sorts them by their lines. Returns false and appends
+ * the reason to `reason` if there is no anchor, or if an anchor does not fit the source. */
 bool anchors_parse(const char *reply, const char *source, struct anchor_vec *out,
                    struct strbuf *reason);
-/* True if every change from `before` to `after` is inside an anchor, and every anchor contains a
- * change. */
+/* Returns true if every change from `before` to `after` is inside an anchor, and every anchor
+ * contains a change. Otherwise appends the reason to `reason`. */
 bool anchors_check(const char *before, const char *after, const struct anchor_vec *anchors,
                    struct strbuf *reason);
 /* Appends a planner's reply without the lines that name places. */
 void anchors_strip(const char *reply, struct strbuf *out);
-/* Appends the source with the anchors marked, for the coder. A note of how many lines are missing
- * replaces each range of `hidden`. */
+/* Appends the source, with marks around the anchors, for the coder. Leaves out the lines in
+ * `hidden`; a note in their place says how many lines are missing. */
 void anchors_mark(const char *source, const struct anchor_vec *anchors,
                   const struct line_range_vec *hidden, struct strbuf *out);
 

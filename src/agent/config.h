@@ -43,36 +43,41 @@ enum author_role {
     AUTHOR_ROLES
 };
 
-/* Which dialect the run asks for. If `strict`, a kernel in another dialect is rejected; else the
- * run only reports it. `hone resume` may change the rule. A reply that was read before the change
- * keeps the rule under which it was read, so that the resumed run makes the same candidates. */
+/* Which dialect the run asks for: plain CUDA, or CuTe. `hone resume` may change the rule. A reply
+ * that was read before the change keeps the rule under which it was read, so that the resumed run
+ * makes the same candidates. */
 struct dialect_rule {
     enum dialect dialect;
-    bool strict;
-    uint64_t until; /* the rule holds as long as at most this many calls have ended */
+    bool strict; /* if true, a kernel in another dialect is rejected; else it is only reported */
+    /* The rule applies to a reply if at most this many author calls have ended when it is read. */
+    uint64_t until;
 };
 enum { MAX_DIALECT_RULES = 8 };
 
 struct run_config {
     const char *strategy;
-    const char *task;     /* a name, or a path; in the store an absolute path */
-    const char *task_sha; /* hash of the task when the run began. The store keeps the task's
-                             snapshot as a blob with this name (task/snapshot.h). "" = unknown */
-    const char *arch;     /* "sm_90a" */
-    const char *gpu;      /* "h200": the GPU whose roofline is used */
-    const char *device;   /* "emu", "cuda"; "" = a GPU if there is one */
+    /* The name of a built-in task, or the path of a task. In the store the path is absolute. */
+    const char *task;
+    /* The task hash when the run began; "" if it is not known. The store keeps the task's snapshot
+     * as a blob with this name (task/snapshot.h). */
+    const char *task_sha;
+    const char *arch;     /* such as "sm_90a" */
+    const char *gpu;      /* the GPU whose roofline is used, such as "h200" */
+    const char *device;   /* "emu" or "cuda"; "" means a GPU if there is one */
     const char *on;       /* where bundles run: "local", "spool:DIR", ... (sched/sched.h) */
-    const char *compiler; /* "nvrtc", "nvcc"; "" = whichever is found */
-    const char *authors[AUTHOR_ROLES]; /* specs; NULL = the author of "code" */
+    const char *compiler; /* "nvrtc" or "nvcc"; "" means the one that is found */
+    /* The author of each role, as the user wrote it. NULL means the author of the role "code". */
+    const char *authors[AUTHOR_ROLES];
     enum dialect dialect;
     bool strict_dialect;
-    struct dialect_rule dialects_before[MAX_DIALECT_RULES]; /* the rules before the last change */
+    struct dialect_rule dialects_before[MAX_DIALECT_RULES]; /* earlier rules, the oldest first */
     uint32_t ndialects_before;
     enum profile_mode profile;
     enum context_mode context;
     enum select_mode select;
+    /* Where a comment begins with the name of a strategy, only that strategy uses the member. */
     bool restore;       /* refine: after a slower kernel, go back to the best one */
-    bool class_prompts; /* prompts list the moves for the task's class */
+    bool class_prompts; /* prompts list the moves that suit the task's class */
     bool anchors;       /* search: the planner names the lines to change (anchors.h) */
     bool zero_shot;     /* prompts contain no example kernel */
     /* Prompts show the current kernel as a whole file, never as an older file and its changes
@@ -83,27 +88,33 @@ struct run_config {
     bool smoke;        /* judge candidates at the smoke shapes only, without times */
     bool torch_at_end; /* time PyTorch only beside the best kernel, when the strategy is done */
     uint64_t seed;
-    /* How many steps (refine, reflect), rounds (team) or nodes (search, sample). */
+    /* How many steps (refine, reflect), rounds (team) or nodes (search, sample) the run makes. */
     uint32_t steps;
-    int32_t repairs;       /* how often to repair a failed step; -1 = the strategy's default */
-    uint32_t tries;        /* how often to ask for a first kernel */
-    int32_t profile_delay; /* the first step that may see counters; -1 = the default of the class */
-    /* refine: the factor by which a structural step may make a kernel slower */
+    int32_t repairs; /* how often to repair a failed step; -1 means the strategy's default */
+    uint32_t tries;  /* how often to ask for a first kernel */
+    /* The first step in which prompts may show the profiler's counters; -1 means the default of the
+     * task's class. */
+    int32_t profile_delay;
+    /* refine: a kernel that a structural step made slower may still be the next parent, if it is
+     * slower by at most this factor. */
     double regress_allow;
     uint32_t regress_steps; /* refine: for how many steps such a slower kernel may be the parent */
-    double stop_pct;        /* stop at this share of the roofline; 0 = never */
-    double stop_ns;     /* for studies: stop at this time; 0 = never. The store does not keep it */
-    double eps;         /* search: the probability with which it selects a random leaf */
-    uint32_t proposals; /* refine: how many moves a step asks for; the cost model picks one */
-    uint32_t n_root, n_child; /* search: limits on children (search.c) */
+    double stop_pct;        /* the run stops at this percentage of the roofline; 0 means never */
+    /* For studies: the run stops when a kernel is this fast; 0 means never. The store does not keep
+     * it. */
+    double stop_ns;
+    double eps;               /* search: the probability that it selects a random leaf */
+    uint32_t proposals;       /* refine: how many moves a step asks for; the cost model picks one */
+    uint32_t n_root, n_child; /* search: the limits on children that search.c explains */
     uint32_t leaders;         /* search: how many of the fastest candidates a plan prompt lists */
     uint32_t wave;            /* search, sample: how many candidates to ask for at the same time */
     struct budget budget;
-    const char *from;      /* source to start from; "" = none */
-    const char *from_name; /* where that source came from */
-    bool use_memory;       /* recall lessons of earlier runs, and keep those of this one */
-    const char *memory; /* what was recalled when the run began (memory/memory.h); "" = nothing */
-    const char *out;    /* the folder of the report, in full; "" = hone-out/RUN */
+    const char *from;      /* the text of the starting kernel; "" if there is none */
+    const char *from_name; /* the file that the starting kernel came from */
+    bool use_memory;       /* use lessons of earlier runs, and keep those of this run */
+    /* The lessons that memory gave when the run began (memory/memory.h), as JSON; "" if none. */
+    const char *memory;
+    const char *out; /* the full path of the report's folder; "" means hone-out/RUN */
 };
 
 void run_config_init(struct run_config *c); /* defaults of `refine` */
@@ -130,9 +141,10 @@ int run_config_ablate(struct run_config *c, const char *setting, struct err *err
     "select=greedy                  search: always expand the best node"
 /* Fills in the strategy's default for each value that the user did not set. */
 void run_config_settle(struct run_config *c, const struct task *t);
-/* Returns the rule for replies that are read when `calls` calls have ended. */
+/* Returns the rule for a reply that is read after `calls` author calls have ended. */
 struct dialect_rule run_config_dialect(const struct run_config *c, uint64_t calls);
-/* Changes the rule from now on; `calls` calls have ended. */
+/* Changes the rule for the replies that are read from now on. `calls` is the number of author calls
+ * that have ended. */
 int run_config_set_dialect(struct run_config *c, enum dialect dialect, bool strict, uint64_t calls,
                            struct err *err);
 /* Finds a dialect by its name. */

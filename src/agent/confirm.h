@@ -19,8 +19,8 @@
 
 #include "agent/agent.h"
 
-/* Returns 0, 1 if the user interrupted the run, or -1. If a confirmation was needed and is missing,
- * `a->unconfirmed` says why. */
+/* Returns 0, 1 if the user interrupted the run, or -1 on an error. If a confirmation was needed but
+ * could not be made, a->unconfirmed says why. */
 int agent_confirm(struct agent *a, struct err *err);
 
 #endif

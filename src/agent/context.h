@@ -17,7 +17,8 @@
 
 enum context_role { CONTEXT_PLAN, CONTEXT_CODE, CONTEXT_DEBUG };
 
-/* Appends these candidates, a line for each; nothing if there are none. */
+/* Appends a line for each candidate that the role sees, as the table above says. `n` is the node
+ * that the prompt is about. */
 void context_text(const struct agent *a, const struct node *n, enum context_role role,
                   struct strbuf *out);
 

@@ -29,10 +29,10 @@ struct extract {
     bool ok;
     bool edits; /* true if the reply has edits, false if it has a whole file */
     struct strbuf source;
-    char move[160];   /* "16-byte loads"; "" if the reply names none */
-    char kind[24];    /* "vectorize"; "other" if the reply names none */
-    char reason[640]; /* if !ok: why not, in words for the author */
-    /* the parts of `parent` that the author was not shown, one text for each range */
+    char move[160];   /* such as "16-byte loads"; "" if the reply names no move */
+    char kind[24];    /* such as "vectorize"; "other" if the reply names no kind of move */
+    char reason[640]; /* if `ok` is false, a text for the author that says why */
+    /* The parts of `parent` that the author was not shown, as one text for each range of lines. */
     VEC(char *) unseen;
 };
 
@@ -43,10 +43,12 @@ void extract_partial(struct extract *x, const char *reply, size_t len, const cha
                      const struct line_range_vec *hidden);
 void extract_release(struct extract *x);
 
-/* Appends the kinds of moves that a planner or coder may name: "tiling, layout, ...". */
+/* Appends the list of the kinds of moves that a planner or coder may name: "tiling, layout, ...".
+ * `tensor_cores` and `tma` say whether the list includes the moves that need them. */
 void reply_kinds(bool tensor_cores, bool tma, struct strbuf *out);
 
-/* Writes the value of the first line "KEY: value" of a reply; "" if there is none. */
+/* Finds the first line "KEY: value" of a reply and copies the value to `out`, which has `n` bytes.
+ * Copies "" if there is no such line. */
 void reply_field(const char *reply, const char *key, char *out, size_t n);
 
 #endif

@@ -29,8 +29,8 @@ struct judge_order {
     /* The baselines to time. A judge that was set up without baselines times none. */
     enum eval_baselines baselines;
     bool model;         /* evaluate on the emulator, only for the modelled time */
-    uint64_t index;     /* the verdict's index in the run, its key in a recording */
-    const char *parent; /* the source of the candidate's parent; NULL = none */
+    uint64_t index;     /* the verdict's index in the run, which is its key in a recording */
+    const char *parent; /* the source of the candidate's parent; NULL if it has none */
 };
 
 struct judge_ops {
@@ -44,7 +44,8 @@ struct judge_ops {
      * the child. May be NULL. */
     void (*prepare)(struct judge *j, const struct task *t, const char *parent);
     void (*close)(struct judge *j);
-    /* Appends what is done for the candidate now: "compiling", "running". May be NULL. */
+    /* Appends a word that says what the judge does for the candidate at the moment, such as
+     * "compiling" or "running". May be NULL. */
     void (*progress)(struct judge *j, uint64_t ticket, struct strbuf *out);
 };
 

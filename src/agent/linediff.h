@@ -19,7 +19,8 @@ VEC_DECL(hunk_vec, struct hunk);
 
 /* Appends the hunks in order. Texts that differ in very many lines may give one large hunk. */
 void line_diff(const char *before, const char *after, struct hunk_vec *out);
-/* Prints a unified diff with `context` lines around each hunk; the names follow --- and +++. */
+/* Appends a unified diff with `context` lines around each hunk. name_a and name_b are the names
+ * after --- and +++. */
 void line_diff_print(const char *before, const char *after, const char *name_a, const char *name_b,
                      size_t context, struct strbuf *out);
 

@@ -15,16 +15,18 @@ extern const char *const move_stage_names[4];
 
 /* The parts of a prompt that change from call to call. */
 struct situation {
-    const struct node *node;   /* the candidate that the prompt is about; NULL = none yet */
+    const struct node *node; /* the candidate that the prompt is about; NULL if there is none yet */
     const struct node *parent; /* the candidate to compare `node` with; may be NULL */
     const char *stage;         /* the name of a move stage, or NULL */
     uint32_t step;
-    const char *advice;  /* plan or diagnosis; NULL = none */
-    const char *context; /* other candidates, as the strategy chose them; NULL = none */
-    const char *earlier; /* earlier attempts to repair this failure; NULL = none */
-    const struct anchor_vec *anchors; /* the places that may change; NULL = the whole file */
-    bool blind;        /* for the tester: neither prompt nor author facts mention a candidate */
-    const char *given; /* the file that the porter must port; NULL = none */
+    const char *advice;  /* the plan or the diagnosis; NULL if there is none */
+    const char *context; /* a text about other candidates (context.h); NULL if there is none */
+    const char *earlier; /* a text about earlier repairs of this failure; NULL if there is none */
+    const struct anchor_vec *anchors; /* the places that may change; NULL means the whole file */
+    /* For the tester, who must not know the candidates: neither prompt nor author facts mention
+     * one. */
+    bool blind;
+    const char *given; /* the file that the porter must port; NULL if there is none */
 };
 
 /* Fills `q` for a role that answers in words. The caller releases `q`, also after an error. */
@@ -38,10 +40,11 @@ struct writing {
     const struct anchor_vec *anchors;
     bool any_dialect; /* accept a file that is not CuTe, even if the run demands CuTe */
     bool propose;     /* ask for several proposals and keep the one with the least modelled time */
-    /* out */
+    /* writings_try() sets the following members. */
     char *source; /* NULL if the reply was refused */
     char move[160], kind[24];
-    /* if the reply was refused: why, and the kind and detector of the verdict */
+    /* If the reply was refused, these say why, and give the kind and the detector of the
+     * verdict. */
     char reason[700];
     enum verdict_kind refusal;
     const char *detector;
@@ -52,7 +55,8 @@ int role_write(struct agent *a, struct writing *w, enum author_role author, cons
                const char *template, const struct situation *s, struct node *parent,
                double temperature, struct err *err);
 /* Asks for all writings and sets out[i] to a new node for w[i]. Has the node judged, or gives it a
- * verdict that says why the reply was refused. Returns 0, 1 if the run must stop, or -1. */
+ * verdict that says why the reply was refused. Returns 0, 1 if the run must stop, or -1 on an
+ * error. */
 int writings_try(struct agent *a, struct writing *w, size_t n, const char *stage, struct node **out,
                  struct err *err);
 void writing_release(struct writing *w);
@@ -69,11 +73,11 @@ void node_line(const struct agent *a, const struct node *n, struct strbuf *out);
 int start_from_source(struct agent *a, const char *source, const char *name, struct node **out,
                       struct err *err);
 /* Does the same with the file of --from. If that file has no plan, the porter first turns it into a
- * candidate with a plan. Returns 1 as judge_given_file() does. */
+ * candidate with a plan. Returns 1 in the same cases as judge_given_file(). */
 int start_from_file(struct agent *a, struct node **out, struct err *err);
-/* Has the file of --from judged, which must have a plan. Returns 0, -1, or 1 if the run stops. The
- * run also stops if the file cannot be built and the author of repairs is the built-in author,
- * which cannot repair code. */
+/* Has the file of --from judged, which must have a plan. Returns 0, 1 if the run must stop, or -1
+ * on an error. The run must also stop if the file cannot be built and the built-in author is the
+ * one for repairs, because that author cannot repair code. */
 int judge_given_file(struct agent *a, struct node **out, struct err *err);
 
 #endif

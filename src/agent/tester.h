@@ -14,9 +14,9 @@
 #define TESTER_MAX_CASES 8
 #define TESTER_MAX_ELEMS (4u << 20) /* elements of all tensors of one case together */
 
-/* Returns a new task with the accepted cases as `check` workloads, or NULL if no case is accepted.
- * The caller frees it with task_free(). `notes` says for each case that it was taken, or why not.
- */
+/* Returns a copy of the task that also has the accepted cases, as `check` workloads. Returns NULL
+ * if no case is accepted. The caller frees the copy with task_free(). Appends a line for each case
+ * to `notes`: it was accepted, or why it was not. */
 struct task *task_with_tester_cases(const struct task *t, const char *reply, struct strbuf *notes);
 
 #endif

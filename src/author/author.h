@@ -34,20 +34,23 @@ struct author_call;
 struct author_ops;
 struct budget_pool; /* author/limits/pool.h */
 
-/* Limits. Zero means the default, which is in brackets. */
+/* Limits of calls. 0 means the default, which is in brackets here. */
 struct author_config {
-    /* How long one request may take [15 min]; exec: the whole command. */
+    /* How long one request may take [15 min]. For the author "exec", how long the whole command may
+     * take. */
     uint64_t total_ns;
-    uint64_t stall_ns;           /* the longest time without a byte [120 s] */
-    uint64_t wait_ns;            /* mailbox: how long a reply may take [7 days] */
-    uint64_t backoff_ns;         /* first retry pause, doubled each time [1 s] */
-    uint64_t backoff_max_ns;     /* longest retry pause [60 s] */
-    uint64_t retry_after_max_ns; /* a longer Retry-After is a failure [10 min] */
-    uint32_t retries;            /* failures in a row before giving up [6] */
-    uint32_t continues;          /* how often to ask for the rest of a cut-off reply [6] */
-    uint32_t max_tokens;         /* cap on one reply, if the request sets none [32000] */
-    uint64_t jitter_seed;        /* 0 = from the clock */
-    uint64_t minute_ns;          /* the time for which providers state their limits [60 s] */
+    uint64_t stall_ns;       /* how long a request may wait for the next byte [120 s] */
+    uint64_t wait_ns;        /* how long a reply in a mailbox may take [7 days] */
+    uint64_t backoff_ns;     /* the pause before the first retry [1 s]; each next one is doubled */
+    uint64_t backoff_max_ns; /* the longest pause before a retry [60 s] */
+    /* If the provider asks for a longer pause than this (header Retry-After), the call fails [10
+     * min]. */
+    uint64_t retry_after_max_ns;
+    uint32_t retries;     /* how many failures in a row end the call [6] */
+    uint32_t continues;   /* how often to ask for the rest of a cut-off reply [6] */
+    uint32_t max_tokens;  /* the most tokens of a reply, if the request sets none [32000] */
+    uint64_t jitter_seed; /* the seed for random changes of the pauses [from the clock] */
+    uint64_t minute_ns;   /* the time for which providers state their limits [60 s] */
 };
 
 struct author_request {
@@ -56,75 +59,80 @@ struct author_request {
     uint64_t index;   /* the number of the call among the calls of this role in this run */
     /* The part that stays the same in the role's next calls, so that providers can cache it. */
     const char *stable;
-    const char *turn;   /* the rest of the prompt */
-    double temperature; /* <0 = the provider's default */
-    uint32_t max_tokens;
+    const char *turn;    /* the rest of the prompt */
+    double temperature;  /* negative means the provider's default */
+    uint32_t max_tokens; /* the most tokens of the reply; 0 means that of author_config */
     const json_t *facts; /* the prompt's content, for programs; borrowed, may be NULL */
-    const char *handle;  /* if an earlier process began this call, the handle from
-                            author_call_handle(), or "?" if it is not known; else NULL */
+    /* NULL for a new call. If an earlier process began this call, what author_call_handle()
+     * returned there, or "?" if that is not known. */
+    const char *handle;
 };
 
 struct author_reply {
-    bool ok;
+    bool ok;            /* the call ended with a text */
     struct strbuf text; /* always UTF-8 */
-    struct err err;     /* if !ok: the error, in one line */
-    bool over_budget;   /* !ok because the budget of author_set_budget is used up */
+    struct err err;     /* the error, in one line, if `ok` is false */
+    bool over_budget;   /* the call failed because the budget of author_set_budget() is used up */
     char model[128];    /* the name that the provider reports */
-    char finish[32];    /* "stop"; "failed" if !ok */
+    char finish[32];    /* why the reply ended, such as "stop"; "failed" if `ok` is false */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated;     /* some token counts are Hone's estimates, not the provider's */
     uint32_t requests;  /* how many requests were sent over the network */
     uint32_t continued; /* how often Hone asked for the rest of a cut-off reply */
-    bool drift;         /* replay: the prompt differs from the recorded one */
+    bool drift;         /* in a replay, the prompt differs from the recorded one */
     uint64_t latency_ns;
     struct strbuf notes; /* retries and other trouble, one line each */
 };
 
-/* Author number i of the table, from 0 on; NULL after the last. */
+/* Returns entry i (from 0) of the table of authors; NULL after the last. */
 const struct author_ops *author_nth(size_t i);
 /* Whether there is an author with the scheme of this spec, such as "openai:MODEL". */
 bool author_is_known(const char *spec);
-/* `spec` is "SCHEME:ARGUMENT", such as "openai:gpt-5". `cfg` may be NULL, for all defaults. Fails
- * if there is no such author, or if it cannot be used (no key, no such file). */
+/* Opens an author. `spec` is "SCHEME:ARGUMENT", such as "openai:gpt-5". If `cfg` is NULL, all
+ * limits have their defaults. Fails if there is no such author, or if it cannot be used, for
+ * example because there is no key. */
 int author_open(struct author **out, const char *spec, const struct author_config *cfg,
                 struct err *err);
 void author_close(struct author *a);
 const char *author_spec(const struct author *a);
 const char *author_scheme(const struct author *a); /* "openai", "playbook", ... */
-bool author_is_built_in(const struct author *a);   /* it needs no model, and replies at once */
+/* Whether the author needs no model and replies immediately. */
+bool author_is_built_in(const struct author *a);
 /* The name by which prices.json finds the model. */
 const char *author_model(const struct author *a);
-/* From now on each call reserves from the pool what it may cost, and waits or fails if the pool has
- * too little. Only HTTP authors can know the cost before the call; for other authors, the pool only
- * counts what their calls have used. The pool must outlive the author. */
+/* From now on each call of this author reserves from the pool the most that it may cost. If the
+ * pool has too little, the call waits or fails. Only an author behind HTTP can know the cost before
+ * the call; for other authors, the pool only counts what their calls have used. The pool must
+ * outlive the author. */
 void author_set_budget(struct author *a, struct budget_pool *pool, const struct price *price);
 
 /* Begins a call and copies the request. Free the call with author_call_free() before you close the
  * author. */
 int author_start(struct author *a, const struct author_request *rq, struct author_call **out,
                  struct err *err);
-/* Returns a text with which a later process can continue this call ("0007" in a mailbox). Returns
- * "" if this author's calls cannot be continued. */
+/* Returns the handle of the call: a text with which a later process can continue it, such as "0007"
+ * in a mailbox. Returns "" if this author's calls cannot be continued. */
 const char *author_call_handle(const struct author_call *c);
-/* Returns what the call waits for, in words for the user: "the file box/0007.reply.md", "429 Too
- * Many Requests; trying again in 4 s (2 of 6)". Returns "" if it waits only for the author's reply.
- */
+/* Returns a text for the user that says what the call waits for, such as "the file
+ * box/0007.reply.md", or "429 Too Many Requests; trying again in 4 s (2 of 6)". Returns "" if the
+ * call waits only for the author's reply. */
 const char *author_call_waits_for(const struct author_call *c);
 /* Does the next part of the call without waiting. Returns true when the call has ended. */
 bool author_poll(struct author_call *c);
 /* Sleeps until author_poll may find something new, at most timeout_ns. */
 void author_wait(struct author *a, uint64_t timeout_ns);
 const struct author_reply *author_reply(const struct author_call *c);
-void author_call_free(struct author_call *c); /* cancels it if it still runs */
+/* Frees the call. If it has not ended, cancels it first. */
+void author_call_free(struct author_call *c);
 
 /* ---- for authors ---------------------------------------------------------------------------- */
 
 struct author {
     const struct author_ops *ops;
-    char *spec;  /* "openai:gpt-5" */
-    char *model; /* "gpt-5": the text after the scheme */
+    char *spec;  /* such as "openai:gpt-5" */
+    char *model; /* the text after the scheme, such as "gpt-5" */
     struct author_config cfg;
-    struct budget_pool *pool; /* borrowed; NULL = no budget */
+    struct budget_pool *pool; /* borrowed; NULL if there is no budget */
     struct price price;
     void *priv;
 };
@@ -132,7 +140,7 @@ struct author {
 struct author_call {
     struct author *author;
     char *run, *role, *stable, *turn; /* as in struct author_request */
-    char *resume;                     /* author_request.handle; NULL = a new call */
+    char *resume;                     /* the request's `handle`; NULL for a new call */
     uint64_t index;
     double temperature;
     uint32_t max_tokens;
@@ -150,11 +158,13 @@ struct author_ops {
     int (*open)(struct author *a, const char *arg, struct err *err);
     void (*close)(struct author *a);
     int (*start)(struct author_call *c, struct err *err);
-    void (*step)(struct author_call *c); /* ends the call with author_succeed or author_fail */
+    /* Does the next part of a call without waiting. Ends the call with author_succeed() or
+     * author_fail(). */
+    void (*step)(struct author_call *c);
     void (*wait)(struct author *a, uint64_t timeout_ns);
-    void (*end)(struct author_call *c); /* frees priv */
-    bool reserves;                      /* its calls reserve from the pool by themselves */
-    bool built_in;                      /* it needs no model, and replies at once */
+    void (*end)(struct author_call *c); /* frees c->priv */
+    bool reserves; /* the author's own code reserves from the pool for each call */
+    bool built_in; /* the author needs no model, and replies immediately */
 };
 
 extern const struct author_ops author_openai, author_anthropic, author_exec, author_mailbox,

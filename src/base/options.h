@@ -17,9 +17,9 @@
  *     switch (options_parse(&spec, &argc, argv, err)) ...
  *
  * The parser understands --name VALUE, --name=VALUE, -nVALUE, bundled short flags, --no-FLAG, and
- * --help and -h, which no table lists. "--" ends the options. Options and operands may be mixed,
- * unless stop_at_operand is set. For an unknown option, the error suggests the nearest one, if one
- * is near.
+ * --help and -h, which no table lists. "--" ends the options. Options may also come after operands,
+ * except if stop_at_operand is set. For an unknown option, the error suggests a known option with a
+ * similar name, if there is one.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
@@ -32,32 +32,38 @@
 #include "base/err.h"
 #include "base/vec.h"
 
+/* Each comment gives the C type of the variable, and how the user writes the value. */
 enum option_type {
-    OPTION_END,
-    OPTION_GROUP,
-    OPTION_FLAG,  /* bool */
-    OPTION_COUNT, /* int, counts how often the option is given */
-    OPTION_STR,   /* const char *, borrowed from argv */
-    OPTION_STRS,  /* struct str_vec, one element for each time the option is given */
-    OPTION_INT,   /* int64_t: decimal, or hexadecimal as 0x10; never octal */
-    OPTION_UINT,  /* uint64_t, written in the same way */
-    OPTION_REAL,  /* double, finite */
-    OPTION_BYTES, /* uint64_t: 512, 64K, 2M, 6G, 1T (powers of 1024; 64KiB is 64K) */
-    OPTION_TIME   /* uint64_t in ns: 500ns, 20us, 10ms, 2s (also bare 2), 5m (or 5min), 1h, 1d */
+    OPTION_END,   /* the end of the table */
+    OPTION_GROUP, /* not an option, but a title in --help */
+    OPTION_FLAG,  /* bool; has no value */
+    OPTION_COUNT, /* int; counts how often the option is given */
+    OPTION_STR,   /* const char *; borrowed from argv */
+    OPTION_STRS,  /* struct str_vec; gets an element each time the option is given */
+    OPTION_INT,   /* int64_t; decimal, or hexadecimal such as 0x10; never octal */
+    OPTION_UINT,  /* uint64_t; written like OPTION_INT */
+    OPTION_REAL,  /* double; must be finite */
+    /* uint64_t; such as 512, 64K, 2M, 6G or 1T. These are powers of 1024. 64KiB is the same as
+     * 64K. */
+    OPTION_BYTES,
+    /* uint64_t, in nanoseconds; such as 500ns, 20us, 10ms, 2s, 5m, 1h or 1d. 2 is the same as 2s,
+     * and 5min the same as 5m. */
+    OPTION_TIME
 };
 
 VEC_DECL(str_vec, const char *);
 
 struct option {
     enum option_type type;
-    char letter;      /* 0 = none */
-    const char *name; /* long name, without dashes; for a group, its title */
-    void *value;
-    const char *arg; /* placeholder in --help */
+    char letter;      /* the short name, such as 'j' for -j; 0 if there is none */
+    const char *name; /* the long name, without dashes; for a group, its title */
+    void *value;      /* the variable that gets the value */
+    const char *arg;  /* the word that stands for the value in --help */
     const char *help;
-    bool positive; /* INT to TIME: the value must be above 0, because the program uses 0 for "not
-                      given" */
-    uint64_t most; /* UINT: the largest value; 0 = no limit */
+    /* For OPTION_INT to OPTION_TIME: the value must be above 0. Such options use 0 for "not
+     * given". */
+    bool positive;
+    uint64_t most; /* only for OPTION_UINT: the largest value allowed; 0 means no limit */
 };
 
 #define OPT_FLAG(c, name, v, help)                              \
@@ -132,28 +138,32 @@ struct option {
     }
 
 struct options {
-    const char *usage;   /* one form per line, each beginning with the program's name */
+    /* The ways to call the command, one on each line. Each begins with the program's name. */
+    const char *usage;
     const char *about;   /* a sentence or a short paragraph; --help keeps its line breaks */
-    const char *example; /* one example per line */
+    const char *example; /* examples, one on each line */
     const struct option *opts;
-    bool stop_at_operand; /* the first operand ends the options: for a command with subcommands */
+    /* The first operand ends the options. This is for a command with subcommands, which have
+     * options of their own. */
+    bool stop_at_operand;
 };
 
 enum options_status { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD };
 
 /*
- * Skips argv[0]. On OPTIONS_OK, argv[0..*argc) holds only the operands (argv[0] is the first
- * operand). On OPTIONS_HELP the caller prints options_help(). On OPTIONS_BAD err says what is
- * wrong.
+ * Parses a command line. The argv[0] of the caller is the name of the command, and is skipped.
+ * After OPTIONS_OK, argv and *argc hold only the operands: argv[0] is the first operand. After
+ * OPTIONS_HELP, the caller should print options_help(). After OPTIONS_BAD, err says what is wrong.
  */
 enum options_status options_parse(const struct options *spec, int *argc, const char **argv,
                                   struct err *err);
 void options_help(const struct options *spec, FILE *out);
 
-/* Returns the word nearest to a mistyped one, or NULL if none is near. */
+/* Returns the word that is most similar to a mistyped one, or NULL if no word is similar. */
 const char *suggest_word(const char *typed, const char *const *words, size_t n);
 
-/* Parses a number of bytes such as "64K", as options do. Returns 0 or -1. */
+/* Parses a number of bytes such as "64K", as OPTION_BYTES does. Returns 0, or -1 if the text has
+ * another form. */
 int parse_bytes(const char *s, uint64_t *out);
 
 #endif

@@ -33,13 +33,14 @@ enum { CAMPAIGN_MAX_JOBS = 64 };
 /* The options that all runs of a campaign share. The store keeps them. */
 struct campaign_config {
     const char *strategy, *author, *dialect;
-    const char *device, *on, *gpu, *arch, *compiler; /* "" = the default */
-    const char *gpu_model; /* the GPU on which the campaign began: "NVIDIA H200"; "" = unknown */
-    const char *out;       /* the folder of the tasks' results; "" = hone-out/CAMPAIGN */
-    uint64_t steps, proposals, seed; /* 0 = the default */
+    const char *device, *on, *gpu, *arch, *compiler; /* "" means the default */
+    /* The GPU on which the campaign began, such as "NVIDIA H200"; "" if it is not known. */
+    const char *gpu_model;
+    const char *out; /* the folder for the results of the tasks; "" means hone-out/CAMPAIGN */
+    uint64_t steps, proposals, seed; /* 0 means the default */
     uint64_t jobs;                   /* how many tasks run at the same time */
-    bool smoke, baselines;
-    struct budget budget; /* the budget of the whole campaign; wall_ns is unused */
+    bool smoke, baselines;           /* as in struct run_config (agent/config.h) */
+    struct budget budget;            /* the budget of the whole campaign; wall_ns is not used */
 };
 
 char *campaign_config_text(const struct campaign_config *c); /* the caller frees it */
@@ -48,8 +49,8 @@ int campaign_config_read(struct campaign_config *c, const char *text, struct are
 
 struct known_times;
 
-/* Creates a campaign with an entry for each item. Its name begins with `word`. `known`, if not
- * NULL, gives the known PyTorch time of an operand (known_times.h). */
+/* Creates a campaign with an entry for each item. The campaign's name begins with `word`. If
+ * `known` is not NULL, it gives the entries their known times of PyTorch (known_times.h). */
 int campaign_create(struct store *s, const char *word, const struct suite_item_vec *items,
                     const struct known_times *known, const struct campaign_config *c, int64_t *id,
                     struct err *err);
@@ -67,16 +68,20 @@ struct campaign_run {
     struct store *store;
     const char *store_path, *out_dir;
     int64_t campaign;
-    const char *name, *hone; /* hone: the version of this program */
+    const char *name, *hone; /* the campaign's name, and the version of this program */
     uint64_t jobs;
     struct budget budget;
-    uint64_t until_ns;        /* stop at this time of now_ns(); 0 = never */
-    bool import_only;         /* make the tasks, start no run */
-    bool retry;               /* try tasks again that failed */
-    bool more_budget;         /* go on with tasks that ended because a budget was used up */
-    const char *const *extra; /* further options for the children; NULL-terminated, or NULL */
+    uint64_t until_ns; /* stop when now_ns() reaches this time; 0 means never */
+    bool import_only;  /* only import the tasks, and start no run */
+    bool retry;        /* try failed tasks again */
+    bool more_budget;  /* continue tasks that ended because a budget was used up */
+    /* Further options for the child processes. The list ends with NULL; no list (NULL) is
+     * allowed. */
+    const char *const *extra;
     struct campaign_watch watch;
-    struct strbuf stop; /* out: why the campaign stopped before its end; the caller releases it */
+    /* campaign_run() writes here why the campaign stopped before its end. The caller releases
+     * it. */
+    struct strbuf stop;
 };
 
 int campaign_run(struct campaign_run *r, struct err *err);

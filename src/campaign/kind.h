@@ -22,7 +22,7 @@ struct work_kind {
      * nothing else. Algebra can replace both operations by much less work, so a kernel may be
      * faster than the task's flops allow. */
     bool collapsed;
-    bool degenerate;    /* the task's flags say that it is degenerate */
+    bool degenerate;    /* as in struct task: a constant kernel would pass */
     unsigned free_axes; /* how many axes are not constant */
 };
 

@@ -20,9 +20,9 @@
 #define KNOWN_MAX_TEXT (4u << 20)
 
 struct known_time {
-    const char *problem; /* "1_Square_matrix_multiplication_" */
+    const char *problem; /* such as "1_Square_matrix_multiplication_" */
     long level;
-    double ns; /* the fastest of eager, compile and cudnn_bench */
+    double ns; /* the least of the times in the columns eager, compile and cudnn_bench */
 };
 
 struct known_times {
@@ -33,7 +33,8 @@ struct known_times {
 int known_times_parse(struct known_times *k, const char *text, size_t len, const char *name,
                       struct err *err);
 int known_times_read(struct known_times *k, const char *path, struct err *err);
-/* The time for an operand, "level1/12_name.py" or "tasks/12_name"; 0 = none. */
+/* Returns the time for an operand such as "level1/12_name.py" or "tasks/12_name"; 0 if there is
+ * none. */
 double known_times_find(const struct known_times *k, const char *operand);
 void known_times_release(struct known_times *k);
 

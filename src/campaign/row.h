@@ -26,43 +26,45 @@ enum row_state {
     ROW_WAITING,
     ROW_RUNNING,
     ROW_STOPPED, /* the task goes on when the campaign is resumed */
-    ROW_PASS,    /* done: a kernel passes */
-    ROW_NO_PASS, /* done: no kernel passes */
+    ROW_PASS,    /* the run is done, and a kernel passes */
+    ROW_NO_PASS, /* the run is done, and no kernel passes */
     ROW_FAILED,  /* there was no run, or the run failed */
     ROW_STATES
 };
 extern const char *const row_state_names[ROW_STATES];
 
-/* A win or a loss is a ratio whose interval excludes 1. */
+/* A ratio has an interval. A measured row is a win if the whole interval is above 1, a loss if it
+ * is below 1, and otherwise a tie. A modelled row has no standing. */
 enum row_standing { ROW_NONE, ROW_WIN, ROW_LOSS, ROW_TIE, ROW_STANDINGS };
 extern const char *const row_standing_names[ROW_STANDINGS];
 
 struct row_baseline {
     const char *who;
-    double ns; /* geometric mean over the timed shapes */
+    double ns; /* the geometric mean of its times over the timed shapes */
     struct verdict_ratio ratio;
 };
 
 struct campaign_row {
     uint64_t index;
-    const char *label, *operand, *run; /* run: "" = none */
+    const char *label, *operand, *run; /* `run` is the run's name; "" if there is none */
     enum row_state state;
-    const char *reason;
+    const char *reason; /* why the row has this state */
     int64_t at_ms;
-    const char *hone; /* the version of Hone that made the row: "0.3.0 1a2b3c4d5e6f" */
-    bool is_old;      /* another version of Hone than this one made the row */
+    const char *hone; /* the version of Hone that made the row, such as "0.3.0 1a2b3c4d5e6f" */
+    bool is_old;      /* a version of Hone other than this one made the row */
     struct work_kind kind;
     const char *precision, *gpu;
-    bool is_model;
-    double ours_ns; /* geometric mean over the timed shapes; 0 = none */
-    unsigned shapes;
+    bool is_model; /* the times are modelled, not measured */
+    /* The best kernel's time: the geometric mean over the timed shapes; 0 if there is none. */
+    double ours_ns;
+    unsigned shapes; /* how many timed shapes there are */
     VEC(struct row_baseline) baselines;
-    /* the ratio to the baseline that the row is compared with; ratio.who is NULL if there is
-     * none */
+    /* The ratio to the baseline that the row is compared with. ratio.who is NULL if there is no
+     * such baseline. */
     struct verdict_ratio ratio;
     enum row_standing standing;
     double roofline_pct;
-    double known_ns; /* PyTorch's time from the table of known times; 0 = none */
+    double known_ns; /* PyTorch's time from the table of known times; 0 if there is none */
     unsigned judged, passes;
     uint64_t tokens;
     bool usd_unknown;
@@ -76,8 +78,8 @@ struct campaign_table {
 };
 
 /* Loads the table of the campaign that `which` names, as for store_campaign_find(). `hone` is the
- * version of this program; rows of other versions get is_old. If `hone` is NULL, no row gets
- * is_old. */
+ * version of this program, or NULL; is_old is true for rows of other versions. If `hone` is NULL,
+ * is_old is false for all rows. */
 int campaign_table_load(struct campaign_table *t, struct store *s, const char *which,
                         const char *hone, struct err *err);
 void campaign_table_release(struct campaign_table *t);

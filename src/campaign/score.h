@@ -15,8 +15,8 @@
 
 struct score {
     unsigned n, passes, failures, no_ratio, wins, losses, ties;
-    unsigned in_mean;         /* passes with a ratio */
-    double mean, mean_passes; /* geometric means; 0 = none */
+    unsigned in_mean;         /* how many passes have a ratio */
+    double mean, mean_passes; /* geometric means of the ratios; 0 if there is no row to count */
 };
 
 struct kind_score {
@@ -25,9 +25,11 @@ struct kind_score {
 };
 
 struct campaign_score {
-    bool is_model;
+    bool is_model; /* the rows that count are modelled, not measured */
+    /* The score of all rows that count, and that without collapsed tasks (kind.h). */
     struct score all, without_collapsed;
-    VEC(struct kind_score) kinds; /* in the order of the rows */
+    VEC(struct kind_score) kinds; /* in the order in which the kinds first appear in the rows */
+    /* How many rows there are, and how many of them are of these sorts. */
     unsigned rows, degenerate, collapsed, unfinished, left_out, old;
 };
 

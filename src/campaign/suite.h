@@ -32,15 +32,18 @@
 #define SUITE_ASSET "asset:"
 
 struct suite_item {
-    const char *label;            /* the task's name in tables */
-    const char *operand;          /* a built-in task, a folder, FILE.py or FILE.py:NAME */
-    const char *precision;        /* for FILE.py; "" = the precision that PyTorch uses */
-    struct str_vec inputs, sizes; /* for FILE.py: "x=float16[B,128]", "B=64" */
+    const char *label;   /* the task's name in tables */
+    const char *operand; /* a built-in task, a folder, FILE.py or FILE.py:NAME */
+    /* The following members are only for FILE.py. If `precision` is "", it is the one that PyTorch
+     * uses. */
+    const char *precision;
+    struct str_vec inputs, sizes; /* such as "x=float16[B,128]", and such as "B=64" */
 };
 VEC_DECL(suite_item_vec, struct suite_item);
 
-/* Reads a suite. Each message begins with `name`, and each path with `folder` ("" = the current
- * folder). Texts live in the arena. After an error `out` holds the items before the wrong line. */
+/* Reads a suite. Error messages begin with `name`. Paths in the suite are relative to `folder` (""
+ * means the current folder). Texts live in the arena. After an error, `out` holds the items before
+ * the wrong line. */
 int suite_parse(const char *text, size_t len, const char *name, const char *folder,
                 struct suite_item_vec *out, struct arena *a, struct err *err);
 /* Adds the tasks that an operand of `hone bench` names: a built-in task, a built-in suite, a
@@ -49,13 +52,15 @@ int suite_add(const char *operand, struct suite_item_vec *out, struct arena *a, 
 void suite_release(struct suite_item_vec *v);
 /* Is the operand FILE.py or FILE.py:NAME? */
 bool suite_is_python(const char *operand);
-/* Returns where the last part of a path begins, and sets *len to its length without ".py" and a "/"
- * at the end: "1_Square" in "level1/1_Square.py". */
+/* Returns where the name of a problem begins in a path, and sets *len to the length of the name.
+ * The name is the last part of the path, without ".py" or "/" at its end, such as "1_Square" in
+ * "level1/1_Square.py". */
 const char *suite_problem_name(const char *operand, size_t *len);
-/* Appends a line for each built-in suite: "  cutegen19  the nineteen tasks ...". */
+/* Appends a line for each built-in suite, such as "  cutegen19  the nineteen tasks ...". */
 void suite_list(struct strbuf *out);
 
-/* Convert the options for importing an item to JSON, and back. */
+/* suite_options() returns the options for importing an item as JSON. suite_read_options() reads
+ * them back from the text of this JSON. */
 json_t *suite_options(const struct suite_item *i);
 int suite_read_options(const char *text, struct suite_item *out, struct arena *a, struct err *err);
 

@@ -10,7 +10,7 @@
 #include "campaign/row.h"
 #include "campaign/score.h"
 
-/* Append the heading of the text table, or one row of it, with a newline. */
+/* These functions append the heading of the text table, or one row of it, with a newline. */
 void campaign_print_heading(struct strbuf *out);
 void campaign_print_row(const struct campaign_row *r, struct strbuf *out);
 /* Appends the means and counts in words, one in each line. Each line begins with `indent`. */

@@ -40,20 +40,21 @@ struct slot {
     enum slot_state state;
     struct compile_job_spec spec;
     int request_fd, result_fd, reply_fd;
-    uint64_t seq; /* numbers the jobs in their order of arrival; the lowest starts first */
+    uint64_t seq; /* the number of the job in the order of arrival; the lowest starts first */
     pid_t pid;
     uint64_t start_ns, deadline_ns;
     uint64_t cpu_ns;  /* processor time of the child, after its end */
     bool building;    /* the child builds the header pchs[pch_index] */
     bool timed_out;   /* the service killed the child at its deadline */
     bool without_pch; /* this is the second try, after a crash with a precompiled header */
-    /* Second try: the first failed because NVRTC's heap was too small. The header itself is
-     * sound. */
+    /* This is the second try. The first one failed because NVRTC's heap was too small for the
+     * header. The header itself is not damaged. */
     bool pch_full;
-    /* Second try: some process other than the service killed the first child with SIGKILL. */
+    /* This is the second try. Some process other than the service killed the first child with
+     * SIGKILL. */
     bool killed;
-    int pch_index;  /* index in `pchs` of the header that the child uses or builds, or -1 */
-    int pch_failed; /* index of the header with which the compiler crashed before, or -1 */
+    int pch_index;  /* the index in `pchs` of the header that the child uses or builds, or -1 */
+    int pch_failed; /* the index of the header with which the first try crashed, or -1 */
 };
 
 enum pch_state { PCH_UNKNOWN, PCH_BUILDING, PCH_READY, PCH_BAD };
@@ -69,12 +70,12 @@ static struct {
     struct slot slots[MAX_SLOTS];
     struct pch pchs[MAX_PCHS];
     size_t npchs;
-    unsigned jobs, running; /* at most `jobs` compiles run at once; `running` of them run now */
-    /* The memory that we expect a compile to need. A large compile raises the number; each smaller
-     * compile lowers it a little. */
+    unsigned jobs, running; /* how many compiles may run at the same time, and how many do now */
+    /* The memory that we expect a compile to need. A compile that needs more raises this number to
+     * its need; each compile that needs less lowers it a little. */
     uint64_t child_bytes;
     bool short_of_memory; /* a compile waits until there is memory for it */
-    unsigned background;  /* 1 while a header is built in the background, beside compiles */
+    unsigned background;  /* 1 while a COMPILE_JOB_PCH builds a header, in addition to `running` */
     uint64_t seq;
     int signal_fd;
     sigset_t old_mask;
@@ -102,7 +103,7 @@ static void child_setup(const struct slot *s, pid_t parent)
         dup2(null, fd);
     limit(RLIMIT_CORE, 0);
     if (s->spec.kind == COMPILE_JOB_PCH && nice(5) < 0)
-        errno = 0; /* if nice() failed, the child builds at normal priority */
+        errno = 0; /* nice() failed, so the child builds at normal priority */
     limit(RLIMIT_CPU, s->spec.limit_ns / 1000000000u + 1);
 #ifdef __SANITIZE_ADDRESS__
     /* No limit, because AddressSanitizer reserves terabytes of addresses. */
@@ -196,8 +197,8 @@ static int child_work(struct slot *s, const void *data, size_t len)
 static int child_main(struct slot *s, pid_t parent)
 {
     child_setup(s, parent);
-    /* Makes all allocations come from the heap below the program break, so that memory mappings do
-     * not depend on the source. */
+    /* Take all allocations from the heap below the program break. Then the addresses of memory
+     * mappings do not depend on the source. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_ARENA_MAX, 1);
     size_t len;
@@ -265,7 +266,8 @@ static int slot_start(struct slot *s)
     return 0;
 }
 
-/* True if the slot may start now. Also decides which precompiled header the slot uses or builds. */
+/* Returns true if the slot may start now. Also decides which precompiled header the slot uses or
+ * builds. */
 static bool slot_ready(struct slot *s)
 {
     s->building = false;
@@ -525,7 +527,7 @@ static int wait_ms(void)
             next = MIN(next, sv.slots[i].deadline_ns);
     if (next == UINT64_MAX)
         return -1;
-    if (sv.short_of_memory) /* look again soon, because other processes may free some */
+    if (sv.short_of_memory) /* look again soon, because other processes may free memory */
         next = MIN(next, now + LOOK_AGAIN_MS * UINT64_C(1000000));
     return next <= now ? 0 : (int)MIN((next - now) / 1000000 + 1, 60000u);
 }

@@ -5,7 +5,7 @@
  *     compile_start ──SEQPACKET msg──>  queue, slots, deadlines ──fork──> NVRTC or nvcc
  *        request memfd, result memfd,   owns the precompiled headers      reads request,
  *        reply socket                                                     writes result
- *     ticket's fd  <─compile_job_reply  waitpid, classify
+ *     ticket's fd  <─compile_job_reply  waits for the child's end
  *
  * Invariants:
  *  1. The service never compiles, and allocates nothing after its start. ASLR is off if the service
@@ -40,27 +40,31 @@ enum compile_job_kind { COMPILE_JOB_NVRTC, COMPILE_JOB_NVCC, COMPILE_JOB_PCH };
 struct compile_job_spec {
     uint32_t magic;
     uint32_t kind;
-    /* limit on processor time; the limit on elapsed time is four times as long */
+    /* The limit on the child's processor time. The limit on the elapsed time is four times as
+     * long. */
     uint64_t limit_ns;
-    uint64_t limit_bytes;
-    uint64_t heap_bytes; /* size of NVRTC's heap for precompiled headers */
-    /* Path of the header to use, which is built first if it does not exist; "" = none. */
+    uint64_t limit_bytes; /* the limit on the child's memory */
+    uint64_t heap_bytes;  /* the size of NVRTC's heap for precompiled headers */
+    /* The path of the precompiled header to use, or "" for none. If the file does not exist, the
+     * service builds it first. */
     char pch[PCH_PATH_MAX];
-    bool pch_if_ready; /* use `pch` only if it exists already */
+    bool pch_if_ready; /* do not build the header; compile without it if it does not exist */
 };
 #define COMPILE_JOB_MAGIC 0x31434e48u
 
 enum compile_job_end {
     COMPILE_JOB_DONE,    /* the child wrote a result */
-    COMPILE_JOB_TIMEOUT, /* ran longer than limit_ns allows */
-    COMPILE_JOB_MEMORY,  /* ran out of memory, or crashed with over half of limit_bytes in use */
-    COMPILE_JOB_CRASHED, /* ended by a signal, or without a result */
-    COMPILE_JOB_LOST     /* the service could not start it, or another process killed it twice */
+    COMPILE_JOB_TIMEOUT, /* the child ran longer than limit_ns allows */
+    /* The child ran out of memory, or crashed when it used more than half of limit_bytes. */
+    COMPILE_JOB_MEMORY,
+    COMPILE_JOB_CRASHED, /* a signal ended the child, or it ended without a result */
+    /* The service could not start the child, or some other process killed it twice. */
+    COMPILE_JOB_LOST
 };
 
 struct compile_job_reply {
     uint32_t end; /* enum compile_job_end */
-    /* the child's status from waitpid(); if `end` is COMPILE_JOB_LOST, it may be an errno */
+    /* The child's status from waitpid(). If `end` is COMPILE_JOB_LOST, it may be an errno. */
     int32_t status;
     uint64_t wall_ns, cpu_ns;
 };
@@ -69,16 +73,16 @@ struct compile_job_reply {
 struct compile_job_request {
     const char *source;
     size_t len;
-    const char *name;
-    const char *tool;    /* path of nvcc */
-    const char *dir;     /* directory to run in */
-    const char *tmp;     /* directory for temporary files; "" = the system's */
-    const char *prelude; /* source text of the precompiled header; "" = none */
+    const char *name;    /* the file name that diagnostics show */
+    const char *tool;    /* the path of nvcc */
+    const char *dir;     /* the directory that the compiler runs in */
+    const char *tmp;     /* the directory for temporary files; "" means the system's */
+    const char *prelude; /* the source text of the precompiled header; "" if there is none */
     const char **options;
     size_t noptions;
-    const char **header_names, **header_texts; /* headers that exist only as text */
+    const char **header_names, **header_texts; /* headers that are not files, but texts */
     size_t nheaders;
-    const char **roots; /* directories that the child may read */
+    const char **roots; /* the directories that the child may read */
     size_t nroots;
 };
 
@@ -86,24 +90,24 @@ void compile_job_request_write(const struct compile_job_request *rq, struct strb
 int compile_job_request_read(const void *data, size_t len, struct compile_job_request *rq,
                              struct arena *a, struct err *err);
 
-/* How the compiler failed, if it did not simply report errors in the source. */
+/* Codes for failures of the compiler other than errors in the source (compile_job_result.code). */
 enum {
     COMPILE_JOB_TOOL_FAILED = 100,
     COMPILE_JOB_TOOL_CRASHED,
     COMPILE_JOB_TOOL_KILLED,
     COMPILE_JOB_OUT_OF_MEMORY
 };
-/* cap on the bytes of the PTX, and on the bytes of the machine code */
+/* The cap on the bytes of the PTX, and also on the bytes of the machine code. */
 enum { COMPILE_JOB_MAX_OUTPUT = 256 << 20 };
 
 /* A result, which the child writes into the result memfd. */
 struct compile_job_result {
     bool ok;
-    /* After a failure: one of the codes above; any other value means an error in the source. */
+    /* If `ok` is false: one of the codes above, or any other value if the source has errors. */
     int code;
-    bool used_pch;
+    bool used_pch; /* the compiler used the precompiled header */
     uint64_t compile_ns;
-    const char *log;
+    const char *log; /* the compiler's messages */
     const char *ptx;
     uint32_t ptx_len;
     const void *cubin;
@@ -115,23 +119,23 @@ int compile_job_result_read(const void *data, size_t len, struct compile_job_res
                             struct arena *a, struct err *err);
 
 /* The service's main function. It talks to the client on COMPILE_SERVICE_FD. `nvrtc` is the path of
- * the NVRTC library, or "".
- */
+ * the NVRTC library, or "" if there is none. At most `jobs` compiles run at the same time. */
 int compile_service_main(const char *nvrtc, unsigned jobs);
 
 /* Loads the NVRTC library. The service calls it once, before it starts children. */
 int nvrtc_load(const char *path, struct err *err);
-/* The following functions run in a child. nvrtc_compile() uses the header spec->pch ("" = none).
- * Both compilers fill the result, also if they fail. */
+/* The following functions run in a child. nvrtc_compile() and nvcc_compile() compile and fill the
+ * result, also if they fail. nvrtc_compile() uses the precompiled header spec->pch if that is not
+ * "". nvrtc_build_pch() builds that header. */
 void nvrtc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                    struct compile_job_result *out, struct arena *a);
 void nvcc_compile(const struct compile_job_request *rq, const struct compile_job_spec *spec,
                   struct compile_job_result *out, struct arena *a);
 int nvrtc_build_pch(const struct compile_job_request *rq, const struct compile_job_spec *spec);
 
-/* If Linux has Landlock, this process can from now on read only files below `roots` and `rw`, and
- * write only files below `rw`. Without Landlock, only the scan of the source (scan.h) keeps the
- * compiler from reading other files. */
+/* Limits this process with Landlock, if Linux has it: from now on it can read only files below the
+ * directories in `roots` and `rw`, and write only files below those in `rw`. Without Landlock, only
+ * the scan of the source (scan.h) keeps the compiler from reading other files. */
 void sandbox_enter(const char *const *roots, size_t n, const char *const *rw, size_t nrw);
 
 #endif

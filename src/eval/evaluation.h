@@ -14,23 +14,27 @@
 #include "sched/sched.h"
 #include "sys/file.h"
 
-/* FILTERING: before a GPU runs the candidate, the emulator runs it on the smoke workloads. */
+/* FILTERING means that the emulator runs the candidate on the smoke workloads, before a GPU runs
+ * it. PROFILING means that a profiler measures it. */
 enum eval_stage { COMPILING, FILTERING, RUNNING, PROFILING, DONE };
 
-/* A kernel baseline whose verdict a candidate needs. */
+/* A baseline that is a kernel. A candidate can be compared with it only after the baseline has its
+ * own verdict. */
 struct needed_baseline {
-    const char *name, *source; /* in the evaluation's arena */
-    char key[HASH_HEX];
+    const char *name, *source; /* live in the evaluation's arena */
+    char key[HASH_HEX];        /* the key of its verdict in evaluator.baselines */
 };
 
 struct evaluation {
     struct evaluation *next;
-    /* If this evaluates a baseline, the key of its verdict; "" = a candidate. */
+    /* "" for the evaluation of a candidate. For that of a baseline, the key of the baseline's
+     * verdict. */
     char of_baseline[HASH_HEX];
     VEC(struct needed_baseline) needs;
-    struct rejected_baseline_vec
-        broken;   /* baselines whose failure ended a job of this evaluation */
-    bool waiting; /* in the stage RUNNING: it still waits for the verdicts of its baselines */
+    /* Baselines that failed and so ended a job of this evaluation. The next job leaves them out. */
+    struct rejected_baseline_vec broken;
+    /* In the stage RUNNING: the evaluation still waits for the verdicts of its baselines. */
+    bool waiting;
     uint64_t ticket;
     const struct task *task;
     char *source;
@@ -38,44 +42,45 @@ struct evaluation {
     struct eval_config cfg;
     enum eval_stage stage;
     struct verdict v;
-    struct arena arena; /* job, cases, shapes */
+    struct arena arena; /* holds the job, the cases and the shapes */
     struct plan *plan;
     struct compile_ticket *compiling;
     struct compiled code;
-    bool have_code;
-    struct bundle_files parts; /* baselines, oracle, service code */
-    struct temp_dir dir;
+    bool have_code;            /* `code` is set */
+    struct bundle_files parts; /* the files for the baselines, the oracle and the service code */
+    struct temp_dir dir;       /* the bundle */
     struct job job;
     struct case_set cases;
     uint64_t sched_ticket;
     struct sched *sched; /* the scheduler that gave sched_ticket */
-    bool under_ncu;      /* PROFILING: ncu runs the worker */
-    bool no_ncu;         /* ncu was tried, or is not available */
-    double launch_ns;    /* time of an empty launch, measured in this evaluation */
-    uint64_t nonce;      /* a random number of the job, which its result must repeat */
+    bool under_ncu;      /* in the stage PROFILING: ncu (Nsight Compute) runs the worker */
+    bool no_ncu;         /* do not use ncu: it was tried already, or is not available */
+    double launch_ns;    /* the time of an empty launch, measured in this evaluation */
+    uint64_t nonce;      /* a random number in the job; the result must contain the same number */
     uint64_t started_ns, ran_ns;
 };
 
 struct evaluator {
     struct arena arena;
-    bool cuda;
-    int ordinal;
+    bool cuda;   /* the device is a GPU; if false, the emulator */
+    int ordinal; /* the number of the GPU */
     char *arch;
     struct job_gpu gpu;
-    char device_name[128], driver[80]; /* set for a local GPU */
+    char device_name[128], driver[80]; /* "" if the GPU is not in this machine */
     struct ceilings ceilings;
     struct compiler *compiler;
     struct baseline_verdicts baselines;
-    char *on;                   /* where bundles run: "local", "spool:DIR" */
-    struct sched *local;        /* runs bundles on the emulator */
-    struct sched *main;         /* runs bundles on the device; may be the same as local */
-    struct sched *one_gpu;      /* runs bundles under a profiler, if main has several GPUs */
-    struct gpu_times gpu_times; /* times of baselines on each GPU, if there are several GPUs */
+    char *on;              /* where bundles run: "local" or "spool:DIR" */
+    struct sched *local;   /* runs bundles on the emulator */
+    struct sched *main;    /* runs bundles on the device; may be the same as local */
+    struct sched *one_gpu; /* runs bundles under a profiler, if `main` has several GPUs */
+    /* The times of the baselines on each GPU, if there are several GPUs. */
+    struct gpu_times gpu_times;
     struct evaluation *evaluations;
     uint64_t next_ticket;
 };
 
-/* evaluator.c: frees the evaluation and all that it owns. */
+/* evaluator.c: frees the evaluation and everything that it owns. */
 void evaluation_free(struct evaluation *a);
 
 /* judge_job.c: fills the verdict from the facts of a job. */

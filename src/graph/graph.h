@@ -40,24 +40,27 @@
 
 struct graph_output {
     const char *name;
-    enum dtype dtype; /* as declared */
+    /* The dtype and shape that the task declares. Those of `value` may differ a little
+     * (graph_verify). */
+    enum dtype dtype;
     uint32_t rank;
-    const struct dim *shape[GRAPH_MAX_RANK]; /* as declared */
+    const struct dim *shape[GRAPH_MAX_RANK];
     const struct value *value;
 };
 
 struct graph {
     struct arena arena;
     struct dim_pool dims;
-    VEC(struct value *) values; /* in this order the arguments of a value come before the value */
-    VEC(const struct value *) inputs; /* OP_INPUT, in the task's order */
+    VEC(struct value *) values;       /* every value comes after its arguments */
+    VEC(const struct value *) inputs; /* the OP_INPUT values, in the task's order */
     VEC(const struct value *) scalars;
     VEC(struct graph_output) outputs;
     const char *const *guards; /* conditions on the sizes; only graphs from JSON have them */
     size_t nguards;
 };
 
-/* `names` lists the axes and integer scalars that sizes may mention. The graph borrows it. */
+/* Begins an empty graph. `names` lists the axes and integer scalars that sizes may mention. The
+ * graph borrows `names`. */
 void graph_init(struct graph *g, const char *const *names, size_t n);
 void graph_release(struct graph *g);
 
@@ -67,9 +70,8 @@ const struct value *graph_input(struct graph *g, const char *name, enum dtype t,
                                 const struct dim *const *shape);
 /* A scalar of the task: a Python number that the kernel gets as an argument. */
 const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t);
-/* A scalar that the task does not have. In a graph that Hone compares with a task's graph, it
- * stands for any number or scalar (normal/compare.h).
- */
+/* A variable: a scalar that the task does not have. When Hone compares this graph with a task's
+ * graph, the variable matches any number or scalar (normal/compare.h). */
 const struct value *graph_variable(struct graph *g, const char *name);
 const struct value *graph_number(struct graph *g, double v);   /* a Python float */
 const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
@@ -82,19 +84,19 @@ const struct value *graph_find(const struct graph *g, const char *name);
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /*
- * Adds one operation. `args` and `attrs` have as many entries as the operation's row names. An
- * absent operand is NULL. An absent attribute is ATTR_NONE and gets the row's default; if `attrs`
- * is NULL, all of them do. Axes may be negative; ATTR_NONE for the axes of a reduction means all
- * axes. Returns NULL with err set if an operand is missing, an attribute has the wrong kind, the
- * graph is full, or the operation's rule refuses the operands (for example because shapes do not
- * broadcast).
+ * Adds one operation. `args` and `attrs` have as many entries as the operation's row lists. An
+ * absent operand is NULL. An attribute that is ATTR_NONE gets the row's default; if `attrs` is
+ * NULL, all attributes get their defaults. An axis may be negative: it then counts from the end. A
+ * reduction without axes (ATTR_NONE) reduces all axes. Returns NULL with err set if an operand is
+ * missing, an attribute has the wrong kind, the graph is full, or the operation's rule refuses the
+ * operands (for example because shapes do not broadcast).
  */
 const struct value *graph_add(struct graph *g, enum graph_op op, const struct value *const *args,
                               const struct attr *attrs, struct err *err);
-/* Shorthands. If an operand is NULL they return NULL and leave err unchanged, so calls can be
- * nested. graph_add1() to graph_add3() give all attributes their defaults. graph_cast() and
- * graph_reshape() return `a` itself if it has the dtype or shape already; a Python number is always
- * cast. */
+/* Shorter ways to call graph_add(). If an operand is NULL, they return NULL and leave err
+ * unchanged, so calls can be nested. graph_add1() to graph_add3() add an operation with that many
+ * operands and the default attributes. graph_cast() and graph_reshape() return `a` itself if it
+ * already has the dtype or shape; but a Python number is always cast. */
 const struct value *graph_add1(struct graph *g, enum graph_op op, const struct value *a,
                                struct err *err);
 const struct value *graph_add2(struct graph *g, enum graph_op op, const struct value *a,
@@ -107,7 +109,8 @@ const struct value *graph_reshape(struct graph *g, const struct value *a, uint32
                                   const struct dim *const *shape, struct err *err);
 const struct value *graph_permute(struct graph *g, const struct value *a, const int64_t *axes,
                                   struct err *err);
-/* The same operation with the same attributes on other arguments. A leaf is returned as it is. */
+/* Adds the operation of v, with the same attributes, on other arguments. If v is a leaf, returns
+ * v. */
 const struct value *graph_rebuild(struct graph *g, const struct value *v,
                                   const struct value *const *args, struct err *err);
 
@@ -123,12 +126,13 @@ void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t 
  * something is wrong; err says what and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
-/* How often each value is used, by other values or as an output: one count per id. A value that no
- * output needs is not counted as a user, and its own count is 0. The result lives in the arena. */
+/* Returns an array with one entry per id: how often the value is used by other values or as an
+ * output. Values that no output needs do not count as users, and their own entries are 0. The
+ * result lives in the arena. */
 const uint32_t *graph_uses(const struct graph *g, struct arena *a);
-/* Marks v and the values that it needs: one flag per id, up to v's id. The walk does not go on to
- * the operands of a value for which `stop` returns true; if `stop` is NULL it goes on everywhere.
- * The result lives in the arena. */
+/* Returns an array with one entry per id, up to v's id: true for v and for every value that v is
+ * computed from. If `stop` is not NULL, the search does not follow the operands of a value for
+ * which `stop` returns true. The result lives in the arena. */
 const bool *graph_needed(const struct graph *g, const struct value *v,
                          bool (*stop)(const struct value *v), struct arena *a);
 

@@ -34,8 +34,8 @@ enum op_kind {
     OPK_REDUCTION,   /* removes axes, or keeps them with size 1 */
     OPK_SOFTMAX,     /* works along one axis, and keeps the shape */
     OPK_SCAN,        /* works along one axis, and keeps the shape */
-    OPK_NORM,        /* works along the last axes (normalize: one axis), and keeps the shape */
-    OPK_PRODUCT,     /* matrix products */
+    OPK_NORM,    /* works along the last axes (normalize: along one axis), and keeps the shape */
+    OPK_PRODUCT, /* matrix products */
     OPK_CONV,
     OPK_ATTENTION,
     OPK_RECURRENT, /* computes each step along the first axis from the step before */
@@ -50,9 +50,11 @@ enum attr_kind {
     ATTR_BOOL, /* i */
     ATTR_INT,  /* i */
     ATTR_REAL, /* real */
-    ATTR_AXES, /* ints, n: in a value they count from 0 and ascend, except in a permute */
-    ATTR_INTS, /* ints, n: for example strides or paddings */
-    ATTR_DIMS, /* dims, n */
+    /* `ints` and `n`. In a value, axes are counted from 0 and sorted; those of a permute keep their
+     * order. */
+    ATTR_AXES,
+    ATTR_INTS, /* `ints` and `n`, for example strides or paddings */
+    ATTR_DIMS, /* `dims` and `n` */
     ATTR_DIM,  /* dims[0] */
     ATTR_TEXT, /* text */
     ATTR_DTYPE /* dtype */
@@ -70,63 +72,71 @@ struct attr {
 };
 
 struct value {
-    uint32_t id, hash;
+    uint32_t id, hash; /* `id` is the value's index in the graph */
     enum graph_op op;
     enum dtype dtype;
-    /* Is the value a Python number, or computed from Python numbers only? An operation on such a
-     * value and a tensor has the tensor's dtype, unless the value's kind is higher in the order
-     * bool, integer, float. */
+    /* The value is a Python number, or is computed from Python numbers only. An operation on such a
+     * value and a tensor keeps the tensor's dtype, except when the value is of a higher kind. The
+     * kinds are, from low to high: bool, integer, float. */
     bool weak;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
     uint32_t nargs, nattrs;                   /* as many as the operation's row lists */
-    const struct value *args[GRAPH_MAX_ARGS]; /* NULL: an optional operand that is absent */
+    const struct value *args[GRAPH_MAX_ARGS]; /* the operands; NULL for one that is absent */
     struct attr attrs[GRAPH_MAX_ATTRS];
-    /* leaves */
-    const char *name;       /* of OP_INPUT and OP_SCALAR */
-    double number;          /* of OP_NUMBER */
-    const struct dim *size; /* of OP_SIZE: a size that is used as a number */
+    /* Only leaves have the following members. */
+    const char *name;       /* the name of an OP_INPUT or OP_SCALAR */
+    double number;          /* the number of an OP_NUMBER */
+    const struct dim *size; /* the size that an OP_SIZE turns into a number */
 };
 
 /* ---- rows of the table ----------------------------------------------------------------------- */
 
 struct op_row {
-    const char *name; /* "softmax" */
+    const char *name; /* such as "softmax" */
     enum op_kind kind;
-    const char *args;  /* "input other?": names of the operands; one with "?" may be absent */
-    const char *attrs; /* "dim:axes keepdim:bool=false" */
-    /* How to compute one element in double, such as "exp($0)"; "" if the kind of operation says
-     * how. */
+    /* The names of the operands, such as "input other?". An operand with "?" may be absent. */
+    const char *args;
+    /* The attributes with their kinds and defaults, such as "dim:axes keepdim:bool=false". */
+    const char *attrs;
+    /* A C expression that computes one element in double, such as "exp($0)", where $0 is the first
+     * operand. "" if the kind of the operation says how to compute it. */
     const char *real;
-    unsigned flops; /* see the top of ops.def; cost.c multiplies them by a number of elements */
+    /* Floating-point operations per element. The top of ops.def says which element is meant for
+     * each kind of operation. */
+    unsigned flops;
 };
 const struct op_row *op_row(enum graph_op op);
 /* One operand or attribute of a row. */
 struct op_param {
     const char *name;
-    bool optional;       /* operands */
-    enum attr_kind kind; /* attributes */
+    bool optional;       /* only for operands: the operand may be absent */
+    enum attr_kind kind; /* only for attributes */
     struct attr value;   /* only for attributes: the default; ATTR_NONE if there is none */
 };
-uint32_t op_args(enum graph_op op, const struct op_param **out); /* returns how many there are */
+/* op_args() sets *out to the operands of an operation, op_attrs() to its attributes. Both return
+ * how many there are. */
+uint32_t op_args(enum graph_op op, const struct op_param **out);
 uint32_t op_attrs(enum graph_op op, const struct op_param **out);
 enum graph_op op_named(const char *name); /* OP_COUNT if there is no such operation */
-/* Can its two operands change places? True for add, mul, maximum, minimum, eq, ne, and for the
- * bitwise and the logical and, or and xor. */
+/* Returns true if the result stays the same when the two operands change places. These operations
+ * are add, mul, maximum, minimum, eq, ne, and the bitwise and logical forms of and, or and xor. */
 bool op_is_commutative(enum graph_op op);
-/* The index of the attribute of that name; -1 if the row has no such attribute. */
+/* Returns the index of the attribute of that name; -1 if the operation has no such attribute. */
 int op_attr_place(enum graph_op op, const char *name);
 
-/* The attribute of that name; BUG() if the row has no such attribute. */
+/* Returns the attribute of that name. Calls BUG() if the operation has no such attribute. */
 const struct attr *value_attr(const struct value *v, const char *name);
-bool value_flag(const struct value *v, const char *name); /* a bool attribute */
-bool value_is_number(const struct value *v, double *out); /* an OP_NUMBER or its negation */
+bool value_flag(const struct value *v, const char *name); /* the value of a bool attribute */
+/* If v is an OP_NUMBER or its negation, sets *out to the number and returns true. */
+bool value_is_number(const struct value *v, double *out);
 bool value_same_shape(const struct value *a, const struct value *b);
 /* When a is broadcast to the shape of v, is any element of a repeated? */
 bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 
-/* Make attributes to pass to graph_add(). Lists keep at most GRAPH_MAX_RANK entries. */
+/* These functions make attributes to pass to graph_add(). A list keeps at most GRAPH_MAX_RANK
+ * entries. */
 struct attr attr_none(void);
 struct attr attr_bool(bool v);
 struct attr attr_int(int64_t v);

@@ -23,39 +23,42 @@
 #include "task/task.h"
 
 struct definition_workload {
-    int64_t *axes;        /* the size of each axis of the task, also of const axes */
-    const json_t *inputs; /* a part of `document` */
-    double size;          /* the product of the variable axes */
-    json_t *document;     /* the JSON of its line */
+    int64_t *axes;        /* the size of each axis of the task, also of constant axes */
+    const json_t *inputs; /* the part of `document` that describes the inputs */
+    double size;          /* the product of the sizes of the axes that are not constant */
+    json_t *document;     /* the JSON of the workload's line */
 };
 
 struct definition {
     struct task *task; /* the definition as Hone's loader reads it */
-    json_t *document;
-    char *path;  /* the path of the definition, for messages */
-    char *root;  /* the folder of the data set; NULL if `path` has no folder definitions/ */
-    char *lines; /* the file of workloads; NULL = none */
+    json_t *document;  /* the definition's JSON */
+    char *path;        /* the path of the definition, for messages */
+    char *root;        /* the folder of the data set; NULL if `path` has no folder definitions/ */
+    char *lines;       /* the path of the file of workloads; NULL if there is none */
     VEC(struct definition_workload) workloads;
     struct arena arena;
 };
 
-/* `workloads` is the file of workloads; NULL = the one in the data set, if there is one. */
+/* Reads the definition at `path` and its workloads. `workloads` is the file of workloads; NULL
+ * means the one in the data set, if there is one. */
 int definition_open(struct definition *d, const char *path, const char *workloads, struct err *err);
 void definition_close(struct definition *d);
-/* Adds the workloads in the text, one in each line. definition_open() does this; fuzzers call it.
- */
+/* Adds the workloads in the text, one in each line. definition_open() calls this function for the
+ * file of workloads. Fuzzers call it directly. */
 int definition_read_workloads(struct definition *d, const char *text, size_t len, struct err *err);
 
 /* Returns the workload with the largest `size`, or NULL if there is none. */
 const struct definition_workload *definition_largest(const struct definition *d);
-/* Sets out[i] to the value of scalar i of the task: as `given` has it ("eps=1e-5"), else as the
- * largest workload has it, else 1. A task has one value for each scalar, so the workloads without
- * this value are dropped, unless that would drop all. Adds a note for each scalar that drops
- * workloads, or that is 1 because neither gives it a value. */
+/* Sets out[i] to the value of scalar i of the task. `given` lists values such as "eps=1e-5"; a
+ * scalar that is not in this list gets its value in the largest workload, or else 1. A task has one
+ * value for each scalar, so the function drops the workloads with another value, but never all
+ * workloads. Adds a note for each scalar that made it drop workloads, and for each scalar that got
+ * the value 1. */
 int definition_scalars(struct definition *d, const char *const *given, size_t n, double *out,
                        json_t *notes, struct err *err);
-/* Returns how to draw inputs like those of the workloads: the `init` of a task (docs/data.md).
- * Reads the safetensors files. Returns a new reference, or NULL after an error. */
+/* Returns the key `init` of a task (docs/data.md): how to draw random inputs that are like those of
+ * the workloads. For this it reads the safetensors files. Returns a new reference, or NULL after an
+ * error. */
 json_t *definition_init(const struct definition *d, struct err *err);
 
 #endif

@@ -16,15 +16,17 @@
 
 struct definition_request {
     const char *path;
-    const char *workloads;      /* a file of workloads; NULL = that of the data set */
-    const char *const *scalars; /* such as "eps=1e-5" */
+    const char *workloads;      /* a file of workloads; NULL means that of the data set */
+    const char *const *scalars; /* the values of scalars, such as "eps=1e-5" */
     size_t nscalars;
-    const char *const *sizes; /* such as "batch_size=64"; only if there are no workloads */
+    /* The sizes of axes, such as "batch_size=64". Used only if there are no workloads. */
+    const char *const *sizes;
     size_t nsizes;
-    /* `sizes` are for all definitions of a data set. Those that this definition does not have
-     * are left out. */
+    /* `sizes` is meant for all definitions of a data set, so it may name axes that this definition
+     * does not have. These names are ignored. */
     bool in_set;
-    const char *recorded, *record; /* a trace to read or to write: trace.h */
+    /* A file with an earlier trace to use, and a file to write the trace to (trace.h). */
+    const char *recorded, *record;
 };
 
 /* Writes the task's folder into the folder `out`. The caller releases the report, also after an

@@ -14,9 +14,11 @@
 
 struct python_task_request {
     const struct definition *d;
-    json_t *scalars;               /* the key `scalars` of the task */
-    const json_t *timed, *checked; /* lists of axes: shapes to time, and shapes to check */
-    bool prove;                    /* run the reference with PyTorch */
+    json_t *scalars; /* the key `scalars` of the task */
+    /* The shapes to time, and the shapes to check. Each shape is an object with the sizes of the
+     * axes. */
+    const json_t *timed, *checked;
+    bool prove; /* run the reference in PyTorch, to prove that it works */
 };
 
 /* Whether a reference that trace.py refused can still be the task's reference, in Python. It cannot

@@ -30,9 +30,9 @@
 struct safetensors {
     char *path; /* for messages */
     json_t *header;
-    const unsigned char *data; /* the tensors' bytes */
-    size_t bytes;
-    void *map; /* NULL if the bytes belong to the caller */
+    const unsigned char *data; /* the bytes of all tensors */
+    size_t bytes;              /* how many bytes there are */
+    void *map;                 /* the file, mapped into memory; NULL after safetensors_parse() */
     size_t map_bytes;
 };
 
@@ -46,7 +46,7 @@ struct safetensor {
 };
 
 int safetensors_open(struct safetensors *s, const char *path, struct err *err);
-/* The same for the bytes of a file in memory. The bytes stay the caller's. */
+/* Does the same for a file that the caller has in memory. The caller's bytes must outlive *s. */
 int safetensors_parse(struct safetensors *s, const void *file, size_t len, const char *path,
                       struct err *err);
 int safetensors_find(const struct safetensors *s, const char *key, struct safetensor *out,

@@ -24,35 +24,38 @@
 #include "graph/graph.h"
 
 struct size_point {
-    int64_t *axes; /* one per axis of the graph */
-    double cost;   /* flops plus elements, of all values that an output needs */
+    int64_t *axes; /* the size of each axis of the graph */
+    double cost;   /* the sum of flops and elements over all values that an output needs */
 };
 VEC_DECL(size_points, struct size_point);
 
+/* The sizes from lo to hi that are multiples of `multiple`. */
 struct size_range {
     int64_t lo, hi, multiple;
 };
 
 struct size_choice {
     struct arena arena;
-    struct size_points smoke, check;
-    struct size_range *heldout;    /* one per axis */
-    VEC(const char *) constraints; /* what every shape must satisfy */
-    int64_t statistics; /* size_limits.statistics, or more in a deep network */
+    struct size_points smoke, check; /* the shapes of the smoke and check workloads */
+    struct size_range *heldout;      /* one for each axis */
+    VEC(const char *) constraints;   /* the conditions that every shape must satisfy */
+    int64_t statistics;  /* size_limits.statistics, or a larger number in a deep network */
     bool no_small_shape; /* no shape is small enough for a smoke test; `smoke` has the smallest */
 };
 
-/* Limits that every shape keeps beside the graph's guards, and a factor for its cost. */
+/* Limits that every shape must keep in addition to the graph's guards, and a factor for its
+ * cost. */
 struct size_limits {
-    int64_t floor; /* every axis is at least `floor`, or has its original size if that is smaller */
-    /* Every variance is taken over at least `statistics` elements, or over as many as at the
-     * original sizes if those are fewer. If many variances follow each other, sizes_choose() asks
-     * for more elements: errors grow from variance to variance. */
+    /* Every axis has at least this size. An axis with a smaller original size keeps that size. */
+    int64_t floor;
+    /* Every variance is taken over at least this many elements. A variance over fewer elements at
+     * the original sizes is taken over at least that many. If many variances follow each other,
+     * sizes_choose() asks for more elements, because errors grow from variance to variance. */
     int64_t statistics;
     double work; /* how often the oracle computes a value: graph_reference.work */
 };
 
-/* `original` has one value per axis. */
+/* Chooses sizes for the graph. original[i] is the size of axis i at which the module was traced. */
 int sizes_choose(struct size_choice *c, struct graph *g, const int64_t *original,
                  struct size_limits limits, struct err *err);
 void sizes_release(struct size_choice *c);

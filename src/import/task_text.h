@@ -17,31 +17,34 @@
 
 struct import_files {
     struct strbuf task, reference;
-    int64_t statistics; /* every variance has at least so many elements: struct size_choice */
+    int64_t statistics; /* the member of struct size_choice (sizes.h) */
 };
 /* The description of an imported task; %s is the user's file. */
 #define IMPORT_DESCRIPTION "Imported from %s."
 
-#define IMPORT_FILES_INIT                                                   \
-    {                                                                       \
+#define IMPORT_FILES_INIT                                                      \
+    {                                                                          \
         STRBUF_INIT(TASK_MAX_TEXT + 1), STRBUF_INIT(TASK_MAX_REFERENCE + 1), 1 \
     }
 
-/* What a kernel may compute in TF32 if the inputs are float32. */
+/* Which operations a kernel may compute in TF32 if the inputs are float32. */
 enum import_precision {
-    PRECISION_TORCH, /* as in PyTorch: convolutions, but not matrix products */
-    PRECISION_FP32,  /* nothing */
+    PRECISION_TORCH, /* convolutions, but not matrix products; this is PyTorch's default */
+    PRECISION_FP32,  /* none */
     PRECISION_TF32   /* convolutions and matrix products */
 };
 
 struct import_choice {
     enum import_precision precision;
-    int64_t floor;      /* as in struct size_limits: 1, or 2 if the module refuses sizes of 1 */
-    int64_t statistics; /* as in struct size_limits; 1 = no condition on variances */
-    bool degenerate;    /* the outputs hardly depend on the inputs */
+    /* As in struct size_limits. `floor` is 1, or 2 if the module refuses sizes of 1. If
+     * `statistics` is 1, there is no condition on variances. */
+    int64_t floor;
+    int64_t statistics;
+    bool degenerate; /* the outputs hardly depend on the inputs */
 };
 
-/* `found` is trace.py's answer (trace.h), `file` the user's file, for the description. */
+/* Writes the texts of the task `name`. `found` is trace.py's answer (trace.h). `file` is the name
+ * of the user's file, for the task's description. */
 int import_write_task(const json_t *found, const char *name, const char *file,
                       const struct import_choice *how, struct import_files *out, struct err *err);
 void import_files_release(struct import_files *f);

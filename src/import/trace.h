@@ -2,7 +2,7 @@
  * trace.h - runs trace.py, which reads what a PyTorch module computes.
  *
  *     struct trace_request rq = {.file = "model.py", .name = "Model"};
- *     json_t *found = trace_run(&rq, err);          "model.py:12: forward draws random numbers ..."
+ *     json_t *found = trace_run(&rq, err);          the answer of trace.py
  *     json_object_get(found, "graph")               in the form of schema/graph.json
  *     json_decref(found);
  *
@@ -19,26 +19,31 @@
 #include "base/err.h"
 
 struct trace_request {
-    const char *file;
-    const char *name;  /* the module or function; "" or NULL = "Model", or else the only module, or
-                          else the only function */
-    const char *shown; /* the file's name in messages; NULL = file */
-    const char *task;  /* the task's name; NULL = made from `file` or `name` */
-    const char *const *inputs; /* such as "x=float16[B,128]", for a file without get_inputs() */
+    const char *file; /* the user's Python file */
+    /* The name of the module or function to trace. If it is "" or NULL, trace.py takes "Model", or
+     * else the only module in the file, or else the only function. */
+    const char *name;
+    const char *shown; /* the name of the file in messages; NULL means `file` */
+    const char *task;  /* the task's name; if NULL, it is made from `file` or `name` */
+    /* The inputs, such as "x=float16[B,128]". They are needed for a file without get_inputs(). */
+    const char *const *inputs;
     size_t ninputs;
-    const char *const *sizes; /* such as "B=64": the size at which the module is traced and timed */
+    /* Sizes, such as "B=64". The module is traced and timed at these sizes. */
+    const char *const *sizes;
     size_t nsizes;
-    const json_t *fixed;  /* names of sizes that must not vary; NULL = none */
-    const char *recorded; /* a file with trace.py's answer: PyTorch does not run; NULL = none */
-    const char *record;   /* a file to write the answer to; NULL = none */
-    bool only_declared;   /* only names in `inputs` are sizes; integers in the file are not */
-    /* Adds to trace.py's answer, also to a recorded one, facts that the file does not have, or
-     * refuses the answer; NULL = none. */
+    const json_t *fixed; /* the names of sizes that must not vary; NULL if there are none */
+    /* A file with trace.py's answer from an earlier trace; PyTorch does not run. NULL if there is
+     * none. */
+    const char *recorded;
+    const char *record; /* a file to write the answer to; NULL if it is not wanted */
+    bool only_declared; /* only names in `inputs` are sizes; integers in the file are not */
+    /* If it is not NULL, it is called with trace.py's answer, or with the recorded one. It can add
+     * facts that the file does not have, or refuse the answer. */
     int (*add_facts)(json_t *found, void *ctx, struct err *err);
     void *ctx;
 };
 
-/* The name of the user's file in messages. */
+/* Returns the name of the user's file in messages. */
 const char *trace_shown(const struct trace_request *rq);
 
 /* Checks that each of rq->sizes is a positive number and names a size of rq->inputs. A definition's

@@ -28,27 +28,28 @@
 #include "memory/traits.h"
 #include "store/store.h"
 
-#define MEMORY_MAX 20000       /* lessons that a store keeps */
-#define MEMORY_LINES 10        /* lines of evidence in a prompt */
-#define MEMORY_POINTS 32       /* points for the built-in author */
-#define MEMORY_FILE (8u << 20) /* bytes of a file of lessons */
+#define MEMORY_MAX 20000       /* the most lessons that a store keeps */
+#define MEMORY_LINES 10        /* the most lines about lessons in a prompt */
+#define MEMORY_POINTS 32       /* the most points that the built-in author gets */
+#define MEMORY_FILE (8u << 20) /* the most bytes of a file of lessons */
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
 struct memory_run {
     const char *name;
     const struct task *task;
-    /* The GPU that ran the candidates, or the one whose times were modelled. It may be any text. */
+    /* The GPU on which times were measured, or the GPU for which they were modelled. It may be any
+     * text. */
     const char *gpu;
     bool measured;     /* times were measured on a GPU, not modelled */
-    const char *books; /* the folder of further playbooks; NULL = only the built-in ones */
+    const char *books; /* a folder with further playbooks; NULL means only the built-in ones */
 };
 /* A candidate, or an idea (a move and its outcome), of the run. */
 struct memory_outcome {
     const char *kind, *move; /* a move of the built-in author ends with the label of its point */
-    double time_ns;          /* a candidate's time; 0 = it failed */
-    /* For an idea, the parent's time divided by the new time, or 0 if the idea failed. For a
-     * candidate, a number below 0. */
+    double time_ns;          /* for a candidate, its time; 0 if it failed */
+    /* For an idea, the parent's time divided by the new time; 0 if the idea failed. For a
+     * candidate, any number below 0. */
     double gain;
 };
 /* Keeps the n outcomes of a run as lessons. If no candidate passed, keeps nothing. */
@@ -61,14 +62,14 @@ int memory_learn(struct store *s, const struct memory_run *run, const struct mem
  * Returns the lessons for this task as JSON text; "" if there are none. The caller frees it.
  *
  *     {"points": [{"playbook": "softmax", "settings": {"vec": 4, ...}, "gain": 0.97, "held": 3,
- *                  "tried": 4}, ...], best first
+ *                  "tried": 4}, ...],                                    the best point first
  *      "lines": ["vectorize: vec 1 -> 4 (elements that one load carries): 1.31x as fast, held in
  *                 3 of 4 runs", ...]}
  *
- * The gain of a point is the best time of its run / its own time, as the geometric mean over the
- * runs in which it passed. `tried` counts the runs that tried the point, `held` the runs in which
- * its gain was at least 0.98. In a line, "held in 3 of 4 runs" says that the gain of the move was
- * at least 1.01 in 3 of the 4 runs that tried it.
+ * In each run in which a point passed, its gain is the best time of the run divided by the time of
+ * the point. "gain" is the geometric mean of these gains. "tried" counts the runs that tried the
+ * point, and "held" the runs in which its gain was at least 0.98. In a line, "held in 3 of 4 runs"
+ * means that 4 runs tried the move, and that its gain was at least 1.01 in 3 of them.
  */
 char *memory_recall(struct store *s, const struct task *t, const char *gpu, bool measured,
                     const char *books, struct err *err);
@@ -80,8 +81,8 @@ json_t *memory_checked(const json_t *j);
 
 /* Writes all lessons as JSON. */
 int memory_export(struct store *s, FILE *out, struct err *err);
-/* Reads lessons from the text of a file, which `name` names in messages. Adds nothing if one of the
- * lessons is not valid. *n is the number of lessons in the file. */
+/* Adds the lessons in the text of a file to the store. `name` is the name of the file in messages.
+ * If one of the lessons is not valid, adds none. Sets *n to the number of lessons in the file. */
 int memory_import(struct store *s, const char *text, size_t len, const char *name, size_t *n,
                   struct err *err);
 /* Reads one lesson and checks every field. The lesson borrows from `j`. */

@@ -11,7 +11,7 @@
  * sum or product. Two tasks that have a mark in common compute the same at one of their timed
  * shapes. There is an exception: inputs have no names in a mark, so x - y and y - x have the same
  * mark if x and y have the same shape and dtype. Memory then leaves out more lessons than it must.
- * A task without a graph has a mark of its class, op_type and tensors only.
+ * The mark of a task without a graph is a hash of its class, op_type and tensors only.
  */
 #ifndef MEMORY_TRAITS_H
 #define MEMORY_TRAITS_H
@@ -21,18 +21,21 @@
 #include "base/arena.h"
 #include "task/task.h"
 
-#define TRAITS_SIZES 5 /* numbers in `sizes` */
-#define TRAITS_MARK 16 /* hex digits of a mark */
+#define TRAITS_SIZES 5 /* how many numbers `sizes` has */
+#define TRAITS_MARK 16 /* how many hex digits a mark has */
 #define TRAITS_MAX_MARKS 16
 
 struct task_traits {
     const char *class;
-    const char *ops;   /* names of the graph's operations, sorted, each once, with spaces between;
-                          the op_type of a task without a graph */
-    const char *sizes; /* five numbers, each the mean of a log2 over the timed shapes: the bytes of
-                          all tensors; the last extent of the first tensor; the product of its other
-                          extents; the bytes of one of its elements; 1 + the number of tensors */
-    const char *marks; /* one for each of the first 16 timed shapes, with spaces between */
+    /* The names of the graph's operations, sorted, each once, with spaces between. For a task
+     * without a graph, its op_type. */
+    const char *ops;
+    /* Five numbers. For each of these quantities, the mean of its log2 over the timed shapes: the
+     * bytes of all tensors; the last extent of the first tensor; the product of the other extents
+     * of the first tensor; the bytes of one of its elements; 1 + the number of tensors. */
+    const char *sizes;
+    /* One mark for each of the first TRAITS_MAX_MARKS timed shapes, with spaces between. */
+    const char *marks;
 };
 
 void task_traits(struct task_traits *out, const struct task *t, struct arena *a);
@@ -40,7 +43,7 @@ void task_traits(struct task_traits *out, const struct task *t, struct arena *a)
  * sizes do not have the form above, the result is 0.01. */
 double traits_similarity(const char *ops_a, const char *sizes_a, const char *ops_b,
                          const char *sizes_b);
-/* Do the two lists have a mark in common? */
+/* Returns true if the two lists have a mark in common. */
 bool traits_share_mark(const char *a, const char *b);
 
 #endif

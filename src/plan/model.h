@@ -25,23 +25,23 @@ enum plan_arg_kind {
     PLAN_ARG_SCALAR,
     PLAN_ARG_WORKSPACE,
     PLAN_ARG_MAP,
-    PLAN_ARG_EXPR, /* the result may be a real number: see expr_is_real() */
+    PLAN_ARG_EXPR, /* an expression; its result may be a real number: see expr_is_real() */
     PLAN_ARG_NULL  /* a null pointer */
 };
 
 struct plan_arg {
     enum plan_arg_kind kind;
-    const char *text; /* as the plan writes it */
-    size_t index;
+    const char *text;  /* the argument as the plan writes it */
+    size_t index;      /* the number of the tensor, axis, scalar, workspace or map */
     struct expr *expr; /* only for PLAN_ARG_EXPR */
 };
 
 /* A part of a tensor or a workspace. */
 struct plan_part {
-    bool of_workspace;
-    size_t index;
+    bool of_workspace; /* a part of a workspace; if false, of a tensor */
+    size_t index;      /* the number of the tensor or workspace */
     const char *name;
-    struct expr *offset; /* in bytes; NULL = 0 */
+    struct expr *offset; /* where the part begins, in bytes; NULL means 0 */
 };
 
 enum plan_launch_kind { PLAN_KERNEL, PLAN_MEMSET, PLAN_COPY };
@@ -50,14 +50,17 @@ struct plan_launch {
     enum plan_launch_kind kind;
     /* The parts that a memset or copy works on. A memset has no `from`. */
     struct plan_part to, from;
-    struct expr *bytes; /* NULL = up to the end of `to` (memset) or of `from` (copy) */
-    struct expr *value; /* only for memset; NULL = 0 */
-    uint32_t width;     /* only for memset: bytes of the pattern */
-    /* The following members are for kernels, except `when`. A memset or copy has the name "memset"
-     * or "copy" and no arguments. */
+    /* How many bytes to set or copy. NULL means up to the end of `to` (memset) or of `from`
+     * (copy). */
+    struct expr *bytes;
+    struct expr *value; /* only for a memset: the pattern; NULL means 0 */
+    uint32_t width;     /* only for a memset: the bytes of the pattern */
+    /* The following members are for kernels, except `when`. In a memset or copy, `kernel` is
+     * "memset" or "copy", and `args` is empty. */
     const char *kernel;
-    struct expr *grid[3], *block[3], *cluster[3]; /* NULL = 1 */
-    /* Without `smem` (NULL) a launch has 0 bytes; without `when` it always runs. */
+    struct expr *grid[3], *block[3], *cluster[3]; /* an entry that is NULL means 1 */
+    /* Bytes of dynamic shared memory; NULL means 0. The launch runs only if `when` is not 0; NULL
+     * means that it always runs. */
     struct expr *smem, *when;
     bool cooperative;
     VEC(struct plan_arg) args;
@@ -65,39 +68,45 @@ struct plan_launch {
 
 struct plan_workspace {
     const char *name;
-    struct expr *bytes;
-    bool zero;
+    struct expr *bytes; /* its size */
+    bool zero;          /* the workspace is filled with zeros before each call */
 };
 
+/* A tensor map for TMA. The members are the arguments of cuTensorMapEncodeTiled. All lists have the
+ * innermost dimension first. */
 struct plan_map {
     const char *name;
-    bool of_workspace;
-    size_t index; /* the number of the tensor or workspace */
+    bool of_workspace; /* the map describes a workspace; if false, a tensor */
+    size_t index;      /* the number of the tensor or workspace */
     enum dtype dtype;
-    uint32_t rank;                /* dimensions of the box */
-    struct expr *box[5];          /* innermost dimension first, as in all lists here */
-    struct expr *dims[5];         /* all NULL = the tensor's shape, reversed */
-    struct expr *strides[5];      /* in bytes; entry 0 is not used; all NULL = contiguous */
-    struct expr *elem_strides[5]; /* NULL = 1 */
+    uint32_t rank;       /* the number of dimensions of the box */
+    struct expr *box[5]; /* the extents of the box */
+    /* If has_dims is false, `dims` is not set: then the map has the tensor's shape. If has_strides
+     * is false, `strides` is not set: then the memory is contiguous. Strides are in bytes, and
+     * strides[0] is not used. */
+    struct expr *dims[5];
+    struct expr *strides[5];
+    struct expr *elem_strides[5]; /* an entry that is NULL means 1 */
     bool has_dims, has_strides;
     uint8_t swizzle, l2promo;
-    bool fill_nan;
+    bool fill_nan; /* elements outside the tensor read as NaN; if false, as 0 */
 };
 
 struct plan {
     struct arena arena;
     const struct task *task; /* if NULL, the parser does not check names of tensors and axes */
-    /* The source up to the plan's end, with blanks before the plan, so that problems show the
-     * right place. */
+    /* The source up to the plan's end. Blanks replace the text before the plan, so that problems
+     * show the right line and column. */
     char *text;
     size_t len;
-    const json_t *doc; /* the plan's JSON; valid while parsing */
-    /* The names that expressions may use: the task's axes and integer scalars, then the file's
-     * settings, whose values are in setting_values. */
+    const json_t *doc; /* the plan's JSON; valid only while the plan is parsed */
+    /* The names that expressions may use: the task's axes and integer scalars, then the settings of
+     * the candidate's file. setting_values has the values of the settings. */
     const char **names;
     size_t nnames;
     int64_t *setting_values;
-    /* The floating-point scalars, which only arguments may use, with their values. */
+    /* The names and values of the floating-point scalars. Only the arguments of kernels may use
+     * them. */
     const char **reals;
     double *real_values;
     size_t nreals;
@@ -114,13 +123,13 @@ void plan_parse_maps(struct plan *p, const struct json_node *root);
  * the plan has no task, returns true and leaves *out alone. */
 bool plan_expr(struct plan *p, const struct json_node *n, struct expr **out);
 
-/* resolve_tensormap.c: resolves map `m` for the shape into *out. `buffer_index` is the index of
- * `buffer`, the memory that the map describes. */
+/* resolve_tensormap.c: computes the tensor map `m` for one shape and writes it to *out. `buffer` is
+ * the memory that the map describes, and `buffer_index` is its index in the job. */
 int plan_resolve_map(const struct plan *p, const struct plan_map *m, const struct shape *s,
                      const struct job_buffer *buffer, uint32_t buffer_index,
                      struct job_tensormap *out, struct err *err);
-/* resolve.c: writes a number as text for an error message. For a held-out shape, whose numbers are
- * secret, the text is "out of bounds". */
+/* resolve.c: writes a number as text for an error message. The numbers of a held-out shape are
+ * secret; for such a shape the text is "out of bounds". */
 struct shown {
     char text[24];
 };

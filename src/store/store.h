@@ -60,19 +60,21 @@ struct run_rec {
     int64_t id;
     const char *name, *task, *strategy;
     const char *state;  /* "running", "done", "stopped", "failed" */
-    const char *reason; /* why it ended */
-    const char *config; /* JSON */
-    const char *source; /* the author that the run began with: "mailbox:...", ...; never a key */
-    /* Who wrote the candidates: "exec:..., then playbook (best: playbook)". The names are in the
-     * order of their first candidates. Equal to `source` if no candidate has an author. */
+    const char *reason; /* why the run ended */
+    const char *config; /* the configuration of the run, as JSON */
+    /* The author that the run began with, such as "mailbox:box". It never contains a key. */
+    const char *source;
+    /* Who wrote the candidates, such as "exec:..., then playbook (best: playbook)". The names are
+     * in the order of their first candidates. Equal to `source` if no candidate has an author. */
     const char *written_by;
-    const char *best_author; /* who wrote the best kernel; "" = none, or the user gave it */
+    /* Who wrote the best kernel. "" if there is no best kernel, or if the user gave it. */
+    const char *best_author;
     int64_t created_ms, updated_ms;
     uint64_t wall_ns;
-    int64_t best; /* node, -1 = none */
+    int64_t best; /* the index of the best node; -1 if there is none */
     uint64_t calls, nodes, passes, in_tokens, out_tokens;
     double usd, best_time_ns, best_speedup;
-    bool best_is_model;
+    bool best_is_model; /* best_time_ns is modelled, not measured */
 };
 VEC_DECL(run_rec_vec, struct run_rec);
 
@@ -91,7 +93,8 @@ int store_run_find(struct store *s, const char *which, struct run_rec *out, stru
 int store_run_named(struct store *s, const char *name, struct run_rec *out, struct arena *a,
                     struct err *err);
 int store_run_list(struct store *s, struct run_rec_vec *out, struct arena *a, struct err *err);
-/* Lists at most `limit` runs whose number is below `before` (0 = all), the newest first. */
+/* Lists at most `limit` runs, the newest first. If `before` is not 0, lists only runs with a number
+ * below `before`. */
 int store_run_page(struct store *s, int64_t before, int64_t limit, struct run_rec_vec *out,
                    struct arena *a, struct err *err);
 int store_run_end(struct store *s, int64_t run, const char *state, const char *reason,
@@ -104,7 +107,8 @@ int store_run_lock(struct store *s, int64_t run, struct err *err);
 void store_run_unlock(struct store *s);
 /* Whether a process works on the run, that is, holds the run's lock. */
 bool store_run_is_locked(struct store *s, int64_t run);
-/* The state for people: "killed" if the run has the state "running", but no process works on it. */
+/* Returns the state to show to people. This is r->state, except that a run with the state "running"
+ * that no process works on is "killed". */
 const char *store_run_state(struct store *s, const struct run_rec *r);
 /* Removes the run and all its records, and then every blob that no run uses any more. Fails if a
  * process works on the run, or if the run belongs to a campaign. While a process works on any other
@@ -117,15 +121,18 @@ int store_run_remove(struct store *s, int64_t run, struct err *err);
 struct call_rec {
     const char *role;
     uint64_t index;
-    bool ended, ok; /* ok: the reply can be used */
+    bool ended, ok; /* `ok` means that the reply can be used */
     const char *author, *model;
-    const char *prompt_sha; /* hash of both parts of the prompt (replay_prompt_sha) */
+    const char *prompt_sha; /* the hash of the whole prompt (replay_prompt_sha) */
+    /* The blobs of the prompt's two parts (prompt/prompt.h) and of the reply. */
     const char *stable_sha, *turn_sha, *reply_sha;
+    /* Token counts, `estimated`, `drift`, `requests`, `continued`, `finish` and `notes` are copied
+     * from struct author_reply, which explains them. */
     uint64_t in_tokens, cached_tokens, cache_write_tokens, out_tokens;
     bool estimated, drift;
-    double usd; /* <0 = the price is unknown */
+    double usd; /* what the call cost, in US dollars; negative if the price is unknown */
     uint64_t latency_ns;
-    uint32_t requests, continued; /* as in struct author_reply */
+    uint32_t requests, continued;
     const char *finish, *handle, *error, *notes;
     int64_t at_ms;
 };
@@ -136,16 +143,17 @@ int store_call_begin(struct store *s, int64_t run, const struct call_rec *c, str
  * this call and does not have to ask again (author_call_handle). */
 int store_call_handle(struct store *s, int64_t run, const char *role, uint64_t index,
                       const char *handle, struct err *err);
-/* If the call failed but the author can be asked again, set ended = false. A resumed run then asks
- * again, maybe another author. c->author replaces the author of store_call_begin(); NULL keeps it.
- */
+/* Records the reply to a call, or its error. If the call failed but can be made again, set c->ended
+ * to false: a resumed run then makes the call again, maybe to another author. c->author replaces
+ * the author of store_call_begin(); NULL keeps it. */
 int store_call_end(struct store *s, int64_t run, const struct call_rec *c, struct err *err);
 /* Returns 1 if there is such a call (ended or not), 0 if not, -1 on an error. */
 int store_call_get(struct store *s, int64_t run, const char *role, uint64_t index,
                    struct call_rec *out, struct arena *a, struct err *err);
 int store_call_list(struct store *s, int64_t run, struct call_rec_vec *out, struct arena *a,
                     struct err *err);
-/* Lists at most `limit` calls of one role by their index, from `from` on. */
+/* Lists at most `limit` calls of one role in the order of their index, beginning with the index
+ * `from`. */
 int store_call_page(struct store *s, int64_t run, const char *role, uint64_t from, int64_t limit,
                     struct call_rec_vec *out, struct arena *a, struct err *err);
 
@@ -165,8 +173,9 @@ VEC_DECL(verdict_rec_vec, struct verdict_rec);
 #define STORE_CONFIRM (UINT64_C(1) << 32)
 
 int store_verdict_put(struct store *s, int64_t run, const struct verdict_rec *v, struct err *err);
+/* Returns 1 if there is such a verdict, 0 if not, -1 on an error. */
 int store_verdict_get(struct store *s, int64_t run, uint64_t index, struct verdict_rec *out,
-                      struct arena *a, struct err *err); /* 1 = found, 0 = not */
+                      struct arena *a, struct err *err);
 int store_verdict_list(struct store *s, int64_t run, struct verdict_rec_vec *out, struct arena *a,
                        struct err *err);
 
@@ -174,17 +183,20 @@ int store_verdict_list(struct store *s, int64_t run, struct verdict_rec_vec *out
 
 struct node_rec {
     uint64_t index;
-    int64_t parent;  /* -1 = a root */
-    int64_t verdict; /* index of its verdict, -1 = none */
+    int64_t parent;  /* the index of the parent; -1 for a root */
+    int64_t verdict; /* the index of the node's verdict; -1 if it has none */
     const char *source_sha;
-    const char *role;   /* its author's role: "code", "debug", "port"; "given" = the user gave it */
-    const char *author; /* who wrote its source; "" = given by the user, or not known */
-    const char *stage;  /* structure, movement, pipelining, tuning, repair, ... */
-    const char *move;   /* the change from the parent, in a few words */
-    const char *fate;   /* "best", "kept", "regression", "failed", "pruned", ... */
-    const char *kind;   /* kind of its verdict */
+    /* The role in which the author wrote the source, such as "code" or "debug". "given" for a file
+     * that the user gave. */
+    const char *role;
+    /* Who wrote the source. "" if the user gave it, or if the author is not known. */
+    const char *author;
+    const char *stage; /* "structure", "movement", "pipelining", "tuning", "repair", ... */
+    const char *move;  /* the change from the parent, in a few words */
+    const char *fate;  /* "best", "kept", "regression", "failed", "pruned", ... */
+    const char *kind;  /* the kind of the node's verdict */
     double time_ns, speedup, roofline_pct;
-    bool is_model;
+    bool is_model; /* the time is modelled, not measured */
 };
 VEC_DECL(node_rec_vec, struct node_rec);
 
@@ -202,11 +214,11 @@ int store_node_rank(struct store *s, int64_t run, const char *role, uint64_t ind
 
 struct idea_rec {
     uint64_t index;
-    int64_t node;     /* the node that tried it, -1 = none yet */
-    const char *kind; /* the kind of move, as the run's summary counts it */
-    const char *text;
-    const char *outcome; /* "gain", "regression", "failed", "no change", "" */
-    double gain;         /* parent's time / this node's time; 0 = none */
+    int64_t node;        /* the index of the node that tried the idea; -1 if none has yet */
+    const char *kind;    /* the kind of the move, such as "tiling" */
+    const char *text;    /* the move in words */
+    const char *outcome; /* "gain", "regression", "failed" or "no change"; "" if not known yet */
+    double gain;         /* the parent's time divided by the node's time; 0 if not known */
 };
 VEC_DECL(idea_rec_vec, struct idea_rec);
 
@@ -230,26 +242,27 @@ int store_event_list(struct store *s, int64_t run, struct event_rec_vec *out, st
 struct campaign_rec {
     int64_t id;
     const char *name;
-    const char *config; /* JSON */
+    const char *config; /* the configuration of the campaign, as JSON */
     int64_t created_ms;
-    uint64_t entries, done; /* `done` also counts entries that failed */
+    uint64_t entries, done; /* how many entries there are, and how many are done or failed */
 };
 VEC_DECL(campaign_rec_vec, struct campaign_rec);
 
 /* One task of a campaign. */
 struct entry_rec {
     uint64_t index;
-    const char *label;    /* its name in tables */
+    const char *label;    /* the name of the entry in tables */
     const char *operand;  /* a built-in task, a task's folder, or FILE.py:NAME */
-    const char *options;  /* JSON: how to import FILE.py */
-    const char *task_sha; /* the blob of the task's snapshot; "" = not yet imported */
-    int64_t run;          /* -1 = none yet */
-    /* "waiting", "running", "stopped" (it goes on later), "done", or "failed": no verdict came. */
+    const char *options;  /* how to import FILE.py, as JSON */
+    const char *task_sha; /* the blob of the task's snapshot; "" if not yet imported */
+    int64_t run;          /* the run that optimises the task; -1 if there is none yet */
+    /* "waiting", "running", "stopped", "done" or "failed". A stopped entry goes on later. A failed
+     * entry ended without a verdict. */
     const char *state;
-    const char *reason;
-    const char *hone; /* the version of Hone that worked on it last */
-    double known_ns;  /* a known time of PyTorch, 0 = none */
-    int64_t at_ms;    /* when the state last changed */
+    const char *reason; /* why the entry has this state */
+    const char *hone;   /* the version of Hone that last worked on the entry */
+    double known_ns;    /* a time of PyTorch that is already known; 0 if there is none */
+    int64_t at_ms;      /* when the state last changed */
 };
 VEC_DECL(entry_rec_vec, struct entry_rec);
 
@@ -262,15 +275,17 @@ int store_campaign_configure(struct store *s, int64_t campaign, const char *conf
  * one, 0 if not, -1 on an error. */
 int store_campaign_find(struct store *s, const char *which, struct campaign_rec *out,
                         struct arena *a, struct err *err);
-/* Lists at most `limit` campaigns whose number is below `before` (0 = all), the newest first. */
+/* Lists at most `limit` campaigns, the newest first. If `before` is not 0, lists only campaigns
+ * with a number below `before`. */
 int store_campaign_page(struct store *s, int64_t before, int64_t limit,
                         struct campaign_rec_vec *out, struct arena *a, struct err *err);
 /* Locks the campaign as store_run_lock locks a run. A store holds one lock at a time. */
 int store_campaign_lock(struct store *s, int64_t campaign, struct err *err);
 int store_entry_list(struct store *s, int64_t campaign, struct entry_rec_vec *out, struct arena *a,
                      struct err *err);
+/* Returns 1 if there is such an entry, 0 if not, -1 on an error. */
 int store_entry_get(struct store *s, int64_t campaign, uint64_t index, struct entry_rec *out,
-                    struct arena *a, struct err *err); /* 1 = found, 0 = not */
+                    struct arena *a, struct err *err);
 int store_entry_state(struct store *s, int64_t campaign, uint64_t index, const char *state,
                       const char *reason, struct err *err);
 /* Notes the snapshot of the entry's task, which must be in the store as a blob. */
@@ -281,22 +296,21 @@ int store_entry_task(struct store *s, int64_t campaign, uint64_t index, const ch
 int store_entry_run(struct store *s, int64_t campaign, uint64_t index, int64_t run,
                     const char *hone, struct err *err);
 
-/* ---- memory across runs: lessons (memory/memory.h) --------------------------------------------
- */
+/* ---- memory across runs: lessons (memory/memory.h) ------------------------------------------ */
 
 /* The outcome of one point or one move in one run. */
 struct lesson_rec {
     int64_t id;
     const char *run;                         /* the run that left the lesson */
-    bool imported;                           /* from `hone memory import` */
+    bool imported;                           /* the lesson came from `hone memory import` */
     const char *task, *task_sha;             /* the task's name and hash */
-    const char *class, *ops, *sizes, *marks; /* struct task_traits (memory/traits.h) */
-    const char *gpu;                         /* "h200" */
-    bool measured;                           /* false: modelled times */
+    const char *class, *ops, *sizes, *marks; /* the task's traits (memory/traits.h) */
+    const char *gpu;                         /* such as "h200" */
+    bool measured;                           /* true for measured times, false for modelled ones */
     const char *kind;                        /* "point", or the kind of a move */
-    const char *playbook;                    /* "" = a move of another author */
-    const char *text;                        /* the settings, or the move in words */
-    double gain;                             /* see memory/lesson.h; 0 = failed */
+    const char *playbook;                    /* the playbook's name; "" for a move without one */
+    const char *text;                        /* the settings of the point, or the move in words */
+    double gain;                             /* see memory/lesson.h; 0 if the candidate failed */
     int64_t at_ms;
 };
 VEC_DECL(lesson_rec_vec, struct lesson_rec);
@@ -304,25 +318,27 @@ VEC_DECL(lesson_rec_vec, struct lesson_rec);
 /* Adds a lesson. If the run has the same lesson already, updates its gain and its time. Importing a
  * lesson that was imported before changes nothing. */
 int store_lesson_put(struct store *s, const struct lesson_rec *l, struct err *err);
-/* Lists the lessons of one class (NULL = all), at most `limit`: the user's own before imported
- * ones, and the newest first. */
+/* Lists at most `limit` lessons of tasks of one class (NULL = of all classes). The user's own
+ * lessons come before imported ones; within each group the newest come first. */
 int store_lesson_list(struct store *s, const char *class, int64_t limit, struct lesson_rec_vec *out,
                       struct arena *a, struct err *err);
-/* How many lessons each run left: the user's own runs before imported ones, the newest first. */
+/* One run, and how many lessons it left. */
 struct lesson_run_rec {
     const char *run, *task, *class, *gpu;
     bool imported, measured;
     int64_t lessons;
 };
 VEC_DECL(lesson_run_vec, struct lesson_run_rec);
+/* Lists the runs that left lessons. The user's own runs come before imported ones; within each
+ * group the newest come first. */
 int store_lesson_runs(struct store *s, struct lesson_run_vec *out, struct arena *a,
                       struct err *err);
-/* Removes the lessons that fit all conditions, and sets *n to their number. An argument that is
- * NULL or false is no condition. */
+/* Removes the lessons that have this task, class and run, and were imported. An argument that is
+ * NULL or false is not compared. Sets *n to the number of removed lessons. */
 int store_lesson_forget(struct store *s, const char *task, const char *class, const char *run,
                         bool imported, int64_t *n, struct err *err);
-/* Removes lessons until at most `keep` are left: imported ones before the user's own, the oldest
- * first. */
+/* Removes lessons until at most `keep` are left. Imported lessons are removed before the user's
+ * own; within each group the oldest are removed first. */
 int store_lesson_trim(struct store *s, int64_t keep, struct err *err);
 
 /* Begins a transaction: either all writes until store_end() are kept, or none. */
@@ -331,8 +347,8 @@ int store_begin(struct store *s, struct err *err);
  * store_begin() and returns 0. Otherwise drops these writes and returns -1. */
 int store_end(struct store *s, bool keep, struct err *err);
 
-/* For torture tests: the hook is called before and after every write, with the number of the
- * write. */
+/* For tests that end the process at each write in turn. The hook is called before and after every
+ * write, with the number `n` of the write. */
 void store_set_hook(struct store *s, void (*hook)(void *ctx, uint64_t n, bool after), void *ctx);
 
 #endif

@@ -11,9 +11,10 @@ struct study_scores {
     const struct study *s;
     struct arena mem;
     struct study_row_vec rows;
-    const struct study_row **index; /* the rows by arm, task and seed; NULL = no row */
-    double *best_ns; /* for each task: the best time of any run; 0 = no kernel passed */
+    const struct study_row **index; /* the rows by arm, task and seed; NULL if there is no row */
+    double *best_ns; /* for each task, the best time of any run; 0 if no kernel passed */
 };
+/* A mean, and the lower and upper end of its 95% interval. */
 struct study_interval {
     double mean, lo, hi;
 };
@@ -27,7 +28,7 @@ const struct study_row *study_find_row(const struct study_scores *x, const char 
  * Returns -1 if the study has no row for one of the tasks yet. A run in which no kernel passed
  * counts as 0. A task on which no kernel of any run passed is left out of the mean. */
 double study_score(const struct study_scores *x, const char *arm, uint32_t seed, uint32_t after);
-/* The mean of n > 0 values, with a 95% interval by bootstrap. */
+/* Returns the mean of n values, with a 95% interval by bootstrap. n must be above 0. */
 struct study_interval study_mean(const double *v, uint32_t n);
 
 #endif

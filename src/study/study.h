@@ -39,36 +39,41 @@
 
 #define STUDY_MAX_BUDGET 64
 #define STUDY_MAX_SEEDS 10000
-/* With memory a run should need at most this share of the candidates that it needs without. */
+/* A run with memory should need at most this share of the candidates that it needs without. */
 #define STUDY_SHARE 0.6
 #define STUDY_REACHED 1.005 /* a run reaches a goal if its time is at most 0.5% above the goal */
 
 struct study_arm {
     const char *name, *strategy;
-    const char *ablate; /* the value for --ablate, "restore=off"; NULL = all defaults */
+    const char *ablate; /* the value for --ablate, such as "restore=off"; NULL if nothing is off */
     bool memory;        /* the run gets the lessons of runs on sibling tasks */
-    bool words;         /* changes only the words of prompts, which `noisy` does not read */
-    const char *author; /* NULL = the study's author */
+    /* The arm changes only the words of prompts, which the author `noisy` does not read. */
+    bool words;
+    const char *author; /* NULL means the study's author */
 };
 extern const struct study_arm study_arms[]; /* ends with a NULL name */
 
 struct study_task {
     const char *name;
-    struct task *task;       /* without the shapes that the study leaves out */
-    struct task *sibling[2]; /* the task with an axis halved at the timed shapes; NULL = no axis can
-                                be halved, or the task's constraints forbid it */
+    struct task *task; /* without the shapes that the study leaves out */
+    /* Copies of the task in which one axis is halved at the timed shapes. An entry is NULL if no
+     * axis can be halved, or if the task's constraints forbid it. */
+    struct task *sibling[2];
 };
 
 struct study {
     const char *dir;
     const char *author; /* such as "noisy" */
-    const char *only;   /* the arms to run, with semicolons between; NULL = all */
+    const char *only;   /* the names of the arms to run, with semicolons between; NULL means all */
+    /* How many seeds each arm has, how many candidates a run judges, and how many processes run at
+     * the same time. */
     uint32_t seeds, budget, jobs;
     VEC(struct study_task) tasks;
     struct arena arena;
 };
 
-/* One run, with the best time so far after each candidate; 0 while no candidate has passed. */
+/* One run. best_ns[i] is the best time after i + 1 of its n candidates; 0 while no candidate has
+ * passed. */
 struct study_row {
     const char *arm, *task;
     uint32_t seed, n;
@@ -89,8 +94,8 @@ int study_read_rows(const struct study *s, struct study_row_vec *out, struct are
 /* Writes the setup of a row: everything on which the row depends, except arm, task and seed. */
 void study_setup(const struct study *s, const struct study_arm *arm, const struct task *t,
                  struct strbuf *out);
-/* Lists the sibling tasks of t: tasks of the study, and tasks with a halved axis, that have the
- * class of t and another name. */
+/* Lists the sibling tasks of t. These are the tasks of the study, and their copies with a halved
+ * axis, that have the same class as t and another name. */
 void study_siblings(const struct study *s, const struct task *t, struct study_sibling_vec *out);
 bool study_has_arm(const struct study *s, const struct study_arm *arm);
 /* Returns how many seeds the arm has: 0 if the study leaves it out, and 1 for the built-in author

@@ -9,12 +9,13 @@
  *     if (c.end == CHILD_EXITED && c.code == 0) use(c.out.buf);
  *     child_release(&c);
  *
- * A small process, the supervisor, runs between Hone and the program. Hone forks it. The supervisor
- *   1. reaps all descendants of the program, also daemons, and leaves none alive (if Linux does not
- *      end one within 10 s of SIGKILL, it gives up);
- *   2. ends them when the program ends, at the limits on time and CPU time, over the memory limit,
- *      on child_release, and when Hone itself dies, even by SIGKILL (then Hone's end of a socket
- *      closes);
+ * A small process, the supervisor, runs between Hone and the program. Hone forks the supervisor,
+ * which
+ *   1. is the parent of every process that the program leaves behind, also of daemons, and waits
+ *      for all of them. It gives up on a process that still exists 10 s after SIGKILL;
+ *   2. kills all these processes when the program ends, reaches its limit on elapsed time or CPU
+ *      time, or exceeds its memory limit, when Hone calls child_release, and when Hone itself dies.
+ *      It notices even a SIGKILL of Hone, because Hone's end of a socket then closes;
  *   3. reports once how the program ended.
  * With a memory limit, the supervisor measures the memory of all descendants every 20 ms (resident
  * anonymous and shared pages). It does not limit the address space, because CUDA and the sanitizers
@@ -40,32 +41,37 @@
 struct child_process {
     /* ---- what to run: set before the start ---- */
     const char *const *argv; /* argv[0] is looked up on PATH */
-    const char *const *env;  /* "NAME=VALUE" sets, "NAME" unsets; NULL-terminated; or NULL */
-    bool clean_env;          /* start with PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH only */
-    const char *dir;         /* working directory; NULL = Hone's */
-    const void *input;       /* its standard input; NULL = empty */
+    /* Changes of the environment, or NULL for none. "NAME=VALUE" sets a variable, and "NAME"
+     * removes it. The list ends with NULL. */
+    const char *const *env;
+    bool clean_env;    /* keep only PATH, HOME, TMPDIR, LANG and LD_LIBRARY_PATH from Hone's own */
+    const char *dir;   /* the working directory; NULL means that of Hone */
+    const void *input; /* the text for the program's standard input; NULL means an empty one */
     size_t input_len;
-    int in_fd, out_fd, err_fd; /* its streams; -1 = use `input`, `out` or `err` instead */
-    int pass_fd;               /* becomes descriptor 3 of the program; -1 = none */
+    /* Descriptors for the program's three standard streams. If one is -1, `input`, `out` or `err`
+     * takes its place. */
+    int in_fd, out_fd, err_fd;
+    int pass_fd;               /* becomes descriptor 3 of the program; -1 means none */
     bool merge;                /* standard error goes where standard output goes */
-    size_t max_out, max_err;   /* caps on the output that is kept; 0 = 1 MiB */
-    uint64_t limit_ns;         /* limit on elapsed time; 0 = none */
-    uint64_t limit_cpu_ns;     /* limit on the CPU time of all descendants; 0 = none */
-    uint64_t grace_ns;         /* time between SIGTERM and SIGKILL; 0 = SIGKILL at once */
-    uint64_t limit_bytes;      /* limit on the memory of all descendants; 0 = none */
-    uint64_t limit_file_bytes; /* limit on the size of a file that it writes; 0 = none */
-    bool no_aslr;
-    const struct jail *jail; /* limits on files and network; NULL = none */
-    /* loop_step() calls it when the program has ended and its output is complete */
+    size_t max_out, max_err;   /* caps on the bytes of output that are kept; 0 means 1 MiB */
+    uint64_t limit_ns;         /* the limit on the elapsed time; 0 means none */
+    uint64_t limit_cpu_ns;     /* the limit on the CPU time of all descendants; 0 means none */
+    uint64_t grace_ns;         /* the time from SIGTERM to SIGKILL; 0 means SIGKILL immediately */
+    uint64_t limit_bytes;      /* the limit on the memory of all descendants; 0 means none */
+    uint64_t limit_file_bytes; /* the limit on the size of each file they write; 0 means none */
+    bool no_aslr;              /* switch off the random placement of memory */
+    const struct jail *jail;   /* limits on files and network; NULL means none */
+    /* loop_step() calls this when the program has ended and its output is complete. */
     void (*on_end)(struct child_process *c, void *ctx);
     void *ctx;
 
     /* ---- the outcome ---- */
     enum child_end end;
-    int code;
-    struct strbuf out, err; /* its output, capped */
+    int code;               /* the exit status, or the number of the signal */
+    struct strbuf out, err; /* the program's output, up to the caps */
     uint64_t wall_ns, cpu_ns;
-    /* peak memory of all descendants together; without limit_bytes, of the largest of them */
+    /* The peak memory. If limit_bytes is set, that of all descendants together; else that of the
+     * largest descendant. */
     uint64_t peak_bytes;
     pid_t pid; /* the program's process id */
 
@@ -84,18 +90,21 @@ struct child_process {
         .out_pipe = -1, .err_pipe = -1                                                         \
     }
 
-/* Starts the program in a loop. loop_step calls on_end later; child_start never does. Returns -1
- * with the reason if the program did not start (no such program, no resources). */
+/* Starts the program in a loop. loop_step() calls on_end later; child_start() itself never does.
+ * Returns -1 with the reason in err if the program did not start, for example because it does not
+ * exist. */
 int child_start(struct child_process *c, struct loop *l, struct err *err);
-/* Starts the program and waits for its end. Also returns -1 if the user interrupts. */
+/* Starts the program and waits for its end. Returns -1 if the program did not start, or if the user
+ * interrupted it. */
 int child_run(struct child_process *c, struct err *err);
-/* Asks the program to end: sends SIGTERM now and SIGKILL after grace_ns (if that is 0, SIGKILL
- * now). on_end is called later. */
+/* Asks the program to end. Sends SIGTERM now and SIGKILL after grace_ns, or SIGKILL now if grace_ns
+ * is 0. on_end is called later. */
 void child_terminate(struct child_process *c);
 /* Frees everything. If the program still runs, kills it first and does not call on_end. */
 void child_release(struct child_process *c);
 
-/* "exit status 3", "killed by signal 11 (Segmentation fault)", "over its time limit of 2 s", ... */
+/* Appends how the program ended, such as "exit status 3", "killed by signal 11 (Segmentation
+ * fault)" or "over its time limit of 2 s". */
 void child_describe(const struct child_process *c, struct strbuf *out);
 
 #endif

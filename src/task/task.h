@@ -27,7 +27,8 @@
 #define TASK_MAX_REFERENCE (8u << 20)       /* bytes of reference.c */
 #define TASK_MAX_NAIVE (1u << 20)           /* bytes of naive.cu */
 #define TASK_MAX_BYTES (UINT64_C(64) << 30) /* bytes of all tensors of one workload */
-/* The most doubles of scratch. Only the parts of the scratch that units use take memory. */
+/* The most doubles that a task's oracle may have as scratch. Memory is taken only for the parts of
+ * the scratch that the oracle touches. */
 #define TASK_MAX_SCRATCH (UINT64_C(1) << 36)
 #define TASK_MAX_TENSORS 2000 /* less than JOB_MAX_BUFFERS, because workspaces are buffers too */
 #define TASK_MAX_PHASES 4096
@@ -56,12 +57,12 @@ enum task_class {
 enum workload_role { ROLE_SMOKE, ROLE_CHECK, ROLE_TIME, ROLE_HELDOUT, ROLE_COUNT };
 
 struct problem {
-    char *text; /* "file:line:col: what; what to do" */
+    char *text; /* "file:line:col: what is wrong; what to do about it" */
 };
 VEC_DECL(problem_vec, struct problem);
 void problems_release(struct problem_vec *v);
 
-/* A place in the task's file. Lines and columns count from 1; 0 = unknown. */
+/* A place in the task's file. Lines and columns count from 1; 0 if they are not known. */
 struct task_place {
     unsigned line, column;
 };
@@ -75,9 +76,10 @@ struct task_axis {
 struct task_scalar {
     const char *name;
     enum dtype dtype;
-    double value;   /* rounded to the dtype */
-    bool has_value; /* false for the scalars of a FlashInfer definition, which have no value;
-                       `value` is then 1 */
+    double value; /* rounded to the dtype; 1 if has_value is false */
+    /* False for a scalar of a FlashInfer definition, because a definition gives scalars no
+     * values. */
+    bool has_value;
 };
 
 /* A list of numbers. Each workload uses one of them, see shape_init(). */
@@ -92,47 +94,53 @@ struct task_tensor {
     uint32_t rank;
     struct expr *shape[8];    /* expressions over axes */
     bool is_input, is_output; /* both are true if the tensor is updated in place */
-    /* How an input is generated. If init_a or init_b is set, it gives the number a or b of
-     * `init`. */
+    /* How an input is generated. The distribution has two parameters, init.a and init.b; what they
+     * mean depends on the distribution. An expression in init_a or a list in pick_a replaces
+     * init.a, see shape_init(). The same holds for b. */
     struct gen_spec init;
-    struct expr *init_a, *init_b;      /* expressions over axes; NULL = the constants in init */
-    struct task_choice pick_a, pick_b; /* if n > 0, each workload takes a (or b) from this list */
-    /* The number of the random sequence: the index of this tensor, or of the tensor
-     * `lengths_of`. */
+    struct expr *init_a, *init_b;      /* expressions over axes; NULL if there is none */
+    struct task_choice pick_a, pick_b; /* lists of values; empty (n is 0) if there is none */
+    /* The number of the random sequence that generates the tensor. It is the index of this tensor,
+     * or that of `lengths_of` if that is set. */
     uint32_t stream;
-    /* For GEN_LENGTHS, the name of the padded tensor. This tensor has the stream of the padded
-     * one. */
+    /* Only for an input of the distribution GEN_LENGTHS, which holds the lengths of the rows of a
+     * padded tensor: the name of the padded tensor. */
     const char *lengths_of;
-    double rtol, atol, budget; /* tolerance of an output; follows from `sigmas` if that is not 0 */
-    double sigmas;             /* if not 0, the oracle gives a sigma instead of a magnitude */
-    const char *why;           /* the task's reason for the tolerance */
-    struct task_place place;   /* where the tolerance is in task.json */
+    /* The tolerance and the error budget of an output. They follow from `sigmas` if it is not 0. */
+    double rtol, atol, budget;
+    /* If not 0, the oracle gives a standard deviation (sigma) for each element instead of a
+     * magnitude, and the tolerance is a number of sigmas. */
+    double sigmas;
+    const char *why;         /* the task's reason for the tolerance */
+    struct task_place place; /* where the tolerance is in task.json */
 };
 
-/* The tolerance of an output with "sigmas", the same for all tasks: an element may be off by
- * TASK_SIGMAS times its sigma, and the rms error of the output may be TASK_SIGMAS_RMS times the rms
- * sigma. docs/tolerance.md has the reasons. */
+/* The tolerance of every output with `sigmas`. An element may be off by TASK_SIGMAS times its
+ * sigma. The rms error of the output may be TASK_SIGMAS_RMS times the rms of the sigmas.
+ * docs/tolerance.md has the reasons. */
 #define TASK_SIGMAS 8
 #define TASK_SIGMAS_RMS 4
 
 struct task_phase {
-    const char *fn;
-    struct expr *units;
+    const char *fn;     /* the name of the phase's function in the oracle */
+    struct expr *units; /* how many units the phase has */
 };
 
 struct axis_range {
-    bool given;
-    int64_t lo, hi;   /* lo == hi means a single value */
-    int64_t multiple; /* drawn values are multiples of this; 1 by default */
+    bool given;       /* the workload gives a value or a range for this axis */
+    int64_t lo, hi;   /* the least and the largest value; equal for a single value */
+    int64_t multiple; /* values drawn from the range are multiples of this; 1 by default */
 };
 
 struct task_workload {
     enum workload_role role;
-    const char *name;        /* "" or a label */
-    struct axis_range *axes; /* one per task axis */
-    uint32_t align_bytes;    /* alignment of every tensor's address; 0 = 256 */
-    uint32_t offset_elems;   /* elements added to every address */
-    /* For each tensor, the elements added to its address; NULL = offset_elems. */
+    const char *name;        /* a label; "" if it has none */
+    struct axis_range *axes; /* one for each axis of the task */
+    /* Every tensor begins `offset_elems` elements after an address that is a multiple of
+     * `align_bytes` (0 = TASK_DEFAULT_ALIGN). */
+    uint32_t align_bytes;
+    uint32_t offset_elems;
+    /* If not NULL, it has an offset for each tensor, in elements, and offset_elems is not used. */
     const uint32_t *offsets;
     const char *regime; /* why Hone added the workload (regimes.h); NULL if the task lists it */
     struct task_place place;
@@ -141,8 +149,10 @@ struct task_workload {
 struct task {
     struct arena arena;
     const char *name, *description, *dir; /* `dir` is "" for a built-in task */
-    const char *file;    /* the name that problems show: the path of the file or of the asset */
-    bool is_definition;  /* a FlashInfer-Bench definition, which needs no keys of Hone */
+    /* The name of task.json in problems: its path, or the name of the built-in file. */
+    const char *file;
+    /* The file is a FlashInfer-Bench definition, so it may lack the keys that only Hone knows. */
+    bool is_definition;
     const char *op_type; /* the task's name for its operation; "" if it has none */
     enum task_class class;
     VEC(struct task_axis) axes;
@@ -150,35 +160,41 @@ struct task {
     VEC(struct task_tensor) tensors; /* inputs in order, then outputs that are not inputs */
     VEC(struct task_workload) workloads;
     struct task_place workloads_place;
-    VEC(struct task_workload) regimes; /* smoke workloads that Hone adds by rule: regimes.h */
-    VEC(const char *) uncovered;       /* regimes that have no workload, and why */
-    /* The address of every tensor is a multiple of this; 0 = only of the element's size. */
+    VEC(struct task_workload) regimes; /* smoke workloads that Hone adds (regimes.h) */
+    /* The regimes for which Hone found no workload, each as a text that says why. */
+    VEC(const char *) uncovered;
+    /* The task promises that the address of every tensor is a multiple of this many bytes. If 0, it
+     * promises a multiple of the element's size only. */
     uint32_t align;
     VEC(struct task_phase) phases;
-    VEC(const char *) names;             /* names in expressions: axes, then integer scalars */
-    VEC(const char *) constraints;       /* the text of each constraint */
-    VEC(struct expr *) constraint_exprs; /* constraints in Hone's expression language */
-    VEC(const char *) unchecked; /* the other constraints: Python of a definition, kept as text */
-    struct expr *scratch;        /* how many doubles of scratch; NULL = none */
-    struct expr *flops, *bytes;
-    enum dtype compute;    /* declared compute precision; DT_F32 by default */
+    VEC(const char *) names;       /* the names in expressions: axes, then integer scalars */
+    VEC(const char *) constraints; /* the text of each constraint */
+    /* The constraints that are in Hone's expression language. */
+    VEC(struct expr *) constraint_exprs;
+    /* The texts of the other constraints: a definition has constraints in Python, which Hone does
+     * not check. */
+    VEC(const char *) unchecked;
+    struct expr *scratch;       /* how many doubles of scratch the oracle needs; NULL if none */
+    struct expr *flops, *bytes; /* the least work of one call: no kernel can avoid it */
+    enum dtype compute;         /* the precision that the task declares for its arithmetic */
     bool allow_tf32;       /* float32 products and convolutions may round their operands to TF32 */
-    bool allow_tf32_convs; /* only convolutions may do so, as in PyTorch */
-    bool nondeterministic_ok;
+    bool allow_tf32_convs; /* only convolutions may do so; this is PyTorch's default */
+    bool nondeterministic_ok; /* outputs may differ from call to call */
     /* Smoke workloads may have large tensors, because the constraints allow no small ones. */
     bool no_small_shape;
-    bool degenerate;  /* the outputs hardly depend on the inputs: a constant kernel would pass */
-    const char *text; /* task.json without white space, in the order of its keys */
+    bool degenerate;  /* the outputs hardly depend on the inputs, so a constant kernel would pass */
+    const char *text; /* task.json without white space; its keys keep their order */
     const char *reference_c; /* source text; NULL if the task has only a Python reference */
-    const char *naive_cu;    /* naive.cu beside task.json; NULL = none */
-    /* The task was loaded from a snapshot. Its baseline "naive" is then naive_cu, or there is
-     * none; it is never the built-in kernel. */
+    const char *naive_cu;    /* the text of naive.cu beside task.json; NULL if there is none */
+    /* The task was loaded from a snapshot. Its baseline "naive" is then naive_cu. If naive_cu is
+     * NULL, the task has no such baseline, even if there is a built-in kernel of its name. */
     bool is_copy;
-    const char *reference_py;
+    const char *reference_py;    /* the text of the Python reference; NULL if there is none */
     VEC(const char *) baselines; /* "naive", "torch", "torch.compile", "cublaslt", "cudnn" */
-    const char *torch_src;       /* PyTorch expression or module for the sidecar; NULL = none */
+    /* The PyTorch expression or module that the sidecar runs; NULL if there is none. */
+    const char *torch_src;
     struct task_place torch_place;
-    /* What the task computes, as JSON (graph/json.h). NULL if only torch_src says that. */
+    /* What the task computes, as a graph in JSON (graph/json.h). NULL if the file has no graph. */
     const char *graph_json;
     struct task_place graph_place;
 };
@@ -187,33 +203,37 @@ struct task {
 struct shape {
     const struct task *task;
     const struct task_workload *workload;
-    int64_t *axes;   /* one per task name: the axes, then the integer scalars */
-    uint64_t *elems; /* one per task tensor */
-    uint64_t turn;   /* selects an entry of each list of init; by default the workload's number */
+    int64_t *axes;   /* the value of each name in task->names: the axes, then the integer scalars */
+    uint64_t *elems; /* the number of elements of each tensor */
+    /* Which value of pick_a and pick_b the generators use (shape_init). By default it is the
+     * workload's number. */
+    uint64_t turn;
 };
 
-/* `path` is a file or a directory. */
+/* Loads a task.json. `path` is the file or its directory. */
 struct task *task_load(const char *path, struct problem_vec *problems);
-/* Parses a task's text. reference_c may be NULL. Problems begin with `file`. This function,
- * task_load() and task_find() return NULL after they reported problems. */
+/* Parses a task's text. reference_c may be NULL. Problems begin with the name `file`. All functions
+ * that make a task return NULL if they reported a problem. The caller frees the task with
+ * task_free(). */
 struct task *task_parse(const char *text, size_t len, const char *file, const char *reference_c,
                         struct problem_vec *problems);
-/* Parses only the keys that say what the task computes: axes, scalars, tensors, constraints, flags,
- * "torch" and "graph". */
+/* Parses a draft: a task.json that is not finished. Reads only the keys that say what the task
+ * computes: axes, scalars, tensors, constraints, flags, "torch" and "graph". */
 struct task *task_parse_draft(const char *text, size_t len, const char *file,
                               struct problem_vec *problems);
-/* Finds a built-in task by its name, or loads a path. */
+/* Returns the built-in task of this name, or loads the task at this path. */
 struct task *task_find(const char *name_or_path, struct problem_vec *problems);
 /* Whether there is a built-in task of this name, or a file or directory. */
 bool task_exists(const char *name_or_path);
-/* Like task_find, for a task.json that is not finished: reads it with task_parse_draft(). Such a
- * task has a graph, but cannot be evaluated. */
+/* Like task_find(), but reads a draft, as task_parse_draft() does. A draft has a graph, but cannot
+ * be evaluated. */
 struct task *task_find_draft(const char *name_or_path, struct problem_vec *problems);
-/* Returns the source of the baseline "naive", a kernel that is correct but not fast: naive.cu in
- * the task's directory as it was when the task was loaded, or the built-in kernel with the task's
- * name. Returns NULL if there is none. */
+/* Returns the source of the baseline "naive", a kernel that is correct but not fast. This is the
+ * task's naive.cu, as it was when the task was loaded, or else the built-in kernel with the task's
+ * name. Returns NULL if there is neither. */
 const char *task_naive_source(const struct task *t);
-/* Like task_naive_source, but copies the source to out, and sets err if there is none. */
+/* Like task_naive_source(), but appends the source to `out`. Fails with err set if there is
+ * none. */
 int task_simple_kernel(const struct task *t, struct strbuf *out, struct err *err);
 /* Puts the sorted names of the built-in tasks in the arena; returns how many. */
 size_t task_builtin_names(struct arena *a, const char ***out);
@@ -225,8 +245,8 @@ const char *task_class_name(enum task_class c);
 const char *workload_role_name(enum workload_role r);
 /* Whether the name is that of a PyTorch baseline. Such a baseline runs in the sidecar. */
 bool baseline_is_torch(const char *name);
-/* Returns what the task promises about the structure of its inputs, in words; "" = nothing. The
- * text lives in the arena. */
+/* Returns a text that says what the task promises about the structure of its inputs, for example
+ * that an input is sorted. "" if it promises nothing. The text lives in the arena. */
 const char *task_preconditions(const struct task *t, struct arena *a);
 int task_tensor_index(const struct task *t, const char *name); /* -1 if there is none */
 /* Returns the workload's number. The task's own workloads are numbered first, then its regimes.
@@ -243,16 +263,19 @@ int shape_resolve(struct shape *s, const struct task *t, const struct task_workl
 int64_t shape_eval(const struct shape *s, const struct expr *e, struct err *err);
 /* The extents of tensor i. */
 int shape_dims(const struct shape *s, size_t i, int64_t dims[TASK_MAX_RANK], struct err *err);
-/* The alignment of tensor i's address in this workload, in bytes. The address is not a multiple of
- * any higher power of two. */
+/* The alignment of tensor i's address in this workload: the largest power of two, in bytes, that
+ * divides the address. */
 uint32_t shape_align(const struct shape *s, size_t i);
-/* If the workload gives each tensor its own offset, returns the offset of tensor i in bytes; else
- * 0. The offset is added to an address with the workload's alignment. */
+/* If the workload gives each tensor its own offset (`offsets`), returns that of tensor i in
+ * bytes; else returns 0. The tensor begins this many bytes after an address with the workload's
+ * alignment. */
 uint64_t shape_offset(const struct shape *s, size_t i);
-/* The generator of input i at this shape. Evaluates and checks its expressions. From each list of
- * numbers it takes entry `turn`, modulo the list's length. */
+/* Fills *out with the generator of input i at this shape. Evaluates and checks the expressions
+ * of the generator. From each list (pick_a, pick_b) it takes entry s->turn, modulo the list's
+ * length. */
 int shape_init(const struct shape *s, size_t i, struct gen_spec *out, struct err *err);
-/* Checks all that depends on the shape: generators, flops, bytes, scratch and units. */
+/* Checks everything that depends on the shape: generators, flops, bytes, scratch, and the units of
+ * each phase. */
 int shape_verify(const struct shape *s, struct err *err);
 /* Returns the axes that are not constant, such as "M=256 N=512". The text lives in the arena. */
 const char *shape_text(const struct shape *s, struct arena *a);

@@ -19,21 +19,24 @@
 #include "base/err.h"
 #include "graph/graph.h"
 
-/* The comments say which fields of struct object a kind uses. */
+/* The kinds of objects. Each comment names the members of struct object that an object of this kind
+ * uses. */
 enum object_kind {
-    OBJ_NONE,
-    OBJ_BOOL,    /* yes */
-    OBJ_INT,     /* dim */
-    OBJ_FLOAT,   /* real */
-    OBJ_VALUE,   /* value */
-    OBJ_TEXT,    /* text */
-    OBJ_DTYPE,   /* dtype */
-    OBJ_FINFO,   /* dtype */
-    OBJ_DEVICE,  /* a device or a memory layout, which changes no value */
-    OBJ_TUPLE,   /* items, n; `pair` marks a tuple of values and their indices */
-    OBJ_SLICE,   /* items[0]:items[1]:items[2] */
-    OBJ_DOTS,    /* the three dots "..." in an index */
-    OBJ_MISSING, /* a result that graphs cannot express; `text` names it */
+    OBJ_NONE,   /* Python's None */
+    OBJ_BOOL,   /* yes */
+    OBJ_INT,    /* dim */
+    OBJ_FLOAT,  /* real */
+    OBJ_VALUE,  /* value */
+    OBJ_TEXT,   /* text */
+    OBJ_DTYPE,  /* dtype */
+    OBJ_FINFO,  /* dtype; this is the result of torch.finfo() */
+    OBJ_DEVICE, /* no member; it is a device or a memory layout, which changes no value */
+    /* `items` and `n`. `pair` is true for a pair such as the result of max(): values and their
+     * indices. */
+    OBJ_TUPLE,
+    OBJ_SLICE,   /* `items`, for the slice items[0]:items[1]:items[2] */
+    OBJ_DOTS,    /* no member; it stands for the three dots "..." in an index */
+    OBJ_MISSING, /* `text`, which names a result that graphs cannot express */
     OBJ_COUNT
 };
 
@@ -49,20 +52,24 @@ struct object {
     size_t n;
 };
 
+/* The graph that is being built from an expression. */
 struct build {
     struct graph *g;
     struct arena *mem; /* holds the objects */
-    struct err err;
+    struct err err;    /* why Hone cannot read the expression; empty if there is no reason */
 };
 
-/* Stores the reason for a refusal. If there is a reason already, keeps the old one. */
+/* Hone refuses an expression that it cannot read. This function stores the reason in b->err. If
+ * there is a reason already, keeps the old one. */
 void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Stores the reason; the result is false or NULL. refused() is inline, so that the compiler knows
- * the result. */
+/* Stores the reason. The result is false (refuse) or NULL (refuse_value), so that a function can
+ * say `return refuse(b, "...");`. refused() and refused_value() are inline so that compilers and
+ * analysers see this result, and know what the caller does after a refusal. */
 #define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
-/* The same for an expression that PyTorch may accept, but Hone does not know. */
+/* lacks() and lacks_value() do the same for an expression that may be right in PyTorch, but that
+ * Hone does not support. */
 #define lacks(b, ...) (give_reason(b, ERR_UNSUPPORTED, __VA_ARGS__), refused())
 #define lacks_value(b, ...) (give_reason(b, ERR_UNSUPPORTED, __VA_ARGS__), refused_value())
 static inline bool refused(void)
@@ -83,36 +90,38 @@ struct object obj_number(struct build *b, int64_t v);
 struct object obj_float(double v);
 struct object obj_tuple(struct build *b, const struct object *items, size_t n);
 struct object obj_shape(struct build *b, const struct value *v);
-/* Turns a value into an object. Known numbers and sizes become OBJ_INT or OBJ_FLOAT. Returns false
- * if v is NULL. */
+/* Makes an object from a value. A number or size that is already known becomes OBJ_INT or
+ * OBJ_FLOAT. Returns false if v is NULL. */
 bool obj_set(struct build *b, const struct value *v, struct object *out);
 
 /* ---- what an object is ----------------------------------------------------------------------- */
 
-const char *obj_what(const struct object *o); /* says what o is, such as "a tuple" */
+/* Returns a text that says what o is, such as "a tuple". */
+const char *obj_what(const struct object *o);
 bool obj_is_none(const struct object *o);
 bool obj_is_text(const struct object *o, const char *text);
-/* Whether it is a number with this value. */
+/* Returns true if o is a known number with the value v. */
 bool obj_is(const struct object *o, double v);
-/* Gets the value of a number that is known; false for any other object. */
+/* obj_real() sets *out to the value of a known number, obj_whole() to that of a known integer. Both
+ * return false for any other object. */
 bool obj_real(const struct object *o, double *out);
 bool obj_whole(const struct object *o, int64_t *out);
 
 /* ---- what a parameter asks for --------------------------------------------------------------- */
 
-/* These return NULL or false, with the reason, if the object is not of the kind that the parameter
- * `name` needs. */
+/* Each of these functions reads the argument `o` for the parameter `name` of a PyTorch function. If
+ * the argument is not of the right kind, it stores the reason and returns NULL or false. */
 const struct value *need_value(struct build *b, const struct object *o, const char *name);
 const struct value *need_tensor(struct build *b, const struct object *o, const char *name);
 const struct dim *need_dim(struct build *b, const struct object *o, const char *name);
 bool need_whole(struct build *b, const struct object *o, const char *name, int64_t *out);
 bool need_bool(struct build *b, const struct object *o, const char *name, bool *out);
 bool need_dtype(struct build *b, const struct object *o, const char *name, enum dtype *out);
-/* Reads an axis of a tensor with `rank` axes; *out counts from 0. As in PyTorch, a tensor without
- * axes accepts 0 and -1. */
+/* Reads an axis of a tensor with `rank` axes. A negative axis counts from the end; *out counts from
+ * 0. As in PyTorch, a tensor without axes accepts the axes 0 and -1. */
 bool need_axis(struct build *b, const struct object *o, uint32_t rank, int64_t *out);
-/* Reads one axis or a tuple of axes. None, an empty tuple, or a tensor without axes gives
- * ATTR_NONE. */
+/* Reads one axis or a tuple of axes. Sets *out to ATTR_NONE, which means all axes, for None, for an
+ * empty tuple, and for a tensor without axes. */
 bool need_axes(struct build *b, const struct object *o, uint32_t rank, struct attr *out);
 /* Reads one size or a tuple of at most GRAPH_MAX_RANK sizes. */
 bool need_dims(struct build *b, const struct object *o, const char *name, const struct dim **out,
@@ -120,18 +129,20 @@ bool need_dims(struct build *b, const struct object *o, const char *name, const 
 
 /* ---- short ways to operations ---------------------------------------------------------------- */
 
-/* If an operand is NULL, the result is NULL, so a chain of calls needs only one test. */
+/* These functions add an operation with one, two or three operands to the graph. If an operand is
+ * NULL, the result is NULL, so nested calls need only one test at the end. */
 const struct value *op1(struct build *b, enum graph_op op, const struct value *a);
 const struct value *op2(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c);
 const struct value *op3(struct build *b, enum graph_op op, const struct value *a,
                         const struct value *c, const struct value *d);
-/* Takes attributes as pairs of name and value: make_op(b, OP_SUM, args, "dim", &d, NO_MORE). */
+/* Adds an operation with attributes. After `args` come pairs of a name and a pointer to a struct
+ * attr, and then NO_MORE: make_op(b, OP_SUM, args, "dim", &d, NO_MORE). */
 #define NO_MORE ((const char *)NULL)
 const struct value *make_op(struct build *b, enum graph_op op, const struct value *const *args,
                             ...);
-/* These return `a` itself if nothing changes. A reshape of a reshape becomes one reshape; a permute
- * of a permute becomes one permute. */
+/* These functions return `a` itself if nothing changes. If `a` is itself a reshape, reshape_to()
+ * makes one reshape of both; permute_to() does the same with permutes. */
 const struct value *cast_to(struct build *b, const struct value *a, enum dtype t);
 const struct value *reshape_to(struct build *b, const struct value *a, const struct dim *const *d,
                                size_t n);

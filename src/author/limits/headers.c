@@ -20,7 +20,7 @@ static double seconds_until(double unix_s)
     return MAX(unix_s - (double)now.tv_sec - (double)now.tv_usec / 1e6, 0);
 }
 
-/* Reads "1h2m3.5s" or "20ms" as seconds; -1 if the text is something else. */
+/* Reads a time such as "1h2m3.5s" or "20ms". Returns seconds; -1 if the text has another form. */
 static double go_duration(const char *s)
 {
     static const struct {
@@ -47,7 +47,7 @@ static double go_duration(const char *s)
     return sum;
 }
 
-/* Reads a date of RFC 3339, which is always UTC ("Z" or "+00:00"), or a date of HTTP. */
+/* Reads a date of RFC 3339, which must be in UTC ("Z" or "+00:00"), or a date of HTTP. */
 static double date(const char *s)
 {
     static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%a, %d %b %Y %H:%M:%S GMT"};
@@ -95,7 +95,7 @@ static double count(header_get get, const void *ctx, const char *name)
     return end != text && !*end && isfinite(v) && v >= 0 ? v : -1;
 }
 
-/* The names of headers: "limit", "remaining" or "reset" is between prefix and suffix. */
+/* The name of a header is `prefix`, then "limit", "remaining" or "reset", then `suffix`. */
 static const struct {
     enum limit_kind kind;
     const char *prefix, *suffix;
@@ -120,8 +120,8 @@ unsigned limit_headers_read(struct limit_told told[LIMIT_KINDS], header_get get,
         char name[96], text[64];
         if (t->limit > 0)
             continue;
-        /* Anthropic's header for "tokens" repeats the tighter of its limits for input and output.
-         */
+        /* Anthropic's header for "tokens" only repeats the tighter of its two limits, for input and
+         * for output. */
         if (names[i].kind == LIMIT_TOKENS && told[LIMIT_INPUT].limit > 0)
             continue;
         snprintf(name, sizeof name, "%slimit%s", names[i].prefix, names[i].suffix);

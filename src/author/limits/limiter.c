@@ -1,5 +1,11 @@
-/* limiter.c - grants requests so that all processes together keep to a provider's limits
- * (limiter.h). */
+/*
+ * limiter.c - grants requests so that all processes together keep to a provider's limits
+ * (limiter.h).
+ *
+ * A window is the time for which the provider states its limits, usually a minute. The log says how
+ * much of each limit was used in each part of the last window: the arrays `used` and `extra` of
+ * struct limit.
+ */
 #include "author/limits/limiter.h"
 
 #include <errno.h>
@@ -22,54 +28,61 @@
 
 enum {
     TICKETS = 256,
-    PARTS = 32, /* a window has this many parts, and use is counted in each part */
-    RING = PARTS + 2,
+    PARTS = 32,       /* a window has this many parts; the log has an entry for each */
+    RING = PARTS + 2, /* entries of the log; the number of a part, modulo RING, is its index */
     SALT = 32,
     BURST = 8,     /* a burst of requests may take 1/BURST of a limit */
     CREDIT = 8,    /* a run that was idle may catch up by this many requests */
     OLD_DAYS = 30, /* the age at which unchanged state files are removed */
 };
-/* Other requests wait for the answer to the first request, and to the first after a pause, but at
- * most this long. */
+/* Requests wait for the answer to the first of all requests, and for the answer to the first
+ * request after a pause. They wait at most this long. */
 #define PROBE_NS (5 * SEC_NS)
 
 enum stage { FREE, WAITING, GRANTED, SENT, ANSWERED };
 
-/* A request of a process, from the queue to its end. */
+/* One request, from the time when it joins the queue until it ends. */
 struct ticket {
-    uint32_t stage, member;
-    uint64_t seq;       /* the order in the queue */
-    uint64_t sent_ns;   /* when it was granted; from SENT on, when it was sent */
-    uint64_t logged_at; /* the part of the window to which its use was added */
-    double need[LIMIT_KINDS];
+    uint32_t stage, member; /* `member` is an index in state.members */
+    uint64_t seq;           /* the place in the queue: a lower number is an earlier request */
+    uint64_t sent_ns;       /* when the request was granted; from stage SENT on, when it was sent */
+    uint64_t logged_at;     /* the number of the part in which log_need() added `need` to the log */
+    double need[LIMIT_KINDS]; /* the most that the request may take of each limit */
 };
 
 /* One limit of the provider, and what counts against it. */
 struct limit {
-    double most; /* the limit for one window; 0 = not known */
-    /* We may grant this much immediately. Time refills it steadily, and grants reduce it, so
-     * requests are spread over the window. */
+    double most; /* the limit for one window; 0 if it is not known */
+    /* How much we may grant immediately. It grows steadily with time and shrinks with each grant,
+     * so that requests are spread over the window. */
     double pace;
-    uint64_t closed_until_ns; /* no grants before this time, because a longer limit (for example
-                                 for a day) is used up; 0 = open */
-    double used[RING];        /* what answered requests used, by parts of the window */
-    /* The provider may count more than `used`: also reserved tokens that were not used, and
-     * requests of other machines. */
+    /* We grant nothing before this time, because a limit for a longer time than a window (for
+     * example a day) is used up. 0 if there is no such limit. */
+    uint64_t closed_until_ns;
+    double used[RING]; /* what answered requests used, for each part of the window */
+    /* What the provider counts in addition to `used`: tokens that were reserved for a reply and not
+     * used, and requests of other machines. */
     double extra[RING];
 };
 
-/* A process (or one author of a process) that has the state file open. */
+/* An author of a process that has the state file open. */
 struct member {
-    int64_t run;   /* 0 = no such member */
-    double served; /* what the run was charged so far: see charge() */
+    int64_t run;   /* the number of its run (limiter_config.run); 0 if this entry is free */
+    double served; /* the cost of all requests that the run was granted so far: see charge() */
 };
 
-/* The content of the state file. A window is the provider's minute. */
+/* The content of the state file. */
 struct state {
+    /* `seq` is the number of the last ticket that joined the queue. `part` is the number of the
+     * current part, counted since time 0. `swept_ns` and `paced_ns` say when sweep() and refill()
+     * last did their work. */
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
-    uint32_t learnt;  /* an answer has come */
-    uint32_t careful; /* after a pause: one request at a time until an answer is good */
-    double clock;     /* the largest `served` that a run had when its request was granted */
+    uint32_t learnt; /* an answer has come, so we know the limits that the provider tells */
+    /* After a pause, this is 1 until a request succeeds. Meanwhile we grant one request at a
+     * time. */
+    uint32_t careful;
+    /* The largest `served` that any run had when one of its requests was granted. */
+    double clock;
     double longest_output;
     struct limit limits[LIMIT_KINDS];
     struct member members[SHARED_STATE_MEMBERS];
@@ -84,8 +97,8 @@ struct limiter {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Reads the user's secret, or makes it. Two processes may try at the same time: link() lets one
- * win. */
+/* Reads the user's random secret, or makes it. If two processes make it at the same time, link()
+ * fails for the second one, which then reads the secret of the first. */
 static int read_salt(const char *dir, unsigned char salt[SALT], struct err *err)
 {
     char *path = xasprintf("%s/salt", dir), *temp = xasprintf("%s/.salt.%d", dir, (int)getpid());
@@ -172,7 +185,7 @@ static void advance(struct state *s, uint64_t part)
     s->part = part;
 }
 
-/* The sum of the log over at least the last window. */
+/* Adds up one array of the log, over the current part and all parts of the last window. */
 static double sum_of(const struct state *s, const double log[RING])
 {
     double sum = 0;
@@ -181,7 +194,7 @@ static double sum_of(const struct state *s, const double log[RING])
     return sum;
 }
 
-/* How much of limit k the requests under way may still take. */
+/* Returns how much of limit k the requests under way may still take. */
 static double coming_of(const struct state *s, int k)
 {
     double sum = 0;
@@ -199,8 +212,8 @@ static double counted_of(const struct state *s, int k)
     return sum_of(s, m->used) + sum_of(s, m->extra) + coming_of(s, k);
 }
 
-/* Adds the need of a request to the log. Leaves out its output tokens, because the provider counts
- * them only when the model has written them. */
+/* Adds `need` of a request to the log. Leaves out LIMIT_OUTPUT, because the provider counts output
+ * tokens only when the model has written them. */
 static void log_need(struct state *s, struct ticket *t)
 {
     t->logged_at = s->part;
@@ -214,7 +227,7 @@ static double burst_of(const struct limit *m, enum limit_kind k)
     return MAX(m->most / BURST, k == LIMIT_REQUESTS ? 1 : 0);
 }
 
-/* Adds to `pace` what the time since the last call allows. */
+/* Increases `pace` of each limit by the share of the window that has passed since the last call. */
 static void refill(struct limiter *l, struct state *s, uint64_t now)
 {
     double windows = now > s->paced_ns ? (double)(now - s->paced_ns) / (double)l->window_ns : 0;
@@ -241,8 +254,8 @@ static void forget_member(struct state *s, unsigned member)
     s->members[member] = (struct member){0};
 }
 
-/* Forgets processes that have died. Looks for them at most once a second; if the window is shorter
- * than four seconds, at most once in a quarter of the window. */
+/* Forgets processes that have died. Looks for them at most once a second, or four times in a window
+ * that is shorter than four seconds. */
 static void sweep(struct limiter *l, struct state *s, uint64_t now)
 {
     if (now < s->swept_ns + MIN(SEC_NS, l->window_ns / 4))
@@ -285,7 +298,8 @@ static void charge(struct state *s, unsigned member, double cost)
             s->members[m].served += cost;
 }
 
-/* Is ticket a served before b? The run that got less so far comes first. */
+/* Returns true if ticket a is granted before ticket b. The run that was charged less so far comes
+ * first. */
 static bool is_before(const struct state *s, const struct ticket *a, const struct ticket *b)
 {
     double x = s->members[a->member].served, y = s->members[b->member].served;
@@ -303,9 +317,9 @@ static struct ticket *first_waiting(struct state *s)
     return best;
 }
 
-/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS. If that limit is closed, sets
- * *until to the time when it opens, else to 0. A request that needs more than the whole limit may
- * go when nothing else counts against the limit. */
+/* Returns the kind of limit that blocks the ticket, or LIMIT_KINDS if none does. If that limit is
+ * closed (closed_until_ns), sets *until to the time when it opens, else to 0. A request that needs
+ * more than the whole limit is granted when nothing else counts against the limit. */
 static int blocked_by(const struct state *s, const struct ticket *t, uint64_t now, uint64_t *until)
 {
     for (int k = 0; k < LIMIT_KINDS; k++) {
@@ -319,8 +333,8 @@ static int blocked_by(const struct state *s, const struct ticket *t, uint64_t no
     return LIMIT_KINDS;
 }
 
-/* Must the others wait for the answer to one request, because limits are not known or the provider
- * asked for a pause? */
+/* Returns true if all requests must wait for the answer to one that is under way. That is so as
+ * long as the limits are not known, and after a pause. */
 static bool is_probing(const struct state *s, uint64_t now)
 {
     if (s->learnt && !s->careful)
@@ -333,7 +347,7 @@ static bool is_probing(const struct state *s, uint64_t now)
     return false;
 }
 
-/* Grants requests of any process, in turn, until the next one is blocked. */
+/* Grants the waiting requests of all processes, in their order, until the next one is blocked. */
 static void schedule(struct state *s, uint64_t now)
 {
     uint64_t until;
@@ -423,8 +437,8 @@ int limiter_queue(struct limiter *l, const double need[LIMIT_KINDS])
         *t = (struct ticket){
             .stage = WAITING, .member = shared_state_member(l->shared), .seq = ++s->seq};
         memcpy(t->need, need, sizeof t->need);
-        /* A run that made no requests for a while may catch up by a few requests, but not by all
-         * that the others sent in the meantime. */
+        /* A run that made no requests for a while was charged less than the others. It may catch up
+         * by CREDIT requests, but not by all requests that the others made in the meantime. */
         double floor = s->clock - CREDIT * cost_of(s, t) - s->members[t->member].served;
         if (floor > 0)
             charge(s, t->member, floor);
@@ -452,9 +466,9 @@ bool limiter_is_granted(struct limiter *l, int ticket, struct limiter_wait *why)
     return granted;
 }
 
-/* The provider has counted only `taken` in all, less than we did. Lowers `extra` in the parts
- * before `end` accordingly. We assume that `taken` belongs to the latest parts, because these stay
- * in the window longest. */
+/* The provider says that it has counted only `taken` in all, which is less than we counted. Lowers
+ * `extra` in the parts before `end` accordingly. We assume that the provider counted `taken` in the
+ * latest parts, because these stay in the window longest. */
 static void trim_extra(const struct state *s, struct limit *m, double taken, uint64_t end)
 {
     uint64_t first = s->part > PARTS ? s->part - PARTS : 0;
@@ -467,9 +481,9 @@ static void trim_extra(const struct state *s, struct limit *m, double taken, uin
     }
 }
 
-/* Compares our own count of limit k with the provider's. The provider had counted everything that
- * we logged before this request was sent. But its number says nothing about later parts of our log.
- */
+/* Compares our own count of limit k with the provider's number, and corrects `extra`. The request
+ * was sent in the part `sent_part`. The provider's number includes everything that we logged before
+ * that part, but says nothing about later parts. */
 static void take_told(struct state *s, int k, const struct limit_told *told, uint64_t sent_part,
                       uint64_t now, uint64_t window_ns)
 {
@@ -509,7 +523,7 @@ void limiter_answered(struct limiter *l, int ticket, bool ok,
     shared_state_end(l->shared, true);
 }
 
-/* Replaces the need of an answered request in the log by what it used. */
+/* In the log, replaces `need` of an answered request by what the request really used. */
 static void settle(struct state *s, const struct ticket *t, const double used[LIMIT_KINDS])
 {
     for (int k = LIMIT_TOKENS; k < LIMIT_KINDS; k++) {

@@ -26,7 +26,7 @@ struct budget_pool {
     struct shared_state *shared;
 };
 
-/* The sum of all reservations. */
+/* Returns the sum of all reservations. */
 static struct pool_sum reserved(const struct state *s)
 {
     struct pool_sum sum = {0};

@@ -19,10 +19,10 @@
  *
  * Arrays are tensors of DLPack, so Python hands them on without a copy (src/gnn/python/).
  *
- * Lifetime. A batch lies in one of the loader's slots. Its memory stays as it is until the caller
- * has dropped the batch and all tensors of it; then the threads fill the slot again. This also
- * holds if the caller closes the loader or begins another epoch in between. The data stays open
- * until its loaders and all tensors of the data are gone, even if the caller closes it.
+ * Lifetime. A batch lies in one of the loader's slots. Its memory does not change until the caller
+ * has dropped the batch and all its tensors; then the loader's threads fill the slot again. This is
+ * also true if the caller closes the loader or begins another epoch in between. If the caller
+ * closes the data, it stays open until its loaders are closed and all its tensors are dropped.
  *
  * Threads. Any thread may drop batches and tensors and call hone_gnn_cancel. Only one thread at a
  * time may call the other functions on a loader.
@@ -44,8 +44,10 @@ extern "C" {
 
 #define HONE_GNN_EXPORT __attribute__((visibility("default")))
 
-/* HONE_GNN_API grows with each change that breaks old callers. */
+/* HONE_GNN_API is the version of this interface. It increases with each change that breaks old
+ * callers. HONE_GNN_HOPS is the most hops of a batch. */
 enum { HONE_GNN_API = 1, HONE_GNN_HOPS = 8 };
+/* Returns the HONE_GNN_API of the library that is loaded. */
 HONE_GNN_EXPORT int hone_gnn_api(void);
 
 /* The last error of the calling thread. */
@@ -54,20 +56,20 @@ HONE_GNN_EXPORT const char *hone_gnn_error(void);
 /* A DLManagedTensor of DLPack. */
 struct hone_gnn_tensor {
     void *data;
-    int32_t device_type, device_id; /* always 1 and 0: the memory of the CPU */
+    int32_t device_type, device_id; /* always 1 and 0, which means the memory of the CPU */
     int32_t ndim;
-    uint8_t code, bits; /* code 0: integer, 2: float */
+    uint8_t code, bits; /* the element type: code is 0 for integers, 2 for floats */
     uint16_t lanes;     /* always 1 */
     int64_t *shape;
-    int64_t *strides; /* NULL: row-major */
+    int64_t *strides; /* always NULL, which means row-major */
     uint64_t byte_offset;
     void *context;
     void (*deleter)(struct hone_gnn_tensor *);
 };
 
-/* A function that returns a tensor gives its caller one reference. hone_gnn_tensor_keep adds one,
- * for a further consumer. hone_gnn_tensor_drop gives one back; the tensor's `deleter` does the
- * same. */
+/* A function that returns a tensor gives its caller one reference to it. hone_gnn_tensor_keep adds
+ * a reference, for a further consumer. hone_gnn_tensor_drop gives a reference back; so does the
+ * tensor's `deleter`. */
 HONE_GNN_EXPORT struct hone_gnn_tensor *hone_gnn_tensor_keep(struct hone_gnn_tensor *t);
 HONE_GNN_EXPORT void hone_gnn_tensor_drop(struct hone_gnn_tensor *t);
 
@@ -76,12 +78,13 @@ HONE_GNN_EXPORT void hone_gnn_tensor_drop(struct hone_gnn_tensor *t);
 struct hone_gnn_data;
 struct hone_gnn_data_info {
     int64_t nodes, edges, classes;
-    int64_t feature_dim;  /* 0 = no features */
-    int32_t feature_bits; /* 16 or 32 */
-    int32_t labelled;     /* 1 = there are labels */
+    int64_t feature_dim;  /* values in the features of a node; 0 if there are no features */
+    int32_t feature_bits; /* bits of such a value: 16 or 32 */
+    int32_t labelled;     /* 1 if there are labels, else 0 */
 };
 
-/* `how` is "auto", "read" or "map"; see docs/gnn.md. */
+/* Opens the data in the folder `dir`. `how` says how to bring it into memory: "auto", "read" or
+ * "map"; see docs/gnn.md. */
 HONE_GNN_EXPORT struct hone_gnn_data *hone_gnn_data_open(const char *dir, const char *how);
 HONE_GNN_EXPORT struct hone_gnn_data_info hone_gnn_data_info(const struct hone_gnn_data *d);
 /* Returns an array of the data by the name of its file: "offsets", "neighbours", "features",
@@ -96,51 +99,67 @@ struct hone_gnn_loader;
 struct hone_gnn_batch;
 
 struct hone_gnn_options {
-    int64_t size;                  /* sizeof(struct hone_gnn_options) */
-    const char *split;             /* seed nodes: "train", "valid" or "test"; NULL = `ids` */
-    const int32_t *ids;            /* n_ids nodes, none of them twice; hone_gnn_open copies them */
-    int64_t n_ids, batch_size;     /* batch_size counts the seeds of all ranks */
+    int64_t size; /* sizeof(struct hone_gnn_options) */
+    /* Which nodes are the seeds: "train", "valid" or "test". NULL means those in `ids`. */
+    const char *split;
+    /* The seeds if `split` is NULL: n_ids different nodes. hone_gnn_open copies the array. */
+    const int32_t *ids;
+    /* The length of `ids`, and the number of seeds in a batch, over all ranks together. */
+    int64_t n_ids, batch_size;
     const char *sampler;           /* "uniform", "replace" or "labor" */
-    int32_t fanout[HONE_GNN_HOPS]; /* -1 = all neighbours */
+    int32_t fanout[HONE_GNN_HOPS]; /* how many neighbours each hop samples; -1 means all */
     int32_t hops;                  /* 1 to HONE_GNN_HOPS */
-    uint64_t seed;                 /* for the random choices of shuffle and sampler */
-    int32_t threads, slots;        /* slots: how many batches fit in memory */
-    int32_t rank, ranks;           /* this process gets share `rank` of `ranks` of every batch */
-    int32_t shuffle, as_ready;     /* as_ready: deliver batches as they are ready, in any order */
-    int32_t no_features;           /* leave features and labels out */
+    uint64_t seed;                 /* the seed of all random choices */
+    /* How many threads prepare batches, and how many batches fit in memory at the same time. */
+    int32_t threads, slots;
+    /* Several processes can share the work. There are `ranks` processes, and `rank` is the number
+     * of this one, from 0. Each process gets its own share of every batch. */
+    int32_t rank, ranks;
+    /* If `shuffle` is not 0, each epoch takes the seeds in another random order. If `as_ready` is
+     * not 0, batches come as soon as they are ready, in any order. */
+    int32_t shuffle, as_ready;
+    int32_t no_features; /* if it is not 0, batches have no features and labels */
 };
 
 HONE_GNN_EXPORT struct hone_gnn_loader *hone_gnn_open(struct hone_gnn_data *d,
                                                       const struct hone_gnn_options *o);
 /* Returns how many batches an epoch has. */
 HONE_GNN_EXPORT int64_t hone_gnn_batches(const struct hone_gnn_loader *l);
-/* Begins an epoch, without its first `skip` batches. If another epoch still runs, ends that one. */
+/* Begins an epoch, and leaves out its first `skip` batches. If another epoch still runs, ends it
+ * first. */
 HONE_GNN_EXPORT int hone_gnn_start(struct hone_gnn_loader *l, int64_t epoch, int64_t skip);
 /* Returns 1 with the next batch, 0 at the end of the epoch, 2 if no batch is ready after timeout_ms
  * milliseconds. Waits without limit if timeout_ms is negative. */
 HONE_GNN_EXPORT int hone_gnn_next(struct hone_gnn_loader *l, int64_t timeout_ms,
                                   struct hone_gnn_batch **out);
-/* Ends the epoch: hone_gnn_next then fails. */
+/* Ends the epoch. After that, hone_gnn_next fails. */
 HONE_GNN_EXPORT void hone_gnn_cancel(struct hone_gnn_loader *l);
 HONE_GNN_EXPORT void hone_gnn_close(struct hone_gnn_loader *l);
 
-/* src/gnn/batch.h says how a batch is built. */
+/* The sizes of a batch. src/gnn/batch.h says how a batch is built. */
 struct hone_gnn_batch_info {
     int64_t hops;
-    int64_t n_nodes[HONE_GNN_HOPS + 1]; /* nodes known before hop h; [0] = seeds, [hops] = all */
-    int64_t n_edges[HONE_GNN_HOPS];     /* edges sampled in hop h */
-    int64_t epoch, index;
+    /* n_nodes[0] is the number of seeds. n_nodes[h] is the number of nodes that the batch has
+     * before hop h, and n_nodes[hops] the number of all its nodes. */
+    int64_t n_nodes[HONE_GNN_HOPS + 1];
+    int64_t n_edges[HONE_GNN_HOPS]; /* n_edges[h] is the number of edges that hop h sampled */
+    int64_t epoch, index;           /* `index` is the number of the batch in its epoch, from 0 */
 };
 HONE_GNN_EXPORT struct hone_gnn_batch_info hone_gnn_batch_info(const struct hone_gnn_batch *b);
 
+/* The arrays of a batch, with their types and shapes. The local id of a node is its index in
+ * HONE_GNN_NODES. */
 enum hone_gnn_array {
-    HONE_GNN_NODES,     /* int32 [nodes]: global ids, the seeds first */
-    HONE_GNN_FEATURES,  /* float16 or float32 [nodes][feature_dim] */
-    HONE_GNN_LABELS,    /* int32 [seeds]; -1 = unlabelled */
-    HONE_GNN_ROW,       /* int32 [targets + 1]: offsets of a hop */
-    HONE_GNN_COL,       /* int32 [edges]: local ids of a hop's sampled neighbours */
-    HONE_GNN_EDGES,     /* int64 [2][edges]: sources and targets of a hop; a copy */
-    HONE_GNN_LABELS_64, /* int64 [seeds]; a copy */
+    HONE_GNN_NODES,    /* int32 [nodes]: the ids of the nodes in the graph, the seeds first */
+    HONE_GNN_FEATURES, /* float16 or float32 [nodes][feature_dim] */
+    HONE_GNN_LABELS,   /* int32 [seeds]: the class of each seed; -1 if it has no label */
+    /* int32 [targets + 1]: the edges of target i of the hop are row[i] to row[i + 1] - 1. */
+    HONE_GNN_ROW,
+    HONE_GNN_COL, /* int32 [edges]: the local ids of the neighbours that the hop sampled */
+    /* int64 [2][edges]: the local ids of the sources of the hop's edges, then those of the targets.
+     * This array is a copy. */
+    HONE_GNN_EDGES,
+    HONE_GNN_LABELS_64, /* int64 [seeds]: a copy of HONE_GNN_LABELS */
 };
 /* Returns an array of the batch, or NULL with an error if the batch does not have it. `hop` says
  * which hop; only ROW, COL and EDGES use it. */

@@ -17,7 +17,7 @@
 
 enum gnn_gpu_kind { GNN_CUDA, GNN_EMULATOR };
 
-/* `ordinal` is the number of the GPU. */
+/* Opens GPU number `ordinal`, or the emulator. */
 int gnn_gpu_open(struct gnn_device **out, enum gnn_gpu_kind kind, int ordinal, struct err *err);
 
 #endif

@@ -19,16 +19,19 @@
 
 struct gpu_cache;
 
-/* `order` lists all nodes; the first `rows` are cached. After the call the cache needs neither
- * `order` nor the features of *data. `threads` threads copy rows. */
+/* `order` lists all nodes. The features of its first `rows` nodes go to the GPU's memory (the
+ * cache), the others to host memory. After the call neither `order` nor the features of *data are
+ * needed any more. `threads` threads copy rows. */
 int gpu_cache_open(struct gpu_cache **out, struct gnn_device *d, const struct dataset *data,
                    const int32_t *order, int64_t rows, int threads, struct err *err);
-/* NULL is allowed. No work may use the cache any more. */
+/* Closes the cache; `c` may be NULL. The caller makes sure that no queued work still uses it. */
 void gpu_cache_close(struct gpu_cache *c);
 
-/* Queues the copy of n rows, as the dataset has them, to y. */
+/* Queues a kernel that copies the rows of the n nodes in `node` to y. The values keep the type that
+ * they have in the dataset. */
 void gpu_cache_gather(struct gpu_cache *c, const int32_t *node, int64_t n, void *y);
-/* Counts the rows of the last gather. Call it before the next one, when the last one is done. */
+/* Adds the rows of the last gather to the counts. Call it when that gather is done, and before the
+ * next one. */
 void gpu_cache_count(struct gpu_cache *c);
 
 int64_t gpu_cache_rows(const struct gpu_cache *c); /* rows in the GPU's memory */

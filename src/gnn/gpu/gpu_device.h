@@ -79,19 +79,19 @@ enum gpu_kernel {
 /* How products round their operands: not at all, to TF32, or to half precision (gnn/ops/half.h). */
 enum gpu_precision { GPU_FP32, GPU_TF32, GPU_FP16 };
 
-/* A piece of device memory that arrays of the batch share. */
+/* A piece of device memory in which several arrays of the batch lie. */
 struct gpu_chunk {
     cu_ptr at;
-    size_t bytes, used;
+    size_t bytes, used; /* its size, and how much of it the arrays take */
 };
 
-/* Device memory that grows. When it grows, its contents are lost. */
+/* Device memory that can grow. When it grows, its contents are lost. */
 struct gpu_room {
     void *p;
     size_t bytes;
 };
 
-/* Device memory with the numbers 0, 1, 2, ...; it grows. */
+/* Device memory that holds the numbers 0, 1, 2, ..., n - 1 as int32. It can grow. */
 struct gpu_numbers {
     struct gpu_room room;
     int64_t n;
@@ -104,7 +104,7 @@ struct gpu_mail {
     cu_ptr at;
 };
 
-/* A stream, and the workspace of the kernels that run on it. The workspace grows. */
+/* A stream, and the workspace of the kernels that run on it. The workspace can grow. */
 struct gpu_lane {
     cu_stream stream;
     cu_ptr workspace;
@@ -113,15 +113,17 @@ struct gpu_lane {
 
 /* The results of a batch on their way to the host, and the parameters of its update. */
 struct gpu_step {
-    bool running;          /* `done` was recorded and the results were not delivered yet */
-    cu_event done;         /* the work on the batch is done */
+    /* The work on the batch is queued, `done` is recorded after it, and the results have not been
+     * copied to `loss` and `classes` yet. */
+    bool running;
+    cu_event done;         /* occurs when the work on the batch is done */
     struct gpu_mail sums;  /* the results of `loss` */
     struct gpu_mail adam;  /* the parameters of Adam */
-    struct gpu_mail best;  /* the results of `predict`; grows */
+    struct gpu_mail best;  /* the results of `predict`; can grow */
     size_t best_bytes;     /* how many bytes `best` has room for */
-    struct gnn_loss *loss; /* where the sums go; NULL = nowhere */
-    int32_t *classes;      /* where the results of `predict` go; NULL = nowhere */
-    size_t classes_bytes;
+    struct gnn_loss *loss; /* where the caller of `loss` wants the results; NULL if no call came */
+    int32_t *classes;      /* where the caller of `predict` wants them; NULL if no call came */
+    size_t classes_bytes;  /* how many bytes go to `classes` */
 };
 
 struct gpu_device {
@@ -129,34 +131,40 @@ struct gpu_device {
     const struct cu_driver *cu;
     struct cu_driver emulated; /* `cu` points here on the emulator */
     bool is_emulator, has_context;
-    enum gpu_precision precision; /* of products */
-    int shift;                    /* of gradients in half precision: gnn/ops/half.h */
-    bool wgmma;                   /* products use WGMMA where they can */
+    enum gpu_precision precision; /* the precision of products */
+    int shift;  /* in half precision, gradients are multiplied by 2^shift: gnn/ops/half.h */
+    bool wgmma; /* products use WGMMA where they can */
     cu_device gpu;
     cu_context context;
-    struct gpu_lane compute, sample; /* sampling runs at the same time as computing */
-    struct gpu_lane turn_hops;       /* transposing runs at the same time too */
-    /* the lane that gets the next operations: `compute`, or for a short while another */
-    struct gpu_lane *lane;
-    cu_event hops_ready;  /* `compute` has the hops that `turn_hops` will transpose */
-    cu_event hops_turned; /* `turn_hops` has transposed these hops */
-    bool turning;         /* transposing has begun, and `compute` does not wait for its end yet */
-    char products[160], products_wgmma[176]; /* say in words how products are computed */
+    /* Work on these lanes runs at the same time: `compute` runs the model, `sample` samples
+     * batches, and `turn_hops` transposes hops. */
+    struct gpu_lane compute, sample;
+    struct gpu_lane turn_hops;
+    struct gpu_lane *lane; /* the lane of the next operations: usually `compute` */
+    cu_event hops_ready;   /* occurs when the hops to transpose are in device memory */
+    cu_event hops_turned;  /* occurs when `turn_hops` has transposed them */
+    bool turning; /* transposing is queued, but no operation on `compute` waits for it yet */
+    /* Texts that say how products are computed, without and with WGMMA. */
+    char products[160], products_wgmma[176];
 #define X(name) struct gnn_##name name;
     struct {
         GPU_KERNELS(X)
     } kernel;
 #undef X
-    VEC(struct gpu_chunk) batch; /* the arrays of this batch; sync() empties it */
-    /* Bytes in all chunks of the last batch that had several chunks; 0 = there was no such
-     * batch. */
+    VEC(struct gpu_chunk) batch; /* holds the arrays of this batch; sync() empties it */
+    /* How many bytes the chunks had together in the last batch that needed several chunks. 0 if no
+     * batch has needed several. */
     size_t batch_bytes;
-    struct gpu_step step[GNN_STEPS_AHEAD]; /* a ring, one entry for each batch under way */
-    int turn;      /* index in `step` of this batch; the entry after it is the oldest */
+    /* A ring with one entry for each batch under way. step[turn] belongs to the current batch, and
+     * the entry after it to the oldest one. */
+    struct gpu_step step[GNN_STEPS_AHEAD];
+    int turn;
     bool profiled; /* the times of kernels are measured, one kernel at a time */
     cu_event profile_begin, profile_end;
     struct gnn_kernel_time profile[GPU_KERNEL_COUNT];
-    struct err err; /* the first failure; every later operation does nothing */
+    /* `failed` is set after the first failure, and `err` describes it. Later operations do
+     * nothing. */
+    struct err err;
     bool failed;
 };
 
@@ -175,17 +183,17 @@ static inline void *pointer_to(cu_ptr p)
     return (void *)(uintptr_t)p;
 }
 
-/* Notes a failure, unless there is one already. */
+/* Notes a failure if it is the first one. */
 void gpu_fail(struct gpu_device *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Notes the failure *err if `rc` is negative. Both come from a function of cuda/. */
+/* `rc` and *err come from a function of cuda/. Notes the failure *err if `rc` is negative. */
 void gpu_note(struct gpu_device *d, int rc, const struct err *err);
-/* Makes room for a kernel's workspace. Returns NULL after a failure, or if bytes is 0. */
+/* Returns a workspace of at least `bytes` bytes for the next kernel of the current lane. Returns
+ * NULL after a failure, or if `bytes` is 0. */
 void *gpu_workspace(struct gpu_device *d, size_t bytes);
 /* Returns device memory that is valid until the next sync() or step(), or NULL after a failure. */
 void *gpu_batch_room(struct gpu_device *d, size_t bytes);
 
-/* ---- gpu_kernels.c: gpu_run_NAME(d, args) queues a kernel with the workspace that it needs ----
- */
+/* ---- gpu_kernels.c: gpu_run_NAME(d, args) queues a kernel with the workspace that it needs --- */
 #define X(name) void gpu_run_##name(struct gpu_device *d, struct gnn_##name##_args a);
 GPU_KERNELS(X)
 #undef X
@@ -201,17 +209,18 @@ void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
 const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
 int gpu_sync(struct gnn_device *dev, struct err *err);
 int gpu_end_step(struct gnn_device *dev, struct err *err);
-/* Makes room for `bytes` bytes, and for an eighth more if it must grow. The caller makes sure that
- * no work uses the old memory. Returns NULL after a failure. */
+/* Returns memory for at least `bytes` bytes. If the memory must grow, it grows by an eighth more
+ * than that. The caller makes sure that no work uses the old memory. Returns NULL after a
+ * failure. */
 void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes);
 void gpu_room_release(struct gpu_device *d, struct gpu_room *r);
-/* Returns device memory with the numbers 0..n-1, or NULL after a failure. Waits for the device if
- * it must grow. */
+/* Returns device memory with the numbers 0 to n - 1, or NULL after a failure. If the memory must
+ * grow, waits for the device first. */
 const int32_t *gpu_numbers(struct gpu_device *d, struct gpu_numbers *r, int64_t n);
-/* Makes room for `bytes` bytes; the contents are lost if it grows. Returns false after a failure.
- */
+/* Makes room for `bytes` bytes in *m. *room is the size of *m; the function updates it. If *m
+ * grows, its contents are lost. Returns false after a failure. */
 bool gpu_mail_room(struct gpu_device *d, struct gpu_mail *m, size_t *room, size_t bytes);
-/* Queues the copy of the first `bytes` bytes to the host. */
+/* Queues a copy of the first `bytes` bytes of *m from the device to the host. */
 void gpu_fetch(struct gpu_device *d, const struct gpu_mail *m, size_t bytes);
 void gpu_mail_close(struct gpu_device *d, struct gpu_mail *m);
 /* Gives back all memory that gpu_memory.c allocated itself. */
@@ -219,8 +228,8 @@ void gpu_memory_close(struct gpu_device *d);
 
 /* ---- gpu_ops.c, gpu_attention.c ---- */
 extern const struct gnn_ops gpu_ops_cuda, gpu_ops_emulator;
-/* Returns the factor in millionths, as the kernels take it. Calls gpu_fail() unless the factor is a
- * whole number of millionths from 0 to 1000. */
+/* Returns the factor in millionths, which is how kernels get it. Calls gpu_fail() if the factor is
+ * not between 0 and 1000, or is not a whole number of millionths. */
 int64_t gpu_millionths(struct gpu_device *d, double factor);
 /* Lets the operations that follow wait until the hops of the batch are transposed. */
 void gpu_wait_transposed(struct gpu_device *d);

@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "gnn/data/dataset.h"
 
-/* *d comes from papers_open() with PAPERS_ON_DEVICE. `device` is a name of gnn/gpu/devices.h. Opens
- * the device and closes it again. */
+/* Makes the data of *d, which comes from papers_open() with PAPERS_ON_DEVICE. `device` is a name as
+ * in gnn/gpu/devices.h; the function opens this device and closes it again. */
 int gpu_make_on_host(struct dataset *d, const char *device, struct err *err);
 
 #endif

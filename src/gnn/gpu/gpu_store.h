@@ -36,10 +36,11 @@ enum gpu_place { GPU_PLACE_HOST, GPU_PLACE_GPU, GPU_PLACE_SPLIT, GPU_PLACE_AUTO 
 struct gpu_cache_size {
     enum { CACHE_FITS, CACHE_BYTES, CACHE_SHARE } kind;
     uint64_t bytes;
-    double share; /* share of all rows, from 0 to 1 */
+    double share; /* the share of all rows that is cached, from 0 to 1 */
 };
 
-/* Where the data goes. The members below `cache` say which rows GPU_PLACE_SPLIT caches. */
+/* Where the data goes. The members from `cache` on are for GPU_PLACE_SPLIT, which caches the rows
+ * that the batches are likely to need most often. */
 struct gpu_placement {
     enum gpu_place place;
     struct gpu_cache_size cache;
@@ -48,12 +49,12 @@ struct gpu_placement {
     int threads;          /* how many threads choose and copy rows */
 };
 
-/* The sizes that decide about GPU_PLACE_AUTO, in bytes. */
+/* The sizes, in bytes, from which gpu_place_choose() decides. */
 struct gpu_place_sizes {
     size_t memory;          /* the GPU's memory */
     size_t graph, features; /* `graph` includes the tables that the sampler needs */
-    size_t split_table;     /* what GPU_PLACE_SPLIT needs for further tables */
-    size_t host_free;       /* 0 = unknown */
+    size_t split_table;     /* the further tables that GPU_PLACE_SPLIT needs */
+    size_t host_free;       /* the free host memory; 0 if it is not known */
 };
 
 struct gpu_store;
@@ -62,29 +63,31 @@ struct gpu_store;
 int gpu_place_parse(const char *text, enum gpu_place *out, struct err *err);
 /* Reads the value of --cache: a share from 0 to 1, or a size. NULL means CACHE_FITS. */
 int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *err);
-/* Returns the place that GPU_PLACE_AUTO stands for: the GPU if all data takes at most 3/4 of its
- * memory; split if the graph alone does, and the rows that stay in host memory take at most 3/4 of
- * the free host memory; else the host. */
+/* Returns the place that GPU_PLACE_AUTO stands for. It is GPU_PLACE_GPU if all data takes at most
+ * 3/4 of the GPU's memory. It is GPU_PLACE_SPLIT if the graph alone takes at most 3/4 of that
+ * memory, and the rows that stay in host memory take at most 3/4 of the free host memory. Otherwise
+ * it is GPU_PLACE_HOST. */
 enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
-/* Opens a store if `where` asks for it, else sets *out to NULL. With GPU_PLACE_AUTO it opens one if
+/* Opens a store if `where` asks for one, else sets *out to NULL. GPU_PLACE_GPU and GPU_PLACE_SPLIT
+ * ask for a store; if it cannot be opened, the function fails. GPU_PLACE_AUTO asks for a store if
  * `d` is a GPU, the sampler knows the options, the graph has an edge, and gpu_place_choose() does
- * not choose the host. With GPU_PLACE_GPU and GPU_PLACE_SPLIT it fails if it cannot open one. Data
- * that papers.h made, and that has no graph in host memory, counts as GPU_PLACE_GPU. `data` must
- * outlive the store. */
+ * not choose the host. If papers.h made the data and its graph is not in host memory, `where`
+ * counts as GPU_PLACE_GPU. `data` must outlive the store. */
 int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);
 void gpu_store_close(struct gpu_store *s);
 
-/* A store whose features are split. */
+/* How the features of a store with GPU_PLACE_SPLIT are split, and which rows batches needed. */
 struct gpu_split {
-    /* how many rows there are, and how many of them are in the GPU's memory */
+    /* How many rows there are (one for each node), and how many of them are in the GPU's memory. */
     int64_t nodes, cached_rows;
     size_t row_bytes;
-    double choose_s; /* the time that choosing the rows took */
-    /* Since the store was opened: input rows of batches, and those that came from the host. */
+    double choose_s; /* how long it took to choose the rows */
+    /* How many input rows all batches had since the store was opened, and how many of these came
+     * from host memory. */
     int64_t input_rows, host_rows;
 };
-/* Returns false if the features are not split. Waits for the sampler. */
+/* Fills *out. Returns false if the features are not split. Waits for the sampler. */
 bool gpu_store_split(struct gpu_store *s, struct gpu_split *out);
 
 /* The arrays of the store in the device's memory, shaped as in struct dataset. */
@@ -98,12 +101,12 @@ int gpu_store_samples(const struct sample_options *o, struct err *err);
  * straight from the store's features: a sum or a mean, as `kind` says. So the batch need not hold
  * the rows that only the reduction reads. With GNN_MAX, batches have no `reduced`. */
 void gpu_store_reduce(struct gpu_store *s, enum gnn_segment kind);
-/* Sets whether batches have `degree` from now on. */
+/* Sets whether batches have the array `degree` (gnn/batch.h) from now on. */
 void gpu_store_degrees(struct gpu_store *s, bool wanted);
-/* Samples a batch for the seeds of *seeds, and gathers its features if the dataset has any. Of
- * *seeds it reads n_nodes[0], node, label, seed, epoch, index and first; the arrays are host
- * memory, and label may be NULL. The arrays of *out are valid for work that is queued before the
- * next call. */
+/* Samples the batch *out for the seeds in *seeds, and gathers its features if the dataset has any.
+ * The function reads these members of *seeds: n_nodes[0], node, label, seed, epoch, index and
+ * first. The arrays of *seeds are host memory, and `label` may be NULL. The arrays of *out are
+ * valid for work that is queued before the next call. */
 int gpu_store_batch(struct gpu_store *s, const struct sample_options *o,
                     const struct gnn_batch *seeds, struct gnn_batch *out, struct err *err);
 

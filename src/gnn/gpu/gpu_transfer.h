@@ -30,14 +30,16 @@ enum { GPU_MAX_AHEAD = 8 };
 
 struct gpu_transfer;
 
-/* `ahead` is 1 to GPU_MAX_AHEAD; `d` is a GPU or the emulator. */
+/* Prepares to copy batches to `d`, which is a GPU or the emulator. `ahead` is 1 to
+ * GPU_MAX_AHEAD. */
 int gpu_transfer_open(struct gpu_transfer **out, struct gnn_device *d, int ahead, struct err *err);
-/* NULL is allowed. Waits for the device. */
+/* Waits for the device and frees everything. `t` may be NULL. */
 void gpu_transfer_close(struct gpu_transfer *t);
 
 int gpu_transfer_ahead(const struct gpu_transfer *t);
 
-/* Gives pinned memory. It is valid until gpu_transfer_close(). */
+/* Returns an allocator of pinned memory for the loader. Its memory is valid until
+ * gpu_transfer_close(). */
 const struct batch_memory *gpu_transfer_memory(struct gpu_transfer *t);
 /* From now on, batches with features in half precision have `reduced` (gnn/batch.h): a sum or a
  * mean, as `kind` says. With GNN_MAX, batches have no `reduced`. */

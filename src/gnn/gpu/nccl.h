@@ -26,12 +26,12 @@ struct nccl;
 
 /* Whether libnccl is installed. */
 bool nccl_is_here(void);
-/* Writes a name for a new group of ranks. */
+/* Writes NCCL_ID_BYTES bytes to `id`: the name of a new group of ranks. */
 int nccl_new_id(void *id, struct err *err);
-/* `d` is a GPU or the emulator. */
+/* Joins the group `id`. All ranks must call this at the same time. `d` is a GPU or the emulator. */
 int nccl_join(struct nccl **out, struct gnn_device *d, const void *id, int rank, int ranks,
               struct err *err);
-/* NULL is allowed. */
+/* Leaves the group. `n` may be NULL. */
 void nccl_leave(struct nccl *n);
 /* Replaces x[0..count) on the device by the sum over the ranks of share * x. The shares of all
  * ranks add up to 1. Queues the work after the other work of the device; the next sync() reports a

@@ -46,15 +46,17 @@ struct gnn_model_config {
     enum gnn_model_kind kind;
     int layers;
     int64_t features, hidden, classes;
-    int64_t heads;  /* only for gat; 0 counts as 1 */
-    int aggregate;  /* only for sage and gin: an enum gnn_segment; below 0 = the model's default */
-    double dropout; /* below 0: the model's default */
+    int64_t heads; /* only for gat; 0 counts as 1 */
+    /* Only for sage and gin: an enum gnn_segment, or a negative number for the model's default. */
+    int aggregate;
+    double dropout; /* a negative number means the model's default */
 };
 
-const char *model_name(enum gnn_model_kind kind); /* "sage-ri" */
+const char *model_name(enum gnn_model_kind kind); /* such as "sage-ri" */
 int model_kind(const char *name, enum gnn_model_kind *out, struct err *err);
 
-/* Fails if a size is out of range, or if gat's heads do not divide the hidden width. */
+/* Builds the program of a model. Fails if a size is out of range, or if the hidden width of a gat
+ * is not a multiple of its heads. */
 int model_build(const struct gnn_model_config *c, struct gnn_program *p, struct err *err);
 
 #endif

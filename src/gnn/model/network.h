@@ -28,40 +28,46 @@
 struct gnn_network;
 enum gnn_mode { GNN_EVAL, GNN_TRAIN };
 
-/* Fails if the weights, gradients and moments need more than `available` bytes; 0 = not known. */
+/* Fails if the weights, gradients and moments need more than `available` bytes. 0 means that the
+ * available memory is not known; then the function never fails. */
 int network_check_memory(const struct gnn_program *p, uint64_t available, struct err *err);
-/* Draws the weights, which depend on the program and the seed alone. Borrows `p` and `d`. */
+/* Makes a network with random weights, which depend only on the program and the seed. Borrows `p`
+ * and `d`. */
 struct gnn_network *network_new(const struct gnn_program *p, struct gnn_device *d, uint64_t seed);
 void network_free(struct gnn_network *n);
 const struct gnn_program *network_program(const struct gnn_network *n);
 
-/* Says that training takes at most most[h] neighbours in hop h; 0 = not known. A model with sums or
- * attention learns with that many neighbours. So inference with n sampled neighbours of a node
- * counts each of them min(degree, most[h]) / n times. Batches for inference then need `degree`. */
+/* Tells the network that training takes at most most[h] neighbours in hop h; 0 means that this is
+ * not known. A model with sums or attention learns its weights for that many neighbours. So if
+ * inference samples n neighbours of a node, it counts each of them min(degree, most[h]) / n times.
+ * Batches for inference then need the array `degree`. */
 void network_trained_with(struct gnn_network *n, const int32_t *most);
-/* Whether batches need `degree` in this mode. */
+/* Whether batches need the array `degree` in this mode. */
 bool network_reads_degrees(const struct gnn_network *n, enum gnn_mode mode);
-/* Whether batches may have `reduced` in this mode, and with which reduction. */
+/* Whether batches may have the array `reduced` (gnn/batch.h) in this mode. Sets *kind to the
+ * reduction to use for it. */
 bool network_reduces_input(const struct gnn_network *n, enum gnn_mode mode, enum gnn_segment *kind);
 
 /* Sets levels, hops and labels from a batch and loads its features. The batch must stay as it is
  * until the next network_sync. */
 void network_batch(struct gnn_network *n, const struct gnn_batch *b);
 void network_forward(struct gnn_network *n, enum gnn_mode mode);
-/* Also writes the gradient of the output if the mode of network_forward was GNN_TRAIN. */
+/* Computes the loss. If the mode of network_forward was GNN_TRAIN, also computes the gradient of
+ * the output. */
 void network_loss(struct gnn_network *n, struct gnn_loss *loss);
 void network_backward(struct gnn_network *n);
-/* Makes a step of Adam. Counts the steps itself, and sets the bias corrections in *a. */
+/* Makes a step of Adam. Counts the steps, and sets correct1 and correct2 in *a from this count. */
 void network_update(struct gnn_network *n, struct gnn_adam *a);
 int network_sync(struct gnn_network *n, struct err *err);
-/* Ends the work on a batch as gnn_ops.step does: `loss` and `best` may become ready later. */
+/* Ends the work on a batch, as gnn_ops.step does. The results of network_loss and network_predict
+ * may become ready after a later step. */
 int network_step(struct gnn_network *n, struct err *err);
 /* Sets best[r] to the class with the largest logit in row r of the output, at the next
  * network_sync. */
 void network_predict(struct gnn_network *n, int32_t *best);
 
 /* ---- one layer at a time, for layer-wise inference ---- */
-/* Sets the two levels of a layer from a batch of one hop. */
+/* Sets the levels (program.h) that a layer reads and writes, from a batch of one hop. */
 void network_layer_batch(struct gnn_network *n, int layer, const struct gnn_batch *b);
 /* Sets a value, and the number of rows of its level, from `rows` rows in host memory. */
 void network_set(struct gnn_network *n, int value, int64_t rows, enum gnn_type type,
@@ -78,7 +84,8 @@ enum gnn_state { GNN_WEIGHTS, GNN_GRADIENTS, GNN_MOMENTS1, GNN_MOMENTS2, GNN_RUN
 int64_t network_state_reals(const struct gnn_network *n, enum gnn_state part);
 /* Returns the memory of this part on the device. */
 void *network_state(struct gnn_network *n, enum gnn_state part);
-/* Copy a part of the state to or from host memory. The elements are reals of the device. */
+/* network_download() copies a part of the state to host memory, network_upload() from host memory.
+ * The elements are reals of the device. */
 void network_download(struct gnn_network *n, enum gnn_state part, void *to);
 void network_upload(struct gnn_network *n, enum gnn_state part, const void *from);
 /* Returns the number of training steps done. Dropout and the corrections of Adam depend on it. */

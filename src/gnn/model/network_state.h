@@ -12,15 +12,15 @@ struct buffer {
     size_t bytes;
 };
 
-/* The buffers that a step of the program keeps for its backward pass. Only the backward pass uses
- * those called AUX_D..., to hold gradients. */
+/* The buffers that a step of the program keeps for its backward pass. They hold arrays of the
+ * operations in gnn/ops/ops.h. No step needs both AUX_SAVED and AUX_ARG. */
 enum {
-    AUX_SAVED,
-    AUX_ARG = AUX_SAVED,
-    AUX_SRC,
+    AUX_SAVED,           /* `saved` of batch_norm */
+    AUX_ARG = AUX_SAVED, /* `arg` of segment */
+    AUX_SRC,             /* src_score, dst_score and weight of edge_softmax */
     AUX_DST,
     AUX_WEIGHT,
-    AUX_DSCORE,
+    AUX_DSCORE, /* dscore, dsrc and ddst of edge_softmax_grad */
     AUX_DSRC,
     AUX_DDST,
     AUX_COUNT
@@ -31,12 +31,16 @@ struct step_buffers {
 };
 
 struct value_buffers {
-    struct buffer own, grad;
-    /* Points to `own`, to the buffer of a value with the same contents, or to a batch's
-     * features. */
+    struct buffer own, grad; /* memory for the value, and for its gradient */
+    /* The value. Points to `own`, to the buffer of a value with the same contents, or to the
+     * features of a batch. */
     void *x;
-    int64_t filled; /* rows of the gradient that have a summand */
-    bool applied;   /* the gradient is that of the value before the epilogue of its step */
+    /* In the backward pass, how many rows of the gradient have been written so far. Other steps may
+     * still add to them. */
+    int64_t filled;
+    /* The gradient has already been passed through the epilogue of the step that computes the value
+     * (apply_grad). */
+    bool applied;
 };
 
 struct gnn_network {
@@ -44,16 +48,16 @@ struct gnn_network {
     struct gnn_device *d;
     const struct gnn_ops *ops;
     uint64_t seed;
-    int64_t steps; /* training steps done */
+    int64_t steps; /* how many training steps are done */
     enum gnn_mode mode;
     void *state[GNN_STATES];
 
     int64_t rows[GNN_MAX_LAYERS + 1]; /* how many rows each level has */
     struct gnn_hop hop[GNN_MAX_LAYERS];
     struct buffer t_row[GNN_MAX_LAYERS], t_edge[GNN_MAX_LAYERS], t_dst[GNN_MAX_LAYERS];
-    int32_t most[GNN_MAX_LAYERS]; /* neighbours that training takes in each hop; 0 = not known */
+    int32_t most[GNN_MAX_LAYERS]; /* see network_trained_with() */
     const int32_t *label, *node;  /* arrays of the batch; NULL if network_batch did not set them */
-    const void *reduced;          /* `reduced` of the batch, or NULL */
+    const void *reduced;          /* the array `reduced` of the batch, or NULL */
     struct value_buffers *value;
     struct step_buffers *step;
 };
@@ -68,10 +72,11 @@ static inline void *weight_at(const struct gnn_network *n, enum gnn_state part, 
     return (char *)n->state[part] + n->p->weight.items[weight].offset * (int64_t)n->ops->real_bytes;
 }
 
-/* In inference, the sampled neighbours of a target may stand for more of its neighbours when step s
- * combines them. Returns for how many at most; 0 = only for themselves. */
+/* In inference, the neighbours of a target that were sampled may stand for others that were not
+ * (network_trained_with). Returns for how many neighbours at most they stand in step s. Returns 0
+ * if they stand only for themselves. */
 int32_t step_most(const struct gnn_network *n, const struct gnn_step *s, enum gnn_mode mode);
-/* Fills term[] with the terms of a product: values, weights, gradients of weights. */
+/* Fills term[] with the terms of a product step: its values, weights and gradients of weights. */
 void product_terms(const struct gnn_network *n, const struct gnn_step *s, struct gnn_term *term);
 struct gnn_epilogue step_epilogue(const struct gnn_network *n, const struct gnn_step *s);
 

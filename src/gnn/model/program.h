@@ -50,12 +50,13 @@ struct gnn_weight {
 };
 
 enum gnn_step_kind {
-    GNN_STEP_PRODUCT,   /* epilogue(sum of in[t] weight[t]) */
-    GNN_STEP_SEGMENT,   /* reduces in[0] over a hop */
-    GNN_STEP_APPLY,     /* epilogue(in[0]) */
-    GNN_STEP_ADD,       /* scale * in[0] + in[1] */
-    GNN_STEP_NORM,      /* epilogue(batch norm of in[0]); weight[0] = gain */
-    GNN_STEP_ATTEND,    /* epilogue(attention over in[0]); weight[0], [1] = a_src, a_dst */
+    GNN_STEP_PRODUCT, /* epilogue(the sum of in[t] weight[t] over all t) */
+    GNN_STEP_SEGMENT, /* in[0], reduced over the neighbours of each target of a hop */
+    GNN_STEP_APPLY,   /* epilogue(in[0]) */
+    GNN_STEP_ADD,     /* scale * in[0] + in[1] */
+    GNN_STEP_NORM,    /* epilogue(batch norm of in[0]); weight[0] is the gain */
+    /* epilogue(attention over in[0]); weight[0] is a_src, and weight[1] is a_dst */
+    GNN_STEP_ATTEND,
     GNN_STEP_HEAD_MEAN, /* the mean over the heads of in[0] */
 };
 
@@ -68,14 +69,16 @@ struct gnn_after {
 struct gnn_step {
     enum gnn_step_kind kind;
     int layer;
-    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in;
-    int bias; /* a weight, or GNN_NO_BIAS */
-    int out;
+    int in[GNN_MAX_TERMS], weight[GNN_MAX_TERMS], n_in; /* numbers of values, and of weights */
+    int bias;                                           /* the number of a weight, or GNN_NO_BIAS */
+    int out; /* the number of the value that the step computes */
     struct gnn_after after;
     enum gnn_segment segment;
     struct gnn_attention attention;
     double scale;
-    int64_t running; /* only for NORM: offset into the network's running statistics */
+    /* Only for GNN_STEP_NORM: where its running statistics begin among those of the network, in
+     * reals. */
+    int64_t running;
 };
 
 struct gnn_program {
@@ -84,32 +87,36 @@ struct gnn_program {
     VEC(struct gnn_value) value;
     VEC(struct gnn_weight) weight;
     VEC(struct gnn_step) step;
-    /* how many reals are in all weights, and in all running statistics */
+    /* How many reals all weights take together, and how many all running statistics take. */
     int64_t n_weights, n_running;
-    int input, output;
-    int carry[GNN_MAX_LAYERS + 1]; /* input of each layer; [layers] = output of the last one */
-    int now;                       /* while building: the layer of the next step */
+    int input, output; /* the numbers of the values that are the features and the result */
+    /* carry[l] is the value that layer l reads; carry[layers] is the value that the last layer
+     * computes. */
+    int carry[GNN_MAX_LAYERS + 1];
+    int now; /* while the program is built: the layer of the next step */
 };
 
 void program_init(struct gnn_program *p, int layers, int64_t features, int64_t classes);
 void program_release(struct gnn_program *p);
 
-/* `name` is borrowed. Each weight starts at a multiple of 64 bytes. */
+/* Adds a weight and returns its number. `name` is borrowed. Each weight begins at a multiple of 64
+ * bytes. */
 int program_weight(struct gnn_program *p, const char *name, int64_t rows, int64_t width,
                    enum gnn_init init, double bound);
 
 /* Whether the head reads this value. */
 bool program_head_reads(const struct gnn_program *p, int value);
 
-/* Whether every step that reads all rows of the input reduces them over a hop, and all these steps
- * use a sum, or all use a mean. Then *kind says which. Other steps may read only the rows of the
- * level below. */
+/* Returns true if the input may be reduced before the program runs. For this, every step that reads
+ * all rows of the input must be a GNN_STEP_SEGMENT, and either all these steps use a sum or all use
+ * a mean. Sets *kind to that reduction. Other steps may read only the rows of the level below the
+ * input's. */
 bool program_reduces_input(const struct gnn_program *p, enum gnn_segment *kind);
 
 /* Each function adds a step and returns the number of the value that the step computes. */
 int program_product(struct gnn_program *p, int level, int64_t width, const int *in,
                     const int *weight, int terms, int bias, struct gnn_after after);
-/* The result has the level below that of `in`. */
+/* The level of the result is one less than that of `in`. */
 int program_segment(struct gnn_program *p, enum gnn_segment kind, int in);
 int program_apply(struct gnn_program *p, int level, int in, struct gnn_after after);
 int program_add(struct gnn_program *p, int level, double scale, int a, int b); /* scale * a + b */

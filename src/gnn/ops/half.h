@@ -1,12 +1,13 @@
 /*
  * half.h - products in half precision: how operands are rounded, and by how much gradients are
- * scaled before. All devices compute so (`--precision fp16`).
+ * scaled before they are rounded. With `--precision fp16`, all devices follow these rules.
  *
  * A product rounds both operands to half precision, to nearest with ties to even, and adds up in
  * float. Half precision has a small range: it ends at 65504, and below 2^-14 it loses bits. So
- *   1. a gradient is multiplied by 2^shift before it is rounded, and the sum is divided by it;
- *   2. an element of the result is computed again, from the operands without rounding, if one of
- *      its operands became infinite. So a large value costs time, but spoils nothing.
+ *   1. a gradient is multiplied by 2^shift before it is rounded, and the result of the product is
+ *      divided by 2^shift;
+ *   2. an element of the result is computed again, from the operands without rounding, if rounding
+ *      made one of its operands infinite. So a large value costs time, but the result stays right.
  */
 #ifndef GNN_OPS_HALF_H
 #define GNN_OPS_HALF_H
@@ -16,8 +17,8 @@
 #include <string.h>
 
 /* Returns the shift for the gradients of a batch with this many seeds. The loss is a mean over the
- * seeds, so the gradient of a logit is at most 1 / seeds. With the shift it is at most 128: 2^9
- * below the largest half, and 2^21 above the first that loses bits. */
+ * seeds, so the gradient of a logit is at most 1 / seeds. Multiplied by 2^shift, it is at most 128.
+ * That is 2^9 times less than the largest half, and 2^21 times more than 2^-14. */
 static inline int half_shift(int64_t seeds)
 {
     int shift = 6;

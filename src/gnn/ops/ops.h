@@ -40,9 +40,11 @@ struct gnn_hop {
     int64_t n_dst, n_src, n_edges;
     const int32_t *row, *col;
     const int32_t *t_row, *t_edge, *t_dst;
-    const int32_t *degree; /* neighbours of each target in the graph, sampled or not; or NULL */
+    /* How many neighbours each target has in the graph, sampled or not. NULL if it is not known. */
+    const int32_t *degree;
 };
 
+/* See step() below. */
 enum { GNN_STEPS_AHEAD = 4 };
 
 enum gnn_segment { GNN_SUM, GNN_MEAN, GNN_MAX };
@@ -56,17 +58,17 @@ enum gnn_act { GNN_LINEAR, GNN_RELU, GNN_LEAKY };
  * slope.
  */
 struct gnn_epilogue {
-    const void *bias; /* NULL = none */
+    const void *bias; /* NULL if there is none */
     enum gnn_act act;
-    double slope; /* GNN_LEAKY: factor for values below 0 */
-    double drop;  /* probability, 0 = no dropout */
+    double slope; /* only for GNN_LEAKY: the factor for values below 0 */
+    double drop;  /* the probability that an element is dropped; 0 means no dropout */
     uint64_t seed;
     uint32_t step, place; /* the number of the training step, and of the dropout in the model */
-    const int32_t *node;  /* the node of each row; NULL = row r is node r */
+    const int32_t *node;  /* the node of each row; NULL means that row r is node r */
 };
 
-/* One of the products that gnn_ops.product adds up: x has k columns, w is k x width. `dw` says
- * where the gradient of w goes; only product_grad_w reads it. */
+/* One of the products x w that gnn_ops.product adds up: x has k columns, and w is k x width.
+ * product_grad_w() writes the gradient of w to `dw`; no other operation uses `dw`. */
 struct gnn_term {
     const void *x, *w;
     int64_t k;
@@ -75,19 +77,19 @@ struct gnn_term {
 
 struct gnn_adam {
     double lr, beta1, beta2, eps;
-    double correct1, correct2; /* 1 - beta^t for both betas */
+    double correct1, correct2; /* 1 - beta1^t and 1 - beta2^t at training step t, counted from 1 */
 };
 
 struct gnn_loss {
-    double sum; /* sum of -log p(label) over the labelled rows */
-    int64_t rows, correct;
+    double sum;            /* the sum of -log p(label) over the labelled rows */
+    int64_t rows, correct; /* how many rows have a label, and how many of them are right */
 };
 
 struct gnn_attention {
     int64_t heads, dim;
-    double slope; /* slope of the LeakyReLU on the scores */
-    /* If it is not 0, the n edges of a target stand for min(degree, most) edges; gnn_hop.degree is
-     * then needed. */
+    double slope; /* the slope of the LeakyReLU on the scores, for values below 0 */
+    /* If it is not 0, the n sampled edges of a target stand for min(degree, most) edges of the
+     * graph (edge_softmax). Then gnn_hop.degree must be set. */
     int32_t most;
 };
 
@@ -97,7 +99,8 @@ struct gnn_ops {
     const char *name; /* "cpu", "cuda", "emulator" */
     size_t real_bytes;
     void (*close)(struct gnn_device *d);
-    const char *(*products)(const struct gnn_device *d); /* says how products are computed */
+    /* Returns a text that says how the device computes products. */
+    const char *(*products)(const struct gnn_device *d);
 
     /* ---- memory ---- */
     /* Returns memory aligned to 64 bytes. If there is no memory left, aborts or makes the next
@@ -106,18 +109,19 @@ struct gnn_ops {
     void (*release)(struct gnn_device *d, void *p);
     void (*zero)(struct gnn_device *d, void *p, size_t bytes);
     void (*upload)(struct gnn_device *d, void *to, const void *from, size_t bytes);
-    void (*download)(struct gnn_device *d, void *to, const void *from, size_t bytes); /* waits */
+    /* Copies to host memory. Returns when the copy is done. */
+    void (*download)(struct gnn_device *d, void *to, const void *from, size_t bytes);
     int (*sync)(struct gnn_device *d, struct err *err);
     /* Ends the work on a batch. Returns when fewer than GNN_STEPS_AHEAD batches are unfinished. The
      * batches finish in their order, and the results of a finished batch are ready, as after
      * sync(). */
     int (*step)(struct gnn_device *d, struct err *err);
-    /* The device's pointer to an array of the batch; a CPU returns the array itself. On another
-     * device the pointer is valid until the next sync() or step(). */
+    /* Returns the device's pointer to `host`, an array of the batch in host memory. A CPU returns
+     * `host` itself. On another device the pointer is valid until the next sync() or step(). */
     const void *(*array)(struct gnn_device *d, const void *host, size_t bytes);
 
     /* ---- rows ---- */
-    /* Converts n values of features to real. */
+    /* Converts n values of features from `type` to real. */
     void (*load)(struct gnn_device *d, enum gnn_type type, int64_t n, const void *x, void *out);
     /* out[i] = x[id[i]], for rows of `width` reals. */
     void (*gather)(struct gnn_device *d, int64_t rows, int64_t width, const void *x,
@@ -128,25 +132,26 @@ struct gnn_ops {
      * waits only when a gradient needs the result. */
     void (*transpose)(struct gnn_device *d, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst);
-    /* Gathers and reduces in one pass. A target without neighbours gets 0. `arg` is for GNN_MAX:
-     * the source of each maximum, -1 = none; the first edge wins a tie. */
+    /* Reduces the rows of x over the neighbours of each target. A target without neighbours gets 0.
+     * For GNN_MAX, `arg` gets the source of each maximum, or -1 for a target without neighbours; of
+     * equal values, that of the first edge counts. */
     void (*segment)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                     int64_t width, const void *x, void *out, int32_t *arg);
-    /* Adds the gradient to the first `add_rows` rows of dx, and overwrites the other rows with it.
-     * If `ep` is not NULL, x is the result of an operation with this epilogue; the call then also
-     * does apply_grad(x, ep, dx). */
+    /* Computes the gradient of x. Adds it to the first `add_rows` rows of dx, and overwrites the
+     * other rows with it. If `ep` is not NULL, x is the result of an operation with this epilogue,
+     * and the call then also does apply_grad(x, ep, dx). */
     void (*segment_grad)(struct gnn_device *d, enum gnn_segment kind, const struct gnn_hop *h,
                          int64_t width, const void *dout, const int32_t *arg, void *dx,
                          int64_t add_rows, const void *x, const struct gnn_epilogue *ep);
 
     /* ---- products ---- */
-    /* out = epilogue(sum of x_t w_t): rows x width. */
+    /* out = epilogue(the sum of x w over all terms). `out` is rows x width. */
     void (*product)(struct gnn_device *d, int64_t rows, int64_t width, const struct gnn_term *term,
                     int terms, const struct gnn_epilogue *ep, void *out);
-    /* dx (+)= dout w^T: rows x k. */
+    /* dx = dout w^T, or dx += dout w^T if `add` is true. dx is rows x k. */
     void (*product_grad_x)(struct gnn_device *d, int64_t rows, int64_t width, int64_t k,
                            const void *dout, const void *w, void *dx, bool add);
-    /* dw = x^T dout, for each term: k x width. */
+    /* For each term, dw = x^T dout, which is k x width. */
     void (*product_grad_w)(struct gnn_device *d, int64_t rows, int64_t width,
                            const struct gnn_term *term, int terms, const void *dout);
 
@@ -157,14 +162,14 @@ struct gnn_ops {
     /* Turns the gradient of `out` into that of the value before the epilogue, in place. */
     void (*apply_grad)(struct gnn_device *d, int64_t rows, int64_t width, const void *out,
                        const struct gnn_epilogue *ep, void *dout);
-    /* to = a * from, or to += a * from. */
+    /* to = a * from, or to += a * from if `add` is true. */
     void (*scale)(struct gnn_device *d, int64_t n, double a, const void *from, void *to, bool add);
     /* to[r] = min(by[r], most) * from[r]. */
     void (*scale_rows)(struct gnn_device *d, int64_t rows, int64_t width, const int32_t *by,
                        int32_t most, const void *from, void *to);
-    /* sum = the sum of the rows of x: the gradient of a bias. */
+    /* Adds up the rows of x. The result is the gradient of a bias. */
     void (*column_sum)(struct gnn_device *d, int64_t rows, int64_t width, const void *x, void *sum);
-    /* out[r] = the mean over heads of x[r]; its gradient is in head_mean_grad. */
+    /* out[r] = the mean over the heads of x[r]. head_mean_grad computes the gradient of x. */
     void (*head_mean)(struct gnn_device *d, int64_t rows, int64_t heads, int64_t dim, const void *x,
                       void *out);
     void (*head_mean_grad)(struct gnn_device *d, int64_t rows, int64_t heads, int64_t dim,
@@ -187,12 +192,12 @@ struct gnn_ops {
     /* score[r][h] = dot(z[r][h], a[h]). */
     void (*head_dot)(struct gnn_device *d, int64_t rows, const struct gnn_attention *at,
                      const void *z, const void *a, void *score);
-    /* For each target a softmax over the LeakyReLU of src_score + dst_score of its edges. Each
-     * target has an added edge to itself. `weight` has one row of `heads` values for each edge of
-     * the hop, then one row for the added edge of each target. If the hop itself has an edge from a
-     * target to itself, that edge gets weight 0, so that it does not count twice. If at->most is
-     * not 0, the exponential of each of the target's n other edges counts min(degree, most) / n
-     * times. */
+    /* Computes the weights of all edges. The score of an edge is LeakyReLU(src_score + dst_score),
+     * and the weights of a target's edges are the softmax of their scores. Each target also has an
+     * added edge to itself. `weight` has one row of `heads` values for each edge of the hop, then
+     * one row for the added edge of each target. If the hop itself has an edge from a target to
+     * itself, that edge gets weight 0, so that it does not count twice. If at->most is not 0, the
+     * exponential of each of the target's n other edges counts min(degree, most) / n times. */
     void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
                          const struct gnn_attention *at, const void *src_score,
                          const void *dst_score, void *weight);
@@ -200,14 +205,15 @@ struct gnn_ops {
      * weight[e][h] * z[col[e]][h]. */
     void (*attend)(struct gnn_device *d, const struct gnn_hop *h, const struct gnn_attention *at,
                    const void *weight, const void *z, void *out);
-    /* Computes the gradients of the scores from dout. The score of an edge is the sum of a score of
-     * its source and a score of its target. `dscore`, shaped like weight, gets the gradient of each
-     * edge's score; ddst gets the sums over each target's edges, dsrc those over each source's. */
+    /* Computes the gradients of the scores from dout. `dscore` has the shape of `weight` and gets
+     * the gradient of src_score + dst_score for each edge. ddst gets the sums of these over the
+     * edges of each target, dsrc the sums over the edges of each source. */
     void (*edge_softmax_grad)(struct gnn_device *d, const struct gnn_hop *h,
                               const struct gnn_attention *at, const void *src_score,
                               const void *dst_score, const void *weight, const void *z,
                               const void *dout, void *dscore, void *dsrc, void *ddst);
-    /* Computes dz: the sum of the gradients of z from attend and from both head_dots. */
+    /* Computes dz, the gradient of z. attend and the two calls of head_dot read z; dz is the sum of
+     * the gradients from all three. */
     void (*attend_grad)(struct gnn_device *d, const struct gnn_hop *h,
                         const struct gnn_attention *at, const void *weight, const void *dout,
                         const void *dsrc, const void *ddst, const void *a_src, const void *a_dst,
@@ -217,16 +223,18 @@ struct gnn_ops {
                           const void *dscore, const void *z, void *da);
 
     /* ---- the end of a training step ---- */
-    /* Log-softmax and negative log-likelihood. *loss is ready after sync(), or after a later
-     * step(); until then its `rows` is -1. If `dlogits` is not NULL, also writes the gradient of
-     * the mean loss of the labelled rows there. At most one call for each batch. */
+    /* Computes the log-softmax and the negative log-likelihood. *loss is ready after sync(), or
+     * after a later step(); until then loss->rows is -1. If `dlogits` is not NULL, also writes
+     * there the gradient of the mean loss of the labelled rows. Call it at most once for each
+     * batch. */
     void (*loss)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                  const int32_t *label, void *dlogits, struct gnn_loss *loss);
     /* Sets best[r] to the class with the largest logit; of equal logits the first counts. `best` is
-     * host memory, ready after sync() or after a later step(). At most one call for each batch. */
+     * host memory. It is ready after sync(), or after a later step(). Call it at most once for each
+     * batch. */
     void (*predict)(struct gnn_device *d, int64_t rows, int64_t classes, const void *logits,
                     int32_t *best);
-    /* One step of Adam for n weights: changes `weight` and both moments. */
+    /* Makes one step of Adam for n weights. Changes `weight` and both moments. */
     void (*adam)(struct gnn_device *d, int64_t n, const struct gnn_adam *a, const void *grad,
                  void *weight, void *moment1, void *moment2);
 };

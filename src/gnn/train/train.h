@@ -28,52 +28,64 @@
 #include "gnn/train/feed.h"
 
 struct train_options {
-    struct gnn_model_config model; /* features, classes and layers come from the data and sample */
-    /* load.sample.seed is also the seed of the weights and of dropout; the rank comes from comm */
+    /* The trainer sets the members `features` and `classes` from the data, and `layers` from
+     * load.sample.hops. */
+    struct gnn_model_config model;
+    /* load.sample.seed is also the seed of the weights and of dropout. The trainer sets `rank` and
+     * `ranks` from `comm`. */
     struct loader_options load;
-    struct comm *comm;     /* NULL = one process */
-    bool nccl;             /* with comm and a GPU: average with NCCL, not in host memory */
-    int threads;           /* how many threads compute, on the CPU */
-    const char *device;    /* see gnn/gpu/devices.h; NULL = "cpu" */
-    const char *precision; /* precision of products: NULL = "fp32"; see gnn/gpu/devices.h */
-    const char *products;  /* instructions of products on a GPU: NULL = "wgmma" */
-    bool profile;          /* measure the times of a GPU's kernels */
-    enum gpu_place place;  /* where the data lies; see gnn/gpu/gpu_store.h */
-    /* with GPU_PLACE_SPLIT: how much of the features lies in the GPU's memory */
+    struct comm *comm; /* connects the ranks; NULL if there is only this process */
+    /* If the ranks compute on GPUs, average the gradients with NCCL, and not in host memory. */
+    bool nccl;
+    int threads; /* how many threads compute, if the device is the CPU */
+    /* The next three are as in gnn/gpu/devices.h. NULL stands for "cpu", "fp32" and "wgmma". */
+    const char *device;
+    const char *precision;
+    const char *products;
+    bool profile;         /* measure the times of a GPU's kernels */
+    enum gpu_place place; /* where the data lies; see gnn/gpu/gpu_store.h */
+    /* Only for GPU_PLACE_SPLIT: how much of the features lies in the GPU's memory. */
     struct gpu_cache_size cache;
-    int ahead; /* batches copied to a GPU while it computes; 0 = the GPU waits for each copy */
-    double lr;
-    const char *checkpoint;     /* file; NULL = none */
-    int64_t checkpoint_batches; /* also save whenever this many batches are done; 0 = only after
-                                 * each epoch */
-    bool resume;                /* continue from the checkpoint if it exists */
-    /* If set, called after each batch. */
+    /* How many batches are copied to a GPU while it computes. If 0, the GPU waits for each copy. */
+    int ahead;
+    double lr;              /* the learning rate */
+    const char *checkpoint; /* the file for checkpoints; NULL means that none are written */
+    /* The trainer writes a checkpoint after each epoch. If this is not 0, also whenever this many
+     * more batches are done. */
+    int64_t checkpoint_batches;
+    bool resume; /* continue from the checkpoint if the file exists */
+    /* If it is not NULL, it is called after each batch. */
     void (*progress)(void *ctx, int64_t epoch, int64_t batch, int64_t batches,
                      const struct gnn_loss *so_far);
     void *ctx;
 };
 
 struct epoch_report {
-    int64_t epoch, batches, first_batch; /* first_batch > 0 if an interrupted epoch was continued */
-    struct gnn_loss loss;                /* loss over the whole epoch */
-    /* how many were in the batches since first_batch, over all ranks */
+    /* first_batch is not 0 if trainer_epoch() continued an interrupted epoch: it is the number of
+     * the first batch that was trained now. */
+    int64_t epoch, batches, first_batch;
+    struct gnn_loss loss; /* the loss over the whole epoch */
+    /* How many seeds, input nodes and edges the batches from first_batch on had, over all ranks. */
     int64_t seeds, input_nodes, edges;
     int hops;
-    /* n_nodes and n_edges of struct gnn_batch, summed over the batches of this rank */
+    /* The sums of n_nodes and n_edges (struct gnn_batch) over the batches of this rank. */
     int64_t hop_nodes[GNN_MAX_HOPS + 1], hop_edges[GNN_MAX_HOPS];
-    bool split;                    /* the features are split between the GPU and the host */
-    int64_t host_rows, host_bytes; /* input rows that came from the host, over all ranks */
-    double wall_s;
-    double train_s;    /* computing */
-    double wait_s;     /* waiting for a batch: the preparation that computing does not hide */
-    double transfer_s; /* a GPU waiting for copies: the transfer that computing does not hide */
-    double save_s;     /* writing checkpoints */
+    bool split; /* the features are split between the GPU's memory and host memory */
+    /* If they are split: how many input rows, and how many bytes, came from host memory, over all
+     * ranks. */
+    int64_t host_rows, host_bytes;
+    double wall_s;     /* the time of the whole call */
+    double train_s;    /* the time spent computing */
+    double wait_s;     /* the time spent waiting for the next batch to be prepared */
+    double transfer_s; /* the time that a GPU spent waiting for copies of batches */
+    double save_s;     /* the time spent writing checkpoints */
 };
 
 struct trainer;
 struct gnn_kernel_time;
 
-/* Sets *reals to the size of the largest array that the ranks reduce, for comm_open_shared(). */
+/* Sets *reals to the number of elements of the largest array that the ranks add up.
+ * comm_open_shared() needs it. */
 int trainer_shared_reals(const struct dataset *d, const struct train_options *o, int64_t *reals,
                          struct err *err);
 int trainer_open(struct trainer **out, const struct dataset *d, const struct train_options *o,
@@ -84,10 +96,13 @@ int trainer_epoch(struct trainer *t, struct epoch_report *r, struct err *err);
 int64_t trainer_epochs_done(const struct trainer *t);
 struct gnn_network *trainer_network(struct trainer *t);
 const struct gnn_program *trainer_program(const struct trainer *t);
-const char *trainer_products(const struct trainer *t);    /* says how products are computed */
-const struct feed *trainer_feed(const struct trainer *t); /* how batches come to the device */
+/* Returns a text that says how products are computed. */
+const char *trainer_products(const struct trainer *t);
+/* Returns the feed, which brings batches to the device (feed.h). */
+const struct feed *trainer_feed(const struct trainer *t);
 
-/* The times of the device's kernels, as gnn_device_kernel_times() gives them. */
+/* Sets *out to the times of the device's kernels and returns how many there are, as
+ * gnn_device_kernel_times() does. */
 int trainer_kernel_times(const struct trainer *t, const struct gnn_kernel_time **out);
 
 #endif

@@ -16,34 +16,42 @@
 #include "graph/graph.h"
 
 enum body_token_kind {
-    TOKEN_REGION,  /* the name of a macro that reads or writes scratch: VAL12 */
-    TOKEN_TENSOR,  /* the name of an input or output: x of IN(x, unit) */
-    TOKEN_LOCAL,   /* a name that unit_text.h or sampled_body.h gave: v3, i4, s3 */
-    TOKEN_INTEGER, /* a decimal number of type int or int64_t that may also be a variable */
-    TOKEN_OTHER    /* another name, another number, or one character */
+    TOKEN_REGION, /* the name of a macro that reads or writes scratch, such as VAL12 */
+    TOKEN_TENSOR, /* the name of an input or output, such as x in IN(x, unit) */
+    /* The name of a variable of the body, such as v3, i4 or s3 (unit_text.h, sampled_body.h). */
+    TOKEN_LOCAL,
+    /* A decimal number of type int or int64_t. The text stays valid if a variable replaces it. */
+    TOKEN_INTEGER,
+    TOKEN_OTHER /* another name, another number, or one character */
 };
 
 struct body_token {
     enum body_token_kind kind;
     const char *at;
     size_t len;
-    uint32_t id;   /* TOKEN_REGION: of the value that lies there */
-    size_t prefix; /* TOKEN_REGION: length of the letters, 3 for VAL12 and OFF0_12 */
+    /* Only for TOKEN_REGION: the id of the value in this region of scratch, such as 12 for
+     * VAL12. */
+    uint32_t id;
+    /* Only for TOKEN_REGION: how many letters the name begins with. It is 3 for VAL12 and
+     * OFF0_12. */
+    size_t prefix;
 };
 
-/* Tells which names in a body are names of regions. */
+/* Decides which names in a body are names of regions, that is, of parts of scratch. */
 struct body_names {
     size_t nvalues;
-    const struct graph_output *const *direct; /* one per value: VAL and MAG are no regions */
+    /* One entry per value: the output that the value is written to directly, or NULL. If it is not
+     * NULL, the VAL and MAG of the value are not in scratch, so they are not regions. */
+    const struct graph_output *const *direct;
 };
 
 struct body_scan {
     const struct body_names *names;
     const char *text;
-    size_t at; /* the next token begins here */
+    size_t at; /* the offset of the next token in `text` */
 };
 
-/* Returns false at the end of the text. */
+/* Reads the next token. Returns false at the end of the text. */
 bool body_next(struct body_scan *s, struct body_token *out);
 
 #endif

@@ -8,8 +8,9 @@
  *     unit_close(&e->u, was);
  *     struct term t = collect_end(e, &c);
  *
- * In SIGMA and NOISY references a sum is made of chains of at most COLLECT_CHAIN terms. Each
- * partial sum of a chain is rounded. A tree adds up the chains.
+ * SIGMA and NOISY references (reference_mode.h) model how a kernel rounds a sum. They assume that
+ * the kernel adds up chains of at most COLLECT_CHAIN terms and rounds after each term. A tree of
+ * additions then adds up the sums of the chains.
  */
 #ifndef GRAPH_REFERENCE_COLLECT_H
 #define GRAPH_REFERENCE_COLLECT_H
@@ -29,30 +30,34 @@ enum collect {
 
 enum {
     COLLECT_PRODUCTS = 1, /* the terms are products, which a fused multiply-add does not round */
-    COLLECT_PARTS = 2,    /* the terms are partial results, which a tree adds up */
+    COLLECT_PARTS = 2,    /* the terms are partial results, which a tree of additions adds up */
 };
+
+/* The texts in a collector are names of variables in the unit's text. */
 
 struct collector {
     enum collect kind;
     unsigned flags;
-    const struct value *of;
-    struct index i;
-    /* `v` is the result so far. `m` is its magnitude or variance, or the index of the element
-     * that was chosen. */
+    const struct value *of; /* the value whose element is collected */
+    struct index i;         /* the number of that element */
+    /* `v` is the result so far. `m` is its magnitude or variance. For COLLECT_ARGMAX and
+     * COLLECT_ARGMIN, `m` is the index of the element that was chosen. */
     const char *v, *m;
-    /* The following members are for sums and products in SIGMA and NOISY references. */
-    const char *s, *squares; /* the chain so far, and the sum of the squares of its partial sums */
-    const char *q, *n;       /* the sum of the squares of the chain's terms, and their number */
-    const char *rounding;    /* variance of the earlier chains, divided by chain_rounding() */
+    /* The following members are for sums and products in SIGMA and NOISY references. `s` is the sum
+     * of the terms of the current chain so far. `squares` is the sum of the squares of the partial
+     * sums of this chain. */
+    const char *s, *squares;
+    const char *q, *n;    /* the sum of the squares of the chain's terms, and their number */
+    const char *rounding; /* the variance of the earlier chains, divided by chain_rounding() */
     /* How many chains there were before this one, and the sum of the squares of their sums. */
     const char *chains, *chain_squares;
-    const char *key; /* only for NOISY: the seed of the random roundings */
-    /* Errors that terms share: off[k] adds up the errors of the terms that read element at[k] of
-     * source k. */
+    const char *key; /* only for NOISY references: the seed of the random roundings */
+    /* For errors that several terms share (struct shared_error): off[k] is the sum of the errors of
+     * all terms that read element at[k] of source k. */
     const char *off[EMIT_SOURCES], *at[EMIT_SOURCES];
-    bool biased[EMIT_SOURCES]; /* source k has one-sided errors */
-    /* The sum of the squares of the errors that off[k] adds up, if they are one-sided. The
-     * variances of the terms cover these squares already. */
+    bool biased[EMIT_SOURCES]; /* the errors of source k are one-sided */
+    /* Only for sources with one-sided errors: the sum of the squares of the errors that off[k] adds
+     * up. The variances of the terms already contain these squares. */
     const char *own[EMIT_SOURCES];
     const char *terms; /* the sum of the squares of the terms of earlier chains */
 };
@@ -60,15 +65,18 @@ struct collector {
 /* Begins to collect element i of v. */
 struct collector collect_start(struct emit *e, const struct value *v, enum collect kind,
                                struct index i, unsigned flags);
+/* Adds the term t. `index` is its index for COLLECT_ARGMAX and COLLECT_ARGMIN, else "". */
 void collect_add(struct emit *e, const struct collector *c, struct term t, const char *index);
-/* Notes that term t becomes `off` if source k (struct shared_error) is off by 4 sigma. */
+/* Notes that term t has the value `off` when source k (struct shared_error) is wrong by 4 sigma. */
 void collect_shared(struct emit *e, const struct collector *c, uint32_t k, struct term t,
                     struct term off);
-/* Both return the result so far: collect_now() as a partial result, collect_end() as the finished
- * element. The variance of a partial result does not include the one-sided errors of its terms,
- * because these errors add up over the parts. They are its `bias`. */
+/* Both functions return the result so far. collect_end() returns it as the finished element.
+ * collect_now() returns it as a partial result: its variance does not include the one-sided
+ * errors of its terms, because these errors add up over the partial results. The member `bias`
+ * holds them. */
 struct term collect_now(struct emit *e, const struct collector *c);
 struct term collect_end(struct emit *e, const struct collector *c);
+/* True for COLLECT_ARGMAX and COLLECT_ARGMIN. */
 bool collect_is_index(enum collect k);
 
 #endif

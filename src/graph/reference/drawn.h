@@ -5,8 +5,8 @@
  * its rounding: one weight of a convolution is off by the same amount in every pixel. Variances
  * cannot follow such errors through a later sum, because variances treat the terms' errors as
  * independent. So a SIGMA reference also computes a copy of the values between the product and the
- * output, DRAWN_SAMPLES times, each time with different random roundings. The allowance of an
- * output covers the copies' distance from the truth (docs/tolerance.md, "Drawn errors").
+ * output, DRAWN_SAMPLES times, each time with different random roundings. The distances of these
+ * copies from the truth give the least variance of the output (docs/tolerance.md, "Drawn errors").
  *
  * In a NOISY reference the operands themselves are replaced by rounded ones.
  */
@@ -19,8 +19,8 @@
 /* After so many TF32 products, one after the other, drawn errors also limit the variance. */
 #define DRAWN_DEEP 4
 
-/* Adds rounded operands and copies to e->g, which gives its values new ids. Sets e->drawn and
- * e->drawn_outputs. Returns true if there are copies. */
+/* Adds the rounded operands and the copies to e->g, and gives all values of e->g new ids. Sets
+ * e->drawn and e->drawn_outputs. Returns true if there are copies. */
 bool drawn_plan(struct emit *e);
 
 #endif

@@ -12,15 +12,17 @@
  * variance of value 3 without its shared errors, and OFF0_3(i) the value if the first source of
  * these errors is off by 4 sigma. reference.c defines these macros.
  *
- * BIAS3(i) is the one-sided error of value 3, and PBIAS3(i) the one-sided error of a part. A tensor
- * core cuts off the low bits of its sums. So the sums of many rows with the same column of a weight
- * can all be off in the same direction, and a mean over the rows keeps this error.
+ * Errors are one-sided if many elements are off in the same direction. A tensor core cuts off the
+ * low bits of its sums. So the sums of many rows with the same column of a weight can have
+ * one-sided errors, and a mean over the rows keeps such an error. BIAS3(i) is the one-sided error
+ * of value 3, and PBIAS3(i) that of a partial result.
  *
  * A reference has one of three kinds (reference_mode.h). `m` of a term is the magnitude in a
  * MAGNITUDE reference and the variance of the rounding error in a SIGMA reference, where MAG3(i)
  * holds variances too. A NOISY reference has values only.
  *
- * The magnitude of an element says how large the terms were that the element was added up from:
+ * The magnitude of an element says how large the terms were that the element was added up from. In
+ * this table, a and b are operands, mag(a) is the magnitude of a, and f is the result:
  *   inputs, numbers        |value|
  *   a + b, a - b           mag(a) + mag(b)
  *   a * b                  mag(a) * mag(b)
@@ -45,47 +47,57 @@
 #define TERM_NO_ERROR "0.0" /* `m` of a term without error, in SIGMA and NOISY references */
 #define EMIT_CHUNK 4096     /* elements that one unit of a reduction in two steps adds up */
 
+/* How one value of the graph is kept in scratch. In a generated kernel, workspaces take the place
+ * of scratch. */
 struct store {
-    bool is_stored; /* the value is in scratch, as VAL and MAG */
-    bool in_parts;  /* a reduction in two steps; its partial results are PART and PMAG */
-    bool needs_mag, part_needs_mag;
-    bool is_exact; /* its magnitude is |value|; or, in a SIGMA reference, it has no error */
-    /* Kernels only; usually NULL. If it is set, the value is a sum in two steps: it adds up the
-     * squares of x - centre, where the centre is the mean of x. The sum for this mean has the same
-     * parts, and one launch computes the parts of both sums. A part of the squares uses the mean of
-     * that part as its centre; the second step corrects this. */
+    bool is_stored;                 /* VAL is in scratch */
+    bool in_parts;                  /* the value is a reduction in two steps; PART is in scratch */
+    bool needs_mag, part_needs_mag; /* MAG is in scratch; PMAG is in scratch */
+    /* In a MAGNITUDE reference, the magnitude of every element is |value|. In a SIGMA or NOISY
+     * reference, the value has no rounding error. */
+    bool is_exact;
+    /* Only for kernels; usually NULL. If it is set, the value is a sum in two steps of the squares
+     * of x - centre, and the centre is the mean of x. One launch computes the partial results of
+     * this sum and of the sum that gives the mean. A partial result of the squares uses the mean of
+     * its own elements as the centre; the second step corrects this. */
     const struct value *centre;
-    bool part_with_squares; /* only for kernels: the launch of the squares also computes this sum */
-    /* The sources of its shared errors (struct shared_error). Set if scratch also holds the
-     * variance without these errors (OWN), and the value with each source off (OFF0_, OFF1_, ...);
-     * else NULL. */
+    /* Only for kernels. This value is the sum that gives such a mean. The launch for the partial
+     * results of the squares also computes the partial results of this sum. */
+    bool part_with_squares;
+    /* The sources of the value's shared errors (struct shared_error). If it is not NULL, scratch
+     * also holds the variance without these errors (OWN), and the value with each source wrong by 4
+     * sigma (OFF0_, OFF1_, ...). */
     const struct shared_error *offs;
-    /* For a sum of products, and for a value that is computed element by element from such a sum:
-     * the axis whose places have different columns of the weight. Along the other axes errors are
-     * one-sided. -1 if the value has no one-sided errors. */
+    /* For a sum of products, and for a value computed element by element from such a sum: the axis
+     * along which the columns of the weight differ. Elements that differ only in their place along
+     * other axes use the same column, so their errors are one-sided. -1 if the value has no
+     * one-sided errors. */
     int bias_axis;
-    bool needs_bias, part_needs_bias; /* scratch holds BIAS; scratch holds PBIAS */
+    bool needs_bias, part_needs_bias; /* BIAS is in scratch; PBIAS is in scratch */
 };
 
 /* The sources of the errors that many terms of a sum share. A source is an operand that is
  * broadcast, such as the mean of a row, or a value with one-sided errors (`biased`). Shared errors
  * add up, while the terms' own errors partly cancel. While `shared` of struct emit is set,
- * emit_value() gives the values on `path` without the sources' errors, or with one source off by 4
- * sigma (shared_error.c). */
-#define EMIT_SOURCES 4 /* the errors of further sources are taken as independent */
+ * emit_value() computes the values on `path` as if no source had an error, or as if one source were
+ * wrong by 4 sigma (shared_error.c). A sum has at most EMIT_SOURCES sources; the errors of further
+ * ones count as independent. */
+#define EMIT_SOURCES 4
 struct shared_error {
     const struct value *source[EMIT_SOURCES];
     struct index at[EMIT_SOURCES]; /* where the last term read the source */
-    bool biased[EMIT_SOURCES];
-    uint32_t n;
-    unsigned number;     /* the number of this sum; another sum can have other sources */
-    int off;             /* the source that is off by 4 sigma; -1 = none */
-    const uint8_t *path; /* one per value: is it between the sum and a source? */
+    bool biased[EMIT_SOURCES];     /* the errors of the source are one-sided */
+    uint32_t n;                    /* how many sources there are */
+    /* The number of the sum. It tells apart sums with different sources. */
+    unsigned number;
+    int off;             /* which source is wrong by 4 sigma; -1 if none is */
+    const uint8_t *path; /* one entry per value: true if it lies between the sum and a source */
 };
 
 /* Marks of values in copies with drawn errors (drawn.h). */
 enum {
-    DRAWN_COPY = 1, /* the value is a copy; a unit of its phase computes all samples of an element */
+    DRAWN_COPY =
+        1, /* the value is a copy; a unit of its phase computes all samples of an element */
     DRAWN_ROUNDED = 2, /* the value is its operand, rounded at random to TF32 */
 };
 
@@ -93,31 +105,33 @@ struct emit {
     struct unit_text u;
     struct graph *g;
     struct reference_mode mode;
-    const struct store *store; /* one per value */
-    const uint8_t *notes;      /* one per value: enum lowered_note */
-    struct shared_error *shared;
-    unsigned sums;                      /* how many sums with shared errors were written so far */
-    const uint8_t *drawn;               /* one per value: DRAWN_COPY, DRAWN_ROUNDED */
-    const struct value **drawn_outputs; /* one per output: its copy with drawn errors, or NULL */
-    /* One per value: how many products with rounded operands lie on one path to it, at most. */
+    const struct store *store;   /* one entry per value */
+    const uint8_t *notes;        /* one entry per value: a set of enum lowered_note (lower.h) */
+    struct shared_error *shared; /* see struct shared_error; NULL if it is not in use */
+    unsigned sums;               /* how many sums with shared errors were written so far */
+    const uint8_t *drawn;        /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
+    /* One entry per output: its copy with drawn errors, or NULL if it has none. */
+    const struct value **drawn_outputs;
+    /* One entry per value: how many products with rounded operands lie on one path to it, at most. */
     const uint32_t *drawn_depth;
-    /* While we write the loop over samples of drawn errors, this is the depth of that loop, and
-     * no statement may leave the loop. Else it is 0. */
+    /* While we write the loop over the samples of drawn errors, this is the depth of the loop, and
+     * every statement must stay inside the loop. Otherwise it is 0. */
     unsigned least_depth;
-    /* For kernels, one per value: must the value be stored in any case? NULL if no value must. */
+    /* The following members are only for kernels. `keep` has one entry per value: true if the value
+     * must be stored in any case. NULL if there is no such value. */
     const bool *keep;
-    /* Only for kernels: a value that is known in this unit at every place where it is read, and its
-     * text. */
+    /* A value that this unit has already computed, and the name of the variable that holds it.
+     * Every read of the value in this unit reads the same element. */
     const struct value *known;
     const char *known_text;
-    /* Only for kernels: may a group of threads ("lanes") share the loop of a reduction? */
-    bool in_lanes;
-    const char *guard; /* only for kernels: the text before a store, "if (writes) " or "" */
+    bool in_lanes;     /* the threads of a group (the lanes) may share the loop of a reduction */
+    const char *guard; /* the text before a store to memory: "if (writes) " or "" */
 };
 
-/* Writes the element of v at place p. A stored value is read from scratch. */
+/* Writes the statements that compute the element of v at place p, and returns the element as a
+ * term. If v is stored, the statements read it from scratch. */
 struct term emit_value(struct emit *e, const struct value *v, struct place *p);
-/* The element of a DRAWN_ROUNDED value. */
+/* Like emit_value(), for a DRAWN_ROUNDED value. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p);
 /* Finds the shared errors in the terms of the sum v, writes them to `s` and sets e->shared to `s`,
  * or to NULL if there are none. Returns the old e->shared, which the caller puts back
@@ -127,7 +141,7 @@ struct shared_error *shared_begin(struct emit *e, const struct value *v, struct 
 void shared_of_value(struct emit *e, const struct value *v, struct shared_error *s);
 /* Finds the values with one-sided errors from which v is computed. Leaves e->shared as it is. */
 void shared_bias(struct emit *e, const struct value *v, struct shared_error *s);
-/* As emit_value(), but v itself is computed even if it is stored. */
+/* Like emit_value(), but writes the statements that compute the element even if v is stored. */
 struct term emit_computed(struct emit *e, const struct value *v, struct place *p);
 
 /* ---- elementwise operations (emit_element.c) ------------------------------------------------- */
@@ -137,21 +151,22 @@ struct term emit_elementwise(struct emit *e, const struct value *v, const struct
                              struct index i, unsigned depth);
 /* Returns the C expression for the value of an element of v. */
 const char *element_text(struct emit *e, const struct value *v, const struct term *args);
-bool term_is_exact(const struct term *t); /* its magnitude is |value| */
+/* Whether the magnitude of the term is |value|. */
+bool term_is_exact(const struct term *t);
 /* Whether the magnitude of every element of v is |value|. The entries of its operands in `store`
  * must be set already. */
 bool value_is_exact(const struct value *v, const struct store *store);
-/* Makes a term of the value `v`. Its magnitude is |value|; in SIGMA and NOISY references it has no
- * error. */
+/* Makes a term of the expression `v`. The term's magnitude is |v|. In SIGMA and NOISY references
+ * the term has no error. */
 struct term term_of(struct emit *e, const char *v, unsigned depth);
 const char *number_in_c(struct arena *a, double v);
-/* For integer dtypes, puts "hone_int32(...)" or the like around an expression of type uint64_t, so
- * that it wraps around. */
+/* For an integer dtype, puts a function such as "hone_int32(...)" around an expression of type
+ * uint64_t, so that the result wraps around as the dtype does. */
 const char *wrapped(struct emit *e, enum dtype t, const char *text);
 
 /* ---- rounding errors (emit_error.c) ---------------------------------------------------------- */
 
-/* As emit_elementwise(), for a SIGMA or NOISY reference. */
+/* Like emit_elementwise(), for a SIGMA or NOISY reference. */
 struct term emit_with_error(struct emit *e, const struct value *v, const struct term *args,
                             struct index i, unsigned depth);
 /* Rounds the result of an operation that is not elementwise to its narrow type. */
@@ -162,58 +177,59 @@ struct term emit_output(struct emit *e, const struct value *v, enum dtype to, st
 bool value_has_no_error(const struct emit *e, const struct value *v, const struct store *store);
 /* The variance of the rounding of a partial sum, divided by the square of that sum. */
 double chain_rounding(const struct value *v);
-/* The least variance that a rounding to t has. It stands for an error of half the distance between
- * two subnormal numbers. For float32 and bfloat16 it stands for an error as large as the smallest
- * normal number, because arithmetic in float32 may flush subnormal numbers to zero. For float64 it
- * is 0. */
+/* The least variance that a rounding to t has, however small the number is. It corresponds to an
+ * error of half the distance between two subnormal numbers. For float32 and bfloat16 it corresponds
+ * to an error as large as the smallest normal number, because arithmetic in float32 may flush
+ * subnormal numbers to zero. For float64 it is 0. */
 double least_error(enum dtype t);
 /* The variance of rounding an operand of the product v to TF32, divided by the square of the
  * operand; 0 if v is not computed in TF32. */
 double tf32_rounding(const struct emit *e, const struct value *v);
 /* The variance of a * b, as an expression. `tf32` is the result of tf32_rounding(). */
 const char *product_variance(struct emit *e, struct term a, struct term b, double tf32);
-/* Returns the expression `text` with a random error. It is uniform in +-spread, and a random
- * rounding to t follows. */
+/* Returns the expression `text` with a random error. The error is uniform between -spread and
+ * +spread; then the sum is rounded to t, up or down at random. */
 const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
                        const char *key);
 const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* The C type in which a kernel computes a value: double for float64, for integers (exact up to
- * 2^53, as in the reference), and for floor_divide, remainder and fmod; float for other floats. A
- * bool is 0 or 1, and double if an operand is float64 or an integer. */
+/* The C type in which a kernel computes a value. It is double for float64, for integers (which are
+ * then exact up to 2^53, as in the reference), and for floor_divide, remainder and fmod. It is
+ * float for other floats. A bool is the number 0 or 1; its type is double if an operand is float64
+ * or an integer, else float. */
 const char *kernel_type(const struct value *v);
 
 /* ---- reductions and products (emit_reduce.c) ------------------------------------------------- */
 
 struct term emit_reduction(struct emit *e, const struct value *v, struct place *p);
-/* Only for a SIGMA reference. Returns the right index for the unit's element of output `name`,
- * which holds the argmax or argmin v. That is the candidate's index if the element there ties with
- * the best element within the allowance, else the index of the best element. */
+/* Only for a SIGMA reference. v is an argmax or argmin, and the output `name` holds it. Returns the
+ * index that counts as right for the unit's element. If rounding errors may explain the difference
+ * between the element at the candidate's index and the best element, this is the candidate's index.
+ * Otherwise it is the index of the best element. */
 const char *emit_chosen_index(struct emit *e, const struct value *v, const char *name);
 /* Writes the body of the unit that makes partial result number `unit`. */
 void emit_part(struct emit *e, const struct value *v, bool with_mag, bool with_bias);
-/* How many elements a reduction combines into one. emit_parts() says into how many parts they are
- * split. */
+/* emit_reduced() returns how many elements the reduction v combines into one. emit_parts() returns
+ * how many partial results a reduction in two steps makes of them. */
 const struct dim *emit_reduced(struct emit *e, const struct value *v);
 const struct dim *emit_parts(struct emit *e, const struct value *v);
 struct term emit_conv(struct emit *e, const struct value *v, struct place *p);
 struct term emit_conv_transpose(struct emit *e, const struct value *v, struct place *p);
 struct term emit_embedding_bag(struct emit *e, const struct value *v, struct place *p);
 
-/* ---- values of which one unit makes a whole line (emit_line.c, line.h) --------------------------
- */
+/* ---- values of which one unit makes a whole line (emit_line.c, line.h) ---------------------- */
 
 void emit_line(struct emit *e, const struct value *v, bool with_mag);
 
 /* ---- helpers --------------------------------------------------------------------------------- */
 
-/* The place in `operand` that is read for place p of a result to which the operand broadcasts. The
- * last axes correspond. */
+/* p is a place in a result to which `operand` broadcasts. Returns the place in the operand that the
+ * result reads there. The last axes of both correspond, as in PyTorch. */
 struct place place_broadcast(struct emit *e, struct place *p, const struct value *operand);
-/* An index that was read from a tensor, made valid for n elements, because the tensor may hold any
- * number. A negative index counts from the end; an index out of range becomes 0. */
+/* Makes a valid index for n elements from t, an index that was read from a tensor. A negative index
+ * counts from the end. An index out of range becomes 0. */
 struct index emit_at(struct emit *e, struct term t, const struct dim *n);
 
 #endif

@@ -15,14 +15,16 @@
 bool op_makes_lines(enum graph_op op);
 /* Returns how many units the phase of v has. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
-/* The axis along which a unit of a scan or attention makes its elements. For index_add it is the
- * axis `dim`; the axes up to and including `dim` number the units, and a unit makes all elements
- * along the axes after it. Recurrent operations have no such axis. */
+/* Returns the axis along which a unit of a scan or attention makes its elements. For index_add it
+ * returns the axis `dim` of the operation: there is a unit for each place along the axes up to and
+ * including `dim`, and the unit makes all elements along the axes after `dim`. Recurrent operations
+ * have no such axis. */
 uint32_t line_axis(const struct value *v);
-/* The place of the unit's elements along the axes that number the units. The other axes are not
- * set. */
+/* Returns the place of the unit's elements. Only the axes that number the units are set, because
+ * the elements of a unit differ along the others. */
 struct place line_place(struct emit *e, const struct value *v);
-/* Writes "VAL(p) op value", and the same for MAG if with_mag is true. */
+/* Writes a statement that changes the element of v at place p: "VAL(p) op t", where `op` is an
+ * assignment operator such as "=". Does the same for MAG if with_mag is true. */
 void line_put(struct emit *e, const struct value *v, struct place p, const char *op, struct term t,
               bool with_mag);
 void emit_attention(struct emit *e, const struct value *v, bool with_mag);

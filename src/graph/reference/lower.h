@@ -18,20 +18,20 @@
  * If `notes` is not NULL, *notes has one entry for each value of `low`, in low's arena: a set of
  * enum lowered_note. */
 int graph_lower(const struct graph *g, struct graph *low, const uint8_t **notes, struct err *err);
-/* The same for a kernel. It also replaces attention, by two products and the operations of a
- * lowered softmax. */
+/* Does the same for a kernel. Also replaces attention by two products with the operations of a
+ * lowered softmax between them. */
 int graph_lower_for_kernel(const struct graph *g, struct graph *low, const uint8_t **notes,
                            struct err *err);
 
 /* Facts about a lowered value that the model of rounding errors needs. */
 enum lowered_note {
-    /* the final result of an operation of g; if that is a view, the value under the view has this
-     * note too; values without it are intermediate */
+    /* The value is the final result of an operation of g. If that result is a view, the value that
+     * the view reads has this note too. Values without this note are intermediate results. */
     LOWERED_END = 1,
-    /* a - b, where b only prevents overflow and does not change the final result; for example,
-     * softmax subtracts the largest element */
+    /* The value is a - b, where b only prevents overflow and does not change the final result. For
+     * example, softmax subtracts the largest element. */
     LOWERED_SHIFT = 2,
-    LOWERED_SHARE = 4, /* a / b, where a is one of the terms that b adds up */
+    LOWERED_SHARE = 4, /* the value is a / b, where a is one of the terms that b adds up */
 };
 
 #endif

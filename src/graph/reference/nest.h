@@ -20,21 +20,26 @@
 
 struct nest {
     struct emit *e;
-    struct collector sum[NEST_MAX];
-    uint32_t sums;
-    struct scope *opened[NEST_MAX]; /* NULL marks the beginning of a chain */
-    uint32_t n;
+    struct collector sum[NEST_MAX]; /* the collector of the whole sum, then those of open chains */
+    uint32_t sums;                  /* how many collectors there are */
+    /* For each open loop or condition, the scope to pass to unit_close(). An entry that is NULL
+     * marks the beginning of a chain. */
+    struct scope *opened[NEST_MAX];
+    uint32_t n;    /* how many entries `opened` has */
     int64_t terms; /* how many terms the innermost chain has so far; 0 if that is not known */
-    bool shared;   /* lanes share the loop, so their results must be combined */
+    bool shared;   /* the lanes share a loop, so their results must be combined */
 };
 
 struct nest nest_start(struct emit *e, struct collector c);
-/* Opens a loop over n elements. An axis of size 1 needs no loop. */
+/* Opens a loop over n elements and returns the loop's index. For an axis of size 1 no loop is
+ * needed, and the index is 0. */
 struct index nest_loop(struct nest *x, const struct dim *n);
-/* Opens a loop over [first, end). `most` is the largest number of terms if that is known, else 0.
- * If `shared` is true, the lanes share the loop. */
+/* Opens a loop over [first, end) and returns the loop's index. `most` is the largest number of
+ * terms that the loop can have; 0 if that is not known. If `shared` is true, the lanes share the
+ * loop. */
 struct index nest_range(struct nest *x, struct index first, struct index end, int64_t most,
                         bool shared);
+/* Opens a condition. */
 void nest_if(struct nest *x, const char *condition);
 /* The collector to add terms to. */
 const struct collector *nest_sum(const struct nest *x);

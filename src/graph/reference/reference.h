@@ -33,22 +33,24 @@
 #define REFERENCE_MAX_PHASES 4096
 
 struct graph_phase {
-    const char *fn;
-    const struct dim *units;
+    const char *fn;          /* the name of the phase's function */
+    const struct dim *units; /* how many units the phase has */
 };
 
 struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
     const struct dim *scratch; /* how many doubles of scratch; NULL if there is no scratch */
-    double work; /* how often the oracle computes most values: 1, or more with samples (drawn.h) */
-    struct graph *lowered; /* owns the names and sizes above */
+    /* How many times the oracle computes most values: once, or more often if there are samples with
+     * drawn errors (drawn.h). */
+    double work;
+    struct graph *lowered; /* owns the names and sizes in the members above */
 };
 
-/* Only the names of g's axes must outlive the result. After an error there is nothing to release.
- */
+/* Writes the reference of g to *out. The result borrows the names of g's axes and nothing else of
+ * g. After an error there is nothing to release. */
 int graph_write_reference(const struct graph *g, struct graph_reference *out, struct err *err);
-/* The same in the mode that the caller chooses. graph_write_reference() uses
+/* Does the same in the mode that the caller chooses. graph_write_reference() uses
  * REFERENCE_MAGNITUDE. */
 int graph_write_reference_as(const struct graph *g, struct reference_mode mode,
                              struct graph_reference *out, struct err *err);

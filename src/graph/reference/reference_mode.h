@@ -15,7 +15,8 @@ enum reference_kind {
 
 struct reference_mode {
     enum reference_kind kind;
-    bool tf32_products, tf32_convs; /* the operands of float32 products are rounded to TF32 */
+    /* The operands of float32 matrix products, or of float32 convolutions, are rounded to TF32. */
+    bool tf32_products, tf32_convs;
     /* For SIGMA references. An error of an operand can make the result of some operations jump, for
      * example that of a comparison or of floor. With this flag such jumps add no variance. Elements
      * whose sigma is much smaller with the flag are undecided (tolerance/prove.h). */
@@ -24,8 +25,9 @@ struct reference_mode {
      * It computes values only, in the types of kernel_type() (emit.h), and adds up long sums in
      * chains. */
     bool kernel;
-    /* Similar phases share a function if the text of all phases is longer than this many bytes; 0
-     * stands for REFERENCE_SHARE_FROM. Phases of a short text can be read one by one. */
+    /* If the text of all phases together is longer than this many bytes, similar phases share a
+     * function (shared_body.h). 0 stands for REFERENCE_SHARE_FROM. In a shorter text every phase
+     * keeps its own text, which is easier to read. */
     size_t share_from;
 };
 

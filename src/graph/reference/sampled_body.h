@@ -1,20 +1,17 @@
 /*
  * sampled_body.h - lets a phase compute all samples of an element with drawn errors (drawn.h).
  *
- * unit_text.h writes the body of such a phase as if there were one sample. sampled_body_write() adds
- * loops over the samples, as far inside as possible, so that the compiler can use the vector
+ * unit_text.h writes the body of such a phase as if there were one sample. sampled_body_write()
+ * adds loops over the samples, as far inside as possible, so that the compiler can use the vector
  * instructions of the CPU. For example, the body
  *
  *     double v3 = 0;                                double v3[8];
- *     for (...) {                                   for (int64_t sample = 0; sample < 8; sample++) {
- *         const int64_t i5 = i4 + i2;                   v3[sample] = 0;
- *         const double v6 = VAL7(i5);               }
- *         v3 += v6 * v6;                            for (...) {
- *     }                                   becomes       const int64_t i5 = i4 + i2;
- *     VAL8(unit) = v3;                                  const hone_span s6 = SAMPLES(VAL7, i5);
- *                                                       for (int64_t sample = 0; ...) {
- *                                                           const double v6 = s6[sample];
- *                                                           v3[sample] += v6 * v6;
+ *     for (...) {                                   for (int64_t sample = 0; sample < 8; sample++)
+ * { const int64_t i5 = i4 + i2;                   v3[sample] = 0; const double v6 = VAL7(i5); } v3
+ * += v6 * v6;                            for (...) { }                                   becomes
+ * const int64_t i5 = i4 + i2; VAL8(unit) = v3;                                  const hone_span s6
+ * = SAMPLES(VAL7, i5); for (int64_t sample = 0; ...) { const double v6 = s6[sample]; v3[sample] +=
+ * v6 * v6;
  *                                                       }
  *                                                   }
  *                                                   for (int64_t sample = 0; ...) {
@@ -29,12 +26,13 @@
 #include "base/strbuf.h"
 #include "graph/reference/body_text.h"
 
-/* The macro SAMPLES of a reference that uses it. */
-#define SAMPLED_BODY_MACRO                                                                \
-    "\n/* The samples of an element of a value with drawn errors. */\n"                    \
+/* The text of the macro SAMPLES, for references that use it. Both %d stand for DRAWN_SAMPLES. */
+#define SAMPLED_BODY_MACRO                                              \
+    "\n/* The samples of an element of a value with drawn errors. */\n" \
     "#define SAMPLES(region, i) hone_ref_span(hone, region##_at + %d * (i), %d, __LINE__)\n"
 
-/* `sampled` has one entry per value: do its VAL and PART hold a number for each sample? */
+/* Appends the body `text` with the loops over the samples. `sampled` has one entry per value: true
+ * if its VAL and PART hold a number for each sample. */
 void sampled_body_write(const struct body_names *names, const bool *sampled, const char *text,
                         struct strbuf *out);
 

@@ -6,10 +6,10 @@
  * values and sizes such as the channels. shared_bodies_find() finds phases of this kind. The
  * reference then has one function with the text of the first of them. The function's parameters
  * have the names of the first phase's regions and tensors: VAL12_at for VAL12(i), HT_x for IN(x,
- * i). So its text needs no change but for the integers that differ, which become n1, n2, ...
+ * i). So only one thing in the text changes: the integers that differ become n1, n2, ...
  *
- *     HONE_SHARED void shared_p7_mod(const struct hone_ref_ctx *hone, int64_t unit, int64_t
- * VAL12_at, int HT_x, int64_t n1)
+ *     HONE_SHARED void shared_p7_mod(const struct hone_ref_ctx *hone, int64_t unit,
+ *                                    int64_t VAL12_at, int HT_x, int64_t n1)
  *     {
  *         VAL12(unit) = IN(x, unit % n1);
  *     }
@@ -31,24 +31,27 @@
 #include "graph/reference/body_text.h"
 
 struct phase_body {
-    const char *fn;
-    const char *about; /* a comment */
-    char *text;        /* the statements */
-    /* Set by shared_bodies_find(): */
-    size_t first;              /* the first phase of its kind */
-    size_t like;               /* how many phases of its kind there are */
-    VEC(const char *) regions; /* names, in the order of the text */
-    VEC(const char *) tensors; /* the same for tensors */
-    VEC(int64_t) integers;     /* every integer of the text */
-    VEC(size_t)
-    numbers;         /* of the first phase: for each integer the
-                        number k of its parameter nk, or 0 */
-    size_t nnumbers; /* of the first phase */
+    const char *fn;    /* the name of the phase's function */
+    const char *about; /* the comment before the phase */
+    char *text;        /* the statements of the body */
+    /* shared_bodies_find() sets the following members. Phases are of one kind if they can share a
+     * function. */
+    size_t first;              /* the number of the first phase of the same kind */
+    size_t like;               /* how many phases of the same kind there are */
+    VEC(const char *) regions; /* the names of the regions, in the order of the text */
+    VEC(const char *) tensors; /* the names of the tensors, in the order of the text */
+    VEC(int64_t) integers;     /* every integer of the text, in order */
+    /* Only the first phase of a kind has these two. numbers[i] says which parameter replaces
+     * integers[i]: k for the parameter nk, or 0 if the integer stays. nnumbers is the number of
+     * such parameters. */
+    VEC(size_t) numbers;
+    size_t nnumbers;
 };
 
 struct shared_bodies {
     const struct body_names *names;
-    const bool *sampled; /* one per value: its VAL and PART hold a number for each sample */
+    /* One entry per value: true if its VAL and PART hold a number for each sample (drawn.h). */
+    const bool *sampled;
     const struct graph *g;
     struct arena *arena;
     /* Returns the C expression for the place in scratch where a region begins. */
@@ -56,9 +59,10 @@ struct shared_bodies {
     void *ctx;
     struct phase_body *bodies;
     size_t n;
-    bool share; /* false: every phase keeps its own text */
+    bool share; /* if false, every phase keeps its own text */
 };
 
+/* Finds the phases that can share a function. */
 void shared_bodies_find(struct shared_bodies *s);
 /* Does phase i call a function that it shares with others? */
 bool shared_body_is(const struct shared_bodies *s, size_t i);

@@ -1,5 +1,7 @@
-/* stores.c - decides which values are stored, and makes the list of sinks; stores.h says what these
- * are. */
+/*
+ * stores.c - decides which values are stored, and makes the list of sinks. stores.h says what a
+ * sink is, and what an anchor is.
+ */
 #include "graph/reference/stores.h"
 
 #include <stdlib.h>
@@ -10,20 +12,22 @@
 #include "graph/reference/line.h"
 #include "graph/reference/nest.h"
 
-/* Work is counted in operations per element; HEAVY stands for an element that needs a loop. MANY
- * stands for a number of reads that depends on a size. */
+/* The work of a value is the number of operations for one element. HEAVY stands for the work of an
+ * element that needs a loop. MANY stands for a number of reads that depends on a size. */
 enum { HEAVY = 1 << 20, MANY = 1 << 20 };
-/* A value is not stored, but computed again wherever it is read, if one element costs at most CHEAP
- * or if all its reads together cost at most RECOMPUTE. */
+/* A value is not stored, but computed again wherever it is read, if the work for one element is at
+ * most CHEAP, or if the work for all reads of one element is at most RECOMPUTE. */
 enum { CHEAP = 2, RECOMPUTE = 48 };
-/* A reference stores a cat of more parts than this if it is read several times. Otherwise each read
- * would have to tell all parts apart: in a network where each layer reads the results of all layers
- * before it, the text would grow with the square of the depth. It also stores the parts that are
- * not cheap: the steps of an unrolled loop then have phases that are alike (shared_body.h). */
+/* A cat is a concatenation of values, its parts. A reference stores a cat of more parts than this
+ * if it is read several times. Otherwise each read would have to find out which part it reads: in a
+ * network where each layer reads the results of all layers before it, the text would grow with the
+ * square of the depth. The reference also stores those parts that are not cheap. Then the steps of
+ * an unrolled loop have similar phases, which can share a function (shared_body.h). */
 enum { MAX_PARTS = 4 };
 /* A kernel adds up a row of at least this many elements in two steps. */
 enum { LONG_ROW = 65536 };
-/* A result with at most this many axes may have few elements, and then few units compute it. */
+/* A result with at most this many axes (not counting those of size 1) may have few elements, and
+ * then few units compute it. */
 enum { FEW_AXES = 2 };
 
 /* A site is a place in the text where a value is read. Two reads at one site count as one, because
@@ -40,18 +44,19 @@ enum { SITE_NONE = 0, SITE_SEVERAL = -1 };
 struct planner {
     struct stores *s;
     struct emit *e;
-    int64_t *weight; /* one per value: the operations for one element */
-    int64_t *reads;  /* one per value: how often each element is read; at most MANY */
-    int64_t *site;   /* one per value: the number that is described above */
-    unsigned *ready; /* one per value: the lowest level of a sink that can read it */
-    bool *operand;   /* one per value: does the launch of an anchor read it from memory? */
-    bool *long_cat;  /* one per value: is it a cat to store? */
-    bool *part;      /* one per value: is it a part of a cat of more than MAX_PARTS parts? */
-    /* One per value: is it the end of elementwise work on an anchor? A kernel stores the end, and
-     * not the anchor. NULL for references. */
+    /* Each of these arrays has one entry per value. */
+    int64_t *weight; /* the work for one element, with that of operands which are not stored */
+    int64_t *reads;  /* how often each element is read; at most MANY */
+    int64_t *site;   /* the number of the site, as described above */
+    unsigned *ready; /* the lowest level of a sink that can read the value */
+    bool *operand;   /* the launch of an anchor reads the value from memory */
+    bool *long_cat;  /* the value is a cat of more than MAX_PARTS parts that is worth storing */
+    bool *part;      /* the value is a part of a cat of more than MAX_PARTS parts */
+    /* Elementwise work on an anchor may end with this value (mark_ends). If it ends here, a kernel
+     * stores this value, and not the anchor. NULL for references. */
     bool *ends_anchor;
-    /* One per value: does it replace an input? A kernel stores such a value first, because other
-     * threads still read the input. NULL for references. */
+    /* The value is written to an output that is also an input, while other threads may still read
+     * the input. So a kernel first stores the value elsewhere. NULL for references. */
     bool *replaces;
 };
 
@@ -84,7 +89,7 @@ static bool batch_repeats(const struct value *v, const struct value *a)
     return value_repeats(&own, &batch);
 }
 
-/* How many times each element of operand k is read while all elements of v are computed. */
+/* Returns how many times each element of operand k is read while all elements of v are computed. */
 static int64_t fan(const struct value *v, uint32_t k)
 {
     const struct value *a = v->args[k];
@@ -123,8 +128,8 @@ static bool windows_overlap(const struct value *v)
            value_attr(v, "step")->i < size->value;
 }
 
-/* The result of fan(), except that a kernel reads each element once if v takes windows that do not
- * overlap. */
+/* Returns the result of fan(), with one exception: in a kernel, windows that do not overlap read
+ * each element once. */
 static int64_t times_read(const struct planner *p, const struct value *v, uint32_t k)
 {
     return p->e->mode.kernel && v->op == OP_WINDOWS && !windows_overlap(v) ? 1 : fan(v, k);
@@ -147,14 +152,14 @@ static void weigh(struct planner *p, const struct value *v)
         if (p->e->mode.kernel && is_heavy(a))
             continue; /* a kernel never computes the operand again: see must_store() */
         if (p->s->store[a->id].is_stored)
-            continue; /* the first of two passes chose to store the operand */
+            continue; /* the first pass of stores_plan() chose to store the operand */
         w += p->weight[a->id];
     }
     p->weight[v->id] = MIN(w, HEAVY);
 }
 
-/* Marks the parts of a cat. v is the cat, or an operand of it. `done` has the cats whose parts are
- * marked. */
+/* Marks the parts of a cat. v is the cat, or one of its operands. done[id] is true for each cat
+ * with parts that are already marked. */
 static void mark_parts(struct planner *p, const struct value *v, bool *done)
 {
     for (;;) {
@@ -178,10 +183,10 @@ static void find_long_cats(struct planner *p)
 {
     const struct graph *g = p->e->g;
     struct arena mem = ARENA_INIT;
-    /* One per value: how many operands it is. Unlike graph_uses(), this also counts copies with
-     * drawn errors (drawn.h). */
+    /* One entry per value: how many times the value is an operand of another value. Unlike
+     * graph_uses(), this also counts reads by copies with drawn errors (drawn.h). */
     uint32_t *uses = arena_alloc(&mem, (g->values.n + 1) * sizeof *uses);
-    /* One per value: how many parts a read of it has to tell apart. */
+    /* One entry per value: how many parts a read of the value has to choose from. */
     unsigned *parts = arena_alloc(&mem, (g->values.n + 1) * sizeof *parts);
     bool *done = arena_alloc(&mem, (g->values.n + 1) * sizeof *done);
     for (size_t i = 0; i < g->values.n; i++)
@@ -215,14 +220,15 @@ static bool is_brief(const struct planner *p, const struct value *v)
     return p->e->mode.kernel && combines && !nest_has_many(emit_reduced(p->e, v));
 }
 
-/* `site` is planner.site of a value. Is the value read at one site only, and is this site the
- * element that the unit of a sink computes? Then a unit computes the value's element once. */
+/* `site` is planner.site of a value. Returns true if the value is read at one site only, and this
+ * site is the element that the unit of a sink computes. Then a unit computes an element of the
+ * value only once. */
 static bool site_is_sink(int64_t site)
 {
     return site > 0 && site % 16 <= 1;
 }
 
-/* Must v be stored? Its reads must have been counted. */
+/* Returns whether v must be stored. Call it after all reads of v have been counted. */
 static bool must_store(const struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -233,7 +239,7 @@ static bool must_store(const struct planner *p, const struct value *v)
         return true;
     if (kind == OPK_LEAF)
         return false;
-    /* The launch of an anchor reads its operands from memory, so they are stored. */
+    /* The launch of an anchor reads its operands from memory. */
     if (p->operand[v->id] || (p->e->keep && p->e->keep[v->id]))
         return true;
     if (kind == OPK_VIEW)
@@ -269,9 +275,9 @@ static bool is_transpose(const struct value *v)
     return dims[v->rank - 2] == (int64_t)v->rank - 1;
 }
 
-/* Returns the value to store so that a template for `anchor` can read its operand a. This is a
- * itself, or a value below a, because convolutions pad their input themselves, and products read
- * transposed and reshaped matrices. If a is expanded, this is the value before the expansion. */
+/* Returns the value to store so that a template for `anchor` can read its operand `a`. That is `a`
+ * itself, or the value that `a` is a view of: a template for convolutions pads its input itself,
+ * and a template for products can read transposed, reshaped and expanded matrices. */
 static const struct value *stored_operand(const struct value *anchor, const struct value *a)
 {
     if (anchor->op != OP_MATMUL)
@@ -283,7 +289,8 @@ static const struct value *stored_operand(const struct value *anchor, const stru
     return a;
 }
 
-/* Does a reference combine many elements of an operand into each of few elements of v? */
+/* Returns true if a reference may have few units for v, and each combines many elements of an
+ * operand. */
 static bool makes_few(struct planner *p, const struct value *v)
 {
     uint32_t axes = 0;
@@ -294,7 +301,7 @@ static bool makes_few(struct planner *p, const struct value *v)
     return axes <= FEW_AXES && nest_has_many(emit_reduced(p->e, v));
 }
 
-/* Counts how v reads its operands. All readers of v must have been counted before. */
+/* Counts the reads of v's operands. Call it after all reads of v have been counted. */
 static void read_operands(struct planner *p, const struct value *v)
 {
     bool stored = p->s->store[v->id].is_stored;
@@ -311,8 +318,8 @@ static void read_operands(struct planner *p, const struct value *v)
         int64_t reads = MIN(times * times_read(p, v, k), MANY);
         bool reads_many = p->s->store[v->id].in_parts || makes_few(p, v);
         if (reads_many && p->weight[a->id] >= HEAVY && !is_brief(p, a))
-            reads = MANY; /* one unit reads many elements of a, and each element of a needs a loop.
-                             So a must be stored, and has units of its own. */
+            reads = MANY; /* One unit of v reads many elements of `a`, and each of these needs a
+                             loop. So `a` must be stored, and then has units of its own. */
         if (reads == 1)
             add_reads(p, a, 1, in_place ? own : (int64_t)v->id * 16 + 2 + k);
         else
@@ -320,8 +327,8 @@ static void read_operands(struct planner *p, const struct value *v)
     }
 }
 
-/* Should v be computed in two steps, partial results first? It should if one unit for each element
- * would have too much to add up. */
+/* Returns whether v should be computed in two steps, of which the first computes partial results.
+ * That is so if a single unit would have too many terms to add up for one element. */
 static bool wants_parts(struct planner *p, const struct value *v)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -340,10 +347,10 @@ static bool wants_parts(struct planner *p, const struct value *v)
            dim_is(b->shape[b->rank - 1], 1);
 }
 
-/* Marks the values below an operand of a product that are read through views only. Each of their
- * elements is in many terms. If the terms share errors (struct shared_error), each element is also
- * needed with each source of these errors off by 4 sigma. It is cheaper to store these values than
- * to compute them in each term. */
+/* v is an operand of a product. Follows views to the values that the product reads through them,
+ * and sets `offs` of those that share errors (struct shared_error). Each element of such a value is
+ * in many terms, and each term also needs the element with each source of the errors wrong by 4
+ * sigma. It is cheaper to store these elements than to compute them in each term. */
 static void mark_offs(struct planner *p, const struct value *v)
 {
     struct store *s = &p->s->store[v->id];
@@ -464,15 +471,15 @@ static int by_level(const void *pa, const void *pb)
     return order ? order : (int)a->v->id - (int)b->v->id;
 }
 
-/* Does v read its operand k element by element? */
+/* Does each element of v read the element of operand k at the same place? */
 static bool reads_same_place(const struct value *v, uint32_t k)
 {
     return v->args[k] && (v->op == OP_RESHAPE || (op_row(v->op)->kind == OPK_ELEMENTWISE &&
                                                   value_same_shape(v, v->args[k])));
 }
 
-/* The anchor from which v is computed element by element: the last one if there are several, NULL
- * if there is none. of[id] is the anchor of an earlier value. */
+/* Returns the anchor from which v is computed element by element. If there are several, returns the
+ * last one; if there is none, NULL. of[id] is this anchor for each earlier value. */
 static const struct value *anchor_of(const struct planner *p, const struct value *v,
                                      const struct value *const *of)
 {
@@ -487,8 +494,9 @@ static const struct value *anchor_of(const struct planner *p, const struct value
     return found;
 }
 
-/* A launch has one anchor. If v is computed from several, one launch computes v together with the
- * last anchor. Operands of v that come from the other anchors are stored, and v reads them. */
+/* A launch has one anchor. If v is computed from several anchors, one launch computes v together
+ * with the last of them. This function marks the operands of v that come from the other anchors, so
+ * that they are stored and v can read them. */
 static void store_others(struct planner *p, const struct value *v, const struct value *const *of)
 {
     for (uint32_t k = 0; k < v->nargs; k++) {
@@ -501,9 +509,10 @@ static void store_others(struct planner *p, const struct value *v, const struct 
     }
 }
 
-/* Marks the ends of elementwise work on anchors. The end is the value that every use of the anchor
- * goes through: the anchor itself, or a value that is computed element by element from it. open[a]
- * counts the uses of anchor a, and of values computed from it, that we have not followed yet. */
+/* Marks the values with which elementwise work on an anchor may end. These are the values that
+ * every use of the anchor goes through: the anchor itself, and values that are computed from it
+ * element by element. open[a] counts the uses of anchor a, and of values computed from it, that the
+ * loop has not reached yet. If it is 0 at value v, every use of the anchor goes through v. */
 static void mark_ends(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -533,8 +542,8 @@ static bool replaces_input(const struct graph *g, const struct graph_output *o)
     return v && v->op == OP_INPUT;
 }
 
-/* How often an element of v reads the element of the input at the same place. The search goes only
- * through values that have one use. */
+/* Returns how often an element of v reads the element of `input` at the same place. Follows only
+ * values that are used once. */
 static uint32_t reads_in_place(const struct value *v, const struct value *input,
                                const uint32_t *uses)
 {
@@ -549,7 +558,8 @@ static uint32_t reads_in_place(const struct value *v, const struct value *input,
     return n;
 }
 
-/* Marks the values that replace an input which other threads may still read. */
+/* Marks the outputs that replace an input (planner.replaces). An output needs no mark if the only
+ * thread that reads an element of the input is the one that replaces it. */
 static void mark_replaced(struct planner *p)
 {
     const struct graph *g = p->e->g;
@@ -618,8 +628,8 @@ void stores_plan(struct stores *s, struct emit *e)
     }
     choose_stored(&p);
     if (!e->mode.kernel) {
-        /* Elementwise work on a value that is stored costs little. So a second pass may find that
-         * the results of this work need not be stored too. */
+        /* Now that it is known which values are stored, elementwise work on these values costs
+         * little. So the second pass may find that the results of this work need not be stored. */
         for (size_t i = 0; i < n; i++)
             weigh(&p, g->values.items[i]);
         memset(p.reads, 0, n * sizeof *p.reads);

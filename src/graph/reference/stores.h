@@ -16,28 +16,33 @@ enum sink_kind { SINK_VALUE, SINK_PART, SINK_LINES, SINK_OUTPUT };
 struct sink {
     enum sink_kind kind;
     const struct value *v;
-    /* For SINK_OUTPUT, and for SINK_LINES that write an output directly. */
+    /* The output that a SINK_OUTPUT computes, or that a SINK_LINES writes directly; else NULL. */
     const struct graph_output *output;
     unsigned level;
-    const struct dim *units;
-    bool drawn; /* a copy with drawn errors: a unit computes all samples of an element */
+    const struct dim *units; /* how many units compute the sink */
+    /* The sink is a copy with drawn errors (drawn.h). A unit computes all samples of an element. */
+    bool drawn;
 };
 VEC_DECL(sink_vec, struct sink);
 
 struct stores {
-    struct store *store;                /* one per value */
-    const struct graph_output **direct; /* one per value: the output that it writes, or NULL */
-    /* Sorted by level. Within a level, outputs of high rank come last. */
+    struct store *store; /* one entry per value */
+    /* One entry per value: the output that the value is written to directly, or NULL. */
+    const struct graph_output **direct;
+    /* Sorted by level. Within a level, the sinks of drawn errors come first, and outputs of high
+     * rank come last. */
     struct sink_vec sinks;
 };
 
+/* Fills *s for the graph e->g, and sets e->store. */
 void stores_plan(struct stores *s, struct emit *e);
 
-/* Is v an anchor: a convolution or a product of float32 matrices, for which a template may
- * exist? */
+/* Returns whether v is an anchor: a convolution, or a product of float32 matrices. A kernel may
+ * compute an anchor with a hand-written template, together with the elementwise work that
+ * follows. */
 bool stores_is_anchor(const struct value *v);
-/* If v adds up the squares of x - centre, and the centre is the mean of x along the same axes,
- * returns the centre, which is a quotient of a sum and a size. Else returns NULL. */
+/* If v is the sum of the squares of x - centre, and the centre is the mean of x along the same
+ * axes, returns the centre, which is a sum divided by a size. Else returns NULL. */
 const struct value *stores_centre(struct emit *e, const struct value *v);
 void stores_release(struct stores *s);
 

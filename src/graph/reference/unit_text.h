@@ -45,16 +45,17 @@ struct scope;
 
 struct unit_text {
     struct arena *arena;
-    const struct graph *graph; /* tells axes from scalars */
-    struct scope *body, *at;
-    unsigned names; /* how many names have been given */
-    /* The C type of unit_let() and unit_var(), and that of indices. If `real` is "float", numbers
-     * and casts in statements become float too. */
+    const struct graph *graph; /* says whether a name in a size is an axis or a scalar */
+    struct scope *body, *at;   /* the outermost scope, and the current one */
+    unsigned names;            /* how many variables have been given a name */
+    /* `real` is the C type of the variables of unit_let() and unit_var(), `whole` that of indices.
+     * If `real` is "float", numbers and casts in statements become float too. */
     const char *real, *whole;
-    /* Only for kernels: join indices that place_at() took apart, so that a loop over neighbouring
-     * axes needs no divisions. */
+    /* Only for kernels. If place_at() computed the indices along neighbouring axes from one
+     * row-major number, place_number() uses that number again, and not the single indices. So a
+     * loop over these axes needs no divisions. */
     bool joins;
-    const struct coordinate *coordinates; /* the newest one first */
+    const struct coordinate *coordinates; /* the indices that place_at() computed, newest first */
 };
 
 void unit_init(struct unit_text *u, struct arena *a, const struct graph *g);
@@ -64,7 +65,8 @@ void unit_write(struct unit_text *u, struct strbuf *out);
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
-struct index unit_index(void); /* the number of the unit */
+/* Returns the number of the unit. */
+struct index unit_index(void);
 struct index index_number(struct unit_text *u, int64_t v);
 struct index index_dim(struct unit_text *u, const struct dim *d);
 struct index index_add(struct unit_text *u, struct index a, struct index b);
@@ -72,7 +74,8 @@ struct index index_sub(struct unit_text *u, struct index a, struct index b);
 struct index index_mul(struct unit_text *u, struct index a, struct index b);
 struct index index_div(struct unit_text *u, struct index a, struct index b);
 struct index index_mod(struct unit_text *u, struct index a, struct index b);
-/* Any other expression of C, known from scope depth `depth` on. */
+/* Makes an index of any other C expression. `depth` is the depth of the outermost scope in which
+ * everything in the expression is known. */
 struct index index_text(struct unit_text *u, unsigned depth, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -88,41 +91,44 @@ unsigned scope_depth(const struct scope *s);
  * previous scope; the caller puts it back into u->at. */
 struct scope *unit_enter(struct unit_text *u, unsigned depth);
 
-/* "const double N = ..." in the current scope; returns the name. */
+/* Writes "const double NAME = ..." in the current scope; returns NAME. */
 const char *unit_let(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* "double N = ..." that unit_set() changes. */
+/* Writes "double NAME = ..." for a variable that unit_set() changes; returns NAME. */
 const char *unit_var(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* "name op= ..."; dropped if no later statement reads the name. */
+/* Writes a statement that changes a variable: `name` and then the text, which begins with an
+ * operator such as "+=". The statement is dropped if no later statement reads the variable. */
 void unit_set(struct unit_text *u, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* A statement that is never dropped. */
+/* Writes a statement that is never dropped. */
 void unit_do(struct unit_text *u, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* for (i = first; i < end; i++). Returns the scope to pass to unit_close(). unit_loop_by() adds
- * `step` instead of 1. */
+/* Opens the loop "for (i = first; i < end; i++)" and sets *out to i. Returns the scope to pass to
+ * unit_close(). unit_loop_by() adds `step` instead of 1. */
 struct scope *unit_loop(struct unit_text *u, struct index first, struct index end,
                         struct index *out);
 struct scope *unit_loop_by(struct unit_text *u, struct index first, struct index end,
                            const char *step, struct index *out);
 /* Asks the compiler to unroll the loop that was opened last, unless it contains another loop. */
 void unit_unroll(struct unit_text *u);
-/* for (name = 0; name < n; name++), with a name that macros know. */
+/* Opens the loop "for (name = 0; name < n; name++)". The name is fixed, because macros of the
+ * reference use it. */
 struct scope *unit_loop_named(struct unit_text *u, const char *name, int n);
-/* if (condition). No read of memory moves out of the condition. */
+/* Opens "if (condition)". A statement in it that reads memory stays in it. */
 struct scope *unit_if(struct unit_text *u, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void unit_close(struct unit_text *u, struct scope *was);
 
-/* Finds the term that was computed before for a key. Returns false if that term is not in scope
- * here. */
+/* unit_recall() finds the term that unit_remember() noted under `key`. It returns false if there is
+ * none, or if the term is not in scope here. */
 bool unit_recall(const struct unit_text *u, const char *key, struct term *out);
 void unit_remember(struct unit_text *u, struct scope *s, const char *key, struct term t);
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* Where an element is in a tensor: its row-major number, its index along each axis, or both. */
+/* Where an element is in a tensor: its row-major number (`linear`), its index along each axis
+ * (`at`), or both. */
 struct place {
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -132,6 +138,8 @@ struct place {
 
 struct place place_linear(uint32_t rank, const struct dim *const *shape, struct index linear);
 struct place place_empty(uint32_t rank, const struct dim *const *shape); /* no index is set yet */
+/* Sets the index along one axis. place_at() returns the index along one axis, and place_number()
+ * the row-major number; both compute it if it is not set. */
 void place_set(struct place *p, uint32_t axis, struct index at);
 struct index place_at(struct unit_text *u, struct place *p, uint32_t axis);
 struct index place_number(struct unit_text *u, struct place *p);

@@ -29,35 +29,37 @@
 #define PB_STAGES 4
 
 struct pb_setting {
-    const char *name, *kind, *why;
-    int stage;                     /* 0 structure, 1 movement, 2 pipelining, 3 tuning */
+    const char *name, *kind, *why; /* `kind` is the kind of a move that changes this setting */
+    int stage;                     /* its move stage, as a number: see playbook_stage() */
     int64_t values[PB_MAX_VALUES]; /* in ascending order */
-    uint32_t n, start;             /* how many values; the index of the value to begin with */
-    const char *guess; /* NULL, or an expression with placeholders: see guess_starts() */
+    uint32_t n, start;             /* how many values there are; the index of the first to try */
+    const char *guess; /* an expression with placeholders, for guess_starts(); or NULL */
 };
 
 struct pb_tensor {
     const char *role; /* the template's own name for the tensor */
-    bool in, out;
-    bool repeat;    /* the role takes one or more inputs; only the first role may have this */
-    bool broadcast; /* repeated inputs may differ in dtype, and their shapes broadcast */
+    bool in, out;     /* it is an input; it is an output */
+    bool repeat;      /* the role takes one or more inputs; only the first role may have this */
+    bool broadcast;   /* repeated inputs may differ in dtype, and their shapes broadcast */
     uint32_t rank;
     const char *shape[PB_MAX_RANK];
-    uint32_t dtypes;  /* a bit for each allowed enum dtype */
-    const char *like; /* the role whose dtype this tensor must have, or NULL */
+    uint32_t dtypes;  /* a set of enum dtype: bit i stands for dtype i */
+    const char *like; /* if not NULL, the tensor must have the dtype of this other role */
 };
 
+/* The tensors and scalars that a template takes. */
 struct pb_signature {
     struct pb_tensor tensors[PB_MAX_TENSORS];
     uint32_t n;
     const char *scalars[PB_MAX_TENSORS];
     uint32_t nscalars;
-    bool any_scalars; /* takes any number of scalars */
+    bool any_scalars; /* the template takes any number of scalars */
 };
 
+/* An operation that a playbook can do: an entry of "ops" in playbook.json. */
 struct pb_op {
-    const char *name;    /* one of its names in "ops", such as "sum"; "*" = any operation */
-    const json_t *texts; /* its object in "ops": texts for placeholders, "torch", "from", ... */
+    const char *name;    /* one of the names of the entry, such as "sum"; "*" is any operation */
+    const json_t *texts; /* the entry itself: texts for placeholders, "torch", "from", ... */
     const struct pb_signature *sig;
 };
 
@@ -67,18 +69,19 @@ struct playbook {
     const struct playbook_shelf *shelf; /* the shelf that holds this playbook */
     const char *name, *about, *class, *template;
     json_t *root;
-    uint32_t arch;  /* the least architecture on which it runs, such as 80 or 90 */
-    bool unordered; /* the kernel adds floats in no fixed order */
+    uint32_t arch;  /* the lowest architecture on which the kernel runs, such as 80 or 90 */
+    bool unordered; /* the kernel adds floats in an order that is not fixed */
     bool in_place;  /* the output may be one of the inputs */
-    bool part;      /* its file may be a part of a generated file, in a namespace */
-    bool first;     /* comes before the other playbooks on the shelf */
-    bool last;      /* only for tasks that no other playbook fits; last on the shelf */
+    bool part;      /* the kernel may be a part of a larger generated file, in a namespace */
+    bool first;     /* the playbook comes before the others on the shelf */
+    bool last;      /* the playbook comes after the others, for tasks that no other one fits */
     struct pb_setting settings[PB_MAX_SETTINGS];
     uint32_t nsettings;
     VEC(struct pb_op) ops;
-    const json_t *texts; /* NULL, or texts for placeholders that all ops have */
-    const char *fits; /* NULL, or an expression with placeholders: see playbook_fits() */
-    /* Conditions over the settings and "elem" (struct pb_binding). */
+    const json_t *texts; /* texts for placeholders, the same for all ops; or NULL */
+    const char *fits;    /* an expression with placeholders, for playbook_fits(); or NULL */
+    /* The requirements: every point must satisfy these conditions. They may use the settings and
+     * "elem" (struct pb_binding). */
     VEC(struct expr *) require;
 };
 
@@ -89,23 +92,25 @@ struct playbook_shelf {
     VEC(struct playbook) books;
 };
 
-/* Opens the built-in playbooks and the playbooks in folders of dir (NULL = none). A playbook of dir
- * replaces a built-in playbook of the same name. */
+/* Opens the built-in playbooks. If `dir` is not NULL, also opens the playbooks in its folders; each
+ * of these replaces a built-in playbook of the same name. */
 int playbooks_open(struct playbook_shelf **out, const char *dir, struct err *err);
 void playbooks_close(struct playbook_shelf *s);
 
-/* The texts that replace the template's placeholders in one task. */
+/* The text `value` replaces the placeholder `key` of a template. */
 struct pb_text {
     const char *key, *value;
 };
+/* A template fitted to one task. */
 struct pb_binding {
     struct arena arena;
     VEC(struct pb_text) texts;
-    int64_t elem;  /* bytes of an element of the first output; if inputs broadcast, of the
-                    * input or output with the widest elements */
+    /* Bytes of an element of the first output. If inputs broadcast, bytes of the widest element of
+     * any input or output. */
+    int64_t elem;
     bool in_place; /* the output is one of the inputs */
-    /* For each setting, 1 more than the index of the value that suits the task's sizes; 0 if no
-     * such value is known. */
+    /* For each setting, the value that suits the task's sizes (guess_starts). An entry is 1 + the
+     * index of that value, or 0 if no such value is known. */
     uint8_t guessed[PB_MAX_SETTINGS];
 };
 #define PB_BINDING_INIT                 \
@@ -117,23 +122,24 @@ struct pb_binding {
     }
 void pb_binding_release(struct pb_binding *b);
 
-/* For each setting, the index of its value. */
+/* One choice for all settings: at[i] is the index in the values of setting i. */
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
-/* For each setting with a `guess`, finds the value that suits the largest timed shape of the task:
- * the greatest value that is not above the expression, or else the setting's least value. The
- * expression may use the binding's texts and the values of earlier settings. If the task has no
- * timed shape, or the expression cannot be computed, the setting begins at its `start`. */
+/* Fills b->guessed. For each setting with a `guess`, evaluates this expression for the largest
+ * timed shape of the task, and finds the largest value of the setting that is at most the result.
+ * If all values are above it, takes the smallest value. The expression may use the binding's texts
+ * and the values of earlier settings. If the task has no timed shape, or the expression cannot be
+ * computed, the entry is 0. */
 void guess_starts(const struct playbook *pb, const json_t *task, struct pb_binding *b);
-/* Does the playbook's condition `fits` hold at this point? The condition may use the binding's
- * texts and all settings, but no sizes, because a kernel must be right at every shape. A playbook
- * without this condition always fits. */
+/* Returns true if the playbook's condition `fits` holds at this point, or if it has no such
+ * condition. The condition may use the binding's texts and all settings. It may not use sizes,
+ * because a kernel must be right at every shape. */
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
-/* The point to begin with: every setting has its guessed value, or else its start. If the
- * requirements forbid this point (for example because elements are wide), lowers the first setting
- * that alone can make the point allowed. If there is no such setting, returns the forbidden point.
- */
+/* Returns the point to begin with. Every setting has its guessed value, or its start if there is no
+ * guess. If the requirements forbid this point (for example because elements are wide), lowers one
+ * setting until they allow it: the first setting with which that succeeds. If there is no such
+ * setting, returns the forbidden point. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
@@ -143,9 +149,10 @@ void playbook_code(const struct playbook *pb, const struct pb_point *p, struct s
 /* Finds the label of a point in a text. Returns false if the text has no label of this playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
-/* 0 structure, 1 movement, 2 pipelining, 3 tuning; -1 for any other name. */
+/* Returns the number of a move stage: 0 for structure, 1 for movement, 2 for pipelining, 3 for
+ * tuning; -1 for any other name. */
 int playbook_stage(const char *name);
-/* The text that a JSON object has under the key; "" if it has none. */
+/* Returns the text under the key of a JSON object; "" if there is none. */
 const char *facts_text(const json_t *j, const char *key);
 
 /* The outcome of a point that was tried. */
@@ -156,23 +163,25 @@ struct pb_trial {
 VEC_DECL(pb_trial_vec, struct pb_trial);
 
 /*
- * Finds the k-th point to try next (k from 0). The requirements must allow the point, and it must
- * not be among those that were tried. It differs from `base` in one setting or, after all such
- * points, in two. Settings of the given move stage come first, then those of the other stages.
- * Among the values of a setting the nearest to base's value come first, upwards before downwards.
+ * Puts the points that were not tried yet in an order, and sets *out to number k (from 0) of them.
+ * Leaves out points that the requirements forbid. Points that differ from `base` in one setting
+ * come first, then those that differ in two. Settings of the given move stage come before those of
+ * the other stages. Of the values of a setting, those nearest to base's value come first; at the
+ * same distance, the higher value comes first.
  *
- * A value is dominated if two tried points differ only in this setting, the point with base's value
- * passed, and the point with the other value failed or was more than 5% slower. A dominated value
- * is left out, and so are all values beyond it. Returns false when no point is left. *changed is
- * the setting that differs, or the first of the two settings that differ.
+ * A value is dominated if trials show that it is worse than base's value: two tried points differ
+ * only in this setting, the point with base's value passed, and the point with the other value
+ * failed or was more than 5% slower. A dominated value is left out, and so are all values beyond
+ * it. Returns false when no point is left. Sets *changed to the setting that differs, or to the
+ * first of the two settings that differ.
  */
 bool playbook_next(const struct playbook *pb, const struct pb_binding *b,
                    const struct pb_trial_vec *tried, const struct pb_point *base, int stage,
                    uint32_t k, struct pb_point *out, uint32_t *changed);
 
-/* Like playbook_next(), but takes trials on other tasks as hints. A point with a value that is
- * dominated in the hints comes after all other points. Times of hints are compared only with each
- * other. */
+/* Like playbook_next(), but also uses `hints`, which are trials on other tasks. A point with a
+ * value that the hints show to be dominated comes after all other points. The times of hints are
+ * compared only with each other. */
 bool playbook_next_hinted(const struct playbook *pb, const struct pb_binding *b,
                           const struct pb_trial_vec *tried, const struct pb_trial_vec *hints,
                           const struct pb_point *base, int stage, uint32_t k, struct pb_point *out,
