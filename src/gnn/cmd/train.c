@@ -79,7 +79,7 @@ static void print_head(const struct trainer *t, struct args *a, int ranks)
     char together[32] = "";
     if (ranks > 1)
         snprintf(together, sizeof together, ", %d ranks", ranks);
-    progress_say(&a->progress, "%s, %" PRId64 " weights, products in %s%s", a->model.model,
+    progress_say(&a->progress, "%s, %" PRId64 " weights, matrix products by %s%s", a->model.model,
                  trainer_program(t)->n_weights, trainer_products(t), together);
     struct gpu_split s;
     bool split = feed_split(trainer_feed(t), &s);
