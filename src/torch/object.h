@@ -3,8 +3,9 @@
  * tuples, dtypes and so on), and functions with which the builders use them.
  *
  * A number that is known when the expression is read is OBJ_BOOL, OBJ_INT or OBJ_FLOAT; Hone
- * computes with it by Python's rules. OBJ_INT is a size (graph/dim.h), so x.shape[1] // 2 stays
- * exact. A number that is known only when a kernel is called is OBJ_VALUE, like every tensor.
+ * computes with it by Python's rules. OBJ_INT is a size as in graph/dim.h: an integer, or an
+ * expression over the task's axes such as N/2. So Hone can read x.shape[1] // 2 before the axes
+ * have values. A number that is known only when a kernel is called is OBJ_VALUE, like every tensor.
  *
  * Every function that fails says why in build.err. evaluate.c adds the column.
  */
@@ -58,8 +59,9 @@ struct build {
 /* Stores the reason for a refusal. If there is a reason already, keeps the old one. */
 void give_reason(struct build *b, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Stores the reason; the result is false or NULL. refused() is inline, so that the compiler knows
- * the result. */
+/* Stores the reason. The result is false (refuse) or NULL (refuse_value), so that a function can
+ * say `return refuse(b, "...");`. refused() and refused_value() are inline so that compilers and
+ * analysers see this result, and know what the caller does after a refusal. */
 #define refuse(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused())
 #define refuse_value(b, ...) (give_reason(b, ERR_INPUT, __VA_ARGS__), refused_value())
 /* The same for an expression that PyTorch may accept, but Hone does not know. */
