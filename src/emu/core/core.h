@@ -77,8 +77,7 @@ enum exec_rc {
     EX_JUMP,    /* exec has set the fragment's pc; only branches and calls return this */
     EX_YIELD,   /* done, but other warps should run first (nanosleep, a try_wait that fails) */
     EX_WAIT,    /* not done, and nothing changed: the core calls exec again later */
-    EX_ARRIVED, /* as EX_WAIT, but other warps may be able to go on now; only barriers return this
-                 */
+    EX_ARRIVED, /* as EX_WAIT, but now other warps may be able to go on; only for barriers */
     EX_EXIT,    /* the active lanes have exited */
     EX_FAULT    /* exec has called emu_fault(), so the launch ends */
 };
