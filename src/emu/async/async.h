@@ -59,8 +59,7 @@ struct async_op {
     struct block *mbar_block;
     uint32_t mbar_off;
     int32_t tx; /* for ASYNC_LOAD: bytes by which it lowers the mbarrier's transaction count */
-    /* For an ASYNC_LOAD from the shared memory of another block: that block, and the offset there.
-     */
+    /* For an ASYNC_LOAD from the shared memory of another block: that block and the offset. */
     struct block *src_block;
     uint32_t src_off;
     uint8_t imm[16]; /* for st.async and red.async: the value to write; `runs` points here */
@@ -136,8 +135,7 @@ void async_free(struct async_op *op);
 /* Starts the operation. A store is added to the warp's bulk group. Any other operation is added to
  * the list of the mbarrier's block, or completed at once if async_eager() says so. */
 void async_start(struct async_op *op);
-/* Completes all operations in flight that complete on this mbarrier. Returns how many there were.
- */
+/* Completes all operations in flight that complete on this mbarrier. Returns their number. */
 int async_settle(struct block *b, uint32_t mbar_off);
 /* Completes the bulk groups of the active lanes, except the newest `keep` groups. If read_only is
  * true, only reads the sources of these groups, and writes nothing yet. */
