@@ -171,7 +171,7 @@
       fact("Evaluation", percent(last && last.eval_accuracy), best ? "best " + percent(best.eval_accuracy) + " after epoch " + best.epoch : "not evaluated"),
       fact("Epoch takes", took(last && last.wall_s), rate ? Hone.count(rate) + " batches/s" : ""),
       fact("Waiting", last && last.wall_s > 0 ? Hone.percent(100 * (last.exposed_preparation_s || 0) / last.wall_s) : "\u2013", "of the last epoch, for batches"),
-      fact("Weights", Hone.count(t.weights), "products in " + (t.products || "?") + ", " + (t.precision || "?")));
+      fact("Weights", Hone.count(t.weights), "matrix products by " + (t.products || "?") + ", " + (t.precision || "?")));
   }
 
   function epochTable(rows) {

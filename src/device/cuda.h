@@ -3,8 +3,8 @@
  * src/device/cuda*.c.
  *
  * This backend is the part of the GPU code that knows about jobs: it decides whose code caused an
- * error, checks guard zones, and holds timed calls behind a gate. The driver itself is in
- * src/cuda/; names from there begin with cu_.
+ * error, checks guard zones, and holds timed calls behind a gate. src/cuda/ calls the driver. Names
+ * from there begin with cu_.
  *
  *   cuda.c        open, close, errors, the vtable
  *   cuda_mem.c    buffers: slabs, guard zones, data, poison, hashes, cache flushing
@@ -33,7 +33,8 @@
 
 #define CUDA_GUARD_BYTES 65536u
 
-/* Hone's own kernels, looked up when the service cubin is loaded. */
+/* The names of Hone's own kernels. cuda_service holds their handles, which are looked up when the
+ * service cubin is loaded. */
 #define CUDA_SERVICE(X) \
     X(fill)             \
     X(poison)           \
@@ -49,12 +50,13 @@ struct cuda_service {
 #undef X
 };
 
-/* A device allocation. Later calls reuse it, with their buffers at other addresses inside it. */
+/* A device allocation, which holds at most one buffer. Later calls reuse the slab and put their
+ * buffers at other addresses inside it. */
 struct cuda_slab {
     cu_ptr base;
-    uint64_t size;        /* bytes */
-    bool used;            /* a buffer is in it */
-    uint64_t addr, bytes; /* the buffer inside the slab */
+    uint64_t size;        /* bytes of the slab */
+    bool used;            /* true if a buffer is in it */
+    uint64_t addr, bytes; /* address and size of the buffer */
     uint64_t key;         /* decides which bytes the buffer's guard zones hold */
 };
 VEC_DECL(cuda_slab_vec, struct cuda_slab);
@@ -63,21 +65,21 @@ VEC_DECL(cuda_slab_vec, struct cuda_slab);
 struct device_hidden {
     struct device_hidden *next;
     struct cu_hidden memory;
-    bool used; /* false after cuda_forget(): a later copy may take the memory */
+    bool used; /* false after cuda_forget(); then another copy may use the memory */
 };
 
 struct cuda_truth;
 struct cublaslt;
 
 struct cuda {
-    struct device dev; /* must be the first field, because cuda_of() casts */
+    struct device dev; /* must be the first member, because cuda_of() casts */
     const struct cu_driver *cu;
     const struct job *job;
     cu_device device;
     cu_context ctx;
     cu_stream stream;
-    cu_event begin, end; /* around the launches of a timed call */
-    cu_event done;       /* cuda_wait() records and polls it */
+    cu_event begin, end; /* recorded before and after the launches of a timed call */
+    cu_event done;       /* cuda_wait() records this event and polls it */
     struct cuda_service svc;
     struct device_info info;
     struct nvml *nvml;
@@ -86,7 +88,7 @@ struct cuda {
     uint64_t slab_bytes;          /* total size of all slabs */
     struct device_hidden *hidden; /* list of all hidden copies, used or not */
     uint64_t rng;                 /* state of cuda_random() */
-    /* a few words of device memory, in which service kernels leave their answers */
+    /* A few words of device memory. Service kernels write their answers there. */
     cu_ptr slot;
     /* Mapped host memory. Gates are numbered (`epoch`). The host writes a gate's number to [0] to
      * open the gate. A gate that opens by itself writes its number to [1]. */
@@ -95,15 +97,16 @@ struct cuda {
     uint64_t epoch;   /* the number of the last gate */
     cu_ptr flush;     /* two buffers of flush_bytes bytes, for cuda_flush_l2() */
     uint64_t flush_bytes;
-    bool timing;             /* between time_begin and time_end */
-    enum result_status lost; /* RESULT_OK while the context is usable */
-    char lost_why[2048];
-    /* the program's own stdout, and the file in memory that takes its place; -1 = none */
+    bool timing;             /* true between time_begin and time_end */
+    enum result_status lost; /* RESULT_OK while the context is usable, else why it is not */
+    char lost_why[2048];     /* the same in words */
+    /* Two file descriptors: the program's own stdout, and the file in memory that takes its place.
+     * -1 if there is none. */
     int saved_stdout, capture_fd;
     char *printed; /* the text that cuda_printf_text() returned last */
     struct cuda_truth *truth;
     struct cublaslt *lt;
-    /* for each file that we loaded: where the variables of its module lie */
+    /* For each module file that we have loaded: where the module's variables lie. */
     struct cuda_symbols *symbols;
 };
 
@@ -112,12 +115,12 @@ static inline struct cuda *cuda_of(struct device *d)
     return (struct cuda *)d;
 }
 
-/* In these functions `rc` is the return value of a function of src/cuda/: the driver's error,
- * negated. We pass no err to the functions of src/cuda/, because cuda_fail and cuda_blame say more
- * about the error. */
+/* In the next two functions `rc` is the return value of a function of src/cuda/: the driver's error
+ * number, negated. We pass no err to the functions of src/cuda/, because cuda_fail() and
+ * cuda_blame() say more about the error. */
 
-/* Reports a failure of a driver call that Hone made for itself: returns -1 with "what: why" in err.
- * Sets d->lost if the context can no longer be used. */
+/* Reports a failure of a driver call that Hone made for itself. Writes "<what>: <reason>" to err
+ * and returns -1. Sets d->lost if the context can no longer be used. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
 /* Returns the status that a driver error means for the candidate's code, and explains it in err.
  * Sets d->lost if the context can no longer be used. */
@@ -130,18 +133,19 @@ enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const cha
             return cuda_fail((d), rc_, (err), (what)); \
     } while (0)
 
-/* Launches a service kernel (one of Hone's own, service.cu) for n work items. The kernel loops if
- * there are more items than threads. */
+/* Launches a service kernel (one of Hone's own kernels, service.cu) for n work items. If there are
+ * more items than threads, each thread does several. */
 int cuda_service_launch(struct cuda *d, cu_function f, uint64_t n, void **args, struct err *err);
-/* Waits for the stream, at most timeout_ns (0 = no limit). Returns -CU_NOT_READY if time ran
- * out. */
+/* Waits until the stream is idle, at most timeout_ns (0 means no limit). Returns 0, or
+ * -CU_NOT_READY if the time ran out, or another negated error. */
 int cuda_wait(struct cuda *d, uint64_t timeout_ns);
 uint64_t cuda_random(struct cuda *d);
 
 /* cuda_mem.c */
 int cuda_mem_open(struct cuda *d, struct err *err);
 void cuda_mem_close(struct cuda *d);
-void cuda_mem_trim(struct cuda *d); /* returns unused memory to the driver */
+/* Gives unused memory back to the driver. */
+void cuda_mem_trim(struct cuda *d);
 int cuda_alloc(struct device *dev, const struct device_alloc *spec, uint64_t *addr,
                struct err *err);
 int cuda_free(struct device *dev, uint64_t addr, struct err *err);
@@ -199,7 +203,7 @@ enum result_status cuda_lib_launch(struct cuda *d, const char *spec, const struc
                                    void *const *args, struct err *err);
 void cuda_lib_close(struct cuda *d);
 
-/* Reads a whole file of the bundle; the caller frees it. */
+/* Reads a whole file of at most `max` bytes from the bundle. The caller frees *data. */
 int cuda_read_file(const char *dir, const char *name, size_t max, char **data, size_t *len,
                    struct err *err);
 

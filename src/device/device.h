@@ -38,7 +38,7 @@ struct device_alloc {
     const char *name;
     uint64_t bytes;
     uint32_t align;
-    uint64_t offset; /* see struct job_buffer */
+    uint64_t offset; /* as in struct job_buffer */
     uint32_t elem_bytes;
     enum job_buffer_role role;
     uint32_t rank;
@@ -46,59 +46,63 @@ struct device_alloc {
 };
 
 struct device_info {
-    char name[128], driver[64]; /* "NVIDIA H200", "CUDA 12.4" */
-    uint32_t sm;                /* 90 for sm_90 */
+    char name[128], driver[64]; /* for example "NVIDIA H200" and "CUDA 12.4" */
+    uint32_t sm;                /* 90 means sm_90 */
     uint32_t sms;               /* how many SMs the GPU has */
     uint64_t mem_bytes, l2_bytes;
     uint32_t smem_per_block_optin; /* the most shared memory that a block can have, in bytes */
 };
 
 struct device_health {
-    double clock_mhz, max_clock_mhz; /* SM clock; 0 = unknown */
-    uint64_t throttle;               /* NVML's bits for the reasons why the clock is low */
+    /* The clock of the SMs now, and the highest that it can be. 0 if unknown. */
+    double clock_mhz, max_clock_mhz;
+    uint64_t throttle; /* NVML's bits for the reasons why the clock is low */
 };
 
 struct launch_stat {
-    double time_ns;      /* < 0: not timed */
-    double lo_ns, hi_ns; /* if is_model: the interval in which we expect the time on the GPU */
-    bool is_model;
+    double time_ns; /* negative if the launches were not timed */
+    /* If is_model is true: the interval in which we expect the time on the GPU. */
+    double lo_ns, hi_ns;
+    bool is_model; /* true if time_ns comes from the cost model, not from a measurement */
 };
 
 #define DEVICE_PIECE 1024u /* bytes of a piece */
 
-/* If the worker will verify a sampled call, the device runs more blocks after those for the cost
- * model. These further blocks may take DEVICE_VERIFY_LIMITS times the limit of a call. */
+/* If the worker will verify a sampled call, the device runs further blocks after those for the cost
+ * model. All further blocks together may take DEVICE_VERIFY_LIMITS times the time limit of a
+ * call. */
 #define DEVICE_VERIFY_LIMITS 10u
 
-/* A piece of a buffer: its bytes, and which elements were written. */
+/* A piece of a buffer. */
 struct device_piece {
-    uint64_t first; /* number of the first element */
-    uint32_t elems;
-    uint8_t data[DEVICE_PIECE];
-    uint8_t written[DEVICE_PIECE / 8]; /* one bit for each element */
+    uint64_t first;                    /* number of its first element in the buffer */
+    uint32_t elems;                    /* number of elements */
+    uint8_t data[DEVICE_PIECE];        /* the bytes of the elements */
+    uint8_t written[DEVICE_PIECE / 8]; /* one bit for each element, set if it was written */
 };
 
 VEC_DECL(piece_vec, struct device_piece);
 
-/* An element that a block of a sampled call wrote. Two places with the same block number come from
- * the same block; the number says nothing else. */
+/* An element that a block of a sampled call wrote. */
 struct device_place {
     uint64_t elem;
+    /* Equal numbers mean that the same block wrote the elements. The number has no other meaning.
+     */
     uint32_t block;
 };
 VEC_DECL(place_vec, struct device_place);
 
 /* Describes what a sampled call wrote to one buffer. */
 struct device_written {
-    struct piece_vec pieces; /* some of the pieces that were written, in order */
-    /* elements in these pieces, from as many different blocks as possible */
+    struct piece_vec pieces; /* some of the pieces that were written, in the order of the buffer */
+    /* Elements in these pieces, written by as many different blocks as possible. */
     struct place_vec places;
-    double seen; /* share of the buffer that was written by the blocks that ran */
-    double most; /* upper bound on the share that all blocks write; may be infinite */
+    double seen; /* the share of the buffer that was written by the blocks that ran */
+    double most; /* an upper bound for the share that all blocks would write; may be infinite */
 };
 
-/* A kept output: in the host's memory, or at an address of the device. Both are 0 if the buffer is
- * not an output. */
+/* The bytes of an output that the worker kept: in the host's memory, or at an address of the
+ * device. The other member is 0. Both are 0 if the buffer is not an output. */
 struct device_output {
     const void *host;
     uint64_t addr;
@@ -112,9 +116,10 @@ struct device_ops {
     void (*close)(struct device *d);
     int (*info)(struct device *d, struct device_info *out, struct err *err);
 
-    /* Memory. `alloc` surrounds the buffer with guard zones. `guards_ok` says whether the guard
-     * zones are intact and, if not, gives the address of the first damaged byte. `alloc` fails with
-     * ERR_LIMIT if there is not enough memory. On cuda, addresses differ from call to call. */
+    /* Memory. `alloc` surrounds the buffer with guard zones. It fails with ERR_LIMIT if there is
+     * not enough memory. On cuda, a buffer gets another address in each call. `guards_ok` sets *ok
+     * to whether the guard zones are intact. If they are not, it sets *first_bad to the address of
+     * the first damaged byte. */
     int (*alloc)(struct device *d, const struct device_alloc *spec, uint64_t *addr,
                  struct err *err);
     int (*free)(struct device *d, uint64_t addr, struct err *err);
@@ -122,8 +127,8 @@ struct device_ops {
     int (*read)(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err);
     int (*fill_gen)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
                     struct err *err);
-    /* Fills every element with the bits of job/poison.h. On emu the bytes are also marked
-     * uninitialised for the sanitizer. */
+    /* Fills every element with the bits of job/poison.h. On emu it also marks the bytes as
+     * unwritten for the sanitizer. */
     int (*poison)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                   struct err *err);
     int (*zero)(struct device *d, uint64_t addr, uint64_t n, struct err *err);
@@ -139,78 +144,83 @@ struct device_ops {
     void (*unload)(struct device *d, struct device_module *m);
 
     /* Sets *ok to whether the module's __device__ variables still have the values that they had
-     * after loading. *which names a variable that changed; the name lives as long as the module. If
-     * this function is NULL, the worker assumes that the variables are intact. */
+     * after loading. If not, sets *which to the name of a variable that changed. The name lives as
+     * long as the module. If this function is NULL, the worker assumes that the variables are
+     * intact. */
     int (*globals_intact)(struct device *d, struct device_module *m, bool *ok, const char **which,
                           struct err *err);
 
     /* Returns whether globals_intact checks all state that the module could carry from call to
-     * call. If so, the worker need not load the module afresh for each timed call. NULL means no.
-     */
+     * call. If so, the worker need not load the module afresh for each timed call. If this function
+     * is NULL, the answer is no. */
     bool (*sealed)(struct device *d, struct device_module *m);
 
-    /* Encodes a tensor map for the given address, to 128 bytes. */
+    /* Writes to `out` the tensor map that t describes, for a tensor at this address. */
     enum result_status (*tensormap)(struct device *d, const struct job_tensormap *t, uint64_t addr,
                                     uint8_t out[128], struct err *err);
-    /* args[i] points at launch->args[i].size bytes. */
+    /* Starts a kernel. args[i] points at l->args[i].size bytes. */
     enum result_status (*launch)(struct device *d, struct device_module *m,
                                  const struct job_launch *l, void *const *args, struct err *err);
-    /* A plan may also launch memsets and copies. The next two functions run them, in order with the
-     * kernels and timed like kernels. `value` is a pattern of `width` bytes: 1, 2 or 4. */
+    /* A plan may also launch memsets and copies. The next two functions run them in order with the
+     * kernels, and they are timed like kernels. `value` is a pattern of `width` bytes, which is 1,
+     * 2 or 4. */
     int (*set_memory)(struct device *d, uint64_t addr, uint64_t n, uint32_t value, uint32_t width,
                       struct err *err);
     int (*copy_memory)(struct device *d, uint64_t to, uint64_t from, uint64_t n, struct err *err);
+    /* Waits until all launches are done, at most timeout_ns. */
     enum result_status (*sync)(struct device *d, uint64_t timeout_ns, struct err *err);
-    /* Times the launches between begin and end: cuda with events, emu with the cost model. The
-     * order is time_begin, launches, time_end, sync. cuda holds the launches back until time_end,
-     * so that no host delay falls between them. If a launch failed or hangs, or if cuda could not
-     * hold the launches back long enough, time_ns < 0. After a failure, sync tells why. */
+    /* These two time the launches between them: cuda with events, emu with the cost model. Call
+     * time_begin, then the launches, time_end, and sync. cuda holds the launches back until
+     * time_end, so that no host delay falls between them. out->time_ns is negative if a launch
+     * failed or hangs, or if cuda could not hold the launches back long enough. After a failure,
+     * sync returns the reason. */
     int (*time_begin)(struct device *d, struct err *err);
     int (*time_end)(struct device *d, struct launch_stat *out, struct err *err);
 
-    /* Starts a call, before all other operations of the call. The call's flags say whether to
-     * collect counters, and whether to run only a sample of the blocks. In a JOB_CALL_BLOCK_SAMPLE
-     * call the device generates a piece of a buffer's data when a block first touches it. May be
-     * NULL. */
+    /* Starts a call. The worker calls it before all other operations of the call. The call's flags
+     * say whether to collect counters, and whether to run only a sample of the blocks. In a
+     * JOB_CALL_BLOCK_SAMPLE call the device generates a piece of a buffer's data when a block first
+     * touches the piece. This function may be NULL. */
     void (*begin_call)(struct device *d, const struct job_call *call);
 
-    /* `findings` and `counters` append everything that the device recorded since their last call.
-     * `printf_text` returns all text that kernels printed since the device was opened. The strings
-     * live until close. */
+    /* `findings` and `counters` append to `out` everything that the device has recorded since they
+     * were called last. `printf_text` returns all text that kernels have printed since the device
+     * was opened. All these strings live until close. */
     void (*findings)(struct device *d, struct finding_vec *out);
     void (*counters)(struct device *d, struct counter_vec *out);
     const char *(*printf_text)(struct device *d);
 
-    /* ---- optional: NULL if the device cannot do it ---- */
+    /* ---- optional functions: NULL if the device does not have them ---- */
 
-    /* After a JOB_CALL_BLOCK_SAMPLE call: says what the call wrote to the buffer at addr, with at
-     * most `max` pieces. In a JOB_CALL_VERIFY call, the device chooses the pieces so that every
-     * block that ran has a place in them, as far as `max` allows. Returns no pieces if blocks that
-     * did not run could have changed them. The caller releases the vectors. */
+    /* Call it after a JOB_CALL_BLOCK_SAMPLE call. It sets *out to what the call wrote to the buffer
+     * at addr, with at most `max` pieces. In a JOB_CALL_VERIFY call, the device chooses the pieces
+     * so that every block that ran has a place in them, as far as `max` allows. There are no pieces
+     * if blocks that did not run could have changed them. The caller releases the vectors. */
     int (*written)(struct device *d, uint64_t addr, uint64_t seed, uint32_t max,
                    struct device_written *out, struct err *err);
-    /* After a JOB_CALL_BLOCK_SAMPLE call: says how many blocks its launches have, and how many of
-     * these blocks ran. */
+    /* Call it after a JOB_CALL_BLOCK_SAMPLE call. It sets *all to the number of blocks in the
+     * call's launches, and *ran to how many of these blocks ran. */
     void (*blocks)(struct device *d, uint64_t *all, uint64_t *ran);
 
     /* The next three functions keep a copy of a buffer on the device. `hide` copies the buffer to
      * memory that no kernel can reach, because no address maps to it. It fails with ERR_LIMIT if
      * the device would then have no room for another `more` bytes. `show` gives the copy an
-     * address; all candidate modules must be unloaded before. `forget` frees the copy. The worker
-     * hides only outputs of hide_from bytes or more, since copying such outputs to the host takes
-     * long. If hide_from is 0, the worker hides none. */
+     * address. All candidate modules must be unloaded before that. `forget` frees the copy. The
+     * worker hides only outputs of hide_from bytes or more, because copying such outputs to the
+     * host takes long. If hide_from is 0, the worker hides no output. */
     uint64_t hide_from;
     int (*hide)(struct device *d, uint64_t addr, uint64_t more, struct device_hidden **out,
                 struct err *err);
     int (*show)(struct device *d, struct device_hidden *h, uint64_t *addr, struct err *err);
     void (*forget)(struct device *d, struct device_hidden *h);
 
-    /* The truth_... functions compute the truth on the device. The first, truth_open, loads the
-     * oracle; all candidate modules must be unloaded before. Then truth_compute generates a call's
-     * inputs again and runs the phases. If the case asks for a sample of the units, it runs only
-     * these. `got` has the outputs of the call. The function truth_compare compares the bytes of a
-     * kept output, and truth_fetch copies the truth to the host. Without these functions the worker
-     * runs the oracle's shared object on the CPU. */
+    /* The next four functions compute the truth on the device. If they are NULL, the worker runs
+     * the oracle's shared object on the CPU.
+     * - truth_open loads the oracle. All candidate modules must be unloaded before that.
+     * - truth_compute generates a call's inputs again and runs the oracle's phases. If the case
+     * asks for a sample of the units, it runs only these units. `got` has the outputs of the call.
+     * - truth_compare compares the bytes of a kept output with the truth.
+     * - truth_fetch copies the truth and the magnitudes to the host. */
     int (*truth_open)(struct device *d, const char *bundle_dir, const char *oracle,
                       struct err *err);
     int (*truth_compute)(struct device *d, const struct job_case *c, const struct job_call *call,
@@ -220,14 +230,15 @@ struct device_ops {
     int (*truth_fetch)(struct device *d, uint32_t buffer, double *want, double *mag,
                        struct err *err);
 
-    /* Returns a handle with which another process can open the memory around addr. *offset is the
-     * buffer's offset in that memory. */
+    /* Writes to `handle` a handle with which another process can open the memory that holds the
+     * buffer at addr. Sets *offset to the buffer's offset in that memory. */
     int (*share)(struct device *d, uint64_t addr, uint8_t handle[64], uint64_t *offset,
                  struct err *err);
     void (*health)(struct device *d, struct device_health *out);
     /* Tells a profiler that watches this process to start or stop collecting. */
     void (*profile)(struct device *d, bool on);
-    /* Before the first timed call: makes the GPU raise its clocks and measures an empty launch. */
+    /* Call it before the first timed call. It makes the GPU raise its clocks, and sets
+     * *empty_launch_ns to the measured time of an empty launch. */
     int (*prepare_timing)(struct device *d, double *empty_launch_ns, struct err *err);
 };
 

@@ -5,13 +5,14 @@
  * of them produce the same bits, because no step can round in two ways:
  *
  *   1. Random words come from Philox4x32-10: integers only.
- *   2. A float is a + w * k with w an integer below 2^32 and k a double cut to 21 significant bits,
- *      so w * k is exact and only the addition rounds: a fused multiply-add gives the same result.
+ *   2. A float is a + w * k. Here w is an integer below 2^32, and k is a double cut to 21
+ *      significant bits. So w * k is exact, and only the addition rounds. A fused multiply-add
+ * gives the same result.
  *   3. Integer arithmetic (gen_round) rounds a double to a narrower type, once, to nearest even.
  *
- * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It comes from word i
- * % 4 of the Philox block with counter (i / 4, stream, draw) and key `seed`. Draw 0 is the data;
- * later draws are the values of perturbed elements.
+ * Element i of a tensor is a function of (spec, dtype, seed, stream, i) alone. It comes from word
+ * number i % 4 of the Philox block with counter (i / 4, stream, draw) and key `seed`. Draw 0 makes
+ * the data; later draws make the values of perturbed elements.
  */
 #ifndef JOB_GEN_CORE_H
 #define JOB_GEN_CORE_H
@@ -19,27 +20,29 @@
 #include "base/number_core.h"
 
 enum gen_dist {
-    GEN_NORMAL,   /* mean a, deviation b: a sum of uniforms, within 4.9 deviations */
-    GEN_UNIFORM,  /* from a to b */
-    GEN_INT,      /* integers a..b inclusive */
-    GEN_CONST,    /* a */
-    GEN_ZERO,     /* 0 */
-    GEN_DENORMAL, /* random denormals of the dtype, both signs; integers: 0 */
+    /* Mean a and standard deviation b. It is a sum of uniform numbers, so no value is more than 4.9
+     * deviations from the mean. */
+    GEN_NORMAL,
+    GEN_UNIFORM,  /* uniform numbers from a to b */
+    GEN_INT,      /* integers from a to b; both can occur */
+    GEN_CONST,    /* always a */
+    GEN_ZERO,     /* always 0 */
+    GEN_DENORMAL, /* random denormals of the dtype, of both signs; 0 if the dtype is an integer */
     GEN_CSR,      /* row pointers: n numbers from 0 to b that never fall; rows are uneven */
-    GEN_PERM,     /* a permutation of 0..n-1 */
-    GEN_SORTED,   /* from a to b, never falling along a row */
+    GEN_PERM,     /* a permutation of the numbers from 0 to n - 1 */
+    GEN_SORTED,   /* numbers from a to b that never fall along a row */
     GEN_ONE_HOT,  /* one 1 in each row, zeros elsewhere */
-    GEN_LENGTHS,  /* the length of each row of a tensor with GEN_PADDED: 1..cols */
+    GEN_LENGTHS,  /* the lengths, from 1 to cols, of the rows of a tensor with GEN_PADDED */
     GEN_DIST_COUNT
 };
 
-/* Elements that have a fixed value, whatever the distribution. A row lies along the last
- * dimension; the last two dimensions form a matrix. */
+/* A mask gives some elements a fixed value, whatever the distribution is. A row lies along the last
+ * dimension. The last two dimensions form a matrix. */
 enum gen_mask {
     GEN_MASK_NONE,
-    GEN_LOWER, /* zero above the diagonal */
-    GEN_UPPER, /* zero below the diagonal */
-    GEN_PADDED /* `pad` after the end of a row; the seed chooses where rows end */
+    GEN_LOWER, /* elements above the diagonal are zero */
+    GEN_UPPER, /* elements below the diagonal are zero */
+    GEN_PADDED /* elements after the end of a row are `pad`; the seed chooses where rows end */
 };
 
 enum gen_special {
@@ -49,7 +52,7 @@ enum gen_special {
     GEN_NAN,
     GEN_SPECIAL_ZERO,
     GEN_SPECIAL_DENORMAL,
-    GEN_SPECIAL_MAX, /* the largest finite value, both signs */
+    GEN_SPECIAL_MAX, /* the largest finite value, of either sign */
     GEN_SPECIAL_COUNT
 };
 
@@ -63,31 +66,34 @@ struct gen_range {
 
 struct gen_spec {
     uint8_t dist; /* enum gen_dist */
-    /* enum gen_special: about one element in every[i], drawn at random, has the value special[i] */
+    /* About one element in every[i], drawn at random, has the value special[i] (enum gen_special).
+     * If every[i] is 0, no element has it. */
     uint8_t special[2];
-    uint32_t every[2]; /* 0 = never */
-    double a, b;
-    uint64_t n; /* how many elements the tensor has; only for CSR and PERM */
+    uint32_t every[2];
+    double a, b; /* see enum gen_dist */
+    uint64_t n;  /* how many elements the tensor has; only for GEN_CSR and GEN_PERM */
     /* A thin tensor is zero except at GEN_FEW places, which the seed chooses. With two ranges, a
-     * place is a pair: one place of each range. A range of 0 places is absent; thin[1] is absent if
-     * thin[0] is. */
+     * place is a pair: one place of each range. A range of 0 places is absent. If thin[0] is
+     * absent, thin[1] is absent too, and the tensor is not thin. */
     struct gen_range thin[GEN_THIN_RANGES];
     uint8_t mask;        /* enum gen_mask */
     uint64_t rows, cols; /* the last two dimensions; for masks, and for GEN_SORTED to GEN_LENGTHS */
-    double pad;
+    double pad;          /* for GEN_PADDED */
 };
 
 /* ---- distributions --------------------------------------------------------------------------- */
 
-/* A spec, and the values computed from it that do not depend on the element. */
+/* A spec, and the values that we compute from it once for all elements. */
 struct gen_plan {
     struct gen_spec spec;
     int type;
     uint64_t seed;
     uint32_t stream;
-    double k;               /* NORMAL, UNIFORM: the change of the value for one step of the word */
-    uint64_t span;          /* INT: how many integers */
-    uint64_t key;           /* for the random choices of CSR, PERM and thin tensors */
+    /* For GEN_NORMAL, GEN_UNIFORM and GEN_SORTED: by how much the value changes if the random word
+     * changes by 1. */
+    double k;
+    uint64_t span;          /* for GEN_INT: how many integers there are from a to b */
+    uint64_t key;           /* decides random choices that do not use the element's random word */
     uint64_t kept[GEN_FEW]; /* the places of a thin tensor that are not zero */
 };
 
@@ -102,7 +108,7 @@ GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t 
     p.k = 0;
     p.span = 1;
     if (s->dist == GEN_NORMAL)
-        p.k = gen_cut(s->b * 2.2812803229830366e-09); /* 1 / deviation of gen_bell */
+        p.k = gen_cut(s->b * 2.2812803229830366e-09); /* b / standard deviation of gen_bell() */
     if (s->dist == GEN_UNIFORM || s->dist == GEN_SORTED)
         p.k = gen_cut((s->b - s->a) * 2.3283064365386963e-10); /* 2^-32 */
     if (s->dist == GEN_INT && s->b >= s->a)
@@ -114,7 +120,7 @@ GEN_FN struct gen_plan gen_prepare(const struct gen_spec *s, int type, uint64_t 
     return p;
 }
 
-/* Whether element i of a thin tensor keeps its value. */
+/* Returns whether element i of a thin tensor keeps its value, and does not become zero. */
 GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
 {
     const struct gen_range *r = p->spec.thin;
@@ -127,20 +133,21 @@ GEN_FN int gen_keeps(const struct gen_plan *p, uint64_t i)
     return 0;
 }
 
-/* Whether the data has a structure that an exchange of elements would destroy. */
+/* Returns whether the data has a structure that an exchange of elements would destroy. */
 GEN_FN int gen_has_structure(const struct gen_spec *s)
 {
     return s->mask != GEN_MASK_NONE || s->dist >= GEN_CSR;
 }
 
-/* Returns the length of a row of a padded tensor. In 1 of 8 rows nothing is padded. */
+/* Returns how many elements of a row of a padded tensor come before the padding. At least 1 of 8
+ * rows has no padding, on average. */
 GEN_FN uint64_t gen_length(const struct gen_plan *p, uint64_t row)
 {
     uint64_t h = gen_mix64(p->key ^ gen_mix64(row + 0x2545f4914f6cdd1du));
     return h % 8 == 0 ? p->spec.cols : 1 + (h >> 8) % p->spec.cols;
 }
 
-/* Whether the mask fixes element i. */
+/* Returns whether the mask gives element i a fixed value. */
 GEN_FN int gen_masked(const struct gen_plan *p, uint64_t i)
 {
     uint64_t col, row;
@@ -159,8 +166,8 @@ GEN_FN uint64_t gen_mask_bits(const struct gen_plan *p)
     return gen_encode(p->type, p->spec.mask == GEN_PADDED ? p->spec.pad : 0.0);
 }
 
-/* Returns a random integer below 2^32. The integers of a row never fall, because each column draws
- * from its own part of the range. */
+/* Returns a random integer below 2^32 for element i, from its random word x. The integers of a row
+ * never fall, because each column draws from its own part of the range. */
 GEN_FN uint64_t gen_rising(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     return ((i % p->spec.cols) << 32 | x) / p->spec.cols;
@@ -182,7 +189,7 @@ GEN_FN int32_t gen_bell(uint32_t x)
     return (int32_t)((s << 21) + low - (1020u << 21) - (1u << 20));
 }
 
-/* Returns a uniform integer in 0..span-1. span is at most 2^53. */
+/* Turns the random word x into an integer below `span`, uniformly. `span` is at most 2^53. */
 GEN_FN uint64_t gen_below(uint32_t x, uint64_t span)
 {
     uint64_t hi = span >> 32, lo = span & 0xffffffffu;
@@ -200,9 +207,9 @@ GEN_FN uint64_t gen_share(uint64_t i, uint64_t total, uint64_t rows)
  * Returns row pointer i. Rows form groups of 16 and supergroups of 256. All groups hold equal
  * shares of the total, and so do all supergroups. In 1 of 16 supergroups one row holds everything
  * (256 times the mean). In 1 of 8 groups one row holds everything (16 times the mean). In 1 of 8
- * groups every second row is empty. In all other groups a row holds from 0 to twice the mean: each
- * row pointer lies at a random place between its own even share and the even share of the next row
- * pointer.
+ * groups every second row is empty. In all other groups a row holds from 0 to twice the mean. There
+ * each row pointer i lies at a random place between the values that row pointers i and i + 1 would
+ * have if all rows were equal.
  */
 GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
 {
@@ -227,8 +234,8 @@ GEN_FN uint64_t gen_csr(const struct gen_plan *p, uint64_t i)
     return lo + gen_mix64(p->key ^ gen_mix64(i)) % (step + 1);
 }
 
-/* Returns element i of a permutation of 0..n-1. A Feistel network permutes the numbers below the
- * next power of four; we apply it again until the result is below n. */
+/* Returns element i of a permutation of the numbers from 0 to n - 1. A Feistel network permutes the
+ * numbers below the next power of four. We apply it again until the result is below n. */
 GEN_FN uint64_t gen_perm(const struct gen_plan *p, uint64_t i)
 {
     uint64_t n = p->spec.n;
@@ -279,8 +286,8 @@ GEN_FN uint64_t gen_special_bits(int t, int special, uint32_t x)
     }
 }
 
-/* Returns which special value the element is, if any. A second random word decides, which we derive
- * from the first. */
+/* Returns the special value of an element with random word x, or GEN_SPECIAL_NONE. A second random
+ * word decides, which we derive from x. */
 GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
 {
     for (int k = 0; k < 2; k++) {
@@ -291,7 +298,8 @@ GEN_FN int gen_special_of(const struct gen_spec *s, uint32_t x)
     return GEN_SPECIAL_NONE;
 }
 
-/* Returns the element's bits, given its random word. CSR and PERM need only its index. */
+/* Returns the bits that the distribution gives to element i, from its random word x. Some
+ * distributions need only i. */
 GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     switch (p->spec.dist) {
@@ -320,7 +328,8 @@ GEN_FN uint64_t gen_value(const struct gen_plan *p, uint32_t x, uint64_t i)
     }
 }
 
-/* Returns the bits of element i, given its random word. The element may be a special value. */
+/* Returns the bits of element i, from its random word x. Unlike gen_value(), this considers masks,
+ * thin tensors and special values. */
 GEN_FN uint64_t gen_bits(const struct gen_plan *p, uint32_t x, uint64_t i)
 {
     int special = gen_special_of(&p->spec, x);
@@ -338,8 +347,9 @@ GEN_FN uint64_t gen_element(const struct gen_plan *p, uint64_t i)
 }
 
 /*
- * A perturbed element i gets another draw, which is never special and differs from the first draw's
- * bits. A tensor can be perturbed only if its distribution draws at random.
+ * To perturb an element means to give it the value of another draw. The new value is never special,
+ * and its bits differ from those of the old value. A tensor can be perturbed only if its
+ * distribution draws at random.
  */
 GEN_FN int gen_can_perturb(const struct gen_spec *s)
 {
@@ -363,16 +373,16 @@ GEN_FN uint64_t gen_perturbed(const struct gen_plan *p, uint64_t i)
 /* ---- hash ------------------------------------------------------------------------------------ */
 
 /*
- * A content hash: a sum over 8-byte little-endian words (the last one padded with zeros). So parts
- * can be hashed separately, in any order, and added up. The hash detects accidental and careless
- * changes. A forger who knows how it works can defeat it.
+ * A hash of a buffer's bytes: the sum of gen_hash_word() over its 8-byte little-endian words. Zeros
+ * pad the last word. So parts of a buffer can be hashed separately, in any order, and added up. The
+ * hash detects accidental and careless changes. A forger who knows how it works can defeat it.
  */
 GEN_FN uint64_t gen_hash_word(uint64_t word, uint64_t index)
 {
     return gen_mix64(word ^ gen_mix64(index + 0x632be59bd9b4e019u));
 }
 
-/* Loads the word at p, which is `left` bytes before the end. p need not be aligned. */
+/* Returns the word at p. The buffer ends `left` bytes after p. p need not be aligned. */
 GEN_FN uint64_t gen_hash_load(const unsigned char *p, uint64_t left)
 {
     uint64_t w = 0;

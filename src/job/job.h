@@ -11,21 +11,21 @@
  *     [flush L2]                                    -- timed calls
  *     launch the program                            -- timed calls: between events
  *     check guard zones and that inputs are intact  -- hashes from before and after the launches
- *     check that __device__ variables are as at load -- nothing may be carried between calls
+ *     check that __device__ variables are unchanged -- no call may leave anything to a later call
  *     [keep the outputs]                            -- verified calls
  *
  * After ALL candidate calls of the job have run, the worker unloads the candidate's module and only
- * then loads the oracle. The worker generates the inputs of each kept call again, computes the
- * truth in double and compares. So no part of the oracle is in the process while the candidate can
- * run. (On the emulator a kernel cannot read the worker's memory, so there the worker verifies some
- * calls earlier.)
+ * then loads the oracle. So no part of the oracle is in the process while the candidate can run.
+ * The worker generates the inputs of each kept call again, computes the truth in double and
+ * compares the outputs with it. (On the emulator a kernel cannot read the worker's memory, so there
+ * the worker verifies some calls earlier.)
  *
  * After job_read() a reader may rely on these invariants:
  *  - every index is in range, and every count is within its cap;
  *  - strings are NUL-terminated, and sizes do not overflow;
  *  - a file name is "" or a plain name inside the bundle;
- *  - a REPEAT call follows a call of the same program.
- * All other values may be chosen by an enemy.
+ *  - a JOB_CALL_REPEAT call follows a call of the same program.
+ * An enemy may have chosen all other values.
  */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
@@ -57,47 +57,55 @@
 enum job_device { JOB_EMU, JOB_CUDA };
 
 enum job_buffer_role {
-    JOB_INPUT,    /* filled by `gen`; must be intact after the call */
-    JOB_OUTPUT,   /* poisoned; compared with the truth */
-    JOB_INOUT,    /* filled by `gen`; compared with the truth */
-    JOB_WORKSPACE /* poisoned, or zeroed if zero_init (zeroing is timed) */
+    JOB_INPUT,    /* filled by `gen` before a call; must be unchanged after it */
+    JOB_OUTPUT,   /* poisoned before a call; compared with the truth after it */
+    JOB_INOUT,    /* filled by `gen` before a call; compared with the truth after it */
+    JOB_WORKSPACE /* poisoned before a call, or zeroed if zero_init is set (zeroing is timed) */
 };
 
 struct job_buffer {
     const char *name;
     enum job_buffer_role role;
     enum dtype dtype;
-    uint64_t elems;
-    uint64_t bytes;  /* elems * dtype size, or the workspace's bytes */
-    uint32_t align;  /* the address is a multiple of this, but not of twice this */
+    uint64_t elems;  /* number of elements */
+    uint64_t bytes;  /* elems * size of dtype; for a workspace, the bytes that the plan asks for */
+    uint32_t align;  /* the aligned address is a multiple of this, but not of twice this */
     uint64_t offset; /* bytes added to the aligned address (offset_elems of a workload) */
-    bool zero_init;  /* workspace only */
-    uint32_t rank;   /* rank and dims: the shape, which turns an element number into an index */
+    bool zero_init;  /* only for a workspace: zero it before each call */
+    /* The shape of the tensor. It turns the number of an element into indices. */
+    uint32_t rank;
     int64_t dims[8];
-    /* bit d is set if calls with JOB_CALL_EDGES rearrange dimension d: edges.h */
+    /* Bit d is set if calls with JOB_CALL_EDGES rearrange dimension d (edges.h). */
     uint32_t edge_dims;
-    struct gen_spec gen; /* how to fill an input */
-    uint32_t stream;     /* RNG stream of this buffer */
-    const char *file;    /* file in the bundle that fills the buffer instead of gen, with zeros
-                            after the file's end; "" = none */
-    /* The tolerance of outputs (docs/judge.md). */
-    double rtol, atol; /* allowed: atol + rtol * magnitude, plus half an ulp of dtype */
-    double budget;     /* allowed rms error divided by that of an ideal kernel; 0 = no limit */
-    double acc_eps;    /* unit roundoff of the declared compute precision (2^-24 for fp32); 1 if
-                          the oracle gives sigma in place of the magnitude */
+    struct gen_spec gen; /* how to fill the buffer */
+    uint32_t stream;     /* number of this buffer's stream of random numbers (gen_core.h) */
+    /* A file of the bundle that fills the buffer instead of `gen`. If the file is shorter than the
+     * buffer, zeros follow. "" if there is none. */
+    const char *file;
+    /* The tolerance of outputs (docs/judge.md). The error of an element may be atol + rtol *
+     * magnitude, plus half an ulp of dtype. */
+    double rtol, atol;
+    /* How many times the rms error of an ideal kernel the rms error of an output may be. 0 means no
+     * limit. */
+    double budget;
+    /* Unit roundoff of the precision in which the task is declared to compute, for example 2^-24
+     * for fp32. It is 1 if the oracle gives sigma in place of the magnitude. */
+    double acc_eps;
 };
 
-/* Whether an output can have several right answers, so that the oracle looks at the candidate's
- * answer (GOT in hone_ref.h). This holds for integers with a tolerance in sigmas. */
+/* Returns whether an output can have several right answers. Then the oracle looks at the
+ * candidate's answer (GOT in hone_ref.h). This holds for integers with a tolerance in sigmas. */
 bool job_has_choice(const struct job_buffer *b);
 
 enum job_arg_kind { JOB_ARG_BUFFER, JOB_ARG_BYTES, JOB_ARG_TENSORMAP };
 
 struct job_arg {
     enum job_arg_kind kind;
-    uint32_t index;   /* buffer or tensor map */
-    uint8_t bytes[8]; /* scalar, little-endian */
-    uint32_t size; /* bytes of the parameter: 1, 2, 4 or 8; 8 for a pointer; 128 for a tensor map */
+    uint32_t index;   /* index of the buffer (JOB_ARG_BUFFER) or tensor map (JOB_ARG_TENSORMAP) */
+    uint8_t bytes[8]; /* for JOB_ARG_BYTES: the scalar, little-endian */
+    /* Bytes of the parameter: 8 for a buffer, 128 for a tensor map, and 1, 2, 4 or 8 for a scalar.
+     */
+    uint32_t size;
 };
 
 enum job_launch_kind { JOB_KERNEL, JOB_MEMSET, JOB_COPY };
@@ -105,41 +113,43 @@ enum job_launch_kind { JOB_KERNEL, JOB_MEMSET, JOB_COPY };
 /* A launch that is not a kernel. It sets bytes of a buffer, or copies them from a buffer. The
  * buffer that it writes to is not an input. */
 struct job_transfer {
-    uint32_t to, from; /* indices of buffers; only a copy has `from` */
-    uint64_t to_offset, from_offset, bytes;
-    uint32_t value; /* memset: the pattern, of `width` bytes */
-    uint32_t width; /* 1, 2 or 4 */
+    uint32_t to, from;                      /* indices of buffers; only a copy has `from` */
+    uint64_t to_offset, from_offset, bytes; /* all three are in bytes */
+    uint32_t value;                         /* for a memset: the pattern, of `width` bytes */
+    uint32_t width;                         /* 1, 2 or 4 */
 };
 
 struct job_launch {
     enum job_launch_kind kind;
-    struct job_transfer transfer; /* if kind is not JOB_KERNEL */
+    struct job_transfer transfer; /* only if kind is not JOB_KERNEL */
     const char *kernel;           /* name of the kernel; "memset" or "copy" for a transfer */
-    /* The name of the kernel in the plan. NULL after job_read(), because job.bin does not have it.
-     */
+    /* The name of the kernel in the plan. It is NULL after job_read(), because job.bin does not
+     * have this name. */
     const char *label;
-    uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 = none */
-    uint64_t smem_bytes;                    /* dynamic */
-    uint32_t regs;        /* per thread, as compiled; 0 = unknown; for the cost model */
-    uint32_t spill_bytes; /* bytes that a thread stores and loads because registers ran out; for the
-                             cost model */
+    uint32_t grid[3], block[3], cluster[3]; /* a cluster of 1, 1, 1 means that there are none */
+    uint64_t smem_bytes;                    /* bytes of dynamic shared memory */
+    /* The next two are for the cost model. regs: registers per thread, as the compiler reports; 0
+     * if unknown. spill_bytes: bytes that a thread stores and loads because registers ran out. */
+    uint32_t regs;
+    uint32_t spill_bytes;
     bool cooperative;
     uint32_t nargs;
     struct job_arg *args;
 };
 
 struct job_tensormap {
-    uint32_t buffer;
+    uint32_t buffer; /* index of the buffer that holds the tensor */
     enum dtype dtype;
-    uint32_t rank; /* 1..5; all arrays begin with the innermost dimension, as the driver's do */
+    /* 1 to 5. All arrays begin with the innermost dimension, like those of the CUDA driver. */
+    uint32_t rank;
     uint64_t dims[5];
-    uint64_t strides[5]; /* bytes; strides[0] unused */
+    uint64_t strides[5]; /* in bytes; strides[0] is unused */
     uint32_t box[5];
     uint32_t elem_strides[5];
-    uint8_t swizzle;    /* 0 = none, 1 = 32 bytes, 2 = 64 bytes, 3 = 128 bytes */
-    uint8_t interleave; /* 0 = none, 1 = 16 bytes, 2 = 32 bytes */
-    uint8_t l2promo;    /* 0 = none, 1 = 64 bytes, 2 = 128 bytes, 3 = 256 bytes */
-    uint8_t fill_nan;   /* value of elements out of bounds: 0 = zero, 1 = NaN */
+    uint8_t swizzle;    /* 0: none; 1: 32 bytes; 2: 64 bytes; 3: 128 bytes */
+    uint8_t interleave; /* 0: none; 1: 16 bytes; 2: 32 bytes */
+    uint8_t l2promo;    /* 0: none; 1: 64 bytes; 2: 128 bytes; 3: 256 bytes */
+    uint8_t fill_nan;   /* the value of elements out of bounds: 0 means zero, 1 means NaN */
 };
 
 /* A program: the launches of one contender in this case. */
@@ -151,59 +161,67 @@ struct job_program {
     struct job_tensormap *tensormaps;
 };
 
-/* Returns what the plan calls this kernel: softmax<float, 4> for _Z7softmaxIfLi4EEvPKT_. */
+/* Returns the name of this kernel in the plan, for example softmax<float, 4> for
+ * _Z7softmaxIfLi4EEvPKT_. */
 const char *job_kernel_label(const struct job_program *p, const char *kernel);
-/* Whether a memset or a copy of the program writes to the buffer. */
+/* Returns whether a memset or a copy of the program writes to the buffer. */
 bool job_fills(const struct job_program *p, uint32_t buffer);
 
 enum job_call_flags {
     JOB_CALL_TIMED = 1,
     JOB_CALL_VERIFY = 2, /* keep the outputs and compare them with the truth */
-    JOB_CALL_REPEAT = 4, /* same data as the previous call: the outputs must be bit-identical */
-    JOB_CALL_COUNT = 8,  /* collect counters */
-    JOB_CALL_KEEP_STATE = 32,  /* do not reload the module before this call, so that the kernel sees
-                                * state that earlier calls left behind, as it would for a user */
-    JOB_CALL_PROFILE = 128,    /* a profiler that runs the worker measures only these calls */
-    JOB_CALL_EDGES = 256,      /* the last element along some dimensions is the largest: edges.h */
-    JOB_CALL_DUMP = 64,        /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
-    JOB_CALL_BLOCK_SAMPLE = 16 /* emulator: run only some blocks of each launch, for the cost model
-                                */
+    /* Use the same data as the previous call. The outputs must be bit-identical. */
+    JOB_CALL_REPEAT = 4,
+    JOB_CALL_COUNT = 8, /* collect counters */
+    /* Do not reload the module before this call. Then the kernel sees the state that earlier calls
+     * left behind, as it would for a user. */
+    JOB_CALL_KEEP_STATE = 32,
+    JOB_CALL_PROFILE = 128, /* a profiler that watches the worker measures only these calls */
+    /* Rearrange the inputs so that the last element along some dimensions is the largest
+     * (edges.h). */
+    JOB_CALL_EDGES = 256,
+    JOB_CALL_DUMP = 64, /* write every output to dump.CASE.CALL.NAME.bin in the bundle */
+    /* On the emulator: run only some blocks of each launch, for the cost model. */
+    JOB_CALL_BLOCK_SAMPLE = 16
 };
 
 struct job_call {
-    uint32_t program;
-    uint32_t flags;
-    uint64_t seed;          /* seed of the data */
-    uint64_t poison;        /* seed of the poison patterns */
-    int32_t perturb_buffer; /* -1 = none */
-    uint64_t perturb_elem;  /* this element of the buffer gets another random value */
+    uint32_t program; /* index in job_case.programs */
+    uint32_t flags;   /* enum job_call_flags */
+    uint64_t seed;    /* seed of the data */
+    uint64_t poison;  /* seed of the poison patterns */
+    /* Element perturb_elem of buffer perturb_buffer gets another random value. If perturb_buffer is
+     * -1, no element does. */
+    int32_t perturb_buffer;
+    uint64_t perturb_elem;
 };
 
 /*
  * Timing beyond the listed calls. After the calls of a case, the worker makes rounds of calls over
  * all programs (A B, B A, ...), with fresh seeds derived from `seed`. It stops when every program
- * has min_calls and its median is known well enough: the 95% interval, divided by the median, is
- * under target_rel. It also stops at max_calls, or when the case's share of limits.measure_ns is
- * spent. A baseline that takes longer than 50 ms gets one call only. Of the candidate's calls in
- * these rounds the worker verifies `verify`, which it draws at random, mostly from the calls that
- * are no slower than the median (rounds.c).
+ * has had min_calls calls and its median is known well enough: the length of the 95% interval,
+ * divided by the median, is under target_rel. It also stops at max_calls, or when the case's share
+ * of limits.measure_ns is spent. A baseline that takes longer than 50 ms gets only one call. The
+ * worker verifies `verify` of the candidate's calls in these rounds. It draws these calls at
+ * random, mostly from the calls that are no slower than the median (rounds.c).
  */
 struct job_timing {
-    uint32_t min_calls, max_calls; /* per program; max_calls 0 = no timing in this case */
+    uint32_t min_calls, max_calls; /* per program; if max_calls is 0, the case has no timing */
     uint32_t verify;
     double target_rel;
     uint64_t seed;
 };
 
+/* A phase of the oracle. */
 struct job_phase {
-    const char *fn;
-    uint64_t units;
+    const char *fn; /* name of its function */
+    uint64_t units; /* number of its units */
 };
 
 struct job_case {
-    const char *name; /* "smoke:0", "heldout:2", ... */
+    const char *name; /* for example "smoke:0" or "heldout:2" */
     uint32_t nbuffers;
-    /* how many entries `buffers` has room for while plans add workspaces; not in job.bin */
+    /* How many entries `buffers` has room for, while plans add workspaces. Not in job.bin. */
     uint32_t buffers_room;
     struct job_buffer *buffers;
     uint32_t nprograms;
@@ -211,47 +229,52 @@ struct job_case {
     uint32_t ncalls;
     struct job_call *calls;
     struct job_timing timing;
-    /* for the oracle */
+    /* The members from here to max_units are for the oracle. */
     uint32_t nphases;
     struct job_phase *phases;
-    uint64_t scratch_elems; /* number of doubles */
+    uint64_t scratch_elems; /* number of doubles in the scratch memory */
     uint32_t naxes;
-    int64_t *axes; /* in the task's order; the oracle reads them with AX() */
+    int64_t *axes; /* values in the task's order; the oracle reads them with AX() */
     uint32_t nscalars;
-    double *scalars;    /* in the task's order; the oracle reads them with SC() */
-    uint64_t max_units; /* verify at most this many units of the last phase; 0 = all */
-    /* for the floor: the work that no implementation can avoid */
+    double *scalars;    /* values in the task's order; the oracle reads them with SC() */
+    uint64_t max_units; /* verify at most this many units of the last phase; 0 means all */
+    /* For the floor: the operations and bytes that no implementation can avoid. */
     double flops, min_bytes;
 };
 
 enum job_module_kind { JOB_MODULE_KERNEL, JOB_MODULE_TORCH, JOB_MODULE_LIBRARY };
 
 struct job_module {
-    const char *name; /* "candidate", "naive", "torch.compile", "cublaslt", ... */
+    const char *name; /* for example "candidate", "naive", "torch.compile" or "cublaslt" */
     enum job_module_kind kind;
-    const char *cubin; /* file in the bundle; "" if none */
+    /* For JOB_MODULE_KERNEL: files in the bundle; "" if there is none. */
+    const char *cubin;
     const char *ptx;
-    const char *spec;   /* TORCH: the program's text; LIBRARY: the routine, see docs/worker.md */
-    const char *source; /* file with the source text, for findings; "" if none */
+    /* For JOB_MODULE_TORCH: the program's text. For JOB_MODULE_LIBRARY: the routine
+     * (docs/worker.md). */
+    const char *spec;
+    const char *source; /* file in the bundle with the source text, for findings; "" if none */
 };
 
-/* On the emulator the limits count CPU time, so that a verdict does not depend on the load of the
- * machine. There the limits of wall time are only a safeguard, this many times as long as on a
- * GPU. */
+/* On the emulator the limits count CPU time, so that a verdict does not depend on how busy the
+ * machine is. There the limits of wall time are only a safeguard. They are this many times as long
+ * as on a GPU. */
 #define JOB_EMU_PATIENCE 10u
 
 struct job_limits {
-    uint64_t wall_ns;    /* whole job */
-    uint64_t call_ns;    /* one call; a candidate that takes longer counts as hanging. On the
-                          * emulator: CPU time of one launch */
-    uint64_t measure_ns; /* the rounds of struct job_timing, all cases together */
-    uint64_t device_bytes;
-    uint64_t printf_bytes;
-    /* limit on the warp instructions of a launch; 0 = only call_ns limits a launch */
+    uint64_t wall_ns; /* for the whole job */
+    /* For one call: a candidate that takes longer counts as hanging. On the emulator this limits
+     * the CPU time of one launch. */
+    uint64_t call_ns;
+    uint64_t measure_ns;   /* for the rounds of struct job_timing, in all cases together */
+    uint64_t device_bytes; /* for the device memory of all buffers together */
+    uint64_t printf_bytes; /* for the text that kernels print */
+    /* For the warp instructions of one launch, on the emulator. 0 means that only call_ns limits a
+     * launch. */
     uint64_t emu_steps;
 };
 
-/* The GPU that the emulator's cost model models; from gpus/NAME.json. */
+/* The GPU that the emulator's cost model models. The numbers come from gpus/NAME.json. */
 struct job_gpu {
     const char *name;
     uint32_t sms, cores_per_sm, max_threads_per_sm, max_blocks_per_sm, regs_per_sm;
@@ -263,29 +286,32 @@ struct job_gpu {
 
 struct job {
     enum job_device device;
-    int32_t ordinal;
-    bool sanitize;
-    bool annotate;  /* make counters for each source line */
-    uint64_t nonce; /* copied to the result, to show to which run of the job the result belongs */
-    /* decides the order of warps, and the samples; the data of a call has its own seed */
+    int32_t ordinal; /* number of the GPU */
+    bool sanitize;   /* on the emulator: turn the sanitizer on */
+    bool annotate;   /* make counters for each source line */
+    uint64_t nonce;  /* copied to the result, to show to which run of the job the result belongs */
+    /* Decides the order of warps, and the samples. The data of a call has its own seed. */
     uint64_t seed;
-    uint32_t nthreads;         /* emulator host threads; 0 = all */
-    uint32_t timing_processes; /* on a GPU: in how many processes to time kernels under 20 us; 0 and
-                                * 1 = only in this one */
+    uint32_t nthreads; /* host threads of the emulator; 0 means one for each processor */
+    /* On a GPU: in how many processes to time kernels under 20 us. 0 and 1 mean only in the worker
+     * itself. */
+    uint32_t timing_processes;
     struct job_limits limits;
     struct job_gpu gpu;
-    const char *oracle;  /* file in the bundle: .so (emu), .cubin (cuda) or .torch (a reference in
-                            Python, on both); "" = none */
-    const char *service; /* cubin of Hone's device code; "" for emu */
+    /* File in the bundle: .so (on emu), .cubin (on cuda) or .torch (a reference in Python, on
+     * both). "" if there is none. */
+    const char *oracle;
+    const char *service; /* file in the bundle with Hone's device code, a cubin; "" for emu */
     uint32_t nmodules;
-    struct job_module *modules; /* 0 is the candidate */
+    struct job_module *modules; /* modules[0] is the candidate */
     uint32_t ncases;
     struct job_case *cases;
 };
 
 void job_write(const struct job *job, struct strbuf *out);
 int job_read(struct job *job, const void *data, size_t len, struct arena *a, struct err *err);
-/* Returns a hash of job.bin, never 0. A result repeats it, to show which job the result answers. */
+/* Returns a hash of job.bin, which is never 0. A result repeats the hash, to show which job it
+ * answers. */
 uint64_t job_hash(const void *data, size_t len);
 
 #endif

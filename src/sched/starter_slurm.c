@@ -1,17 +1,17 @@
 /*
- * starter_slurm.c - starts workers as jobs of Slurm. Every job of a run has the same random name.
- * So squeue finds the jobs even if the reply of sbatch was lost, and scancel ends exactly these
- * jobs.
+ * starter_slurm.c - starts workers as jobs of Slurm. All jobs of a run have the same name,
+ * hone-NAME, where NAME is random. So squeue finds the jobs even if the reply of sbatch was lost,
+ * and scancel ends exactly these jobs. BASE is a directory that all nodes share:
  *
  *     BASE/hone-NAME/spool/    the spool
- *     BASE/hone-NAME/bin/      the worker, by kind of machine
- *     BASE/hone-NAME/log/      what each job printed
- *     BASE/hone-NAME/job.sh    checks the worker's hash, then becomes the worker
- *     BASE/hone-NAME/owner     host and process id of the `hone` that made it
+ *     BASE/hone-NAME/bin/      a worker program for each kind of machine, such as x86_64
+ *     BASE/hone-NAME/log/      the text that each job printed
+ *     BASE/hone-NAME/job.sh    the script of a job: checks the worker's hash, then runs the worker
+ *     BASE/hone-NAME/owner     host and process id of the `hone` that made this directory
  *
- * A job that squeue does not list is over. The autoscaler then asks for another one if there are
- * bundles left; so preemption, a time limit and a lost node need no special case. While squeue
- * fails, nothing is started or cancelled; if it fails for too long, Hone gives up.
+ * A job that squeue does not list is over. The autoscaler then asks for another job if there are
+ * bundles left. So preemption, a time limit and a lost node need no special case. While squeue
+ * fails, Hone starts and cancels nothing. If squeue fails for too long, Hone gives up.
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,11 +37,11 @@
 #include "sys/proc.h"
 
 #define SECOND UINT64_C(1000000000)
-/* Hone gives up after MAX_FAILURES failures in a row. A failure is a start that brought no finished
- * bundle, or a refusal of sbatch. Hone also gives up if squeue fails MAX_FAILURES times in a row
- * and for a long enough time. If squeue has never worked, that time is BLIND_AT_FIRST intervals of
- * every_ns (a minute). If it has worked before, the time is BLIND_LATER intervals (a quarter of an
- * hour), because Slurm's controller may be restarting, and the jobs go on in the meantime. */
+/* Hone gives up after MAX_FAILURES failures in a row. A failure is a job that ended although no
+ * bundle has finished, or a refusal of sbatch. Hone also gives up if squeue fails MAX_FAILURES
+ * times in a row, for a long enough time. If squeue has never worked, that time is BLIND_AT_FIRST
+ * times every_ns (a minute). If squeue has worked before, the time is BLIND_LATER times every_ns (a
+ * quarter of an hour), because Slurm's controller may be restarting while the jobs go on. */
 enum { MAX_FAILURES = 5, BLIND_AT_FIRST = 12, BLIND_LATER = 180, MAX_WORKER_BYTES = 256 << 20 };
 
 extern char **environ;
@@ -51,26 +51,26 @@ struct slurm_starter {
     struct arena arena;
     struct slurm_spec spec;
     struct autoscale scale;
-    char *dir;  /* BASE/hone-NAME */
-    char *name; /* "hone-NAME" */
-    bool emu;
-    bool asked;                /* sbatch ran at least once */
-    unsigned pending, running; /* jobs, by the last look at squeue */
+    char *dir;                 /* BASE/hone-NAME */
+    char *name;                /* hone-NAME */
+    bool emu;                  /* true if the workers use the emulator and need no GPU */
+    bool asked;                /* true if sbatch has run at least once */
+    unsigned pending, running; /* how many jobs wait and run, as squeue last said */
     unsigned expected;         /* jobs that sbatch accepted and squeue has not shown yet */
     uint64_t accepted_ns;      /* when sbatch last accepted jobs */
-    uint64_t looked_ns;        /* when we last asked squeue */
+    uint64_t looked_ns;        /* when we last asked squeue; 0 if never */
     uint64_t finished;         /* how many bundles had finished at the last step */
-    uint64_t every_ns;         /* how often to ask squeue */
-    bool seen;                 /* squeue worked at least once */
-    unsigned blind;            /* failures of squeue in a row, since blind_ns */
-    uint64_t blind_ns;
-    char last_words[300]; /* why the last program of Slurm failed, for messages */
+    uint64_t every_ns;         /* time between two questions to squeue */
+    bool seen;                 /* true if squeue has worked at least once */
+    unsigned blind;            /* how often squeue has failed in a row */
+    uint64_t blind_ns;         /* when the first of these failures was */
+    char last_words[300];      /* why a program of Slurm failed last, for messages */
 };
 
 /* ---- running Slurm's programs ---------------------------------------------------------------- */
 
-/* Runs a program and keeps what it printed. Returns -1 if it did not succeed; then s->last_words
- * says why. */
+/* Runs a program and appends to `out` what it printed. Returns -1 if the program did not succeed.
+ * Then s->last_words says why. Sets *err only if the program could not be run at all. */
 static int run(struct slurm_starter *s, const char *const *argv, struct strbuf *out,
                struct err *err)
 {
@@ -100,7 +100,8 @@ static int run(struct slurm_starter *s, const char *const *argv, struct strbuf *
     return rc;
 }
 
-/* Runs a program to its end, also after Ctrl-C, when child_run() would refuse. */
+/* Runs a program to its end, but at most for 30 seconds. Works even after Ctrl-C, when child_run()
+ * would refuse. Returns whether the program succeeded. */
 static bool run_anyway(const char *const *argv)
 {
     posix_spawnattr_t attr;
@@ -125,6 +126,7 @@ static bool run_anyway(const char *const *argv)
     }
 }
 
+/* Cancels all jobs with this name. Returns false if scancel failed. */
 static bool cancel_name(const char *name)
 {
     char *option = xasprintf("--name=%s", name);
@@ -136,8 +138,9 @@ static bool cancel_name(const char *name)
     return ok;
 }
 
-/* ---- what is queued -------------------------------------------------------------------------- */
+/* ---- counting jobs --------------------------------------------------------------------------- */
 
+/* Adds the job on this line of squeue's output to s->pending or s->running. */
 static void count_line(struct slurm_starter *s, const char *line)
 {
     static const char *const waits[] = {"PENDING",      "CONFIGURING",   "REQUEUED",
@@ -145,7 +148,8 @@ static void count_line(struct slurm_starter *s, const char *line)
     static const char *const runs[] = {"RUNNING",  "COMPLETING", "SUSPENDED", "STOPPED",
                                        "RESIZING", "SIGNALING",  "STAGE_OUT"};
     const char *state = strchr(line, '|');
-    /* On some sites squeue also prints greetings, so we count only lines of the form "ID|STATE". */
+    /* At some sites squeue also prints a greeting. So we count only lines that begin with
+     * "ID|STATE". */
     if (!state || strspn(line, "0123456789_[]-%,") != (size_t)(state - line))
         return;
     state++;
@@ -156,7 +160,7 @@ static void count_line(struct slurm_starter *s, const char *line)
         s->running += strlen(runs[i]) == n && strncmp(state, runs[i], n) == 0;
 }
 
-/* Counts our jobs. Returns -1 if squeue failed; then the old counts stay. */
+/* Asks squeue and counts our jobs. Returns -1 if squeue failed. Then the old counts stay. */
 static int look(struct slurm_starter *s, struct err *err)
 {
     char *name = xasprintf("--name=%s", s->name);
@@ -175,8 +179,8 @@ static int look(struct slurm_starter *s, struct err *err)
             line = end ? end + 1 : NULL;
         }
         unsigned have = s->pending + s->running;
-        /* Slurm may show a new job only after a while. If it never does, the job ended
-         * immediately. */
+        /* squeue may show a new job only after a while. If it has not shown the job after
+         * 6 * every_ns, we assume that the job ended at once. */
         if (s->expected && have >= had + s->expected) {
             s->expected = 0;
         } else if (s->expected && now_ns() - s->accepted_ns > 6 * s->every_ns) {
@@ -185,7 +189,8 @@ static int look(struct slurm_starter *s, struct err *err)
                 autoscale_failed(&s->scale, now_ns());
         }
         if (have < had)
-            autoscale_failed(&s->scale, now_ns()); /* a bundle that finishes resets the count */
+            autoscale_failed(&s->scale,
+                             now_ns()); /* slurm_step() undoes this if a bundle finishes */
     }
     strbuf_release(&out);
     return rc;
@@ -281,7 +286,7 @@ static int submit(struct slurm_starter *s, unsigned n, struct err *err)
     argv[k++] = arena_printf(&a, "--job-name=%s", s->name);
     argv[k++] = arena_printf(&a, "--array=1-%u", n);
     argv[k++] = arena_printf(&a, "--output=%s/log/%%A_%%a.txt", s->dir);
-    argv[k++] = "--signal=B:TERM@20"; /* so that a worker can put its bundle back */
+    argv[k++] = "--signal=B:TERM@20"; /* gives a worker 20 s to put its bundle back */
     argv[k++] = "--no-requeue";       /* we ask for new jobs ourselves */
     if (!s->spec.gres && !s->emu)
         argv[k++] = "--gres=gpu:1";
@@ -329,15 +334,17 @@ static int give_up(struct slurm_starter *s, struct err *err)
     last_log(s, &log);
     err_set(
         err, ERR_ENV,
-        "no worker that Slurm started has finished a bundle, after %u attempts: %s%s. "
+        "no worker that Slurm started has finished a bundle after %u attempts. The reason: %s%s. "
         "Check the options of --on slurm:, which Hone passes to `sbatch`. The output of the jobs "
         "was in %s/log",
-        s->scale.failures, *s->last_words ? s->last_words : "its jobs end", log.buf, s->dir);
+        s->scale.failures, *s->last_words ? s->last_words : "the jobs ended early", log.buf,
+        s->dir);
     strbuf_release(&log);
     return -1;
 }
 
-/* Called after squeue failed. Returns -1 if it has failed for too long. */
+/* Call it after squeue failed. Returns -1 if squeue has failed for too long, and Hone must give
+ * up. */
 static int still_blind(struct slurm_starter *s, struct err *err)
 {
     uint64_t patience_ns = (s->seen ? BLIND_LATER : BLIND_AT_FIRST) * s->every_ns;
@@ -347,10 +354,12 @@ static int still_blind(struct slurm_starter *s, struct err *err)
     uint64_t for_ns = s->looked_ns - s->blind_ns;
     if (s->blind < MAX_FAILURES || for_ns < patience_ns)
         return 0;
-    return err_set(err, ERR_ENV,
-                   "Slurm does not answer: squeue failed %u times in %.0f s, and no bundle "
-                   "finished; the last time: %s. `squeue --me` must work on this machine",
-                   s->blind, (double)for_ns / 1e9, s->last_words);
+    return err_set(
+        err, ERR_ENV,
+        "Slurm does not answer: squeue failed %u times in %.0f s, and no bundle "
+        "finished in this time. The last error: %s. Make sure that `squeue --me` works on "
+        "this machine",
+        s->blind, (double)for_ns / 1e9, s->last_words);
 }
 
 static int slurm_step(struct starter *st, unsigned bundles, uint64_t finished, uint64_t wait_ns,
@@ -400,8 +409,8 @@ static int slurm_step(struct starter *st, unsigned bundles, uint64_t finished, u
     return 0;
 }
 
-/* Removes the directory of a place. Workers of cancelled jobs may write there until they have
- * ended, so it tries for some seconds. */
+/* Removes the directory BASE/hone-NAME of a run. Workers of cancelled jobs may write there until
+ * they have ended, so we try for up to 5 seconds. */
 static void remove_place(const char *dir)
 {
     for (int i = 0; i < 50 && dir_remove(dir, NULL) < 0; i++)
@@ -425,7 +434,8 @@ static const struct starter_ops slurm_ops = {slurm_step, slurm_close};
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Cancels the jobs and removes the directories of a `hone` of this host that was killed. */
+/* Cleans up after each `hone` of this host that was killed: cancels its jobs and removes its
+ * directory. */
 static void sweep(const char *base)
 {
     struct name_vec names = VEC_INIT;

@@ -3,8 +3,9 @@
  * tuples, dtypes and so on), and functions with which the builders use them.
  *
  * A number that is known when the expression is read is OBJ_BOOL, OBJ_INT or OBJ_FLOAT; Hone
- * computes with it by Python's rules. OBJ_INT is a size (graph/dim.h), so x.shape[1] // 2 stays
- * exact. A number that is known only when a kernel is called is OBJ_VALUE, like every tensor.
+ * computes with it by Python's rules. OBJ_INT is a size as in graph/dim.h: an integer, or an
+ * expression over the task's axes such as N/2. So Hone can read x.shape[1] // 2 before the axes
+ * have values. A number that is known only when a kernel is called is OBJ_VALUE, like every tensor.
  *
  * Every function that fails says why in build.err. evaluate.c adds the column.
  */

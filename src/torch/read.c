@@ -132,10 +132,11 @@ static int read_task(struct graph *g, const char *text, const struct torch_task 
                        "the expression gives %zu values, but the task has %zu outputs", o.n,
                        wanted);
     if (o.kind != OBJ_TUPLE && wanted != 1)
-        return err_set(err, ERR_INPUT,
-                       "the expression gives one value, and the task has %zu outputs; a tuple "
-                       "gives several",
-                       wanted);
+        return err_set(
+            err, ERR_INPUT,
+            "the expression gives one value, but the task has %zu outputs: write a tuple "
+            "with one item for each output",
+            wanted);
     return values_of(&x, &o, values, wanted, err) < 0 ? -1 : add_outputs(g, t, values, err);
 }
 

@@ -1,10 +1,10 @@
 /*
  * verdict.h - the graded judgement of one candidate, and its JSON (schema/verdict.json).
  *
- * Kinds are ordered from worst to best. Mostly, the later the stage at which a candidate failed,
- * the better its kind; but `rejected` and `cheat` are among the worst, whichever stage they come
- * from. `unjudged` is outside the order. It means that Hone or the machine failed, so it never
- * counts against a candidate.
+ * Kinds are ordered from worst to best. In most cases, a candidate that failed at a later stage has
+ * a better kind. But `rejected` and `cheat` are among the worst, whichever stage they come from.
+ * `unjudged` is outside the order. It means that Hone or the machine failed, so it never counts
+ * against a candidate.
  */
 #ifndef VERDICT_VERDICT_H
 #define VERDICT_VERDICT_H
@@ -38,64 +38,78 @@ enum verdict_kind {
 
 /* The note of a workload that did not run because something failed before it. */
 #define VERDICT_DID_NOT_RUN "did not run"
-/* The detail of a verdict describes at most this many wrong workloads; `workloads` has them all. */
+/* verdict.detail describes at most this many wrong workloads. verdict.workloads has all of them. */
 enum { VERDICT_TOLD_WORKLOADS = 4 };
 /* The note of a workload in which the run ended without results, for example by a fault. */
 #define VERDICT_FAILED "failed"
 
 struct verdict_workload {
-    const char *name;  /* "smoke:0"; the verdict has held-out workloads too, but no author sees
-                          them */
-    const char *role;  /* the workload's role: "smoke", "check", "time", "heldout" */
-    const char *shape; /* "M=256 N=512"; "" if an author must not see it */
-    bool ok;           /* Hone saw nothing wrong; `verified` says how much it compared */
-    /* "whole": every output element of some call was compared with the truth; "sample":
-     * `verified_pct` percent were; "none": no element was; "" = an older verdict */
+    const char *name;  /* for example "smoke:0"; may be a held-out workload, which no author sees */
+    const char *role;  /* the workload's role: "smoke", "check", "time" or "heldout" */
+    const char *shape; /* for example "M=256 N=512"; "" if an author must not see it */
+    bool ok;           /* true if Hone saw nothing wrong; `verified` says how much it compared */
+    /* - "whole": every output element of some call was compared with the truth;
+     * - "sample": verified_pct percent of the elements were compared;
+     * - "none": no element was compared;
+     * - "": unknown, because an older Hone made the verdict. */
     const char *verified;
     double verified_pct; /* share of the output elements that were compared, in percent */
-    /* the largest error as a multiple of the tolerance; the rms error as a multiple of the rms
-     * error of an ideal implementation */
+    /* max_ratio: the largest error, divided by the tolerance. rms_ratio: the rms error, divided by
+     * the rms error of an ideal implementation. */
     double max_ratio, rms_ratio;
-    const char *output; /* the tensor with the worst error */
-    const char *note;   /* the mismatch in words */
-    /* Set on the emulator if only some blocks ran: the number of blocks of all launches, how many
-     * of them ran, and how many of those wrote an element that was compared with the truth. All 0
-     * if all blocks of every call ran. */
+    const char *output; /* name of the tensor with the worst error */
+    const char *note;   /* what is wrong, in words */
+    /* Set on the emulator if only some blocks ran. blocks: the number of blocks of all launches.
+     * blocks_ran: how many of them ran. blocks_verified: how many of those that ran wrote an
+     * element that was compared with the truth. All three are 0 if all blocks of every call ran. */
     double blocks, blocks_ran, blocks_verified;
     double unseen_pct; /* share of the output elements that no emulated block wrote, in percent */
-    double found_pct;  /* probability that an error in 1% of the blocks (on a GPU: of the rows,
-                          columns or tiles) is found; 0 if nothing was verified */
+    /* The probability, in percent, that Hone finds an error in 1% of the blocks (on a GPU: of the
+     * rows, columns or tiles). 0 if nothing was verified. */
+    double found_pct;
 };
 
 struct verdict_time {
-    const char *workload; /* "time:0" */
-    const char *shape;
-    const char *who; /* "candidate", "naive", "torch", "torch.compile", "cublaslt", file */
-    bool is_model;   /* false = measured */
-    double median_ns, mad_ns;
-    double lo_ns, hi_ns; /* 95% interval of the median. If is_model: the interval in which the
-                            measured times of 80% of kernels of this kind lay */
-    uint32_t n;          /* number of timed calls */
-    double ratio, ratio_lo, ratio_hi; /* baseline time / candidate time; 0 for the candidate */
-    /* Percent of the measured or data-sheet ceiling; 0 = unknown. */
+    const char *workload; /* for example "time:0" */
+    const char *shape;    /* as in struct verdict_workload */
+    /* The contender: "candidate", "naive", "torch", "torch.compile", "cublaslt" or a file name. */
+    const char *who;
+    bool is_model; /* true if the cost model computed the time, false if it was measured */
+    double median_ns, mad_ns; /* the median time; the median absolute deviation from it */
+    /* If is_model is false: the 95% interval of the median. If it is true: the interval in which we
+     * expect the measured time. Such intervals held the measured times of 80% of kernels of this
+     * kind. */
+    double lo_ns, hi_ns;
+    uint32_t n; /* number of timed calls */
+    /* For a baseline: its time divided by the candidate's time, with the 95% interval. 0 for the
+     * candidate. */
+    double ratio, ratio_lo, ratio_hi;
+    /* How many percent of a ceiling the kernel reaches. The ceiling was measured, or comes from the
+     * data sheet. 0 if unknown. */
     double roofline_pct;
-    const char *limit; /* which ceiling: "DRAM" or "arithmetic"; in old verdicts also "L2", "" */
+    const char *limit; /* which ceiling: "DRAM" or "arithmetic"; in old verdicts also "L2" or "" */
 };
 
 /* A baseline of the evaluation, judged by the same rules as a candidate. A baseline that is "wrong"
  * or "failed" has no times and ratios. */
 struct verdict_baseline {
-    const char *who;   /* "naive", "torch", "torch.compile", "cublaslt", a file */
-    const char *state; /* "right"; "imprecise": a library over the error budget, or with errors up
-                          to 4 times the tolerance; "wrong"; "failed": it could not run;
-                          "unverified": no output of it was compared with the truth */
-    const char *text;  /* why, in words; "" if it is right */
+    const char *who; /* "naive", "torch", "torch.compile", "cublaslt" or a file name */
+    /* - "right";
+     * - "imprecise": a library that is over the error budget, or has errors of up to 4 times the
+     *   tolerance;
+     * - "wrong";
+     * - "failed": it could not run;
+     * - "unverified": no output of it was compared with the truth. */
+    const char *state;
+    const char *text; /* the reason for this state, in words; "" if it is "right" */
 };
 
-/* A finding of the emulator. `workload` names the workload in which the emulator saw it
- * ("check:1"), `role` is that workload's role. If the workload is held-out, an author is told only
- * the kind and the line (see verdict_hidden). */
+/* A finding of the emulator. See struct result_finding for the members that are not explained
+ * here. */
 struct verdict_finding {
+    /* The name of the workload in which the emulator saw the finding, for example "check:1", and
+     * its role. If the workload is held-out, an author is told only the kind and the line (see
+     * verdict_hidden()). */
     const char *workload, *role;
     enum finding_kind kind;
     const char *kernel, *file;
@@ -107,8 +121,8 @@ struct verdict_finding {
     uint64_t count;
 };
 
-/* A verdict never has counters of held-out workloads. Facts about the code itself have the
- * workload "code" and the role "static". */
+/* A counter, as in struct result_counter. A verdict never has counters of held-out workloads. A
+ * counter about the code itself has the workload "code" and the role "static". */
 struct verdict_counter {
     const char *workload, *role;
     const char *kernel, *name, *unit;
@@ -119,60 +133,67 @@ struct verdict_counter {
 struct verdict {
     struct arena arena;
     enum verdict_kind kind;
-    const char *stage;    /* extract, compile, plan, emulate, run, check, time, profile */
-    const char *detector; /* the rule that decided: "input-hash", "sanitizer", ... */
+    /* The stage that decided: "extract", "compile", "plan", "emulate", "run", "check", "time" or
+     * "profile". */
+    const char *stage;
+    const char *detector; /* the rule that decided, for example "input-hash" or "sanitizer" */
     const char *summary;  /* one sentence */
-    /* The rule that separates failing shapes from passing ones: "all 19 failing shapes have C >=
-     * 4097; all with C <= 4096 pass"; "" = unknown */
+    /* What separates the failing shapes from the passing shapes, for example "all 19 failing shapes
+     * have C >= 4097; all with C <= 4096 pass". "" if unknown. */
     const char *separation;
     /* The facts with which an author can repair the candidate, in at most about 60 lines. */
     const char *detail;
     double score;   /* orders verdicts of one task, by kind first, then by error or time */
-    double time_ns; /* geometric mean over the timed workloads; 0 = there are no times */
-    double speedup; /* speedup over the baseline `speedup_over`; 0 = there is none */
+    double time_ns; /* geometric mean over the timed workloads; 0 if there are no times */
+    /* How many times as fast as the baseline `speedup_over` the candidate is: the geometric mean
+     * over the timed workloads. 0 if there is none. */
+    double speedup;
     const char *speedup_over;
-    bool time_is_model;
+    bool time_is_model; /* true if time_ns comes from the cost model */
     VEC(struct verdict_workload) workloads;
     VEC(struct verdict_time) times;
     VEC(struct verdict_baseline) baselines;
     VEC(struct verdict_finding) findings;
     VEC(struct verdict_counter) counters;
     VEC(const char *) warnings;
-    /* What the task promises about its inputs, such as "A is lower triangular"; "" = nothing. The
-     * verdict holds for such inputs only. */
+    /* What the task promises about its inputs, for example "A is lower triangular". "" if it
+     * promises nothing. The verdict holds only for such inputs. */
     const char *preconditions;
-    /* The precision that the task declares ("float32", "TF32"), and the tensor-core products with
-     * which the kernel reaches it; "" = unknown. */
+    /* The precision that the task declares, for example "float32" or "TF32", and the tensor-core
+     * products with which the kernel reaches it. "" if unknown. */
     const char *precision;
-    const char *bottleneck; /* "dram-bound: 91% of peak DRAM throughput (...)"; "" = unknown */
+    /* For example "dram-bound: 91% of peak DRAM throughput (...)". "" if unknown. */
+    const char *bottleneck;
     const char *device, *gpu, *driver, *arch, *compiler;
-    const char *source_sha, *task;
-    const char *task_sha; /* the task's hash (task/snapshot.h); "" = unknown */
+    const char *source_sha, *task; /* SHA-256 of the candidate's source; name of the task */
+    const char *task_sha;          /* the task's hash (task/snapshot.h); "" if unknown */
     uint64_t seed;
     uint64_t compile_ns, run_ns, total_ns;
 };
 
 const char *verdict_kind_name(enum verdict_kind k);
-/* True for the held-out role and for unknown roles. An author must not learn what happened in
- * workloads with such a role. */
+/* Returns true for the held-out role and for unknown roles. An author must not learn what happened
+ * in workloads with such a role. */
 bool verdict_hidden(const char *role);
+/* Returns the kind with this name. Sets *ok to false if there is none. */
 enum verdict_kind verdict_kind_from(const char *name, bool *ok);
 
 json_t *verdict_to_json(const struct verdict *v);
 /* Reads a verdict from a store, a recording or a file, and validates all of it. */
 int verdict_from_json(struct verdict *v, const json_t *j, struct err *err);
-/* Writes how much of the candidate's results was compared with the truth: "9 workloads verified
- * whole, 2 by sample, 1 only timed". */
+/* Appends to `out` how much of the candidate's results was compared with the truth, for example "9
+ * workloads verified whole, 2 by sample, 1 only timed". */
 void verdict_verified_text(const struct verdict *v, struct strbuf *out);
 /* Returns the number of shapes over which time_ns is the geometric mean. */
 unsigned verdict_timed_shapes(const struct verdict *v);
-/* Sets *lo and *hi to the interval in which we expect the measured time, as factors of the modelled
- * time. Returns false if the verdict has no such interval. */
+/* Sets *lo and *hi to the ends of the interval in which we expect the measured time, divided by the
+ * modelled time. Returns false if the verdict has no such interval. */
 bool verdict_model_error(const struct verdict *v, double *lo, double *hi);
-/* The ratio to the first baseline: the geometric mean over the shapes, with its 95% interval.
- * Modelled times have no spread, so their interval is empty (lo == hi). */
+/* The time of the first baseline, divided by the candidate's time. */
 struct verdict_ratio {
     const char *who; /* the baseline */
+    /* The geometric mean over the shapes, and its 95% interval. Modelled times have no spread, so
+     * their interval is empty (lo == hi). */
     double mid, lo, hi;
 };
 /* Returns false if no baseline has a ratio. */

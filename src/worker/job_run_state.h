@@ -1,10 +1,10 @@
 /*
  * job_run_state.h - the state of a job while it runs: its modules, calls and kept outputs.
  *
- * run_bundle() allocates `struct job_run`, which belongs to the main thread. Strings in the result
- * belong to `job_run.arena` or to `struct device`, both in host memory. So the device stays open
- * until result.bin is written, or until time_in_processes() has copied these strings. The watchdog
- * holds only a copy of the serialized result.
+ * run_bundle() allocates `struct job_run`, and only the main thread uses it. Strings in the result
+ * lie in job_run.arena, or in memory of the device that is freed when the device is closed. So the
+ * device stays open until result.bin is written, or until time_in_processes() has copied these
+ * strings. The watchdog, which is another thread, holds only a copy of the serialized result.
  */
 #ifndef WORKER_JOB_RUN_STATE_H
 #define WORKER_JOB_RUN_STATE_H
@@ -21,28 +21,31 @@ VEC_DECL(result_call_vec, struct result_call);
 struct sidecar;
 
 struct module_state {
-    struct device_module *m; /* NULL: not loaded */
+    struct device_module *m; /* NULL while the module is not loaded */
     struct sidecar *sidecar; /* only for JOB_MODULE_TORCH; NULL until it is started */
-    bool unsealed; /* Hone cannot check all of the module's state, so each timed call loads the
-                    * module afresh */
-    enum result_status status;
+    /* True if Hone cannot check all of the module's state. Then each timed call loads the module
+     * afresh. */
+    bool unsealed;
+    enum result_status status; /* RESULT_OK, or how the module failed */
 };
 
-/* The outputs of a call, kept until the worker verifies them. On a GPU it does so after the last
- * call, because all candidate modules must be unloaded before the oracle is loaded. */
+/* The outputs of a call, kept until the worker verifies them. On a GPU, the worker verifies them
+ * after the last call, because all candidate modules must be unloaded before the oracle is
+ * loaded. The arrays have one entry for each buffer of the case. */
 struct kept_call {
-    uint32_t c;           /* case */
-    uint32_t k;           /* index of the call in the result */
+    uint32_t c;           /* index of the case */
+    uint32_t k;           /* index of the call in result_case.calls */
     struct job_call call; /* the call, with its seeds */
-    /* the bytes of each output; NULL for other buffers and for hidden outputs */
+    /* The bytes of each output. NULL for hidden outputs, and for buffers that are not outputs. */
     void **out;
-    struct device_hidden **hidden; /* outputs whose copy stays on the device */
-    /* If the call ran only a sample of its blocks: what they wrote, one entry per buffer; `out` is
-     * then unused. Else NULL. */
+    /* The hidden outputs: those of which a copy stays on the device. NULL for other buffers. */
+    struct device_hidden **hidden;
+    /* If the call ran only a sample of its blocks: what these blocks wrote. Then `out` is unused.
+     * NULL if all blocks ran. */
     struct device_written *written;
-    /* Upper bound on the share of the tensor that all blocks, not only the sampled ones, can
-     * change. Set only in sampled calls, for tensors updated in place and for outputs that a memset
-     * or copy fills. */
+    /* Set only in sampled calls, for tensors that are updated in place and for outputs that a
+     * memset or copy fills. It is an upper bound for the share of the tensor that all blocks, not
+     * only the sampled ones, can change. */
     double *most_changed;
 };
 VEC_DECL(kept_call_vec, struct kept_call);
@@ -57,29 +60,29 @@ struct job_run {
     struct result_call_vec calls[JOB_MAX_CASES];
     struct module_state mods[JOB_MAX_PROGRAMS];
     struct kept_call_vec kept;
-    uint64_t kept_bytes, kept_max; /* host memory of the kept outputs, and the most we allow */
-    /* hashes of the previous call's outputs, for JOB_CALL_REPEAT */
+    uint64_t kept_bytes, kept_max; /* bytes of host memory for kept outputs; the most we allow */
+    /* For JOB_CALL_REPEAT: the hashes of the previous call's outputs. */
     uint64_t out_hash[JOB_MAX_BUFFERS];
     struct finding_vec findings;
     struct counter_vec counters;
     struct watchdog *dog;
-    unsigned cores;             /* the cores of this machine */
-    struct strbuf bytes;        /* the serialized result; the buffer is reused */
+    unsigned cores;             /* number of processor cores of this machine */
+    struct strbuf bytes;        /* the serialized result; its memory is reused */
     uint64_t start_ns, told_ns; /* when the job began; when we last wrote progress.bin */
-    /* For the log: the number of calls, and the time that their parts took, summed over all
+    /* For the log: the number of calls, and the time that each part of a call took, summed over all
      * calls. */
     struct {
         uint64_t calls;
         uint64_t load_ns; /* loading modules */
         uint64_t data_ns; /* allocating and filling buffers */
         uint64_t run_ns;  /* running the launches */
-        uint64_t look_ns; /* inspecting guard zones, inputs and module variables; hashing outputs */
+        uint64_t look_ns; /* checking guard zones, inputs and module variables; hashing outputs */
         uint64_t keep_ns; /* copying outputs, to verify them later */
     } spent;
-    /* Set during a timed call of the candidate; decides whether the call's outputs are kept for
-     * verification. */
+    /* Set during a timed call of the candidate. It decides whether the worker keeps the call's
+     * outputs for verification. */
     struct rounds *rounds;
-    bool timing_ready; /* prepare_timing() has run */
+    bool timing_ready; /* true after the device's prepare_timing() has run */
 };
 
 #endif

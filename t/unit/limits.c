@@ -608,7 +608,8 @@ static void test_pool(void **state)
     budget_pool_settle(p, c, &(struct pool_sum){4000, 0});
     w.out = 8000;
     assert_int_equal(budget_pool_reserve(p, &w, &c, &why), POOL_OVER);
-    assert_non_null(strstr(why.buf, "the budget of 20000 tokens is used up: 17500 are spent"));
+    assert_non_null(
+        strstr(why.buf, "the budget of 20000 tokens is used up: 17500 tokens are spent"));
     budget_pool_close(p);
 
     /* Money: 1000 tokens of prompt cost 0.01, a token of reply 0.0001. */

@@ -120,13 +120,15 @@ static double affordable(const struct state *s, const struct pool_wish *w, struc
 static void say_over(const struct state *s, const struct pool_wish *w, struct strbuf *why)
 {
     if (s->limit.tokens)
-        strbuf_addf(why, "the budget of %llu tokens is used up: %llu are spent",
+        strbuf_addf(why, "the budget of %llu tokens is used up: %llu tokens are spent",
                     (unsigned long long)s->limit.tokens, (unsigned long long)s->spent.tokens);
     if (s->limit.usd > 0)
-        strbuf_addf(why, "%sthe budget of $%.2f is used up: $%.2f are spent", why->len ? "; " : "",
+        strbuf_addf(why, "%sthe budget of $%.2f is used up: $%.2f is spent", why->len ? "; " : "",
                     s->limit.usd, s->spent.usd);
-    strbuf_addf(why, ", and the next call needs a prompt of about %llu tokens and a reply",
-                (unsigned long long)w->prompt);
+    strbuf_addf(
+        why,
+        ", and the rest is too small for the next call (about %llu tokens of prompt, and a reply)",
+        (unsigned long long)w->prompt);
 }
 
 static int free_ticket(const struct state *s)

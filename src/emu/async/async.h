@@ -25,63 +25,67 @@
 
 enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RED_OR, RED_XOR };
 
-/* A contiguous part of a copy: its place in outside memory (global, or another block's shared
- * memory) and its offset in the box. */
+/* A contiguous part of a copy between the box in shared memory and outside memory (global memory,
+ * or another block's shared memory). */
 struct async_run {
-    uint8_t *outside; /* NULL: the run is outside the tensor; fill the box with zeros or NaN */
-    uint32_t off, bytes;
+    /* The part's place in outside memory. NULL if it lies outside the tensor: then a load fills
+     * this part of the box with zeros or NaN. */
+    uint8_t *outside;
+    uint32_t off, bytes; /* the part's offset in the box, and its size in bytes */
 };
 
 enum async_kind {
-    ASYNC_LOAD,     /* into shared memory; completes on an mbarrier */
-    ASYNC_STORE,    /* out of shared memory, in a bulk group */
+    ASYNC_LOAD,     /* a copy into shared memory, which completes on an mbarrier */
+    ASYNC_STORE,    /* a copy out of shared memory, in a bulk group */
     ASYNC_CP_ARRIVE /* cp.async.mbarrier.arrive */
 };
 
 struct async_op {
     struct async_op *next;
     enum async_kind kind;
-    struct warp *w; /* the warp that issued the operation */
+    /* The warp, lane and instruction that issued the operation. */
+    struct warp *w;
     const struct insn *pc;
     uint32_t lane;
-    /* the block whose shared memory the operation writes (LOAD) or reads (STORE) */
+    /* The block whose shared memory the operation writes (ASYNC_LOAD) or reads (ASYNC_STORE). */
     struct block *block;
-    uint32_t base, span;  /* the bytes of that memory: address, size */
-    struct tensormap map; /* swizzle and fill; zero for plain copies */
+    uint32_t base, span;  /* the box in that memory: its offset, its size in bytes */
+    struct tensormap map; /* says how to swizzle and to fill; all zero for plain copies */
     struct async_run *runs;
     uint32_t nruns, runs_cap;
-    enum red_op red;
+    enum red_op red; /* for a reduction: its operator and type; else RED_NONE */
     enum ptx_type red_type;
-    /* for LOAD and CP_ARRIVE: the mbarrier on which the operation completes */
+    /* For ASYNC_LOAD and ASYNC_CP_ARRIVE: the mbarrier on which the operation completes. */
     struct block *mbar_block;
     uint32_t mbar_off;
-    int32_t tx;
-    /* for LOAD from shared memory of another block */
+    int32_t tx; /* for ASYNC_LOAD: bytes by which it lowers the mbarrier's transaction count */
+    /* For an ASYNC_LOAD from the shared memory of another block: that block and the offset. */
     struct block *src_block;
     uint32_t src_off;
     uint8_t imm[16]; /* for st.async and red.async: the value to write; `runs` points here */
-    /* for STORE: the number of its bulk group */
-    uint32_t group;
-    uint8_t *staged; /* a copy of the box; NULL until the store has read it */
-    /* for CP_ARRIVE: it waits for the thread's cp.async copies with a number below cp_seq */
+    uint32_t group;  /* for ASYNC_STORE: the number of its bulk group */
+    uint8_t *staged; /* for ASYNC_STORE: a copy of the box; NULL until the store has read the box */
+    /* For ASYNC_CP_ARRIVE: it waits for the thread's cp.async copies with a number below cp_seq. */
     uint32_t cp_seq;
     bool noinc;
-    uint32_t san, san_src; /* the ids that san_async_begin() returned */
-    const char *what;
+    /* What san_async_begin() returned, for the box and for the source in another block. */
+    uint32_t san, san_src;
+    const char *what; /* the operation's name in findings, for example "TMA load" */
 };
 
 /* ---- cp.async ------------------------------------------------------------------------------- */
 
+/* The copies of one execution of cp.async: one copy for each active lane. */
 struct cp_rec {
     const struct insn *pc;
-    uint32_t mask; /* lanes whose copies are not complete yet */
-    uint32_t size;
-    uint32_t seq;
-    uint32_t group[WARP];
-    uint32_t dst[WARP]; /* shared address */
-    const uint8_t *src[WARP];
-    uint8_t src_bytes[WARP];
-    uint32_t san[WARP];
+    uint32_t mask;            /* lanes with a copy that is not complete yet */
+    uint32_t size;            /* bytes that each copy writes */
+    uint32_t seq;             /* number of this execution in the warp: 0, 1, 2 ... */
+    uint32_t group[WARP];     /* by lane: number of the cp.async group */
+    uint32_t dst[WARP];       /* by lane: the shared address */
+    const uint8_t *src[WARP]; /* by lane: the source */
+    uint8_t src_bytes[WARP]; /* by lane: bytes to read from the source; zeros follow up to `size` */
+    uint32_t san[WARP];      /* by lane: what san_async_begin() returned */
 };
 
 struct wg_pending; /* warpgroup.c */
@@ -89,32 +93,37 @@ struct wg_pending; /* warpgroup.c */
 
 struct warp_async {
     VEC(struct cp_rec) cp;
+    /* cp_committed: by lane, how many cp.async groups it has committed. cp_seq: cp_rec.seq of the
+     * next cp.async. */
     uint32_t cp_committed[WARP], cp_seq;
-    struct async_op *bulk, **bulk_tail; /* stores, oldest first */
-    uint32_t bulk_committed[WARP];
-    uint32_t polls; /* number of test_waits that failed */
+    struct async_op *bulk, **bulk_tail; /* bulk stores, oldest first */
+    uint32_t bulk_committed[WARP];      /* by lane: how many bulk groups it has committed */
+    uint32_t polls;                     /* how many test_waits found that the phase is not over */
     uint32_t rng;
-    /* wgmma */
+    /* The members from here on are for wgmma. A product is one wgmma. */
     VEC(struct wg_pending) wg;
-    uint32_t wg_committed, wg_seq;
-    uint32_t wg_clock[WG_CLOCKS]; /* the sanitizer's clock of product i is at i % WG_CLOCKS */
+    uint32_t wg_committed, wg_seq; /* how many groups are committed; number of the next product */
+    uint32_t wg_clock[WG_CLOCKS];  /* entry i % WG_CLOCKS: san_product() of product i */
+    /* wg_fenced: wgmma.fence was executed since the last commit. wg_ever: the warp has issued a
+     * product. */
     bool wg_fenced, wg_ever;
-    const uint32_t *wg_last; /* registers of the last completed accumulator */
-    uint64_t wg_last_hash;   /* hash of the values that those registers had then */
-    uint32_t wg_last_n;
+    const uint32_t *wg_last; /* registers of the accumulator that was completed last */
+    uint64_t wg_last_hash;   /* hash of the values that these registers had then */
+    uint32_t wg_last_n;      /* how many registers these are */
 };
 
 struct block_async {
-    struct async_op *ops, **tail; /* operations that complete on this block's mbarriers, oldest
-                                     first */
-    struct wg_cache *wg_cache;    /* warpgroup.c */
+    /* The operations that complete on this block's mbarriers, oldest first. */
+    struct async_op *ops, **tail;
+    struct wg_cache *wg_cache; /* warpgroup.c */
 };
 
-struct warp_async *warp_async(struct warp *w); /* allocates it on first use */
+/* These return w->async and b->async. They allocate it on first use. */
+struct warp_async *warp_async(struct warp *w);
 struct block_async *block_async(struct block *b);
 
-/* Returns whether an operation should complete at once. Never true if the sanitizer is on or the
- * launch has no seed. */
+/* Decides at random whether an operation should complete at once. Returns false if the sanitizer is
+ * on or the launch has no seed. */
 bool async_eager(struct warp *w);
 
 /* ---- engine (async.c) ----------------------------------------------------------------------- */
@@ -123,13 +132,13 @@ struct async_op *async_new(struct warp *w, const struct insn *pc, uint32_t lane,
                            const char *what);
 struct async_run *async_add_run(struct async_op *op);
 void async_free(struct async_op *op);
-/* Starts the operation: adds it to the list of the mbarrier's block, or to the warp's bulk group.
- * If async_eager(), completes it at once instead, unless it is a store. */
+/* Starts the operation. A store is added to the warp's bulk group. Any other operation is added to
+ * the list of the mbarrier's block, or completed at once if async_eager() says so. */
 void async_start(struct async_op *op);
-/* Completes all operations that complete on this mbarrier; returns how many there were. */
+/* Completes all operations in flight that complete on this mbarrier. Returns their number. */
 int async_settle(struct block *b, uint32_t mbar_off);
-/* Completes the bulk groups of the active lanes, except the newest `keep`. If read_only, only reads
- * the sources of these groups, and writes nothing yet. */
+/* Completes the bulk groups of the active lanes, except the newest `keep` groups. If read_only is
+ * true, only reads the sources of these groups, and writes nothing yet. */
 void async_bulk_wait(struct warp *w, uint32_t keep, bool read_only);
 
 /* Returns the word of an mbarrier of this block, without any check. */
@@ -137,23 +146,26 @@ static inline uint64_t *mbar_word(struct block *b, uint32_t off)
 {
     return (uint64_t *)(void *)(b->smem + off);
 }
-/* Applies fn to an mbarrier. Reports misuse as a finding of w, pc and lane. */
+/* What mbar_apply() does to an mbarrier: n threads arrive; n threads arrive and drop out; n more
+ * bytes are expected; n bytes have come. Misuse is a finding at w, pc and lane. */
 enum mbar_fn { MBAR_FN_ARRIVE, MBAR_FN_DROP, MBAR_FN_EXPECT, MBAR_FN_COMPLETE };
 int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b, uint32_t off,
                enum mbar_fn fn, int32_t n);
 
-/* cpasync.c: completes copies of the lanes in `mask` with a sequence number (cp_seq) below `limit`.
- * If `all`, completes all of them, else all but those of the newest `keep` groups. */
+/* cpasync.c: completes copies of the lanes in `mask`: those with cp_rec.seq below `limit`. If `all`
+ * is false, leaves out the copies of each lane's newest `keep` groups. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
 /* warpgroup.c */
 void wg_release(struct warp *w);
 void wg_cache_free(struct wg_cache *c);
 void wg_check_exit(struct warp *w);
 
-/* reduce.c: reduces n bytes element by element; each element is atomic for other host threads. */
+/* reduce.c: combines n bytes of src into dst, element by element. Each element of dst is changed
+ * atomically, because other host threads may change it too. */
 void async_reduce(enum red_op op, enum ptx_type t, uint8_t *dst, const uint8_t *src, uint32_t n);
-/* Returns the operator that a modifier names; RED_NONE if it names none. */
+/* Returns the operator that a modifier names, or RED_NONE if it names none. */
 enum red_op red_op_of(const char *mod);
+/* Returns whether a bulk reduction may use this operator with this type. */
 bool red_fits(enum red_op op, enum ptx_type t);
 
 /* ---- decode functions ----------------------------------------------------------------------- */

@@ -22,26 +22,27 @@
 #define MBAR_MAX_TX ((1 << 20) - 1)
 
 struct mbar {
-    uint32_t pending, expected;
-    int32_t tx;
-    bool phase;
+    uint32_t pending, expected; /* see invariant 1 */
+    int32_t tx;                 /* see invariant 2 */
+    bool phase;                 /* the phase bit */
 };
 
 enum mbar_rc {
     MBAR_OK,
-    MBAR_FLIPPED,   /* the phase completed */
-    MBAR_UNDERFLOW, /* more arrivals than the phase expects */
-    MBAR_TX_RANGE   /* transaction count out of range */
+    MBAR_FLIPPED,   /* the phase is over, and the next phase has begun */
+    MBAR_UNDERFLOW, /* there were more arrivals than the phase still expects */
+    MBAR_TX_RANGE   /* the transaction count `tx` would be out of range */
 };
 
 uint64_t mbar_pack(const struct mbar *b);
 /* Returns false if the word is not an initialised mbarrier. */
 bool mbar_unpack(struct mbar *b, uint64_t word);
 void mbar_init(struct mbar *b, uint32_t count);
+/* `drop` also lowers the arrivals of all later phases by `count`. */
 enum mbar_rc mbar_arrive(struct mbar *b, uint32_t count, bool drop);
 enum mbar_rc mbar_expect_tx(struct mbar *b, int32_t bytes);
 enum mbar_rc mbar_complete_tx(struct mbar *b, int32_t bytes);
-/* Returns whether the phase of this parity has completed. */
+/* Returns whether the phase with this phase bit is over, so that a wait for it may end. */
 static inline bool mbar_done(const struct mbar *b, bool parity)
 {
     return b->phase != parity;

@@ -46,34 +46,35 @@ enum tmap_elem {
 enum tmap_mode { TMAP_TILE, TMAP_IM2COL };
 
 struct tensormap {
-    uint64_t magic;
-    uint64_t addr;
-    uint64_t strides[4]; /* strides of dimensions 1 to 4, in bytes */
-    uint32_t dims[5];    /* number of elements minus 1, so that 2^32 fits */
-    uint16_t box[5];     /* elements of the tensor that a tile spans */
-    uint8_t elem_strides[5];
-    uint8_t elem; /* enum tmap_elem */
-    uint8_t rank;
-    uint8_t swizzle;    /* 0 = none, 1 = 32 bytes, 2 = 64 bytes, 3 = 128 bytes */
-    uint8_t interleave; /* always 0 */
-    uint8_t fill_nan;
-    uint8_t mode; /* enum tmap_mode */
+    uint64_t magic;          /* TMAP_MAGIC */
+    uint64_t addr;           /* global address of the tensor */
+    uint64_t strides[4];     /* strides of dimensions 1 to 4, in bytes; dimension 0 is innermost */
+    uint32_t dims[5];        /* elements of each dimension, minus 1 so that 2^32 fits */
+    uint16_t box[5];         /* elements of the tensor that a box spans in each dimension */
+    uint8_t elem_strides[5]; /* a box takes every elem_strides[i]-th element of dimension i */
+    uint8_t elem;            /* enum tmap_elem */
+    uint8_t rank;            /* number of dimensions */
+    uint8_t swizzle;         /* 0: none; 1: 32 bytes; 2: 64 bytes; 3: 128 bytes */
+    uint8_t interleave;      /* always 0 */
+    uint8_t fill_nan;        /* 1 if elements outside the tensor are NaN; 0 if they are zero */
+    uint8_t mode;            /* enum tmap_mode */
     uint8_t reserved;
     int16_t lower[3], upper[3]; /* for im2col: the corners of the bounding box in w, h and d */
-    uint16_t channels, pixels;  /* for im2col: channels per pixel, pixels per column */
+    uint16_t channels, pixels;  /* for im2col: the channels per pixel and pixels that a box has */
     uint8_t pad[22];
 };
 _Static_assert(sizeof(struct tensormap) == 128, "a tensor map is 128 bytes");
 
-/* Fills in a map and checks it as cuTensorMapEncodeTiled does. */
+/* Makes the map *t of the tensor at addr as j says. Checks j by the rules of
+ * cuTensorMapEncodeTiled(). */
 int tensormap_encode(struct tensormap *t, const struct job_tensormap *j, uint64_t addr,
                      struct err *err);
 /* Reads a map from kernel memory. Returns -1 if the bytes are not a map, or if an edit made it
  * inconsistent. */
 int tensormap_load(struct tensormap *t, const void *bytes, struct err *err);
-/* Executes tensormap.replace.tile.FIELD. `ord` is the ordinal, if the field has one. The map as a
- * whole is not checked, because it may be inconsistent between two edits. Returns -1 for an unknown
- * field or ordinal, or if there is no map. */
+/* Executes tensormap.replace.tile.FIELD. `ord` is the ordinal, if the field has one. Returns -1 if
+ * the field or the ordinal is unknown, or if *t is not a map. Does not check the map as a whole,
+ * because a map may be inconsistent between two edits. */
 int tensormap_replace(struct tensormap *t, const char *field, uint32_t ord, uint64_t value,
                       struct err *err);
 
@@ -86,19 +87,19 @@ uint32_t tensormap_box_bytes(const struct tensormap *t);
 uint32_t tensormap_smem_bytes(const struct tensormap *t);
 
 struct tmap_run {
-    uint32_t box_off; /* offset of the run in the unswizzled box */
-    uint32_t bytes;
-    /* whether the run is in the tensor; if not, a load fills it and a store skips it */
+    uint32_t box_off; /* offset of the run in the unswizzled box, in bytes */
+    uint32_t bytes;   /* bytes of the run in the box */
+    /* True if the run is inside the tensor. If it is not, a load fills it and a store skips it. */
     bool inside;
-    uint64_t addr; /* if inside: the global address */
+    uint64_t addr; /* if inside: the global address of the run's first element */
     uint32_t step; /* bytes from one element to the next in the tensor */
 };
-/* A function of this type returns a value other than 0 to stop the walk. */
+/* A function of this type returns 0 to continue the walk, or another value to stop it. */
 typedef int (*tmap_run_fn)(void *ctx, const struct tmap_run *run);
 
-/* Calls fn for each run of the box at these coordinates, which begin with the innermost dimension.
- * In im2col mode, `offsets` are those of w, h and d. Returns the value that the last call of fn
- * returned. */
+/* Calls fn for each run of the box at these coordinates; coords[0] is that of the innermost
+ * dimension. In im2col mode, `offsets` holds the offsets in w, h and d. Otherwise it is ignored.
+ * Returns the value that the last call of fn returned. */
 int tensormap_walk(const struct tensormap *t, const int32_t *coords, const uint16_t *offsets,
                    tmap_run_fn fn, void *ctx);
 

@@ -30,11 +30,12 @@
  *
  * A sink `_` decodes to a scratch register, so exec functions write it like any other register.
  *
- * Convergence. A warp is a set of fragments (lanes with the same pc and frame); the core merges
- * fragments that reach the same place. An instruction marked INSN_ALIGNED needs all live lanes (the
- * lanes of the warp that have not exited) in one fragment, so the core waits for missing lanes. If
- * the missing lanes cannot come, the core reports barrier divergence and executes the instruction
- * without them. If no lane is missing, w->active holds all live lanes for which the guard is true.
+ * Convergence. A warp is a set of fragments. The lanes of a fragment have the same pc and frame.
+ * The core merges fragments that reach the same place. An instruction marked INSN_ALIGNED needs all
+ * live lanes (the lanes of the warp that have not exited) in one fragment, so the core waits for
+ * missing lanes. If the missing lanes cannot come, the core reports barrier divergence and executes
+ * the instruction without them. If no lane is missing, w->active holds all live lanes for which the
+ * guard is true.
  *
  * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*;
  * the core calls it again after other warps have run. When every warp of the cluster waits and
@@ -73,20 +74,22 @@ struct code;
 
 enum exec_rc {
     EX_NEXT,    /* done: go on with the next instruction */
-    EX_JUMP,    /* the fragment's pc was set; only branches and calls return this */
-    EX_YIELD,   /* done, but let others run first (nanosleep, failed try_wait) */
-    EX_WAIT,    /* not done and nothing changed: call again later */
-    EX_ARRIVED, /* as EX_WAIT, but others may be able to go on now; only barriers return this */
+    EX_JUMP,    /* exec has set the fragment's pc; only branches and calls return this */
+    EX_YIELD,   /* done, but other warps should run first (nanosleep, a try_wait that fails) */
+    EX_WAIT,    /* not done, and nothing changed: the core calls exec again later */
+    EX_ARRIVED, /* as EX_WAIT, but now other warps may be able to go on; only for barriers */
     EX_EXIT,    /* the active lanes have exited */
-    EX_FAULT    /* emu_fault() was called: the launch ends */
+    EX_FAULT    /* exec has called emu_fault(), so the launch ends */
 };
 typedef int (*exec_fn)(struct warp *w, const struct insn *in);
 
 enum insn_flags {
-    INSN_GUARD = 1,
-    INSN_GUARD_NEG = 2,
-    INSN_ALIGNED = 4,   /* needs the whole warp converged */
-    INSN_PIN = 8,       /* writes operands later (wgmma); no other register may share their place */
+    INSN_GUARD = 1,     /* has a guard predicate: @p */
+    INSN_GUARD_NEG = 2, /* the guard is negated: @!p */
+    INSN_ALIGNED = 4,   /* needs all live lanes of the warp in one fragment */
+    /* A wgmma, which still uses its registers after it was issued. No other register may share
+     * their place in the frame. */
+    INSN_PIN = 8,
     INSN_BRANCH = 16,   /* ends a basic block */
     INSN_SYNCWARP = 32, /* waits for the lanes that its mask names (shfl, vote, bar.warp) */
     INSN_LEADER = 64,   /* starts a basic block */
@@ -132,17 +135,17 @@ enum count_kind {
 struct insn {
     exec_fn exec;
     uint32_t o[5];  /* operand codes, the destination first */
-    uint32_t guard; /* operand code of the predicate if INSN_GUARD */
+    uint32_t guard; /* if INSN_GUARD is set: operand code of the predicate */
     uint16_t nv;    /* number of operands in v */
     uint8_t flags;  /* enum insn_flags */
     uint8_t kind;   /* enum count_kind */
-    uint8_t sub[4]; /* small numbers that the decoder leaves for exec: type, width, rounding, ... */
+    uint8_t sub[4]; /* small numbers that the decoder leaves for exec, such as type and rounding */
     uint32_t rank;  /* rank of its basic block (flow.h) */
     const uint32_t *v;   /* operand codes of vector operands, if any */
-    int64_t imm;         /* address offset, immediate, branch target, ... */
-    const void *aux;     /* decoder's data, in the module's arena */
+    int64_t imm;         /* a number for exec, such as an address offset or an immediate */
+    const void *aux;     /* further data that the decoder leaves for exec, in the module's arena */
     uint32_t src;        /* index of the ptx_insn that was decoded */
-    uint32_t tensor_ops; /* if kind is CK_TENSOR: operations (2*m*n*k) per execution */
+    uint32_t tensor_ops; /* if kind is CK_TENSOR: operations per execution, which is 2*m*n*k */
 };
 
 /* ---- decoding ------------------------------------------------------------------------------- */
@@ -153,7 +156,7 @@ struct decoder {
     struct ptx_module *ptx;
     struct ptx_func *func;
     struct err *err;
-    enum result_status status; /* after a failure: UNSUPPORTED or LOAD_FAILED */
+    enum result_status status; /* after a failure: RESULT_UNSUPPORTED or RESULT_LOAD_FAILED */
     struct fdecode *f;         /* private to decode.c */
 };
 typedef int (*decode_fn)(struct decoder *d, const struct ptx_insn *p, struct insn *in);
@@ -169,8 +172,8 @@ extern const struct decode_entry decode_alu_ops[], decode_video_ops[], decode_bi
     decode_mem_ops[], decode_flow_ops[], decode_sync_ops[], decode_misc_ops[], decode_int_ops[],
     decode_atom_ops[], decode_tensor_ops[], decode_async_ops[];
 
-/* These set the error "unsupported: <text> at file:line" or "bad instruction ...", and return
- * -1. */
+/* dec_unsupported() sets the error "unsupported: <text> at file:line". dec_bad() sets the error
+ * "bad instruction ...". Both return -1. */
 int dec_unsupported(struct decoder *d, const struct ptx_insn *p);
 int dec_bad(struct decoder *d, const struct ptx_insn *p, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -183,7 +186,7 @@ int dec_dst(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *
             uint32_t *out);
 int dec_src(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, enum ptx_type t,
             uint32_t *out);
-/* Decodes a predicate that the instruction reads; *neg tells if it is negated. */
+/* Decodes a predicate that the instruction reads. Sets *neg to whether the predicate is negated. */
 int dec_pred(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t *out,
              bool *neg);
 /* Decodes an address [reg+imm], [sym+imm] or [imm]. *base is an operand code whose lanes are
@@ -191,8 +194,8 @@ int dec_pred(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd 
  * or .param of a function) *base_bits is 0 and *off is relative to the frame. */
 int dec_addr(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o,
              enum ptx_space sp, uint32_t *base, uint32_t *base_bits, int64_t *off);
-/* Decodes a vector operand {..} or a single one: writes the operand codes to out[], their number to
- * *n. */
+/* Decodes a vector operand {..} or a single operand. Writes its operand codes to out[], at most
+ * `max`, and their number to *n. */
 int dec_vec(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *o, uint32_t bits,
             bool is_dst, uint32_t *out, uint32_t max, uint32_t *n);
 /* Returns the width of a register operand, or 0 if the operand is not a register. */
@@ -209,12 +212,12 @@ struct frame {
     char *regs;
     struct code_func *func;
     struct frame *caller;
-    const struct insn *ret_pc; /* where the caller goes on */
-    uint32_t mask;             /* lanes that have not returned yet */
-    uint32_t depth;
+    const struct insn *ret_pc;      /* the instruction at which the caller goes on */
+    uint32_t mask;                  /* lanes that have not returned yet */
+    uint32_t depth;                 /* how many calls lead to this frame; 0 in the kernel's frame */
     uint32_t local_base, local_top; /* this frame's part of each lane's local memory */
     char *params;                   /* [WARP][func->param_bytes] */
-    const struct insn *call;        /* the call instruction; says where results go */
+    const struct insn *call;        /* the call instruction, which says where the results go */
 };
 
 /* Lanes of a warp that are at the same instruction in the same frame. */
@@ -222,11 +225,12 @@ struct fragment {
     uint32_t mask; /* the lanes */
     const struct insn *pc;
     struct frame *frame;
-    uint32_t phase; /* phase of the barrier at which the fragment arrived */
-    /* the fragment is at a barrier, and merges with no other before it may leave */
+    uint32_t phase; /* if `arrived`: the phase that the barrier had when the fragment arrived */
+    /* 1 if the fragment has arrived at a barrier. It merges with no other fragment until the
+     * barrier lets it go. */
     uint8_t arrived;
-    uint8_t waiting; /* the fragment's last step was EX_WAIT */
-    uint32_t ran;    /* number of the turn in which the fragment last ran, or 0 */
+    uint8_t waiting; /* 1 if the fragment had to wait in the present call of warp_run() */
+    uint32_t ran;    /* the value of warp.slices when the fragment last gave up its turn, or 0 */
 };
 
 /* The kinds of instructions at which threads meet: barriers of the block, and warp-wide
@@ -234,8 +238,10 @@ struct fragment {
 enum exits_kind { EXITS_BARRIER, EXITS_WARP, EXITS_KINDS };
 
 struct warp {
-    char *base[4]; /* bases of operand codes: frame, constants, special registers of warp, block */
-    uint32_t active; /* lanes that execute this instruction, after the guard */
+    /* The bases of operand codes: the frame, the constants, the special registers of the warp, and
+     * those of the block. */
+    char *base[4];
+    uint32_t active; /* lanes that execute this instruction: those for which the guard is true */
     uint32_t mask;   /* lanes of the running fragment */
     uint32_t live;   /* lanes that have not exited */
     struct frame *frame;
@@ -243,64 +249,73 @@ struct warp {
     struct launch *launch;
     char *local; /* [WARP][launch->local_bytes] */
     struct fragment frags[WARP];
-    uint32_t nfrags, cur;
+    uint32_t nfrags, cur;         /* number of fragments; index of the running fragment */
     uint32_t id;                  /* number of the warp in the block */
     uint64_t steps;               /* warp instructions executed */
-    struct undef *undef;          /* set while registers hold undefined bits: undefined.c */
-    struct matrix_access *matrix; /* set while a matrix instruction accesses memory: fragments.h */
-    struct warp_watch *watch;     /* set while a wgmma in flight uses registers: warpgroup.c */
-    struct warp_async *async;     /* cp.async groups, wgmma groups: async.h */
-    struct warp_san *san;
-    const struct insn *pc;     /* the instruction being executed */
-    struct insn_count *counts; /* the host thread's counts, or NULL */
-    struct pending *pending;   /* the loads under way; set if `counts` is set */
-    struct frame *frame0;      /* the frame of the kernel itself */
-    uint32_t slices;
-    uint32_t diverged;        /* number of branches that split a fragment */
+    struct undef *undef;          /* set while registers hold undefined bits (undefined.c) */
+    struct matrix_access *matrix; /* set while a matrix instruction accesses memory (machine.h) */
+    struct warp_watch *watch;     /* set while a wgmma in flight uses registers (warpgroup.c) */
+    struct warp_async *async;     /* the warp's groups of cp.async and of wgmma (async.h) */
+    struct warp_san *san;         /* the sanitizer's state (sanitizer/state.h), or NULL */
+    const struct insn *pc;        /* the instruction being executed */
+    struct insn_count *counts;    /* the host thread's counts, or NULL if nothing is counted */
+    struct pending *pending;      /* the loads under way; set if `counts` is set */
+    struct frame *frame0;         /* the frame of the kernel itself */
+    uint32_t slices;              /* how often a fragment of the warp has given up its turn */
+    uint32_t diverged;            /* number of branches that split a fragment */
     uint32_t cluster_arrived; /* lanes that arrived at barrier.cluster and have not waited yet */
     uint32_t cluster_phase;   /* the barrier's phase at that arrival */
     uint64_t barriers, syncwarps;
     uint64_t call_bytes; /* bytes of the frames of calls that have not returned */
-    uint32_t strong;     /* strong loads and atomics since run() last decided that the warp spins */
-    /* exits.c sets these if the sanitizer is on: where each lane exited, and where it last met
-     * other threads */
+    /* Counts strong loads and atomics. If a jump follows more than a few of them, the warp may be
+     * waiting in a loop. Then run() in warp.c ends its slice and sets this count to 0. */
+    uint32_t strong;
+    /* Set by exits.c if the sanitizer is on. exit_at: where each lane exited. met: where each lane
+     * last met other threads. */
     uint32_t exit_at[WARP], met[EXITS_KINDS][WARP];
-    /* the warp's last slice (one warp_run()) ended while other fragments waited for their turn */
+    /* True if the last call of warp_run() ended while other fragments waited for their turn. */
     bool unfair;
-    /* register_pool.c: registers of each thread; the count for which setmaxnreg.inc waits, or 0 */
+    /* For register_pool.c. regs: registers of each thread. regs_wanted: the count for which
+     * setmaxnreg.inc waits, or 0. */
     uint32_t regs, regs_wanted;
 };
 
 struct barrier {
-    uint32_t expected; /* threads that the barrier waits for; 0 = all of the block */
-    uint32_t arrived;  /* threads that arrived; every warp counts as 32 */
-    uint32_t threads;  /* threads that arrived, counted one by one */
-    uint32_t phase;
+    uint32_t expected; /* number of threads for which the barrier waits; 0 means the whole block */
+    uint32_t arrived;  /* number of threads that arrived, where each warp counts as 32 threads */
+    uint32_t threads;  /* number of threads that arrived, counted one by one */
+    uint32_t phase;    /* how often the barrier has completed */
+    /* For barrier.red. red_and, red_or and red_popc combine the predicates of the threads that
+     * arrived in this phase. result[] holds popc, and, or of the phase that completed last. */
     uint32_t red_and, red_or, red_popc, result[3];
     bool red_init;
-    /* the arrival of the lowest-numbered warp in this phase; findings about the barrier name it */
+    /* The arrival of the lowest-numbered warp in this phase. Findings about the barrier name it. */
     struct {
         struct warp *warp;
         struct frame *frame;
         const struct insn *pc;
         uint32_t lane;
     } at;
-    struct barrier_place { /* the instructions that threads executed to arrive in this phase */
-        uint32_t place, threads;
-        struct warp *warp; /* the first warp that arrived there; the fields below are as in `at` */
+    /* The barrier instructions at which threads arrived in this phase. */
+    struct barrier_place {
+        uint32_t place, threads; /* exits_place() of the instruction; how many threads arrived */
+        struct warp *warp;       /* the first warp that arrived there; the rest is as in `at` */
         struct frame *frame;
         const struct insn *pc;
         uint32_t lane;
     } places[4];
     uint32_t nplaces;
-    /* the place, and the number of live threads, that were checked last */
+    /* The place of the barrier, and the number of live threads, at the last check for threads that
+     * exited before the barrier. We do not check the same pair twice in a row. */
     uint32_t last_place, last_live;
-    char key[2]; /* the sanitizer's keys for even and odd phases are the addresses of these bytes */
+    /* The addresses of these two bytes are the sanitizer's keys: &key[0] for even phases, &key[1]
+     * for odd phases. */
+    char key[2];
 };
 
 struct block {
-    uint32_t id[3], linear;
-    uint32_t rank; /* number of the block in its cluster */
+    uint32_t id[3], linear; /* %ctaid; number of the block in the grid */
+    uint32_t rank;          /* number of the block in its cluster */
     struct cluster *cluster;
     struct launch *launch;
     struct warp *warps;
@@ -308,16 +323,19 @@ struct block {
     uint8_t *smem;
     uint32_t smem_bytes; /* as in struct launch (machine.h) */
     struct barrier bar[16];
-    struct block_async *async; /* operations in flight on this block's mbarriers: async.h */
-    struct block_san *san;
+    struct block_async *async; /* operations in flight on this block's mbarriers (async.h) */
+    struct block_san *san;     /* the sanitizer's state (sanitizer/state.h), or NULL */
     uint64_t steps;
-    char *memory; /* registers and local memory, in one allocation that the next block reuses */
+    char *memory; /* registers and local memory: one allocation, which the next block reuses */
     size_t memory_bytes;
-    char *spec;         /* special registers of the block */
-    uint32_t nrunning;  /* warps that have not ended */
-    uint32_t g_clock;   /* 1 + number of fences of cluster or device scope so far (block_order.c) */
+    char *spec;        /* special registers of the block */
+    uint32_t nrunning; /* warps that have not ended */
+    /* 1 + the number of fences of cluster or device scope that the block has executed
+     * (block_order.c). */
+    uint32_t g_clock;
     uint32_t regs_free; /* registers that warps gave back by setmaxnreg.dec */
-    /* the sectors that this block has used; NULL if nothing is counted */
+    /* The sectors (32 bytes of global memory) that this block has used. NULL if nothing is
+     * counted. */
     struct sector_set *sectors;
     bool started;
 };
@@ -331,27 +349,43 @@ struct cluster {
     struct barrier bar; /* barrier.cluster */
     bool stuck;         /* see emu_stuck() */
     struct cluster_async *async;
-    struct worker_state *ws;     /* state of its host thread */
-    struct cluster_trace *trace; /* in sampled calls: what the cluster stores (machine.h); else
-                                  * NULL */
+    struct worker_state *ws; /* state of its host thread */
+    /* In a sampled call: where to note what the cluster stores (machine.h). Otherwise NULL. */
+    struct cluster_trace *trace;
     uint64_t trace_rng;
-    uint32_t trace_stores; /* stores of warps to outputs so far */
+    uint32_t trace_stores; /* how many stores to outputs its warps have executed */
     uint32_t nrunning;     /* warps that have not ended */
     uint32_t nlive;        /* threads that have not exited */
+    /* The members from here to `was_stuck` help to find a deadlock (warp_sched.c). rounds_stuck and
+     * polls count rounds in which no warp could go on. rounds_stuck becomes 0 when warps go on in
+     * two rounds in a row, polls becomes 0 when `state` changes. */
     uint32_t rounds_stuck;
-    uint32_t polls;   /* rounds since the last change of `state` in which waits returned false */
+    uint32_t polls;
     uint64_t state;   /* hash of shared memory and of `strongs` */
-    uint32_t strongs; /* strong accesses to memory so far */
+    uint32_t strongs; /* number of strong accesses to memory so far */
+    /* was_stuck: `stuck` was set, and no warp has gone on since. running: the cluster has started
+     * and has not ended. */
     bool was_stuck, running;
     uint64_t rng;
-    struct { /* the search for a state that repeats for ever: see warp_sched.c */
+    /* The search for a state that repeats for ever (warp_sched.c).
+     * - steps counts the cluster's warp instructions. A search begins when it reaches `next`.
+     * - on is true during a search. Each round then compares the state's hash with `hash`, the hash
+     *   of an earlier state.
+     * - age counts the rounds since `hash` was set. When it reaches `power`, `hash` is set to the
+     *   present hash, and `power` doubles.
+     * - rounds counts all rounds of the search.
+     * - reads and writes say whether the cluster read or wrote memory of others during the search.
+     * - cycles is the result of the last search: whether a state was repeated.
+     * - epoch is the launch.spin.epoch in which this cluster last counted as confirmed. */
+    struct {
         uint64_t steps, next, hash;
         uint32_t rounds, age, power, epoch;
         bool on, reads, writes, cycles;
     } probe;
 };
 
-/* True for one round when no warp of the cluster can go on. A try_wait may return false now. */
+/* Returns true for one round when no warp of the cluster can go on. A try_wait may then return
+ * false. */
 static inline bool emu_stuck(const struct warp *w)
 {
     return w->block->cluster->stuck;
@@ -390,24 +424,27 @@ static inline void set_pred(struct warp *w, uint32_t code, uint32_t bits)
 enum mem_access {
     MEM_READ = 1,
     MEM_WRITE = 2,
-    MEM_ATOMIC = 4, /* a read-modify-write; READ and WRITE are set too */
-    /* an atomic, volatile, relaxed, acquire or release access; two such accesses do not race */
+    MEM_ATOMIC = 4, /* a read-modify-write; MEM_READ and MEM_WRITE are set too */
+    /* An atomic, volatile, relaxed, acquire or release access. Two such accesses do not race. */
     MEM_STRONG = 8,
-    MEM_ASYNC = 16,  /* made by the async proxy: TMA, cp.async.bulk, wgmma operands */
-    MEM_NOALIGN = 32 /* natural alignment is not required (bulk copies check their own alignment) */
+    MEM_ASYNC = 16, /* made by the async proxy: TMA, cp.async.bulk, operands of wgmma */
+    /* The address need not be a multiple of the access size. Bulk copies have alignment rules of
+     * their own, which they check themselves. */
+    MEM_NOALIGN = 32
 };
 
 /* Returns a host pointer to n bytes at addr for one lane. Checks bounds and alignment (n is a power
- * of two, except with MEM_NOALIGN) and tells the sanitizer. Returns NULL after emu_fault(): the
- * caller returns EX_FAULT. An overrun of a buffer of global memory into its guard zone is only a
- * finding: the caller may use the pointer. `pc` tells the source line. */
+ * of two, except with MEM_NOALIGN) and tells the sanitizer. If something is wrong, calls
+ * emu_fault() and returns NULL; the caller must then return EX_FAULT. If the access runs past a
+ * buffer of global memory into its guard zone, this is only a finding, and the caller may use the
+ * pointer. `pc` is the instruction that makes the access. */
 void *mem_at(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp, uint64_t addr,
              uint32_t n, uint32_t access);
 /* Returns the block whose shared memory addr points to, or NULL if there is no such block in the
  * cluster. Sets *off to the offset in that memory. */
 struct block *smem_block(struct warp *w, uint32_t addr, uint32_t *off);
-/* Like mem_at, but cheaper and only for this block's shared memory: for ldmatrix and similar
- * instructions. */
+/* Does the same as mem_at(), but only for shared memory of this block, and faster. It is meant for
+ * ldmatrix and similar instructions. */
 void *smem_at(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t addr, uint32_t n,
               uint32_t access);
 /* Returns the space of a generic address. */
@@ -424,11 +461,11 @@ static inline uint64_t addr_of(const struct warp *w, uint32_t code, uint32_t bit
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Ends the launch with RESULT_FAULT, _HANG or _UNSUPPORTED, a message and a finding; returns
- * EX_FAULT. lane -1 means the whole warp. */
+/* Ends the launch with status `st`, which is RESULT_FAULT, RESULT_HANG or RESULT_UNSUPPORTED.
+ * Records a message and a finding. Returns EX_FAULT. A `lane` of -1 means the whole warp. */
 int emu_fault(struct warp *w, const struct insn *pc, int lane, enum result_status st,
               enum finding_kind kind, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
-/* Records a finding and lets the launch go on; does nothing when the sanitizer is off. For each
+/* Records a finding and lets the launch go on. Does nothing when the sanitizer is off. For each
  * kind and source line, it records the first finding and only counts further ones. `object` and
  * `other` may be NULL. */
 void emu_finding(struct warp *w, const struct insn *pc, int lane, enum finding_kind kind,
@@ -438,31 +475,33 @@ bool emu_sanitizing(const struct warp *w);
 
 /* ---- sanitizer hooks for asynchronous operations -------------------------------------------- */
 
-/* These order accesses (happens-before). A release publishes, under a key, everything that the warp
- * did before it. The key is the host address of an mbarrier, for example. After an acquire, the
- * warp's accesses are ordered after everything that was released under that key. */
+/* These two functions order accesses (happens-before). A release publishes, under a key, that the
+ * warp's accesses so far are done. The key is, for example, the host address of an mbarrier. After
+ * an acquire of the key, the warp's accesses are ordered after all accesses that were released
+ * under that key. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
-/* Says that an asynchronous operation reads (write = false) or writes these bytes of shared memory
- * until san_async_end(). If another access conflicts with the operation before san_async_end(), the
- * sanitizer reports FIND_ASYNC. The report names the operation with the text `what`. Returns an id
- * for san_async_end(), or 0 if there is nothing to watch. */
+/* Call it when an asynchronous operation begins. Until san_async_end() it reads (write = false) or
+ * writes n bytes of b's shared memory, from byte `off` on. If another access conflicts with the
+ * operation before san_async_end(), the sanitizer reports FIND_ASYNC. The report names the
+ * operation with the text `what`. Returns an id for san_async_end(), or 0 if there is nothing to
+ * watch. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);
-/* Says that a completed async operation wrote these shared bytes. They are initialised now, and
- * released under `key` if key is not NULL. */
+/* Call it when an asynchronous operation has written these bytes of b's shared memory. They count
+ * as written from now on. If `key` is not NULL, the write is released under this key. */
 void san_async_written(struct block *b, uint32_t off, uint32_t n, const void *key);
-/* Says that the active lanes execute fence.proxy.async. */
+/* Call it when the active lanes execute fence.proxy.async. */
 void san_proxy_fence(struct warp *w);
-/* Call it before the async proxy reads these bytes. It reports FIND_ASYNC if the block wrote these
- * bytes with ordinary stores and has executed no fence.proxy.async since. */
+/* Call it before the async proxy reads these bytes of b's shared memory. It reports FIND_ASYNC if b
+ * wrote some of them with ordinary stores and has executed no fence.proxy.async since. */
 void san_proxy_check(struct warp *w, const struct insn *pc, struct block *b, uint32_t off,
                      uint32_t n, const char *what);
 
 /* ---- hooks that async.c implements ---------------------------------------------------------- */
 
-/* Call it before a block's first instruction. It sets up empty state. */
+/* Call it before a block's first instruction. It sets up an empty block->async. */
 void async_block_begin(struct block *b);
 /* Call it after all threads exited. It completes pending stores, reports operations that no thread
  * waited for, and frees the state. */
@@ -471,7 +510,8 @@ void async_warp_exit(struct warp *w);
 /* Call it when every warp of the cluster waits. For each block it completes the oldest operation in
  * flight that completes on an mbarrier. Returns how many it completed. */
 int async_idle(struct cluster *c);
-/* Call it before each instruction while warp->watch is set. */
+/* Call it before each instruction while warp->watch is set. It reports uses of registers that a
+ * wgmma in flight still reads or writes. */
 void async_touch(struct warp *w, const struct insn *in);
 /* Encodes a tensor map of 128 bytes. This is the emulator's version of the `tensormap` operation in
  * device.h. */

@@ -88,15 +88,15 @@ enum ptx_space {
 
 struct ptx_func;
 
-/* An initialiser that is a symbol's address. The loader stores symbol + addend in the `size` bytes
- * at `off`. */
+/* A part of a variable's initial value that is the address of a symbol. The loader writes the
+ * address of `name`, plus `addend`, to the `size` bytes at offset `off` of the variable. */
 struct ptx_reloc {
     uint64_t off;
-    const char *name; /* resolved when the module is loaded */
+    const char *name; /* the symbol; the loader looks it up */
     int64_t addend;
     uint32_t size;
-    uint32_t shift; /* for mask(): position of the selected byte, in bits */
-    bool generic;   /* generic(sym) */
+    uint32_t shift; /* for mask(): position in bits of the byte that it selects from the address */
+    bool generic;   /* true if the text is generic(name): the address is a generic address */
 };
 
 /* A register, variable or parameter. */
@@ -104,43 +104,45 @@ struct ptx_var {
     const char *name;
     enum ptx_space space;
     enum ptx_type type;
-    uint32_t index; /* registers: number within the function */
+    uint32_t index; /* for a register: its number within the function */
     uint32_t align;
     uint64_t bytes; /* 0 for extern .shared x[] */
     bool is_extern;
     bool is_kernel_param;
-    bool is_ret; /* return parameter of a .func */
-    uint8_t *init;
+    bool is_ret;   /* true for a return parameter of a .func */
+    uint8_t *init; /* the initial value, of init_bytes bytes, or NULL */
     uint64_t init_bytes;
     struct ptx_reloc *relocs;
     uint32_t nrelocs;
-    /* The loader sets this: a global address, or an offset in the const bank, in the local frame,
-     * in the parameter block or in the kernel's shared memory. */
+    /* If `placed` is true: a global address, or an offset in the const bank, in the local frame, in
+     * the parameter block or in the kernel's shared memory. */
     uint64_t addr;
     bool placed;
 };
 
-/* Each comment names the fields of struct ptx_opnd that hold the operand. */
+/* The kinds of operands. Each comment says which members of struct ptx_opnd hold the operand. */
 enum ptx_okind {
-    PO_REG,    /* var */
-    PO_IMM,    /* imm, or fimm if is_float */
-    PO_SYM,    /* address of var, plus imm */
-    PO_FUNC,   /* func */
-    PO_LABEL,  /* target: instruction index */
-    PO_ADDR,   /* [base + imm]: base is var (register or symbol) or nothing; list: coordinates after
-                  a comma, as in [map, {x, y}] */
-    PO_VEC,    /* {list} */
-    PO_SPEC,   /* special register, text in name: "%tid.x" */
-    PO_SINK,   /* _ */
-    PO_LIST,   /* call parameters ( ... ) in list */
-    PO_TARGETS /* a .branchtargets/.calltargets/.callprototype label: table */
+    PO_REG,   /* a register: var */
+    PO_IMM,   /* a number: imm, or fimm if is_float is true */
+    PO_SYM,   /* the address of the variable `var`, plus imm */
+    PO_FUNC,  /* a function: func */
+    PO_LABEL, /* a label: target is the index of the instruction that follows the label */
+    /* An address [var + imm]. `var` is a register or a symbol, or NULL. `list` holds the
+     * coordinates after a comma, as in [map, {x, y}]. */
+    PO_ADDR,
+    PO_VEC,    /* a vector {...}: list */
+    PO_SPEC,   /* a special register: name is its text, for example "%tid.x" */
+    PO_SINK,   /* the sink _ */
+    PO_LIST,   /* the parameters (...) of a call: list */
+    PO_TARGETS /* the label of a struct ptx_table: table */
 };
 
-struct ptx_table { /* .branchtargets, .calltargets, .callprototype */
-    const char *name;
-    uint32_t n;
+/* A .branchtargets (is_branch), .calltargets or .callprototype (is_proto) directive. */
+struct ptx_table {
+    const char *name; /* its label */
+    uint32_t n;       /* number of names */
     const char **names;
-    uint32_t *targets; /* branchtargets: instruction indexes */
+    uint32_t *targets; /* for .branchtargets: the index of the instruction for each name */
     bool is_branch, is_proto;
     uint32_t nret, nparam;
     struct ptx_var **ret, **param;
@@ -148,34 +150,36 @@ struct ptx_table { /* .branchtargets, .calltargets, .callprototype */
 
 struct ptx_opnd {
     enum ptx_okind kind;
-    uint32_t target;            /* for PO_LABEL: index of an instruction */
-    uint32_t n;                 /* number of operands in `list` */
-    bool is_float, is_f32, neg; /* is_f32: written as 0f...; neg: a negated predicate, !%p */
+    uint32_t target; /* for PO_LABEL: index of an instruction */
+    uint32_t n;      /* number of operands in `list` */
+    /* is_float: the number is written as a float. is_f32: it is written as 0f followed by its bits.
+     * neg: the operand is a negated predicate, !%p. */
+    bool is_float, is_f32, neg;
     union {
         struct ptx_var *var;     /* for PO_REG, PO_SYM, PO_ADDR */
         struct ptx_func *func;   /* for PO_FUNC */
         struct ptx_table *table; /* for PO_TARGETS */
     };
     const char *name;
-    const char *sel;       /* for PO_REG: "b1" of a.b1 (video instructions), or NULL */
-    int64_t imm;           /* integer, bits of a float, or offset of an address or symbol */
-    double fimm;           /* if is_float: the value */
+    const char *sel; /* for PO_REG in video instructions: "b1" if the text is a.b1; else NULL */
+    int64_t imm;     /* an integer, the bits of a float, or the offset to an address */
+    double fimm;     /* if is_float: the value */
     struct ptx_opnd *list; /* for PO_VEC, PO_LIST; for PO_ADDR: the coordinates */
     struct ptx_opnd *pair; /* in a pair `%r1|%p1`: the second operand; else NULL */
 };
 
 struct ptx_insn {
-    const char *op; /* "add"; interned */
-    const char *mods[PTX_MAX_MODS];
+    const char *op;                 /* the opcode, for example "add"; interned */
+    const char *mods[PTX_MAX_MODS]; /* the modifiers, without their dots */
     uint8_t nmods, nops;
-    bool guard_neg;
-    struct ptx_var *guard; /* @%p, or NULL */
+    bool guard_neg;        /* true if the guard is negated, as in @!%p */
+    struct ptx_var *guard; /* the predicate register of @%p, or NULL */
     struct ptx_opnd *ops;
-    uint32_t file, line; /* place in the CUDA source, from .loc; 0 = unknown */
-    uint32_t inlined;    /* index in ptx_module.inlined of the call that made this instruction; 0 =
-                            none */
-    uint32_t ptx_line;   /* line of the PTX text */
-    const char *text;    /* for messages: as written, with each run of whitespace made one space */
+    uint32_t file, line; /* place in the CUDA source, from .loc; 0 if unknown */
+    /* Index in ptx_module.inlined of the inlined call from which this instruction comes, or 0. */
+    uint32_t inlined;
+    uint32_t ptx_line; /* line of the PTX text */
+    const char *text;  /* the instruction as it is written, with single spaces; for messages */
 };
 
 struct ptx_func {
@@ -185,32 +189,33 @@ struct ptx_func {
     struct ptx_var **ret, **param;
     VEC(struct ptx_insn) insns;
     VEC(struct ptx_var *) regs; /* indexed by ptx_var.index */
-    /* .local, .shared and .param variables declared inside the function */
+    /* The .local, .shared and .param variables that are declared inside the function. */
     VEC(struct ptx_var *) locals;
     uint32_t maxntid[3], reqntid[3], minnctapersm, maxnreg, cluster[3], maxclusterrank;
-    uint32_t param_bytes; /* kernels (.entry): size of the parameter block */
+    uint32_t param_bytes; /* for a kernel (.entry): size of the parameter block, in bytes */
 };
 
+/* A string of the section .debug_str, and its label. */
 struct ptx_string {
     const char *label, *text;
 };
 
 /* An inlined call whose call site is in the kernel's own file. */
 struct ptx_inlined {
-    const char *label; /* label of the string with the called function's name */
-    uint32_t line;     /* the line of the call */
-    uint32_t up;       /* the call around this one; 0 = none */
+    const char *label; /* label of the ptx_string that holds the name of the called function */
+    uint32_t line;     /* the source line of the call */
+    uint32_t up;       /* index of the inlined call that contains this call, or 0 */
 };
 
 struct ptx_module {
     struct arena arena;
-    uint32_t version; /* 90 for 9.0 */
-    uint32_t sm;      /* 90 for sm_90 */
+    uint32_t version; /* PTX version: 90 means 9.0 */
+    uint32_t sm;      /* target: 90 means sm_90 */
     VEC(struct ptx_func *) funcs;
-    VEC(struct ptx_var *) vars;      /* module scope */
+    VEC(struct ptx_var *) vars;      /* the variables outside functions */
     VEC(const char *) files;         /* indexed by .file number; NULL if no file has the number */
-    VEC(struct ptx_inlined) inlined; /* the first is unused */
-    VEC(struct ptx_string) strings;  /* of the section .debug_str */
+    VEC(struct ptx_inlined) inlined; /* inlined.items[0] is unused */
+    VEC(struct ptx_string) strings;
 };
 
 int ptx_parse(struct ptx_module *m, const char *text, size_t len, struct err *err);
@@ -222,11 +227,14 @@ void ptx_release(struct ptx_module *m);
 void ptx_describe_inlined(const struct ptx_module *m, const struct ptx_insn *in, char *buf,
                           size_t n);
 struct ptx_func *ptx_find(const struct ptx_module *m, const char *name);
-/* does the instruction have the modifier? */
+/* Returns whether the instruction has this modifier. */
 bool ptx_has(const struct ptx_insn *in, const char *mod);
 
-enum ptx_type ptx_type_of(const char *mod); /* "u32" -> PT_U32; PT_NONE if it is not a type */
-uint32_t ptx_type_bits(enum ptx_type t);    /* bits of a value: 1 for PRED, 16 for E4M3X2 */
+/* Returns the type that a modifier names, for example PT_U32 for "u32". Returns PT_NONE if the
+ * modifier is not a type. */
+enum ptx_type ptx_type_of(const char *mod);
+/* Returns how many bits a value of this type has: 1 for PT_PRED, 16 for PT_E4M3X2. */
+uint32_t ptx_type_bits(enum ptx_type t);
 const char *ptx_type_name(enum ptx_type t);
 bool ptx_is_float(enum ptx_type t);
 bool ptx_is_signed(enum ptx_type t);

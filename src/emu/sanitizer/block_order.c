@@ -17,12 +17,12 @@
  * the block depends on the object at once. Otherwise it depends on the object as soon as any of its
  * threads executes a fence.
  *
- * Let this block depend on an object. If the object has an entry of block b with clock c, the
- * accesses of b with stamps up to c are ordered before the accesses of this block. The order may
- * also go through a third block: the object has an entry of the third block, and the third block
- * depends on an object that has such an entry of b. We do not compare the times of the strong read
- * and the strong write. So an entry that was added after the read counts too, and a race may be
- * missed.
+ * Suppose that this block depends on an object, and the object has an entry of block b with clock
+ * c. Then the accesses of b with stamps up to c are ordered before the accesses of this block. The
+ * order may also go through a third block: the object has an entry of the third block, and the
+ * third block depends on another object, which has such an entry of b. We do not compare the times
+ * of the strong read and the strong write. So an entry that was added after the read counts too,
+ * and a race may be missed.
  *
  * Two limits keep the search short. The search follows chains through at most MAX_CHAIN other
  * blocks; if only a longer chain orders the accesses, the answer is "not ordered", and the race
@@ -34,23 +34,26 @@
 
 enum { MAX_CHAIN = 3, MAX_LOOKS = 4096 };
 
-struct gsource { /* an entry of an object */
+/* An entry of an object. `block` is the number of the block + 1, or 0 if the slot is empty. */
+struct gsource {
     uint32_t block, clock;
 };
-struct gobj { /* an object: an address that blocks wrote with strong writes */
+/* An object: an address that blocks wrote with strong writes. */
+struct gobj {
     uint64_t addr;
-    struct gsource *map; /* hash table by gsource.block (block number + 1); 0 = empty slot */
-    uint32_t n, cap;
+    struct gsource *map; /* the entries: a hash table by block, with open addressing */
+    uint32_t n, cap;     /* entries and slots of `map` */
 };
-struct gdeps { /* the objects that a block depends on */
-    uint32_t block;
-    uint32_t *objs, n, cap;
+/* The objects that a block depends on. */
+struct gdeps {
+    uint32_t block;         /* number of the block + 1, or 0 if the slot of gsync.deps is empty */
+    uint32_t *objs, n, cap; /* indices in gsync.objs */
 };
 struct gsync {
     pthread_mutex_t lock;
     struct gobj *objs;
     uint32_t n, cap;
-    uint32_t *index; /* hash table from address to index in objs + 1 */
+    uint32_t *index; /* hash table by address: 1 + the index in `objs`, or 0 if the slot is empty */
     uint32_t index_cap;
     struct gdeps *deps; /* hash table by block, with open addressing */
     uint32_t ndeps, cap_deps;
@@ -173,8 +176,8 @@ static struct gdeps *deps_of(struct gsync *g, uint32_t block, bool make)
     return &g->deps[h % g->cap_deps];
 }
 
-/* Notes that the block depends on the object. Looks for the object only among the last 63 of the
- * list, so the list may hold an object twice. */
+/* Adds the object to the list of objects that the block depends on, except if it is among the last
+ * 63 objects of the list. We do not look further back, so the list may hold an object twice. */
 static void depend(struct gsync *g, uint32_t block, uint32_t obj)
 {
     struct gdeps *d = deps_of(g, block, true);
@@ -188,9 +191,9 @@ static void depend(struct gsync *g, uint32_t block, uint32_t obj)
     d->objs[d->n++] = obj;
 }
 
-/* Returns whether `from` depends on an entry of `block` with at least this clock, directly or
- * through at most `depth` other blocks. Each look at an object takes 1 from *budget. Returns true
- * if *budget is used up. */
+/* Returns whether block `from` depends on an object that has an entry of `block` with at least this
+ * clock, directly or through at most `depth` other blocks. Each look at an object takes 1 from
+ * *budget. If *budget is used up, also returns true. */
 static bool reaches(struct gsync *g, uint32_t from, uint32_t block, uint32_t clock, int depth,
                     uint32_t *budget)
 {
@@ -259,10 +262,10 @@ void block_publish(struct warp *w, uint64_t addr)
     struct gsync *g = w->launch->gsync;
     if (suspects_followed(w->launch))
         suspect_signal(w, addr, true, false);
-    /* The clock counts the fences of all threads of the block, not only those of this thread. The
+    /* At clock 1 no thread of the block has executed a fence, so there is nothing to publish. The
+     * clock counts the fences of all threads of the block, not only those of this thread. The
      * reason: another thread may execute a fence and then meet this thread at a barrier. Then this
-     * write publishes the other thread's accesses too. At clock 1 no thread of the block has
-     * executed a fence, and there is nothing to publish. */
+     * write publishes the other thread's accesses too. */
     if (w->block->g_clock == 1)
         return;
     pthread_mutex_lock(&g->lock);

@@ -2,16 +2,16 @@
  * global.c - checks accesses to global memory: reads of unwritten bytes, races, writes to inputs,
  * outputs left unwritten.
  *
- * The shadow has two words for each cell of 1, 2 or 4 bytes. One says who wrote the cell last
- * (block + 1, that block's clock, strong or not). The other says which block has read it (block +
- * 1), or that several blocks have (MANY). block_order.c knows whether accesses of two blocks are
- * ordered.
+ * The shadow has two words for each cell of 1, 2 or 4 bytes. The writer word says who wrote the
+ * cell last: the block (its number + 1), that block's clock, and whether the write was strong. The
+ * reader word says which block has read the cell, or that several blocks have (MANY). block_order.c
+ * knows whether accesses of two blocks are ordered.
  *
  * If several host threads run the launch (launch->parallel), the sanitizer holds a lock while it
  * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
  * at least one of them is a write, except if both are atomics. Whichever access comes second finds
- * the note of the first. So whether such a run has conflicts does not depend on the order of host
- * threads. (settle.c runs no code with volatile or other strong loads and stores in this way.)
+ * the note of the first. So the order of the host threads does not change whether such a run has
+ * conflicts. (settle.c runs no code with volatile or other strong loads and stores in this way.)
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,25 +19,28 @@
 #include "base/util.h"
 #include "emu/sanitizer/suspects.h"
 
+/* A word of the shadow: the block's number + 1 (CELL_BLOCK, or CELL_MANY for several blocks), the
+ * block's clock in bits 23 to 30 (only in a writer word), and the flags below. */
 #define CELL_STRONG 0x80000000u
 #define CELL_BLOCK 0x003fffffu
 #define CELL_MANY 0x003fffffu
-/* This bit of a writer cell says: before the block's last atomic on the cell, other blocks did
- * atomics on it. */
+/* This bit of a writer word is set if other blocks did atomics on the cell before the block's last
+ * atomic on it. */
 #define CELL_OTHERS 0x00400000u
-/* This bit of a reader cell says: several warps of the block have read the cell. Then the tick of
- * the cell is the barrier phase of the newest read. */
+/* This bit of a reader word is set if several warps of the block have read the cell. Then the tick
+ * of the cell (see tick_of()) holds the barrier phase of the newest read instead. */
 #define CELL_WARPS 0x00800000u
 
+/* Returns the word that stands for an access of this warp now. */
 static uint32_t cell_of(const struct warp *w, uint32_t access)
 {
     return (access & MEM_STRONG ? CELL_STRONG : 0) | MIN(w->block->g_clock, MAX_BLOCK_CLOCK) << 23 |
            ((w->block->linear + 1) & CELL_BLOCK);
 }
 
-/* Returns clock t, counted from the block's start; the block's first clock is 1. The clocks of a
- * block continue those of earlier blocks on the same host thread, and the result must not depend on
- * those blocks. */
+/* Returns clock t, counted from the start of this block, so that the block's first clock is 1. The
+ * reason: the clocks of a block continue those of earlier blocks on the same host thread, and what
+ * we find in this block must not depend on those blocks. */
 static uint32_t in_block(const struct warp *w, uint32_t t)
 {
     return t - (w->block->san->base - 1);
@@ -66,9 +69,9 @@ static uint32_t cell_clock(uint32_t v)
     return v >> 23 & 0xff;
 }
 
-/* Returns whether the accesses that a cell notes are ordered before an access of this block. If
- * several blocks made these accesses, we answer yes as soon as this block depends on any object of
- * block_order.c: a missed race is better than a false one. */
+/* Returns whether the accesses that `cell` (a writer or reader word) notes are ordered before an
+ * access of this block. If several blocks made these accesses, we answer yes as soon as this block
+ * depends on any object of block_order.c, because a missed race is better than a false one. */
 static bool ordered(struct warp *w, uint32_t cell)
 {
     return (cell & CELL_BLOCK) == CELL_MANY ? block_depends(w)
@@ -117,8 +120,8 @@ static void unset_init(struct warp *w, const struct insn *pc, uint32_t lane, uin
     }
 }
 
-/* Returns whether to check reads. Reads of an input are not checked: inputs are complete before the
- * launch, and a write to an input is a finding in any case. */
+/* Returns whether we check reads of this allocation. We do not check reads of an input, because
+ * inputs are complete before the launch, and a write to an input is a finding in any case. */
 static bool watched(const struct alloc *a)
 {
     return a->role != JOB_INPUT;
@@ -139,7 +142,8 @@ static void lock_one(struct cell_lock *k)
         sched_yield();
 }
 
-/* Locks (or unlocks) the cells [c, c + n), always in the order of the locks. */
+/* Locks the cells [c, c + n), or unlocks them if `lock` is false. Takes the locks in the order of
+ * their numbers, so that host threads cannot block each other for ever. */
 static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock)
 {
     if (!l->parallel)
@@ -159,8 +163,9 @@ static void lock_cells(const struct launch *l, uint64_t c, uint64_t n, bool lock
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 /* An access is settled if this warp made it, or if another warp of this block made it and this warp
- * has synchronised with all other warps since. Returns 0 if the last access to each cell, if any,
- * is settled. Otherwise returns another value, even if the access turns out to be ordered. */
+ * has synchronised with all other warps since. Returns 0 if the last access to each cell is
+ * settled, or if there was none. Otherwise returns another value. This does not mean a race: a
+ * closer look may show that the access is ordered. */
 static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                           uint64_t n)
 {
@@ -174,9 +179,9 @@ static uint32_t unsettled(const struct warp *w, const uint32_t *cell, const uint
     return bad;
 }
 
-/* Does the same as unsettled() for the reads that the cells note. If several warps of this block
- * have read a cell (CELL_WARPS), we know only the phase of the newest read: how many barriers of
- * the whole block came before it. */
+/* Does the same as unsettled() for reader words. If several warps of this block have read a cell
+ * (CELL_WARPS), we know only the phase of the newest read: 1 + the number of whole-block barriers
+ * that came before the read. */
 static uint32_t unsettled_readers(const struct warp *w, const uint32_t *cell, const uint16_t *tick,
                                   uint64_t n)
 {
@@ -193,9 +198,10 @@ static bool cells_quiet(const struct warp *w, uint64_t c, uint64_t n, bool write
            (!write || !unsettled_readers(w, m->reader + c, m->rtick + c, n));
 }
 
-/* Returns the writer cell after an atomic in a canonical run (one host thread, see settle.c). If
- * other blocks did atomics on the cell before, this atomic is ordered after theirs, but a later
- * plain load of this block is not. */
+/* Returns the writer word of a cell after an atomic in a canonical run (one host thread, see
+ * settle.c). `was` is the word before the atomic, `now` is cell_of() of the atomic. If other blocks
+ * did atomics on the cell before, this atomic is ordered after theirs, but a later plain load of
+ * this block is not. */
 static uint32_t after_atomics(uint32_t was, uint32_t now)
 {
     bool others =
@@ -203,10 +209,9 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Returns the writer cell after an atomic in a parallel run. A later access must see a conflict
- * with this atomic, and also with the access that the cell held. So if the held access came from
- * another block, the cell says "strong, by MANY". If it was a plain write of this block, the cell
- * keeps that write. */
+/* Does the same for a parallel run. A later access must see a conflict with this atomic, and also
+ * with the access that `was` notes. So if another block made that access, the result is "strong, by
+ * MANY". If that access was a plain write of this block, the result is `was`. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -258,7 +263,7 @@ static void cells_note(const struct warp *w, uint64_t c, uint64_t n, uint32_t ac
         note_readers(w, c, n, tick);
 }
 
-/* Keeps in a->store the store to the allocation that comes last in the code. */
+/* Sets a->store to pc if the store at pc comes later in the code than a->store. */
 static void note_store(struct alloc *a, const struct insn *pc)
 {
     const struct insn *seen = __atomic_load_n(&a->store, __ATOMIC_RELAXED);
@@ -396,9 +401,9 @@ static bool same_value(struct warp *w, const struct insn *pc, uint32_t lane, uin
            memcmp(buf, mem_host(&w->launch->emu->mem, addr), n) == 0;
 }
 
-/* If the store writes the value that is already there, reports a note and returns true: formally
- * this is a race, but the result is the same in every order of the two accesses. Else returns
- * false. */
+/* Call it for a store that races. If the store writes the value that is already there, reports a
+ * note and returns true: formally this is a race, but the result is the same in every order of the
+ * two accesses. Otherwise returns false. */
 static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                             uint32_t n, bool after_read)
 {
@@ -416,7 +421,8 @@ static bool note_same_value(struct warp *w, const struct insn *pc, uint32_t lane
     return true;
 }
 
-enum { SEVERAL_WARPS = -1 }; /* report_warps() gets this value if there is no single tick */
+/* The `tick` of report_warps() if several warps made the other accesses. */
+enum { SEVERAL_WARPS = -1 };
 
 static void report_warps(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                          bool write, bool after_read, int tick)
@@ -511,7 +517,8 @@ static void check_races(struct warp *w, const struct insn *pc, uint32_t lane, ui
     }
 }
 
-/* Keeps the old bytes of an input before a write, so that the launch can run once more. */
+/* Keeps the old bytes of an input before the kernel writes to them, so that the launch can run once
+ * more with the same input. */
 static void keep_input(struct launch *l, uint64_t addr, uint32_t n)
 {
     if (!l->keep_undo)
@@ -538,7 +545,7 @@ static void report_input(struct warp *w, const struct insn *pc, uint32_t lane, u
                 "write to %s: '%s' is an input, which a kernel may only read", what, object);
 }
 
-/* Tells suspects.c about an access to these bytes. */
+/* Tells suspects.c about an access to n bytes of global memory at addr. */
 static void follow_cells(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t addr,
                          uint32_t n, uint32_t access)
 {
@@ -616,7 +623,8 @@ void san_launch_begin(struct launch *l)
     m->cell_shift = l->gmem_shift;
 }
 
-/* Keeps the source line of a->store. Copies the strings, because they must outlive the module. */
+/* Keeps the kernel, file and source line of a->store. Copies the strings, because they must outlive
+ * the module. */
 static void keep_place(struct launch *l, struct alloc *a)
 {
     const struct code *c = l->code;
@@ -674,6 +682,6 @@ void san_unwritten(struct emu *e)
                                "%llu of %llu elements of output '%s' were never "
                                "written, the first is %s%s",
                                (unsigned long long)n, (unsigned long long)elems, a->name, what,
-                               a->store_line ? "; the others were stored here" : "");
+                               a->store_line ? "; this line writes other elements" : "");
     }
 }

@@ -40,8 +40,8 @@ static void tick(struct warp *w)
     w->block->san->top = MAX(w->block->san->top, t);
 }
 
-/* Returns the entry of this key. If there is none, adds an empty one if `make`, else returns
- * NULL. */
+/* Returns the entry of this key. If the key has no entry, adds an empty one if `make` is true, else
+ * returns NULL. */
 static struct hb_obj *find_obj(struct block *b, const void *key, bool make)
 {
     struct block_san *s = b->san;
@@ -103,8 +103,9 @@ void san_barrier_full(struct warp *w, const void *key)
 {
     if (!w->launch->sanitize)
         return;
-    /* All warps have released under this key, so every access before the barrier has a clock of at
-     * most m. Each warp leaves the barrier with a clock above m. */
+    /* All warps have released under this key, so every access before the barrier has a stamp of at
+     * most m, the largest entry of the released clock. When a warp leaves the barrier,
+     * its own clock is above m. */
     const struct hb_obj *o = find_obj(w->block, key, true);
     uint32_t m = 0;
     for (uint32_t i = 0; i < VC_N; i++)
@@ -121,11 +122,12 @@ void san_barrier_full(struct warp *w, const void *key)
     set_min(w);
 }
 
-/* Adds the accesses of lanes that have exited to block_san.exited. A release advances the warp's
- * clock, so that the release does not cover later accesses of the warp. Here the clock need not
- * advance. Only barriers of the whole block or cluster release `exited` (san_exits_release), and
- * such a barrier completes only when the warp's remaining lanes have arrived at it or have exited.
- * So the accesses that the remaining lanes make until then are ordered before the barrier too. */
+/* Joins the warp's vector clock into block_san.exited, for the lanes that have exited. A release
+ * would also advance the warp's own clock, so that the release does not cover later accesses of the
+ * warp. Here the clock need not advance. Only barriers of the whole block or cluster release
+ * `exited` (san_exits_release), and such a barrier completes only when the warp's remaining lanes
+ * have arrived at it or have exited. So the accesses that the remaining lanes make until then are
+ * ordered before the barrier too. */
 void san_exit(struct warp *w)
 {
     if (!w->launch->sanitize || !w->block->nlive)
@@ -260,7 +262,7 @@ void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const u
         if (s == SP_SHARED || s == SP_SHARED_CLUSTER)
             order_shared(w, (uint32_t)a, access, release);
         else if (s == SP_GLOBAL && a - GLOBAL_BASE < w->launch->emu->mem.size)
-            order_global(w, a, access, release); /* at other addresses the access itself faults */
+            order_global(w, a, access, release); /* an access to any other address faults */
     }
 }
 

@@ -32,10 +32,11 @@ static const char *plain_name(const char *name)
     return last;
 }
 
-/* Where a byte of shared memory is: byte `byte` of the variable `name`. If no variable is known
+/* A place in shared memory: byte number `byte` of the variable `name`. If no variable is known
  * there, `name` is "", and `byte` counts from the start of the block's shared memory. */
 struct place {
-    const char *space, *name; /* `space` is " " or "", for messages */
+    const char *space, *name; /* `space` is " " if there is a name, else "". It comes before `name`
+                               * in messages. */
     uint32_t byte;
 };
 
@@ -90,7 +91,8 @@ static void pend_add(struct block_san *s, const struct inflight *f, int by)
         pend[g] = (uint8_t)(by > 0 ? MIN(pend[g] + 1, 255) : pend[g] ? pend[g] - 1 : 0);
 }
 
-/* Is an operation in flight that the access must wait for? A read need not wait for reads. */
+/* Returns whether an operation is in flight for which the access must wait. A read need not wait
+ * for operations that read. */
 static bool pending(const struct block_san *s, uint32_t off, uint32_t n, uint32_t access)
 {
     uint8_t any = 0;
@@ -117,24 +119,25 @@ static void check_inflight(struct warp *w, const struct insn *pc, uint32_t lane,
         san_describe_access(w, f->who, other, sizeof other);
         struct place at = place_of(w, MAX(off, f->off));
         if (f->write)
-            emu_finding(w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
-                        "byte %u of shared memory%s%.100s is %s while %s started at %s is still "
-                        "writing it: a wait is missing",
-                        at.byte, at.space, at.name, access & MEM_WRITE ? "written" : "read",
-                        f->what, other);
-        else
             emu_finding(
                 w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
-                "byte %u of shared memory%s%.100s is overwritten while %s started at %s may "
-                "still read it: a wait is missing",
-                at.byte, at.space, at.name, f->what, other);
+                "byte %u of shared memory%s%.100s is %s too early: the %s that started at %s "
+                "may still write it, because a wait is missing",
+                at.byte, at.space, at.name, access & MEM_WRITE ? "written" : "read", f->what,
+                other);
+        else
+            emu_finding(w, pc, (int)lane, FIND_ASYNC, "shared", (int64_t)off - SMEM_BASE, other,
+                        "byte %u of shared memory%s%.100s is overwritten too early: the %s that "
+                        "started at %s may still read it, because a wait is missing",
+                        at.byte, at.space, at.name, f->what, other);
         return;
     }
 }
 
 /* ---- cells ---------------------------------------------------------------------------------- */
 
-/* Returns whether the last write to cell c is ordered before this access by `lane` of warp w. */
+/* Returns whether the last write to cell c is ordered before an access that `lane` of warp w makes
+ * now, with instruction number `insn` (who_insn()). */
 static inline bool after_write(const struct warp *w, const struct block_san *s, uint32_t c,
                                uint32_t lane, uint32_t access, uint32_t insn)
 {
@@ -151,11 +154,11 @@ static inline bool after_write(const struct warp *w, const struct block_san *s, 
            ((access & MEM_WRITE) && who_insn(who) == insn);
 }
 
-/* Returns whether warp r's read of a cell, at clock t, ended before w's present access. A plain
- * read has ended if w's clock for r says so. The read of a wgmma has ended if w's VC_WGMMA clock
- * for r says so: then some warp has waited for the wgmma. `who` is the last reader of the cell. If
- * the last reader is not r, we do not know whether r's read was plain, so either clock is
- * enough. */
+/* Returns whether warp r's read of a cell, with stamp t, ended before w's present access. A plain
+ * read has ended if w's entry for r is at least t. A read by a wgmma has ended if w's entry
+ * VC_WGMMA + r is at least t: then some warp has waited for the wgmma. `who` is the last reader of
+ * the cell. If the last reader is not r, we do not know whether r's read was plain, so it is enough
+ * if one of the two entries is at least t. */
 static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t who)
 {
     const uint32_t *vc = w->san->vc.t;
@@ -167,8 +170,8 @@ static bool after_read(const struct warp *w, uint32_t r, uint32_t t, uint32_t wh
     return in && (in->flags & INSN_PIN) ? t <= vc[VC_WGMMA + r] : t <= vc[r];
 }
 
-/* Returns the "who" (state.h) of a reader whose read of cell c is not ordered before this write, or
- * 0. */
+/* Returns the "who" (state.h) of a read of cell c that is not ordered before this write. Returns 0
+ * if there is no such read. */
 static inline uint32_t find_reader(const struct warp *w, const struct block_san *s, uint32_t c,
                                    uint32_t lane, uint32_t insn, const bool products)
 {
@@ -203,8 +206,9 @@ static inline uint32_t unordered_reader(const struct warp *w, const struct block
                        : find_reader(w, s, c, lane, insn, false);
 }
 
-/* Call it when another block reads a cell that the owning block has not written yet. If the owning
- * block writes the cell before the next barrier of the cluster, read and write race. */
+/* Call it when a block of the cluster reads cell c of b's shared memory and b has not written c
+ * yet. Does nothing if the reading block is b itself. If b writes the cell before the next barrier
+ * of the cluster, the read and the write race, and check_early() reports this. */
 static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -218,7 +222,7 @@ static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, str
     e->phase = b->cluster->bar.phase;
     snprintf(e->who, sizeof e->who, "line %u, block (%u,%u,%u) thread %u", p ? p->line : 0,
              w->block->id[0], w->block->id[1], w->block->id[2], t);
-    s->rmax[c] = UINT32_MAX; /* so that the owner's write calls check_early() */
+    s->rmax[c] = UINT32_MAX; /* sends b's next write of the cell to check_early() */
 }
 
 static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
@@ -242,9 +246,10 @@ static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, st
     }
 }
 
-/* Call it when a thread of the owning block reads an unwritten cell. If the same thread writes the
- * cell later, it read too early, no matter what other threads do. Then check_blank() reports the
- * read. Without this note, it would report only the race, if there is one too. */
+/* Call it when a block of the cluster reads an unwritten cell of b's shared memory. Does nothing if
+ * the reading block is not b itself. If the same thread writes the cell later, it read the cell too
+ * early, no matter what other threads do. check_blank() then makes sure that the read is reported
+ * even if there is also a race (unwritten_stands()). */
 static void note_blank(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                        uint32_t c)
 {
@@ -405,7 +410,7 @@ void san_block_end(struct block *b)
     r->warp->frame = was;
 }
 
-/* Tells suspects.c about an access to these bytes. */
+/* Tells suspects.c about an access to n bytes of b's shared memory, from byte `off` on. */
 static void follow_cells(struct warp *w, const struct insn *pc, uint32_t lane,
                          const struct block *b, uint32_t off, uint32_t n, bool write)
 {

@@ -10,29 +10,34 @@ enum { MAX_TRIES = 4096, MAX_USES = 1 << 20 };
 
 /* The source line and thread of an access, for a finding. */
 struct place {
-    const struct ptx_insn *src; /* the instruction; NULL = unknown */
+    const struct ptx_insn *src; /* the instruction, or NULL if it is unknown */
     uint32_t block[3], thread[3];
 };
 
 /* A plain load of a suspect by some lanes of a warp, in one execution of the instruction. */
 struct suspect_read {
-    struct place at;         /* the place of the first of the lanes */
-    uint32_t block, clock;   /* number of the block + 1, and the block's clock (block_order.c) */
-    uint32_t warp, lanes, t; /* t: the warp's own clock (state.h) */
-    /* block_san.base; it differs between blocks that use the same shadow one after another */
+    struct place at;       /* the access of the first of these lanes */
+    uint32_t block, clock; /* number of the block + 1, and the block's clock (block_order.c) */
+    /* lanes: a mask. t: the warp's own clock at the load (state.h). */
+    uint32_t warp, lanes, t;
+    /* block_san.base at the load. It differs between blocks that use the same shadow one after
+     * another. */
     uint32_t epoch;
-    /* set when the kernel first uses the value; set at once if we cannot follow the value */
+    /* *used becomes true when the kernel first uses the loaded value. If we cannot follow the
+     * value, it is true at once. */
     const bool *used;
-    uint32_t next; /* index + 1 of an earlier read of the same cell */
+    uint32_t next; /* 1 + the index of the read of this cell before this one, or 0 */
 };
 
 struct suspect_cell {
-    uint64_t key;   /* 0 = empty */
-    uint32_t reads; /* index + 1 of the last read */
+    uint64_t key;   /* 0 if this entry of the hash table is empty */
+    uint32_t reads; /* 1 + the index of the last read of the cell in suspects.reads, or 0 */
+    /* last: the last write to the cell. other: the last write by a different block than that of
+     * `last`. */
     struct suspect_write {
         struct place at;
-        uint32_t block, clock; /* as in suspect_read; block = 0 if there was no such write */
-    } last, other;             /* the last write, and the last write of a different block */
+        uint32_t block, clock; /* as in suspect_read; block is 0 if there was no such write */
+    } last, other;
 };
 
 /* A race between a read and a write. It is pending as long as the kernel has not used the value
@@ -40,30 +45,33 @@ struct suspect_cell {
 struct pending_race {
     struct result_finding finding;
     const struct insn *pc;
-    uint32_t uses; /* index + 1 of the last of its reads in suspects.uses, or 0 */
+    uint32_t uses; /* 1 + the index in suspects.uses of the race's last entry there, or 0 */
 };
-struct use { /* the `used` flag of a read that is part of a pending race */
-    const bool *used;
-    uint32_t next; /* index + 1 of an earlier read of the same race */
+/* A read that is part of a pending race. */
+struct use {
+    const bool *used; /* suspect_read.used of the read */
+    uint32_t next;    /* 1 + the index of the race's entry before this one, or 0 */
 };
 
-struct signal { /* a strong access to global memory */
+/* A strong access to global memory. */
+struct signal {
     uint64_t addr;
-    uint32_t block, clock;
+    uint32_t block, clock; /* as in suspect_read */
     bool write, acquire;
 };
 
 struct suspects {
-    bool followed;
+    bool followed;              /* true in the second run */
     struct suspect_cell *cells; /* hash table by key, with open addressing */
     uint32_t n, cap;
     VEC(struct suspect_read) reads;
     VEC(struct pending_race) pending;
     VEC(struct use) uses;
-    VEC(const bool *) found; /* the `used` flags of the race being reported */
+    VEC(const bool *) found; /* suspect_read.used of the reads in the race being reported */
     VEC(struct signal) signals;
-    struct arena flags; /* the `used` flags */
-    struct {            /* the load under way; all its lanes share one `used` flag */
+    struct arena flags; /* holds the flags to which suspect_read.used points */
+    /* The load under way, and the lane that suspect_load() saw last. All lanes share one flag. */
+    struct {
         const struct warp *warp;
         const struct insn *pc;
         uint32_t lane;
@@ -170,9 +178,9 @@ static void name_place(const struct warp *w, const struct place *p, char *buf, s
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
-/* Returns the flag of the load under way. Lanes come in the order of their numbers. So if this lane
- * has a lower number than the last one, the instruction executes once more, and this execution gets
- * a new flag. */
+/* Returns the `used` flag of the load under way. The lanes of a load come in the order of their
+ * numbers. So if this lane has a lower number than the lane before, the warp executes the
+ * instruction once more, and this execution gets a new flag. */
 static bool *flag_of_load(struct suspects *s, const struct warp *w, const struct insn *pc,
                           uint32_t lane)
 {
@@ -333,8 +341,8 @@ static bool is_unordered(struct warp *w, uint32_t lane, const struct suspect_rea
 }
 
 /* Appends to `found` the `used` flags of those reads of the cell that are not ordered before this
- * write. Sets *at to one of these reads, if possible to one whose value is used. Returns their
- * number, or 0 if the cell has more than MAX_TRIES reads. */
+ * write. Sets *at to one of these reads, if possible to one whose value is used. Returns how many
+ * there are, or 0 if the cell has more than MAX_TRIES reads. */
 static uint32_t collect_reads(struct warp *w, uint32_t lane, const struct race *r,
                               const struct suspect_read **at)
 {
@@ -373,10 +381,11 @@ static void report_now(struct warp *w, const struct insn *pc, uint32_t lane, con
     emu_finding(w, pc, (int)lane, FIND_RACE, r->object, r->index, other, "%s", text);
 }
 
-/* A race is being reported at instruction pc, and `found` has its `used` flags. Returns the pending
- * race that gets these flags, or NULL if the reported race becomes a pending race of its own. Lanes
- * of one load share a pending race. If there are too many pending races, all further races at an
- * instruction go to the last pending race there. */
+/* Call it when a race is reported at instruction pc, and `found` holds the `used` flags of the
+ * race. Returns the pending race to which these flags must be added, or NULL if the reported race
+ * becomes a pending race of its own. Lanes of one load share a pending race. If there are
+ * MAX_PENDING races, all further races at an instruction are added to the last pending race of that
+ * instruction. */
 static struct pending_race *find_pending(struct suspects *s, const struct insn *pc)
 {
     for (size_t i = s->pending.n; i-- > 0;) {
@@ -409,7 +418,7 @@ static bool is_used(const struct suspects *s, const struct pending_race *p)
     return false;
 }
 
-/* Writes to buf a text that names the read `at`. This access races with that read. */
+/* Writes to buf the place of the read `at`, with which this lane's access races. */
 static void name_read(const struct warp *w, uint32_t lane, const struct suspect_read *at, char *buf,
                       size_t n)
 {

@@ -22,8 +22,8 @@
 
 #include "emu/sanitizer/state.h"
 
-/* A key stands for a cell. These return the key of a cell of global memory, and of a cell of a
- * block's shared memory. */
+/* A key stands for a cell: suspect_global() returns the key of a cell of global memory,
+ * suspect_shared() that of a cell of block b's shared memory. */
 static inline uint64_t suspect_global(uint64_t cell)
 {
     return cell + 1;
@@ -37,24 +37,28 @@ static inline uint64_t suspect_shared(const struct block *b, uint32_t cell)
 bool suspects_followed(const struct launch *l);
 bool is_suspect(const struct launch *l, uint64_t key);
 
-/* In the second run, call suspect_load() for each plain load from a cell, before the load is
- * checked for races, and suspect_store() for each store, after it was checked. They ignore cells
- * that are not suspects. The load has n bytes; bit k of `bytes` is set if byte k is in the cell. */
+/* In the second run, call suspect_load() for each cell of a plain load, before the load is checked
+ * for races. Call suspect_store() for each cell of a store, after the store was checked. Both
+ * ignore cells that are not suspects. The load has n bytes; bit k of `bytes` is set if byte k of
+ * the load is in the cell. */
 void suspect_load(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key, uint32_t n,
                   uint64_t bytes);
 void suspect_store(struct warp *w, const struct insn *pc, uint32_t lane, uint64_t key);
 
+/* A race of two accesses to a cell. "This access" is the one that the sanitizer checks now; "the
+ * other access" came before it. */
 struct race {
     uint64_t key;
-    bool write;         /* this access writes; else it reads */
-    bool after_read;    /* the other access reads; else it writes */
+    bool write;         /* true if this access writes, false if it reads */
+    bool after_read;    /* true if the other access reads, false if it writes */
     const char *object; /* name of the object, as in a finding */
-    int64_t index;
-    const char *where; /* "race between blocks", "race in shared memory s" */
-    const char *what;  /* "y[3]", "byte 12" */
-    const char *other; /* text that says who made the other access, as far as the shadow knows */
-    bool between;      /* another block made the other access */
-    /* global memory: the block of the other access + 1, and its clock; 0 = unknown */
+    int64_t index;      /* index of the element in the object, as in a finding */
+    const char *where;  /* for example "race between blocks" or "race in shared memory s" */
+    const char *what;   /* for example "y[3]" or "byte 12" */
+    const char *other;  /* text that says who made the other access, as far as the shadow knows */
+    bool between;       /* true if another block made the other access */
+    /* If `between`: 1 + the number of the block that made the other access, and that block's clock
+     * at the access (block_order.c). 0 if unknown. */
     uint32_t block;
     uint32_t clock;
 };
@@ -62,14 +66,14 @@ struct race {
 void race_found(struct warp *w, const struct insn *pc, uint32_t lane, const struct race *r);
 
 /* A race may be the reason for a read of unwritten memory: the write comes too late. So if there is
- * a race, we report a read of unwritten memory only if the race cannot be the reason. These two
- * functions note that this is so for all such reads on one source line. unwritten_stands() always
- * notes the line. unwritten_apart() notes the line of pc only in the second run, and only if no
- * suspect is near the cell with this key. */
+ * a race, we report only those reads of unwritten memory for which the race cannot be the reason.
+ * These two functions note a source line on which all such reads must be reported.
+ * unwritten_apart() notes the line of pc if this is the second run and no suspect is near the cell
+ * with this key; a cell has 1 << shift bytes. unwritten_stands() notes the line in any case. */
 void unwritten_apart(struct warp *w, const struct insn *pc, uint64_t key, uint32_t shift);
 void unwritten_stands(struct emu *e, uint32_t line);
 
-/* In the second run: notes a strong access to global memory. */
+/* Call it for each strong access to global memory in the second run. */
 void suspect_signal(struct warp *w, uint64_t addr, bool write, bool acquire);
 
 #endif

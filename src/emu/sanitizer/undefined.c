@@ -50,25 +50,27 @@ struct undef_read {
     bool *used;
 };
 
-struct reg_mark { /* the undefined bits of one register */
+/* The undefined bits of one register. */
+struct reg_mark {
     const struct ptx_var *var;
-    uint32_t lanes; /* the lanes in which the register has undefined bits */
-    uint64_t bits[WARP];
-    uint32_t origins[WARP]; /* bit i: undef.read[i] made some of these bits */
+    uint32_t lanes;         /* mask of the lanes in which the register has undefined bits */
+    uint64_t bits[WARP];    /* by lane: the undefined bits */
+    uint32_t origins[WARP]; /* by lane: bit i is set if undef.read[i] made some of these bits */
 };
 
 struct undef {
     uint32_t nregs, nreads, nlocal;
     struct reg_mark reg[MAX_REGS];
     struct undef_read read[MAX_READS];
-    struct { /* an undefined byte of local memory */
+    /* The undefined bytes of local memory. `origins` has the bits of reg_mark.origins. */
+    struct {
         uint64_t addr;
         uint32_t lane, origins;
     } local[MAX_LOCAL];
-    /* the store under way, if it copies undefined bytes to shared or global memory */
+    /* The store under way, if it copies undefined bytes to shared or global memory; else NULL. */
     const struct insn *store;
-    uint64_t store_bad[WARP]; /* bit k: byte k is undefined */
-    uint32_t store_origins[WARP];
+    uint64_t store_bad[WARP];     /* by lane: bit k is set if byte k of the store is undefined */
+    uint32_t store_origins[WARP]; /* by lane: origins of these bytes, as in reg_mark.origins */
 };
 
 static uint64_t low_bits(uint32_t n)
@@ -147,7 +149,7 @@ static void unmark_local(struct undef *u, uint32_t lane, uint64_t addr, uint64_t
             i++;
 }
 
-/* Ends the work of this file for the warp if nothing is marked any more. */
+/* If nothing is marked any more, clears w->undef, so that undef_step() is no longer called. */
 static void tidy(struct warp *w, struct undef *u)
 {
     if (!u->nregs && !u->nlocal) {
@@ -236,7 +238,7 @@ static uint32_t origins_of(struct undef *u, const struct ptx_opnd *o, uint32_t l
 
 /* ---- new marks ------------------------------------------------------------------------------ */
 
-/* Returns the origins that some mark still names. */
+/* Returns a mask of the origins that some mark still names: bit i stands for undef.read[i]. */
 static uint32_t marked_origins(const struct warp *w, const struct undef *u)
 {
     uint32_t origins = 0;
@@ -378,9 +380,9 @@ bool undef_absent(struct warp *w, const struct insn *pc, uint32_t lanes, const c
 
 /* ---- copies in memory ----------------------------------------------------------------------- */
 
-/* Returns which bytes of the store under way are undefined. Sets *origin to one of their origins,
- * or to NULL if no byte is undefined. One is enough: a byte of shared memory keeps only one origin,
- * and a byte of a workspace keeps none. */
+/* Returns a mask of the undefined bytes of the store under way: bit k stands for byte k. Sets
+ * *origin to one of their origins, or to NULL if no byte is undefined. One origin is enough: a byte
+ * of shared memory keeps only one, and a byte of a workspace keeps none. */
 static uint64_t bytes_stored(const struct warp *w, const struct insn *pc, uint32_t lane,
                              const struct undef_read **origin)
 {
@@ -459,7 +461,8 @@ uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane
     return bytes_stored(w, pc, lane, &r);
 }
 
-/* Returns which of the bytes that this lane stores are undefined. */
+/* Returns a mask of the undefined bytes among those that this lane stores: bit k stands for byte
+ * k. */
 static uint64_t stored_bytes(struct undef *u, const struct ptx_insn *p, const struct insn *in,
                              uint32_t lane)
 {
@@ -499,7 +502,7 @@ static bool may_hold(struct warp *w, enum ptx_space sp, uint64_t addr)
     return sp == SP_LOCAL;
 }
 
-/* Returns those of the origins that are loads from suspects. */
+/* Returns those bits of `origins` that stand for loads from suspects. */
 static uint32_t suspects_of(const struct undef *u, uint32_t origins)
 {
     uint32_t out = 0;
@@ -822,7 +825,8 @@ void undef_exchange(struct warp *w, const struct insn *in, const uint32_t from[W
     struct undef *u = w->undef;
     const struct ptx_insn *p = insn_src(w, in);
     const struct ptx_opnd *src = &p->ops[1], *dst = &p->ops[0];
-    bool moves = str_eq(p->op, "shfl"); /* the other instructions combine values of lanes */
+    /* A shuffle moves values between lanes. The other instructions combine values of lanes. */
+    bool moves = str_eq(p->op, "shfl");
     uint64_t bits[WARP] = {0};
     uint32_t origins[WARP] = {0}, marked = src->kind == PO_REG ? lanes_of(u, src->var) : 0;
     if (w->frame != w->frame0) {

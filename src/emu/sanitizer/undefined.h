@@ -1,7 +1,7 @@
 /*
- * undefined.h - declares the functions about undefined values that undefined.c needs from
- * undefined_bits.c, and suspects.c from undefined.c. state.h and core/machine.h declare the rest of
- * undefined.c.
+ * undefined.h - declares two functions about undefined values: undef_result() of undefined_bits.c,
+ * which undefined.c calls, and undef_follow() of undefined.c, which suspects.c calls. state.h and
+ * core/machine.h declare the other functions of undefined.c.
  */
 #ifndef EMU_SANITIZER_UNDEFINED_H
 #define EMU_SANITIZER_UNDEFINED_H
@@ -24,8 +24,9 @@ struct undef_operands {
  * the width of the destination. */
 uint64_t undef_result(const struct undef_operands *x);
 
-/* Follows bytes that this lane loads from a suspect (a cell that is part of a race, suspects.h), as
- * if they were undefined. Sets *used at their first use. Returns false if we cannot follow them. */
+/* Call it when this lane loads n bytes, some of them from a suspect (a cell that is part of a race,
+ * suspects.h): byte k if bit k of `bytes` is set. Follows these bytes as if they were undefined,
+ * and sets *used when the kernel first uses them. Returns false if we cannot follow them. */
 bool undef_follow(struct warp *w, const struct insn *pc, uint32_t lane, uint32_t n, uint64_t bytes,
                   bool *used);
 

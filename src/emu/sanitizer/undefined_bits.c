@@ -42,9 +42,9 @@ static bool pred_at(const struct undef_operands *x, uint32_t k)
     return (opnd_pred(x->w, x->in->o[k]) >> x->lane & 1) != x->p->ops[k].neg;
 }
 
-/* Returns the bits of the logic function's result that can be 0 as well as 1, depending on the
- * undefined bits of the operands. `v` holds the values of the operands, `u` their undefined
- * bits. */
+/* Returns the undefined bits in the result of a logic function, given by its table `lut` as in
+ * lop3. These are the bits that can be 0 as well as 1, depending on the undefined bits of the
+ * operands. `v` holds the values of the operands, `u` their undefined bits. */
 static uint64_t logic_bits(const uint64_t v[3], const uint64_t u[3], uint32_t lut)
 {
     uint64_t ones = 0, zeros = 0;
@@ -121,7 +121,8 @@ static uint64_t any(const struct undef_operands *x)
 static uint64_t convert(const struct undef_operands *x)
 {
     enum ptx_type d = ptx_nth_type(x->p, 0), s = ptx_nth_type(x->p, 1);
-    if (x->p->nops == 3 && (d == PT_F16X2 || d == PT_BF16X2)) /* {a, b}: a is the upper half */
+    /* With two sources, cvt packs both into the result: the first one becomes the upper half. */
+    if (x->p->nops == 3 && (d == PT_F16X2 || d == PT_BF16X2))
         return (x->u[1] ? UINT64_C(0xffff0000) : 0) | (x->u[2] ? 0xffff : 0);
     if (x->p->nops != 2)
         return any(x) ? UINT64_MAX : 0;
@@ -134,8 +135,8 @@ static uint64_t convert(const struct undef_operands *x)
     return ptx_is_signed(d) ? sign_extend(u, ptx_type_bits(d)) : u;
 }
 
-/* Returns whether a comparison for equality has a defined result because a bit that is defined in
- * both operands differs. */
+/* Returns whether this is a comparison for equality (eq or ne) whose result is defined because some
+ * bit is defined in both operands and differs between them. */
 static bool differ(const struct undef_operands *x, enum ptx_type t)
 {
     uint32_t bits = ptx_type_bits(t);
@@ -149,7 +150,7 @@ static uint64_t compare(const struct undef_operands *x)
 {
     enum ptx_type t = ptx_last_type(x->p);
     bool both = ptx_has(x->p, "and"), either = ptx_has(x->p, "or");
-    if (t != PT_F16X2 && t != PT_BF16X2) { /* packed types compare two pairs */
+    if (t != PT_F16X2 && t != PT_BF16X2) { /* of packed types, setp compares two pairs */
         if (x->p->nops == 4 && (both || either) && !x->u[3] && pred_at(x, 3) == either)
             return 0;
         if (!x->u[3] && differ(x, t))

@@ -79,9 +79,9 @@ static void print_head(const struct trainer *t, struct args *a, int ranks)
     char together[32] = "";
     if (ranks > 1)
         snprintf(together, sizeof together, ", %d ranks", ranks);
-    progress_say(&a->progress, "%s, %" PRId64 " weights, %s products in %s%s", a->model.model,
-                 trainer_program(t)->n_weights, precision_name(a->precision), trainer_products(t),
-                 together);
+    progress_say(&a->progress, "%s, %" PRId64 " weights, %s matrix products by %s%s",
+                 a->model.model, trainer_program(t)->n_weights, precision_name(a->precision),
+                 trainer_products(t), together);
     struct gpu_split s;
     bool split = feed_split(trainer_feed(t), &s);
     if (split)

@@ -22,7 +22,7 @@ struct chart {
     double low, high;
 };
 
-/* Returns a number of an epoch, or NaN if the epoch does not have it. */
+/* Returns the value of `key` (for example "loss") in epoch i, or NaN if there is no such value. */
 static double number(const json_t *epochs, size_t i, const char *key)
 {
     const json_t *v = json_object_get(json_array_get(epochs, i), key);
@@ -192,7 +192,7 @@ static void add_head(struct strbuf *out, const json_t *run)
     html_escape(model ? model : "a model", out);
     strbuf_adds(out, " on ");
     html_escape(data ? data : "a dataset", out);
-    strbuf_addf(out, "</h1>\n<p>%lld weights, %s, %s products in ",
+    strbuf_addf(out, "</h1>\n<p>%lld weights, %s, %s matrix products by ",
                 (long long)json_integer_value(json_object_get(run, "weights")),
                 json_integer_value(json_object_get(run, "ranks")) > 1 ? "several ranks"
                                                                       : "one process",

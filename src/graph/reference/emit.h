@@ -112,7 +112,8 @@ struct emit {
     const uint8_t *drawn;        /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     /* One entry per output: its copy with drawn errors, or NULL if it has none. */
     const struct value **drawn_outputs;
-    /* One entry per value: how many products with rounded operands lie on one path to it, at most. */
+    /* One entry per value: how many products with rounded operands lie on one path to it, at
+     * most. */
     const uint32_t *drawn_depth;
     /* While we write the loop over the samples of drawn errors, this is the depth of the loop, and
      * every statement must stay inside the loop. Otherwise it is 0. */
