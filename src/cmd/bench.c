@@ -160,8 +160,8 @@ static const char *full_path(const char *operand, struct arena *a)
     return out;
 }
 
-/* The folder of --out, as an absolute path, because the campaign may go on in another folder. The
- * folder need not exist yet. */
+/* The folder of --out, as an absolute path, because the user may resume the campaign from another
+ * working directory. The folder need not exist yet. */
 static const char *out_path(const char *out, struct arena *a)
 {
     char here[PATH_MAX];
@@ -461,8 +461,7 @@ static int last_campaign(struct store *s, const char **name, struct arena *a, st
     }
     if (rc == 0 && found == 1 && run)
         fprintf(stderr,
-                "hone: `last` means the campaign %s; the newest run is %s, give its name to mean "
-                "it\n",
+                "hone: `last` means the campaign %s. To choose the newest run, give its name: %s\n",
                 *name, run->name);
     vec_release(&campaigns);
     vec_release(&runs);
@@ -512,8 +511,8 @@ static int run(int argc, const char **argv)
             "steps of each task, as for `hone optimize` (default 10; team 5, search 30)"),
         OPT_POS_UINT_MOST(
             0, "proposals", &c->proposals, RUN_MAX_PROPOSALS, "N",
-            "refine: moves asked for at a step, as for `hone optimize`; 1 saves the CPU time\n"
-            "of the emulator on a GPU machine"),
+            "refine: how many changes Hone asks for at each step, as for `hone optimize`. Hone\n"
+            "compares several on the emulator, on a GPU machine too; 1 saves that time"),
         OPT_POS_UINT(0, "seed", &c->seed, "N",
                      "seed of the random choices of each run (default 1)"),
         OPT_POS_UINT_MOST(
@@ -525,25 +524,25 @@ static int run(int argc, const char **argv)
             "kernel"),
         OPT_STR(
             0, "resume", &b.resume, "CAMPAIGN",
-            "go on with a campaign: its name, or `last`. Budgets (with what is spent so far),\n"
-            "--jobs, --device, --on, --out and, for tasks that have not begun, --proposals may\n"
-            "be new; a larger budget also reopens tasks that used up theirs. Hone refuses the\n"
-            "other settings, which the campaign keeps"),
+            "go on with a campaign: its name, or `last`. You may change --jobs, --device, --on,\n"
+            "--out and the budgets. A new budget includes what the campaign has spent before;\n"
+            "if it is larger, tasks that used up their share go on too. A new --proposals\n"
+            "counts for tasks that have not begun. The campaign keeps its strategy, author,\n"
+            "steps and seed; Hone refuses these options here"),
         OPT_FLAG(
             0, "retry", &b.retry,
-            "--resume: try again the tasks in the state `failed` (no import or no run), but not\n"
-            "those in `no pass` (no kernel passed)"),
+            "--resume: also try again the tasks in the state `failed`, which Hone could not\n"
+            "import or run. Tasks in the state `no pass` ran, but no kernel passed: they stay"),
         OPT_FLAG(0, "import-only", &b.import_only,
                  "make the tasks and stop. A machine without PyTorch can go on: copy the file of\n"
                  "--store there, then `hone bench --resume last`"),
         OPT_FLAG(0, "other-gpu", &b.other_gpu, "--resume: go on although the GPU is another model"),
-        OPT_STR(
-            0, "known-times", &b.known, "FILE.tsv",
-            "PyTorch's times of KernelBench problems, measured before: a table with tabs and\n"
-            "the columns level, number, name (1, 19, ReLU is level1/19_ReLU.py), eager, and if\n"
-            "you have them compile and cudnn_bench, in us. A task gets the smallest time: as\n"
-            "known_torch_ns in --csv and --json, and as a ratio in the notes of a task\n"
-            "beside which PyTorch could not run"),
+        OPT_STR(0, "known-times", &b.known, "FILE.tsv",
+                "PyTorch's times of KernelBench problems, measured before, in us. Tabs separate\n"
+                "the columns: level, number, name, eager, and optionally compile and cudnn_bench.\n"
+                "The first three of level1/19_ReLU.py are 1, 19, ReLU. Hone takes the smallest\n"
+                "time of each task: --csv and --json show it as known_torch_ns. If Hone could not\n"
+                "time PyTorch itself, a note shows the ratio to this time"),
         OPT_GROUP("Budgets of the whole campaign (default: none); a task that begins gets an equal "
                   "share of what is left"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
@@ -568,8 +567,8 @@ static int run(int argc, const char **argv)
                  "time no baselines: neither the tasks' own nor PyTorch"),
         OPT_GROUP("Output"),
         OPT_STR('o', "out", &b.out_dir, "DIR",
-                "the folder in which each task gets one (default: hone-out/CAMPAIGN; --resume: as\n"
-                "before)"),
+                "the folder for the results; each task gets a folder in it (default:\n"
+                "hone-out/CAMPAIGN; --resume: as before)"),
         OPT_STR(0, "store", &b.store, "FILE", CMD_STORE_HELP),
         OPT_STR(0, "markdown", &b.markdown, "FILE", "also write the table as Markdown"),
         OPT_STR(0, "csv", &b.csv, "FILE", "also write the table as CSV"),
@@ -585,18 +584,21 @@ static int run(int argc, const char **argv)
     const struct options spec = {
         .usage = "hone bench [options] (SUITE | DIR | FILE | TASK)...\n"
                  "hone bench [options] --resume CAMPAIGN",
-        .about = "Optimises many tasks side by side and prints one table: each task's best\n"
-                 "kernel, its ratio to the fastest PyTorch baseline with the interval, and the\n"
-                 "geometric means. Failures stay in the table and count as 1.00x.\n"
-                 "\n"
-                 "SUITE is a built-in suite (astra3, classics, cutegen19, cutegen_v1) or a file\n"
-                 "with one task in each line. DIR holds PyTorch files or task folders; Hone does\n"
-                 "not look into its other folders. FILE is a PyTorch file, FILE.py[:NAME]. Hone\n"
-                 "imports PyTorch files first. You may give several, also of different kinds.\n"
-                 "PyTorch is timed only beside each task's best kernel. The runs neither use nor\n"
-                 "leave lessons (`hone memory`). docs/bench.md has the details.\n"
-                 "\n"
-                 "Exit status: 0 if every task passes, 1 if one does not or is not done yet.",
+        .about =
+            "Optimises many tasks side by side and prints one table: each task's best\n"
+            "kernel, how many times as fast it is as the fastest PyTorch baseline (with a\n"
+            "95% interval), and the geometric means. Failures stay in the table and count as\n"
+            "1.00x.\n"
+            "\n"
+            "SUITE is a built-in suite (astra3, classics, cutegen19, cutegen_v1) or a file\n"
+            "with one task in each line. DIR holds PyTorch files or task folders; Hone ignores\n"
+            "every other folder in DIR. FILE is a PyTorch file, FILE.py[:NAME]. Hone imports\n"
+            "PyTorch files first. You may give several suites, folders, files and tasks. Hone\n"
+            "times PyTorch once for each task, in one evaluation with the task's best kernel.\n"
+            "The runs neither use nor leave lessons (`hone memory`). docs/bench.md has the\n"
+            "details.\n"
+            "\n"
+            "Exit status: 0 if every task passes, 1 if one does not or is not done yet.",
         .example = "hone bench softmax layernorm --device emu --steps 1 --jobs 2\n"
                    "hone bench cutegen19 --budget-time 9m --markdown table.md\n"
                    "hone bench KernelBench/level1 --known-times times.tsv --jobs 4\n"

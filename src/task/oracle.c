@@ -167,23 +167,24 @@ static int run_compiler(const char *const *argv, const char *c_path, const char 
 static int compile_plain(const char *c_path, const char *so_path, const char *name, bool is_long,
                          struct err *err)
 {
-    const char *argv[] = {compiler("CC", "cc"),
-                          "-std=gnu17",
-                          "-shared",
-                          "-fPIC",
-                          is_long ? "-O1" : "-O2",
-                          "-ftree-loop-vectorize", /* for the loops over samples */
-                          "-ffp-contract=off", /* so that the truth is the same on every CPU */
-                          "-o",
-                          so_path,
-                          c_path,
-                          "-lm",
-                          NULL};
+    const char *argv[] = {
+        compiler("CC", "cc"),
+        "-std=gnu17",
+        "-shared",
+        "-fPIC",
+        is_long ? "-O1" : "-O2",
+        "-ftree-loop-vectorize", /* generated references loop over batches of samples */
+        "-ffp-contract=off",     /* so that the truth is the same on every CPU */
+        "-o",
+        so_path,
+        c_path,
+        "-lm",
+        NULL};
     return run_compiler(argv, c_path, name, err);
 }
 
-/* Compiles with -fsanitize but links without it, because hone_ref_checked.h replaces the compiler's
- * sanitizer library. */
+/* Compiles with -fsanitize but links without it. The compiled code calls functions of the
+ * compiler's sanitizer library; hone_ref_checked.h defines them itself. */
 static int compile_checked(const char *c_path, const char *so_path, const char *name,
                            struct err *err)
 {
@@ -255,8 +256,8 @@ int oracle_build(const struct task *t, const char *so_path, struct err *err)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* The units of a phase, which several threads run. Each thread takes `block` units from `next`
- * on. */
+/* The units of a phase, which several threads run. A thread takes the `block` units that begin at
+ * `next`, runs them, and comes back for more. */
 struct crew {
     const struct ref_ctx *ctx;
     ref_phase_fn fn;

@@ -13,7 +13,7 @@ static void show_compare(FILE *o, const struct result_compare *c)
 {
     fprintf(o,
             "  compare buffer %u: %" PRIu64 " elements, %" PRIu64 " bad, %" PRIu64
-            " unwritten, max ratio %.4g, rms ratio %.4g, zero ratio %.4g\n",
+            " unwritten, max ratio %.4g, rms ratio %.4g, max ratio of all zeros %.4g\n",
             c->buffer, c->n, c->bad, c->unwritten, c->max_ratio, c->rms_ratio, c->zero_ratio);
     if (c->bad || c->unwritten)
         fprintf(o, "  worst element %" PRIu64 ": got %.9g, want %.9g; pattern: %s\n", c->worst_elem,
@@ -43,7 +43,9 @@ static void show(FILE *o, const struct result *r)
     fprintf(o, "status: %s\n", result_status_name(r->status));
     if (*r->message)
         fprintf(o, "message: %s\n", r->message);
-    fprintf(o, "device: %s, %s, sm_%u, clocks %.0f %.0f of %.0f MHz, throttle %#" PRIx64 "\n",
+    fprintf(o,
+            "device: %s, %s, sm_%u, SM clock %.0f MHz at the start, %.0f at the end, %.0f at most, "
+            "throttle %#" PRIx64 "\n",
             r->device, r->driver, r->sm, r->clock_mhz[0], r->clock_mhz[1], r->clock_mhz[2],
             r->throttle);
     fprintf(o, "empty launch: %.0f ns\n", r->empty_launch_ns);

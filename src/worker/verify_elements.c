@@ -24,7 +24,7 @@ static const double budget_ops = 2.5e7, budget_ops_most = 2e8, budget_share = 1.
 #define SMALL_OPS 1e5
 enum {
     MAX_ELEMS = 1536,
-    FEW_PIECES = 8, /* MAX_ELEMS does not limit an output of at most this many pieces */
+    FEW_PIECES = 8, /* from an output with so few pieces we take elements even beyond MAX_ELEMS */
     MAX_PLACES = 1024,
     MAX_ROUNDS = 64,
     MAX_UNITS = 1 << 20,
@@ -33,9 +33,10 @@ enum {
 
 /* We run the units up to NFILLS times. Before each run we fill the whole scratch with another of
  * these values. If a result depends on scratch that no unit wrote, it then differs between the
- * runs. Arithmetic passes a NaN on. A comparison may hide a NaN, but it cannot hide both a large
- * positive and a large negative number. If in the first run all units wrote the scratch that they
- * used, the result cannot depend on the fill, and one run is enough; see note_use(). The first fill
+ * runs. Arithmetic with a NaN gives a NaN. fmax() and comparisons may drop a NaN, so the later runs
+ * fill with a large positive and a large negative number. If in the first run every element of the
+ * scratch was written before it was read, the result cannot depend on the fill, and one run is
+ * enough; see note_use(). The first fill
  * is a NaN with unusual bits, so an element with these bits holds the fill or a copy of it. */
 enum { NFILLS = 3 };
 static const double fills[NFILLS] = {__builtin_nan("0x484f4e45"), 1e30, -1e30};
@@ -95,9 +96,9 @@ static uint8_t piece_shift(const struct lazy *z)
 }
 
 /* A unit is about to read or write element i of the scratch; we cannot see which. If the element
- * still holds the fill, a read would be wrong, and a write would replace the fill. So if the
- * element holds the fill at its next use too, or at the end of the phase (check_used()), this use
- * may have been a read. */
+ * still holds the fill, a read would be wrong, and a write would replace the fill. So we set a bit
+ * at the first use that finds the fill. If a later use finds the bit and still the fill, the first
+ * use may have been a read. check_used() makes the same check at the end of the phase. */
 static void note_use(struct verify_elements *s, uint64_t i)
 {
     double now;
@@ -224,7 +225,7 @@ static bool is_new(struct verify_elements *s, uint32_t phase, uint64_t first, ui
         if (s->seen[at] == key)
             return false;
     if (s->nseen == SEEN_SIZE / 2)
-        return false; /* the table is half full; these are enough units */
+        return false; /* the table is half full: the caller shall add no more units */
     if (remember) {
         s->seen[at] = key;
         s->nseen++;
@@ -521,9 +522,9 @@ static bool take_element(struct verify_elements *s, uint32_t b, uint64_t elem, d
 }
 
 /* A place is an element for which we know which block wrote it. Takes the first place of each
- * output, then the second of each, and so on. The places of an output come in random order, but all
- * blocks have their first place before any has its second. The places may use three quarters of the
- * budget. */
+ * output, then the second of each, and so on. The list of an output begins with one place of each
+ * block, in random order; then it has a second place of each block, and so on. The places may use
+ * three quarters of the budget. */
 static void choose_places(struct verify_elements *s)
 {
     size_t longest = 0;

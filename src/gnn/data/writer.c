@@ -251,8 +251,8 @@ static int finish_file(struct writer *w, enum data_file f, struct err *err)
     return rc < 0 ? err_errno(err, "cannot write %s/%s.bin", w->partial, data_file_name(f)) : 0;
 }
 
-/* Parses the new manifest before it writes the file. The parser's checks find defects of a maker,
- * for example too few labels. */
+/* Parses the new manifest before it writes the file. The parser's checks find mistakes of the
+ * code that called the writer, for example too few labels. */
 static int write_manifest(struct writer *w, struct err *err)
 {
     struct strbuf text = STRBUF_INIT(MANIFEST_MAX_BYTES);

@@ -1,8 +1,8 @@
 /*
  * vip.c - inclusion probabilities by a recursion over the hops. See vip.h.
  *
- * The threads add logarithms to the sums of neighbours in fixed point, with atomic integer
- * additions. So the sums do not depend on the order of the additions.
+ * Each node has a sum of logarithms, which is an integer in fixed point. Threads add to the sums
+ * with atomic integer additions. So the probabilities do not depend on the order of the additions.
  */
 #include "gnn/gpu/vip.h"
 
@@ -45,7 +45,7 @@ static int64_t fixed_log_not(double p)
     return (int64_t)llround((p < 1 ? MAX(log1p(-p), -SURE) : -SURE) * UNIT);
 }
 
-/* Adds log(1 - a(u)) to the sum of each neighbour of u. */
+/* Adds log(1 - a_h(u)) to the sum of each neighbour of u; see vip.h. */
 static void spread(void *ctx, int64_t block, int64_t lo, int64_t hi)
 {
     const struct hop *h = ctx;
@@ -121,8 +121,9 @@ static uint32_t bits_of(float p)
 }
 
 /* Returns the bits of the rows-th largest number. A histogram of the high halves of all numbers
- * finds its high half, and a second histogram finds its low half. Sets *equal to how many nodes
- * with exactly this number are among the `rows` nodes to take. */
+ * finds its high half, and a second histogram finds its low half. Several nodes may have
+ * exactly this number: `*equal` becomes the number of them that are among the first `rows` nodes.
+ */
 static uint32_t least_taken(const float *p, int64_t nodes, int64_t rows, int64_t *equal)
 {
     int64_t *count = xcalloc(BINS, sizeof *count), left = rows;

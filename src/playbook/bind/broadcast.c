@@ -8,9 +8,10 @@
 #include "base/util.h"
 #include "playbook/bind/tensors.h"
 
-/* The output's axes in groups, innermost first. Neighbouring axes form one group if the same inputs
- * vary along them. If the operation works along rows, the last axis is a group of its own. If the
- * axes are those of a reduced expression, no group has both reduced axes and others. */
+/* The axes of a tensor in groups, innermost first. The tensor is the output. If the task reduces an
+ * expression, it is the expression's value before the reduction. Neighbouring axes form one group
+ * if the same inputs vary along them. If the operation works along rows, the last axis is a group
+ * of its own. Reduced axes are never in one group with axes that are not reduced. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];
@@ -26,13 +27,14 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
 }
 
 /* Puts the axes of `out` into groups. `out` is the output, or a tensor with the shape to which the
- * inputs broadcast before a reduction. The last `last` axes are never in one group with others.
+ * inputs broadcast before a reduction. No group has both some of
+ * the `inner` innermost axes and some of the other axes.
  * Returns false if an input does not broadcast to `out`. */
 static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, const json_t *out,
-                        size_t last, struct groups *g, struct strbuf *why)
+                        size_t inner, struct groups *g, struct strbuf *why)
 {
     size_t rank = json_array_size(json_object_get(out, "shape"));
-    uint32_t apart = 0; /* how many groups the last axes have */
+    uint32_t apart = 0; /* how many groups the inner axes have */
     for (size_t i = 0; i < n; i++)
         if (json_array_size(json_object_get(json_array_get(tensors, i), "shape")) > rank) {
             strbuf_addf(why, "'%s' has more dimensions than '%s'",
@@ -52,11 +54,11 @@ static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, c
                 return false;
             }
         }
-        if (d == last)
+        if (d == inner)
             apart = g->n;
-        if (same_text(size, "1") && !(d + 1 == last && !g->n))
+        if (same_text(size, "1") && !(d + 1 == inner && !g->n))
             continue;
-        if (g->n && g->have[g->n - 1] == have && !(d >= last && g->n == apart)) {
+        if (g->n && g->have[g->n - 1] == have && !(d >= inner && g->n == apart)) {
             g->size[g->n - 1] =
                 dims_times(&b->arena, dim_factor(&b->arena, size), g->size[g->n - 1]);
         } else {
@@ -121,27 +123,27 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
     struct groups g = {0};
     char key[80];
     bool rows = role->rank > 1;
-    size_t last = (size_t)json_integer_value(json_object_get(task, "reduced"));
-    last = rows ? 1 : last;
-    json_t *whole = space ? json_pack("{s:s, s:O, s:s}", "name", "the reduced expression", "shape",
-                                      space, "dtype",
-                                      facts_text(json_array_get(tensors, 0), "dtype"))
-                          : json_incref((json_t *)out);
+    size_t inner = (size_t)json_integer_value(json_object_get(task, "reduced"));
+    inner = rows ? 1 : inner;
+    json_t *whole = space
+                        ? json_pack("{s:s, s:O, s:s}", "name", "the reduced expression", "shape",
+                                    space, "dtype", facts_text(json_array_get(tensors, 0), "dtype"))
+                        : json_incref((json_t *)out);
     bool alike = space || json_object_size(json_object_get(task, "scalars")) == 0;
-    bool ok = find_groups(b, tensors, n, whole, last, &g, why);
+    bool ok = find_groups(b, tensors, n, whole, inner, &g, why);
     for (size_t i = 0; i < n; i++)
-        alike =
-            alike &&
-            same_shape(json_object_get(json_array_get(tensors, i), "shape"),
-                       json_object_get(whole, "shape")) &&
-            str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(whole, "dtype"));
+        alike = alike &&
+                same_shape(json_object_get(json_array_get(tensors, i), "shape"),
+                           json_object_get(whole, "shape")) &&
+                str_eq(facts_text(json_array_get(tensors, i), "dtype"), facts_text(whole, "dtype"));
     json_decref(whole);
     if (!ok)
         return false;
     const char *expr = bound_text(b, "expr", strlen("expr"));
     /* A simpler playbook serves the task if all tensors are alike, with two exceptions. Simpler
-     * playbooks for rows take only the input itself ("v0"), not an expression. And an op with the
-     * text "alike" has no simpler playbook. */
+     * playbooks for rows take only the input itself ("v0"), not an expression. And
+     * the op's row in the playbook may have the key "alike", which says that no simpler playbook
+     * exists. */
     if (rows && expr)
         alike = alike && str_eq(expr, "v0");
     alike = alike && !bound_text(b, "alike", strlen("alike"));
@@ -168,7 +170,8 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         if (g.have[0] >> i & 1)
             strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
         else
-            /* The elements of this input are read one by one, so any alignment will do. */
+            /* The kernel reads this input one element at a time. 256 is more than any vector needs,
+             * so this input does not limit the vectors of the others. */
             strbuf_addf(&align, "%s256", comma);
     }
     const struct {
