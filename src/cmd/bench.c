@@ -525,7 +525,8 @@ static int run(int argc, const char **argv)
         OPT_STR(
             0, "resume", &b.resume, "CAMPAIGN",
             "go on with a campaign: its name, or `last`. You may change --jobs, --device, --on,\n"
-            "--out and the budgets. A new budget includes what the campaign has spent before;\n"
+            "--out and the budgets. A new budget includes what the campaign has spent\n"
+            "before (not the time);\n"
             "if it is larger, tasks that used up their share go on too. A new --proposals\n"
             "counts for tasks that have not begun. The campaign keeps its strategy, author,\n"
             "steps and seed; Hone refuses these options here"),
@@ -540,11 +541,13 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "known-times", &b.known, "FILE.tsv",
                 "PyTorch's times of KernelBench problems, measured before, in us. Tabs separate\n"
                 "the columns: level, number, name, eager, and optionally compile and cudnn_bench.\n"
-                "The first three of level1/19_ReLU.py are 1, 19, ReLU. Hone takes the smallest\n"
+                "The first three of level1/19_ReLU.py are 1, 19, ReLU; for a\n"
+                "file that lies in no folder levelN, the level does not count. Hone takes the "
+                "smallest\n"
                 "time of each task: --csv and --json show it as known_torch_ns. If Hone could not\n"
                 "time PyTorch itself, a note shows the ratio to this time"),
         OPT_GROUP("Budgets of the whole campaign (default: none); a task that begins gets an equal "
-                  "share of what is left"),
+                  "share of what is left, except of the time"),
         OPT_POS_UINT(0, "budget-tokens", &c->budget.tokens, "N",
                      "tokens of prompts and replies together; tasks side by side do\n"
                      "not overdraw them"),
@@ -556,7 +559,7 @@ static int run(int argc, const char **argv)
                      "candidates that are judged, failed ones too; not overdrawn either"),
         OPT_POS_TIME(0, "budget-time", &b.budget_time, "TIME",
                      "wall time of this command, for all tasks together: 9m. Then Hone stops all\n"
-                     "tasks, and --resume goes on"),
+                     "tasks; --resume goes on, and its time counts from 0"),
         OPT_GROUP("Where candidates are evaluated"),
         OPT_STR(0, "device", &c->device, "DEV", CMD_DEVICE_HELP),
         OPT_STR(0, "on", &c->on, "PLACE", CMD_ON_HELP),

@@ -26,24 +26,26 @@ extern const char hone_commit[];
     "what runs the kernels: emu (the emulator, on the CPU), cuda (the GPUs of this\n"    \
     "machine if they are one model, else GPU 0; one job runs on one free GPU), cuda:N\n" \
     "(GPU N); default: cuda if this machine has a GPU or --on is remote, else emu"
-#define CMD_ON_HELP                                                                        \
-    "local (default): this machine, on the GPUs of --device. local:0,2: each job on one\n" \
-    "of these GPUs; local:all: on any GPU (not beside cuda:N). With emu: as many jobs\n"   \
-    "at a time as numbers or cores.\n"                                                     \
-    "Remote: spool:DIR (of `hone worker --spool DIR`) or slurm[:KEY=VALUE,...] with the\n" \
+#define CMD_ON_HELP                                                                         \
+    "local (default): this machine, on the GPUs of --device. local:0,2: each job on one\n"  \
+    "of these GPUs; local:all: on any GPU (not beside cuda:N). With emu: as many jobs at\n" \
+    "a time as numbers are listed, else as there are cores.\n"                              \
+    "Remote: spool:DIR (of `hone worker --spool DIR`) or slurm[:KEY=VALUE,...] with the\n"  \
     "keys partition, account, time, max-workers, ... (docs/scale.md)"
 #define CMD_GPU_HELP                                                                       \
     "the GPU's data sheet: a100, b200, h100, h200, l4, rtx4090 or a JSON file (default:\n" \
-    "that of the local GPU; h200 if there is none). It sets the emulator's times, the\n"   \
-    "roofline (a local GPU's is measured) and the least time that Hone believes"
+    "that of the local GPU if kernels run on it, else h200: also with emu and a remote\n"  \
+    "--on). It sets the emulator's times, the roofline (a local GPU's is measured) and\n"  \
+    "the least time that Hone believes"
 #define CMD_ALL_HELP "list every wrong workload, not only the first few"
 #define CMD_ARCH_HELP                                                                    \
     "compile for this architecture: sm_75 ... sm_121a (default: that of the local GPU\n" \
     "in use, else that of --gpu)"
 #define CMD_COMPILER_HELP "nvrtc or nvcc (default: nvrtc if it is installed, else nvcc)"
-#define CMD_MEASURE_HELP                                                             \
-    "on a GPU: how long to time the kernel and its baselines, all shapes together\n" \
-    "(default 2s)"
+#define CMD_MEASURE_HELP                                                                \
+    "on a GPU: time the kernel and its baselines for at most about TIME, all shapes\n"  \
+    "together (default 2s): less if the medians are known to 1%, more if 11 calls of\n" \
+    "each take longer"
 
 /* Reads a kernel file. If the file is too large for any compiler, the error's kind is
  * ERR_INPUT, because the file is at fault and not the machine. */

@@ -233,8 +233,10 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "arch", &r.options.arch, "ARCH", CMD_ARCH_HELP),
         OPT_POS_UINT(0, "seed", &r.config.seed, "N",
                      "seed of the data and held-out shapes (default: random)"),
-        OPT_POS_TIME(0, "measure-time", &r.config.measure_ns, "TIME",
-                     "on a GPU: how long to time both kernels, all shapes together (default 2s)"),
+        OPT_POS_TIME(
+            0, "measure-time", &r.config.measure_ns, "TIME",
+            "on a GPU: time both kernels for at most about TIME, all shapes together (default\n"
+            "2s), as for `hone eval`"),
         OPT_GROUP("Output"),
         OPT_FLAG(0, "json", &r.json, "print JSON"),
         OPT_END(),

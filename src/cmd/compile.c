@@ -226,7 +226,7 @@ static int run(int argc, const char **argv)
         OPT_POS_TIME(0, "time-limit", &cfg.child_ns, "TIME",
                      "end the compiler after this time (default 120s)"),
         OPT_POS_BYTES(0, "memory-limit", &cfg.child_bytes, "SIZE",
-                      "most memory of the compiler (default 6G)"),
+                      "most resident memory of the compiler (default 6G)"),
         OPT_FLAG(0, "cache", &cache,
                  "use the compile cache (default); --no-cache neither reads nor writes it"),
         OPT_FLAG(0, "pch", &pch,

@@ -57,8 +57,9 @@ static int run(int argc, const char **argv)
         OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME", CMD_MEASURE_HELP),
         OPT_POS_TIME(
             0, "call-limit", &j.config.call_ns, "TIME",
-            "a longer call counts as a hang (default 5s; on the emulator, also where it checks\n"
-            "a kernel before a GPU, 40s of CPU time). A given TIME holds for both"),
+            "if all launches of a call together take longer, the call counts as a hang\n"
+            "(default 5s). On the emulator, also where it checks a kernel before a GPU, the\n"
+            "limit holds for each launch (default 40s of CPU time). A given TIME holds for both"),
         OPT_FLAG(0, "smoke", &smoke, "check the small smoke workloads only, without times"),
         OPT_FLAG(
             0, "skip-time", &no_time,

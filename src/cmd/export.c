@@ -293,8 +293,9 @@ static int run(int argc, const char **argv)
         OPT_FLAG(0, "unverified", &r.unverified,
                  "export without a passing verdict; the file says so. Hone then evaluates nothing"),
         OPT_STR(0, "arch", &r.arch, "ARCH",
-                "compile for this (default: the verdict's, else sm_90a), and evaluate a kernel\n"
-                "without a verdict for it; another one than the verdict's needs --unverified"),
+                "compile for this architecture, and evaluate a kernel without a verdict for it\n"
+                "(default: the verdict's; else that of the GPU which evaluates; with --unverified\n"
+                "and no verdict sm_90a). Another one than the verdict's needs --unverified"),
         OPT_STR(0, "device", &r.eval.device, "DEV",
                 "evaluate a kernel without a verdict on emu, cuda or cuda:N (default: a GPU\n"
                 "if there is one)"),

@@ -303,8 +303,9 @@ static int run(int argc, const char **argv)
                 "who writes the kernels: playbook[:DIR] (built in; DIR: also your playbooks),\n"
                 "openai:MODEL, anthropic:MODEL, exec:CMD (a program: prompt on stdin, reply on\n"
                 "stdout), mailbox:DIR (prompts and replies as files), replay:FILE (a recording by\n"
-                "`hone log --export`, which has the settings; TASK may be left out), or noisy[:\n"
-                "compile=0.2,wrong=0.1,slower=0.3,idle=0.1] (playbook that errs at these rates).\n"
+                "`hone log --export`, which has the settings; TASK may be left out), or noisy\n"
+                "(playbook that errs as often as recorded models; noisy:compile=0.2,idle=0 with\n"
+                "other rates of compile, wrong, slower and idle: docs/study.md).\n"
                 "Keys: OPENAI_API_KEY, ANTHROPIC_API_KEY; servers: OPENAI_BASE_URL,\n"
                 "ANTHROPIC_BASE_URL (docs/authors.md). Default: HONE_AUTHOR, else playbook"),
         OPT_STR(0, "author-plan", &w.author[AUTHOR_PLAN], "WHO",
@@ -321,11 +322,13 @@ static int run(int argc, const char **argv)
             0, "from", &w.from, "FILE",
             "refine, search, team: start from this kernel file. The built-in author tunes its\n"
             "settings (constexpr int kRows = 4; // hone: 1 2 4 8), then tries its templates in\n"
-            "place of the file. A model repairs a file that fails. FILE should begin with a\n"
-            "launch plan, a comment that says how to launch it (docs/plan.md). A file without\n"
-            "one, with host code, is ported by a model; playbook alone refuses it"),
+            "place of the file. A model repairs a file that fails; without a model, a file that\n"
+            "does not compile or has a wrong plan ends the run. FILE should begin with a launch\n"
+            "plan, a comment that says how to launch it (docs/plan.md). A file without one,\n"
+            "with host code, is ported by a model; playbook alone refuses it"),
         OPT_STR(0, "dialect", &w.dialect, "NAME",
-                "what to ask a model for: cute (CUDA C++ with CuTe, default) or cuda (without).\n"
+                "what to ask a model for: cute (CUDA C++ with CuTe; default if CuTe's headers are\n"
+                "here) or cuda (without).\n"
                 "With cute, a right kernel without CuTe is kept, and the report says so. The\n"
                 "templates of playbook do not depend on it"),
         OPT_POS_UINT_MOST(
@@ -342,23 +345,28 @@ static int run(int argc, const char **argv)
             "repaired or not; search until a reply has code, right or wrong; refine, search and\n"
             "team with --from until a port passes. Otherwise not for team, sample and reflect"),
         OPT_POS_UINT_MOST(0, "wave", &w.wave, RUN_MAX_WAVE, "N",
-                          "search, sample: how many candidates to ask for at once (default 1)"),
+                          "search, sample: how many candidates to ask for and to judge at once\n"
+                          "(default 1)"),
         OPT_POS_UINT_MOST(0, "proposals", &w.proposals, RUN_MAX_PROPOSALS, "N",
-                          "refine: moves asked for at a step; the emulator's cost model picks\n"
-                          "the one to evaluate (default: 4 for playbook on a GPU, else 1)"),
+                          "refine: how many changes to ask for at a step, each in a call of its\n"
+                          "own; the emulator's cost model picks the one to evaluate (default: 4\n"
+                          "for playbook on a GPU, else 1)"),
         OPT_POS_UINT(
             0, "seed", &w.seed, "N",
             "seed of the random choices of strategy and author (default 1), not of the data"),
         OPT_GROUP(
             "Budgets (default: none): the run stops when one is used up; `hone resume` can go on"),
         OPT_POS_UINT(0, "budget-tokens", &c.budget.tokens, "N",
-                     "tokens of prompts and replies together"),
+                     "tokens of prompts and replies together; openai: and anthropic: never\n"
+                     "exceed them, the last call of other authors may"),
         OPT_POS_REAL(
             0, "budget-usd", &c.budget.usd, "USD",
             "US dollars that openai: and anthropic: cost, by the prices that Hone knows\n"
-            "(docs/authors.md); a model without a price is refused; other authors count as free"),
+            "(docs/authors.md), never exceeded; a model without a price is refused; other authors\n"
+            "count as free"),
         OPT_POS_TIME(0, "budget-time", &c.budget.wall_ns, "TIME",
-                     "wall time, also during a call: 90s, 30m, 2h"),
+                     "wall time: 90s, 30m, 2h; then Hone ends an author's call, but lets an\n"
+                     "evaluation finish"),
         OPT_POS_UINT(0, "budget-steps", &c.budget.steps, "N",
                      "candidates that are judged, failed ones too"),
         OPT_GROUP("Where candidates are evaluated"),

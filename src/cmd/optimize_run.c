@@ -14,9 +14,11 @@
 #include "base/util.h"
 #include "cmd/command.h"
 #include "cmd/eval_command.h"
+#include "measure/gpu.h"
 #include "memory/memory.h"
 #include "prompt/say.h"
 #include "report/page.h"
+#include "report/run_summary.h"
 #include "source/dialect.h"
 #include "sys/file.h"
 #include "sys/gpu_probe.h"
@@ -55,6 +57,8 @@ int cmd_open_store(struct store **out, const char *given, bool must_exist, struc
     free(path);
     return rc;
 }
+
+static const char the_emulator[] = "the emulator";
 
 /* True if candidates run on a GPU. */
 static bool on_gpu(const struct run_config *c)
@@ -505,6 +509,56 @@ static int keep_config(const struct optimize_run *s, const struct task *t, struc
     return rc;
 }
 
+/* Sets *name to "the emulator" or to the GPU that gave the run's recorded times; to NULL if the run
+ * has no times yet. */
+static int recorded_device(const struct optimize_run *s, const char **name, struct arena *mem,
+                           struct err *err)
+{
+    const struct run_summary m = {.run = {.id = s->run, .name = s->run_name}};
+    struct node_rec_vec nodes = VEC_INIT;
+    int rc = store_node_list(s->store, s->run, &nodes, mem, err);
+    *name = NULL;
+    vec_each (const struct node_rec, n, &nodes) {
+        struct verdict v;
+        if (rc < 0 || *name || n->time_ns <= 0)
+            continue;
+        if (n->is_model) {
+            *name = the_emulator;
+        } else if ((rc = run_summary_verdict(&m, s->store, n, false, &v, err)) == 1) {
+            *name = gpu_name_of(v.device, mem);
+            verdict_release(&v);
+        }
+    }
+    vec_release(&nodes);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Fails if other devices gave the run's recorded times: the best candidate would be chosen by times
+ * that cannot be compared. We cannot check the GPUs behind a spool. A campaign has its own check
+ * (`hone bench --other-gpu`). */
+static int check_same_device(const struct optimize_run *s, const struct evaluator *e,
+                             struct arena *mem, struct err *err)
+{
+    const char *was, *now;
+    if (!s->resumed || s->campaign || !e)
+        return 0;
+    if (recorded_device(s, &was, mem, err) < 0)
+        return -1;
+    if (str_eq(evaluator_device(e), "emu"))
+        now = the_emulator;
+    else if (str_starts(s->config->on, "local"))
+        now = evaluator_gpu(e, mem);
+    else
+        now = was == the_emulator ? "a GPU" : was;
+    if (!was || str_eq(was, now))
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "the times of run %s come from %s, and %s would judge now: their times cannot "
+                   "be compared. `hone show %s best > best.cu` and `hone optimize %s --from "
+                   "best.cu` begin a new run with the best kernel",
+                   s->run_name, was, now, s->run_name, s->config->task);
+}
+
 /* Says how the current task differs from the task with which the run began. */
 static void say_changed(const struct optimize_run *s, const struct task *now,
                         const struct strbuf *was, struct strbuf *note)
@@ -614,6 +668,7 @@ int optimize_run_finish(struct optimize_run *s)
         (!s->store && cmd_open_store(&s->store, s->store_path, false, &err) < 0) ||
         (!s->resumed && begin_run(s, p.task, p.eval, &mem, &err) < 0) ||
         store_run_lock(s->store, s->run, &err) < 0 ||
+        check_same_device(s, p.eval, &mem, &err) < 0 ||
         (s->resumed && keep_config(s, p.task, &mem, &err) < 0) ||
         store_run_end(s->store, s->run, "running", "", &err) < 0 ||
         open_pool(&p, s, &mem, &err) < 0 ||

@@ -79,8 +79,10 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "workload", &j.config.workload, "W",
                 "check and profile only these timed workloads of `hone task show`: time:0, or a\n"
                 "list time:0,time:2 (default: check all, profile the timed ones)"),
-        OPT_POS_TIME(0, "measure-time", &j.config.measure_ns, "TIME",
-                     "on a GPU: how long to time the kernel, all shapes together (default 2s)"),
+        OPT_POS_TIME(
+            0, "measure-time", &j.config.measure_ns, "TIME",
+            "on a GPU: time the kernel for at most about TIME, all shapes together (default\n"
+            "2s), as for `hone eval`"),
         OPT_POS_UINT(0, "seed", &j.config.seed, "N", "seed of the data (default: random)"),
         OPT_STR(0, "save-csv", &j.config.ncu_csv, "FILE",
                 "also write the output of Nsight Compute to FILE. If it cannot run here, the\n"

@@ -72,9 +72,13 @@ static int run(int argc, const char **argv)
     bool json = false, without_prompts = false;
     struct bench_output table = {.markdown = NULL};
     const struct option opts[] = {
-        OPT_STR('o', "out", &out, "DIR", "RUN: the folder to write into (default hone-out/RUN)"),
-        OPT_STR(0, "html", &html, "FILE",
-                "write one HTML file instead, to look at and to share; excludes --out"),
+        OPT_STR(
+            'o', "out", &out, "DIR",
+            "RUN: the folder to write into (default hone-out/RUN, even if the run had another)"),
+        OPT_STR(
+            0, "html", &html, "FILE",
+            "write one HTML file instead, to look at and to share; excludes --out, --markdown,\n"
+            "--csv and --json"),
         OPT_FLAG(0, "without-prompts", &without_prompts, "--html: leave out prompts and replies"),
         OPT_STR(0, "markdown", &table.markdown, "FILE",
                 "CAMPAIGN: also write the table as Markdown"),

@@ -119,8 +119,10 @@ static int run(int argc, const char **argv)
     const char *store = NULL, *name = NULL;
     uint64_t steps = 0;
     const struct option opts[] = {
-        OPT_STR('a', "author", &w.author, "WHO",
-                "RUN: use another author from now on, as for `hone optimize`"),
+        OPT_STR(
+            'a', "author", &w.author, "WHO",
+            "RUN: another --author from now on, as for `hone optimize`; those of --author-plan,\n"
+            "--author-debug, ... stay"),
         OPT_POS_UINT_MOST('n', "steps", &steps, RUN_MAX_STEPS, "N",
                           "RUN: a new --steps for the whole run, the steps so far included"),
         OPT_POS_UINT(
@@ -134,8 +136,10 @@ static int run(int argc, const char **argv)
             "included: 2h; CAMPAIGN: wall time of this call"),
         OPT_POS_UINT(0, "budget-steps", &w.config.budget.steps, "N",
                      "a new budget of candidates that are judged, those so far included"),
-        OPT_STR(0, "device", &w.config.device, "DEV",
-                "evaluate on emu, cuda or cuda:N from now on (default: as before)"),
+        OPT_STR(
+            0, "device", &w.config.device, "DEV",
+            "evaluate on emu, cuda or cuda:N from now on (default: as before). Hone refuses to\n"
+            "mix times: a RUN that has times stays on emu, or on its model of GPU"),
         OPT_STR(0, "on", &w.config.on, "PLACE",
                 "evaluate there from now on (default: as before): local, local:0,2, local:all,\n"
                 "spool:DIR, slurm[:KEY=VALUE,...], as for `hone optimize`"),

@@ -44,8 +44,10 @@ struct make_args {
 
 #define GRAPH_OPTIONS(a)                                                                       \
     OPT_POS_UINT('n', "nodes", &(a)->nodes, "N", "nodes (default above)"),                     \
-        OPT_UINT('e', "edges", &(a)->edges, "N",                                               \
-                 "undirected edges to draw (default above); an edge drawn twice counts once"), \
+        OPT_UINT(                                                                              \
+            'e', "edges", &(a)->edges, "N",                                                    \
+            "undirected edges to draw (default above); an edge drawn twice counts once, and\n" \
+            "a self loop is left out"),                                                        \
         OPT_UINT('c', "classes", &(a)->classes, "N", "classes of nodes (default 16)")
 
 static int make_options(const struct make_args *a, const char *dir, const char *made_by,
@@ -157,9 +159,10 @@ static int run_blocks(int argc, const char **argv)
     a.nodes = 100000, a.edges = 1000000, a.classes = 16, a.dim = 64;
     const struct option opts[] = {
         GRAPH_OPTIONS(&a),
-        OPT_REAL(0, "pareto", &b.pareto, "X",
-                 "exponent of the Pareto distribution of degrees (default 1.6); a smaller one\n"
-                 "gives a few nodes more edges"),
+        OPT_REAL(
+            0, "pareto", &b.pareto, "X",
+            "exponent of the Pareto distribution of degrees (above 0, default 1.6); a smaller one\n"
+            "gives a few nodes more edges"),
         OPT_REAL(
             0, "within", &b.within, "P",
             "share of the edges drawn within a class, 0 to 1 (default 0.5); the others join any\n"

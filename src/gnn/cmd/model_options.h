@@ -47,7 +47,8 @@ struct model_args {
             "gpu, but some rows of the features lie on the host, and the GPU fetches them), or\n"  \
             "auto (default). With auto, a GPU that knows the sampler and fanouts gets all data\n"  \
             "if it takes at most 3/4 of its memory (with --make: at most all of it), or split\n"   \
-            "if the graph does; else host"),                                                       \
+            "if the graph does and the other rows take at most 3/4 of the free CPU memory; else\n" \
+            "host"),                                                                               \
         OPT_STR(                                                                                   \
             0, "cache", (cache), "SIZE",                                                           \
             "--place split: how much of the features lies in the GPU's memory, a share of all\n"   \
@@ -61,8 +62,9 @@ struct model_args {
                 "instructions for these products on a GPU: wgmma (default; mma where sizes do\n"   \
                 "not allow wgmma), or mma for all"),                                               \
         THREADS_OPTION(a),                                                                         \
-        OPT_POS_UINT(0, "compute-threads", (compute), "N",                                         \
-                     "threads that compute on the CPU (default: all processors" all ")"),          \
+        OPT_POS_UINT(                                                                              \
+            0, "compute-threads", (compute), "N",                                                  \
+            "threads of each process that compute on the CPU (default: all processors" all ")"),   \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
 /* Features, classes and layers stay 0: they come from the data and the fanouts. */

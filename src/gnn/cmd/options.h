@@ -50,17 +50,19 @@ struct load_args {
 #define SPLIT_OPTION(a) \
     OPT_STR(0, "split", &(a)->split, "NAME", "nodes to start from: train (default), valid or test")
 
-#define THREADS_OPTION(a) \
-    OPT_POS_UINT('t', "threads", &(a)->threads, "N", "threads that prepare batches (default 2)")
+#define THREADS_OPTION(a)                            \
+    OPT_POS_UINT('t', "threads", &(a)->threads, "N", \
+                 "threads of each process that prepare batches (default 2)")
 
 #define SLOTS_OPTION(a)                        \
     OPT_POS_UINT(0, "slots", &(a)->slots, "N", \
-                 "prepare at most N batches ahead; each takes memory (default 4)")
+                 "keep at most N batches in memory, those in use included (default 4)")
 
-#define AHEAD_OPTION(a)                                                                       \
-    OPT_UINT(0, "ahead", &(a)->ahead, "N",                                                    \
-             "--place host: copy up to N batches to the GPU while it computes, from pinned\n" \
-             "memory; 0: copy each batch when the one before is done (default 2, at most 8)")
+#define AHEAD_OPTION(a)                                                                           \
+    OPT_UINT(0, "ahead", &(a)->ahead, "N",                                                        \
+             "--place host: copy up to N batches to the GPU while it computes, from pinned\n"     \
+             "memory; 0: copy each batch when the one before is done (default 2, at most 8 and\n" \
+             "one less than --slots)")
 
 #define DATA_OPTIONS(a)                                                                           \
     OPT_STR(0, "data", &(a)->data, "HOW",                                                         \

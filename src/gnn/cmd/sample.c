@@ -130,7 +130,7 @@ static int run(int argc, const char **argv)
         OPT_POS_UINT(0, "epochs", &epochs, "N",
                      "prepare the batches of N epochs (default 1); each samples and shuffles anew"),
         OPT_POS_UINT(0, "most", &most, "N",
-                     "prepare only the first N batches of an epoch (default: all)"),
+                     "prepare only the first N batches of each epoch (default: all)"),
         OPT_FLAG(0, "slice", &w.slice,
                  "also copy features and labels (default); --no-slice only samples"),
         OPT_GROUP("Machine"),
@@ -143,7 +143,8 @@ static int run(int argc, const char **argv)
         OPT_STR(
             0, "save", &w.save, "DIR",
             "write each batch of the first epoch to a folder of its own in DIR, as .npy files:\n"
-            "node, row and col of each hop, feature, label (docs/gnn.md)"),
+            "node, row and col of each hop, feature, label (docs/gnn.md). Replaces files of the\n"
+            "same names, and leaves others"),
         OPT_FLAG(
             0, "digest", &w.digest,
             "print a checksum of all batches: equal batches have equal checksums. It does not\n"

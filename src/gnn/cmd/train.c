@@ -476,14 +476,13 @@ static int run(int argc, const char **argv)
         OPT_STR(0, "eval-fanout", &a.eval_fanout, "K,K,...",
                 "--fanout of the evaluation; one number serves all hops (default 20)"),
         OPT_STR('c', "checkpoint", &a.checkpoint, "FILE",
-                "save the model and the state of the training here, after each epoch; FILE must\n"
-                "not exist, unless with --resume (default: do not save)"),
+                "save the model and the state of the training here, after each epoch and at\n"
+                "Ctrl-C; FILE must not exist, unless with --resume (default: do not save)"),
         OPT_POS_UINT(0, "save-every", &a.save_every, "N",
-                     "save also after every N batches (default: only after epochs)"),
-        OPT_FLAG(
-            0, "resume", &a.resume,
-            "continue from the file of --checkpoint, with the same data and settings; begin if\n"
-            "it does not exist"),
+                     "save also after every N batches of an epoch (default: only after epochs)"),
+        OPT_FLAG(0, "resume", &a.resume,
+                 "continue from the file of --checkpoint; data, model, --lr, --fanout, --sampler,\n"
+                 "--batch and --seed must be as before; begin if the file does not exist"),
         OPT_GROUP("Output"),
         OPT_STR(0, "report", &a.report, "FILE",
                 "write an HTML page with curves and times after each epoch"),
@@ -505,7 +504,8 @@ static int run(int argc, const char **argv)
             0, "gpus", &a.gpus, "N",
             "--device cuda: start N processes that train together on the GPUs 0 to N-1, each\n"
             "with a share of every batch (--batch is the sum). NCCL averages their gradients;\n"
-            "without NCCL they go through CPU memory"),
+            "without NCCL they go through CPU memory (default: one process, on the GPU of\n"
+            "--device); not under mpirun or srun"),
         OPT_END(),
     };
     const struct options spec = {

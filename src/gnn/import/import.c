@@ -168,7 +168,9 @@ static int copy_labels(struct writer *w, const char *name, struct err *err)
     return rc;
 }
 
-static int copy_split(struct writer *w, enum data_file f, const char *name, struct err *err)
+/* `seen` has a bit for each node; it is set if a split has the node already. */
+static int copy_split(struct writer *w, enum data_file f, const char *name, unsigned char *seen,
+                      struct err *err)
 {
     int64_t nodes = writer_manifest(w)->nodes, id;
     struct table t;
@@ -183,8 +185,15 @@ static int copy_split(struct writer *w, enum data_file f, const char *name, stru
             rc = err_set(err, ERR_INPUT,
                          "%s names node %" PRId64 ", but there are %" PRId64 " nodes", name, id,
                          nodes);
+        else if (seen[v / 8] >> (v % 8) & 1)
+            rc = err_set(err, ERR_INPUT,
+                         "%s names node %" PRId64 ", which is in the splits already: a node may be "
+                         "in one of training, validation and test, and there once",
+                         name, id);
         else if (writer_put(w, f, &v, sizeof v, err) < 0)
             rc = -1;
+        else
+            seen[v / 8] |= (unsigned char)(1u << (v % 8));
     }
     table_close(&t);
     return rc;
@@ -235,8 +244,10 @@ int import_arrays(const struct make_options *o, const struct array_files *f, str
                      copy_labels(w, f->labels, err) < 0
                  ? -1
                  : 0;
+    unsigned char *seen = xcalloc((size_t)full.nodes / 8 + 1, 1);
     for (int s = 0; s < 3 && rc == 0; s++)
-        rc = copy_split(w, (enum data_file)(DATA_TRAIN + s), f->split[s], err);
+        rc = copy_split(w, (enum data_file)(DATA_TRAIN + s), f->split[s], seen, err);
+    free(seen);
     return make_finish(w, rc, out, err);
 }
 
