@@ -34,7 +34,7 @@
 #define REUSE_BUCKETS 28u /* see struct reuse */
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
-#define GUARD_BYTES 16384u
+#define GUARD_BYTES 16384u /* a guard zone on each side of a buffer has at least this size */
 #define GUARD_PATTERN 0xa5
 #define MAX_FRAME_BYTES (16u << 20)
 #define SMEM_BASE 1024u   /* a kernel's first shared address; the system owns the addresses below */
@@ -86,7 +86,7 @@ struct alloc {
      * when the launch has ended. */
     const char *store_kernel, *store_file;
     uint32_t store_line;
-    uint32_t rank;
+    uint32_t rank; /* number of dimensions of the tensor; 0 if there is no tensor */
     int64_t dims[8];
 };
 
@@ -285,9 +285,10 @@ enum block_spec {
 struct gsync;
 struct suspects;
 
-/* One bucket of the sectors that a block read again. The distance of such a read is how many other
- * sectors the block has used since it last used this sector. A bucket counts the reads with the
- * same log2 of the distance. `sectors` is their number, `since` is the sum of their distances. */
+/* Counts the sectors that blocks read again. The distance of such a read is how many other sectors
+ * the block has used since it last used this sector. There is one struct reuse (a bucket) for each
+ * log2 of the distance. `sectors` is the number of its reads, `since` the sum of their distances.
+ */
 struct reuse {
     uint64_t sectors, since;
 };
@@ -379,7 +380,9 @@ struct launch {
     /* order[chosen..chosen_end) are clusters at the grid's edges. The other clusters of `order` are
      * random. */
     uint32_t chosen, chosen_end;
-    uint32_t wave_end; /* the wave that runs now ends before this place in `order` */
+    /* Clusters run in waves; a wave is a range of places in `order`. The wave that runs now ends
+     * before this place. */
+    uint32_t wave_end;
     /* In a sampled call: for each place of `order`, what that cluster stored. Otherwise NULL. */
     struct cluster_trace *trace;
     uint64_t pieces_before; /* how many pieces of lazily filled buffers earlier launches filled */
@@ -418,7 +421,7 @@ struct worker_state {
     struct crew *crew; /* the threads that this thread starts when it finds enough work, or NULL */
 };
 
-/* The host threads of a wave. */
+/* The host threads that run one wave of clusters (launch.wave_end). */
 struct crew {
     void *(*run)(void *ws);
     struct worker_state *ws;
@@ -483,8 +486,8 @@ struct emu {
     bool in_part_alone;
     /* True if a launch of this call ran in part and a later launch stored something. */
     bool stored_after;
-    /* For the last launch that ran in part: an upper bound for the bytes that all its blocks would
-     * store, divided by the bytes that its sample stored. */
+    /* For the last launch that ran in part: at most how many times as many bytes the whole grid
+     * would store as the blocks that ran. */
     double in_part_scale;
     /* The number of blocks in all launches of this call, and how many of them ran. */
     uint64_t blocks, blocks_ran;
@@ -515,7 +518,8 @@ enum slice_rc {
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
 /* Fills the registers of a new frame with launch->blank. */
 void frame_poison(struct frame *fr, const struct launch *l);
-/* Fills n bytes of the local memory of these lanes, from byte `from` on, with launch->blank. */
+/* Fills n bytes of the local memory of each of these lanes with launch->blank. The bytes begin at
+ * byte `from`. */
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);
 int exec_exit(struct warp *w, const struct insn *in);
 int exec_ret(struct warp *w, const struct insn *in);
@@ -563,8 +567,8 @@ uint32_t warp_lanes(const struct warp *w);
 
 /* ---- the sanitizer's state per block (order.c) ---------------------------------------------- */
 
-/* undefined.c: call it before each instruction of a warp while warp.undef is set, because the warp
- * has marked registers: registers that hold undefined bits. */
+/* undefined.c marks the registers that hold undefined bits. While a warp has marked registers,
+ * warp.undef is set, and undef_step() must be called before each instruction of the warp. */
 void undef_step(struct warp *w, const struct insn *pc);
 /* undefined.c: call it in a shuffle, vote, match or reduction of a warp with marked registers, when
  * all lanes have arrived. from[i] is a mask of the lanes from which lane i gets values. */
@@ -633,9 +637,11 @@ void san_block_destroy(struct block *b);
 
 struct insn_count {
     uint64_t warps, threads; /* how often warps executed it; how often threads executed it */
-    uint64_t sectors;        /* for shared memory: wavefronts; else 32-byte sectors moved */
-    uint64_t bytes;          /* bytes that the threads asked for */
-    uint64_t extra;          /* for shared memory: wavefronts beyond the ideal number */
+    /* For shared memory: wavefronts, which are passes through the memory's banks. Otherwise:
+     * sectors of 32 bytes that were moved. */
+    uint64_t sectors;
+    uint64_t bytes; /* bytes that the threads asked for */
+    uint64_t extra; /* for shared memory: wavefronts beyond the ideal number */
     /* For shared memory: how many of the executions were merged into another instruction. */
     uint64_t merged;
     uint64_t lines; /* for global memory: the 128-byte lines that each access touched, added up */
@@ -753,8 +759,9 @@ struct work {
     double clocks;        /* clocks that each warp would take if it ran alone, summed over warps */
     double float_atomics; /* the part of `atomics` that adds floats */
     /* Atomics on global memory (hot.c). A piece is 512 bytes here.
-     * - same_word: how many atomics change the same word as an average atomic.
-     * - same_piece: how many atomics change the same piece as an average atomic.
+     * - same_word: for each atomic we count the atomics that change the same word. This is the mean
+     *   of these counts.
+     * - same_piece: the same for pieces instead of words.
      * - pieces: how many pieces atomics change. */
     double same_word, same_piece, pieces;
 };
@@ -770,8 +777,8 @@ void model_occupancy(const struct launch *l, struct occupancy *out);
 
 struct model {
     double time_ns, launch_ns;
-    /* The times of the bottlenecks of docs/emulator-cost.md. The bottlenecks l1 and blocks are not
-     * kept. */
+    /* The times of the bottlenecks that docs/emulator-cost.md explains. The bottlenecks `l1` and
+     * `blocks` have no member here. */
     double dram_ns, l2_ns, issue_ns, shared_ns, tensor_ns, latency_ns, atomic_ns;
     double dram_bytes;
     const char *bound; /* the bottleneck with the largest time */
