@@ -8,9 +8,9 @@
  *   - in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
  *   - a bulk store that no thread waits for: when the block ends.
  * A cp.async or a wgmma that no thread waits for never completes. So a kernel that forgets a wait
- * reads old data. While the operation is in flight, the sanitizer knows which bytes it reads or
- * writes. If the sanitizer is off and the launch has a seed, some operations other than bulk stores
- * complete at once, at random.
+ * reads old data. While the operation is in flight, the sanitizer knows which bytes the operation
+ * reads or writes. If the sanitizer is off and the launch has a seed, some operations other than
+ * bulk stores complete at once, at random.
  *
  * The host thread that runs the cluster owns these structures, so they need no locks.
  */
@@ -25,8 +25,9 @@
 
 enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RED_OR, RED_XOR };
 
-/* A contiguous part of a copy between the box in shared memory and outside memory (global memory,
- * or another block's shared memory). */
+/* A copy moves bytes between a box and outside memory. The box is the range of shared memory that
+ * the copy writes or reads. Outside memory is global memory, or another block's shared memory. A
+ * run is a contiguous part of the copy. */
 struct async_run {
     /* The part's place in outside memory. NULL if it lies outside the tensor: then a load fills
      * this part of the box with zeros or NaN. */
@@ -65,7 +66,7 @@ struct async_op {
     uint8_t imm[16]; /* for st.async and red.async: the value to write; `runs` points here */
     uint32_t group;  /* for ASYNC_STORE: the number of its bulk group */
     uint8_t *staged; /* for ASYNC_STORE: a copy of the box; NULL until the store has read the box */
-    /* For ASYNC_CP_ARRIVE: it waits for the thread's cp.async copies with a number below cp_seq. */
+    /* For ASYNC_CP_ARRIVE: it waits for the thread's copies whose cp_rec.seq is below cp_seq. */
     uint32_t cp_seq;
     bool noinc;
     /* What san_async_begin() returned, for the box and for the source in another block. */
