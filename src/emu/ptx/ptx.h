@@ -95,7 +95,7 @@ struct ptx_reloc {
     const char *name; /* the symbol; the loader looks it up */
     int64_t addend;
     uint32_t size;
-    uint32_t shift; /* for mask(): position in bits of the byte that it selects from the address */
+    uint32_t shift; /* the loader shifts the address right by this many bits, for 0xff00(name) */
     bool generic;   /* true if the text is generic(name): the address is a generic address */
 };
 
