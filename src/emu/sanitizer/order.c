@@ -104,8 +104,8 @@ void san_barrier_full(struct warp *w, const void *key)
     if (!w->launch->sanitize)
         return;
     /* All warps have released under this key, so every access before the barrier has a stamp of at
-     * most m, the largest entry of the released clock. When a warp leaves the barrier,
-     * its own clock is above m. */
+     * most m, the largest entry of the released clock. When a warp leaves the barrier, its own
+     * clock is above m. */
     const struct hb_obj *o = find_obj(w->block, key, true);
     uint32_t m = 0;
     for (uint32_t i = 0; i < VC_N; i++)

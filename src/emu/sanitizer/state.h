@@ -52,7 +52,7 @@ struct hb_obj {
 
 /* An asynchronous operation on shared memory that has not ended, or a free slot. */
 struct inflight {
-    uint32_t off, n; /* it accesses n bytes, from byte `off` of the block's shared memory on */
+    uint32_t off, n; /* it accesses n bytes, which begin at byte `off` of the shared memory */
     /* write: true if it writes these bytes, false if it reads them. used: false if the slot is
      * free. */
     bool write, used;
@@ -142,9 +142,9 @@ struct warp_san {
 };
 
 /* A "who" says in one word who made an access: the warp (bits 26 to 30), the lane (bits 21 to 25),
- * the instruction's number in the launch + 1, or 0 if unknown (bits 0 to 20), and whether the
- * access was strong (bit 31). WHO_ASYNC stands for an asynchronous copy, and for a write by another
- * block of the cluster. */
+ * 1 + the instruction's number among all decoded instructions, or 0 if unknown (bits 0 to 20), and
+ * whether the access was strong (bit 31). WHO_ASYNC stands for an asynchronous copy, and for a
+ * write by another block of the cluster. */
 #define WHO_STRONG 0x80000000u
 #define WHO_ASYNC 0x7fffffffu
 static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,
@@ -204,10 +204,11 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
 /* Returns whether all accesses that a block made with stamps up to this clock are ordered before
  * the present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Returns whether this warp's block depends on any object. If so, the callers assume an order which
- * they cannot rule out. They ask this about accesses of several blocks to one cell, and about
- * accesses of two warps of this block. The two warps may be ordered through another block: the
- * first warp signals to the other block, which then signals to the second warp. */
+/* Returns whether this warp's block depends on any object. Callers ask this in two cases in which
+ * they cannot find out whether accesses are ordered, and assume that they are if the answer is yes.
+ * In the first case, several blocks have accessed the same cell. In the second case, two warps of
+ * this block have. The two warps may be ordered through another block: the first warp signals to
+ * the other block, which then signals to the second warp. */
 bool block_depends(struct warp *w);
 
 /* global.c: checks one lane's access to n bytes of global memory, reports what is wrong with it,
@@ -240,7 +241,8 @@ void undef_shared_reset(struct block *b, bool release);
  * marks these bytes as unwritten. */
 uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane);
 
-/* shared.c: does the same for n bytes of block b's shared memory, from byte `off` on. */
+/* shared.c: checks one lane's access to n bytes of block b's shared memory, which begin at byte
+ * `off`. Reports what is wrong with the access, and notes it in the shadow. */
 void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                      uint32_t off, uint32_t n, uint32_t access);
 
