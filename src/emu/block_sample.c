@@ -1,6 +1,6 @@
 /*
- * block_sample.c - decides which launches may run only a part of their blocks, then which blocks
- * run, then finds what those blocks wrote. See block_sample.h.
+ * block_sample.c - decides whether a launch may run only a part of its blocks, chooses these
+ * blocks, and finds out what they wrote. See block_sample.h.
  */
 #include "emu/block_sample.h"
 
@@ -31,7 +31,7 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
 }
 
 /* Returns whether a block may wait for other blocks, or act on values that come from them. If so,
- * only the first blocks of a grid can run without the others. An atomic whose result nobody reads
+ * a sample must consist of the first blocks of the grid. An atomic whose result nobody reads
  * does not count, because it gives the block no value. But the memory that such an atomic changes
  * may still depend on other blocks; atomics_meet() checks that. */
 static bool may_wait_for_blocks(const struct code *c)
@@ -69,7 +69,8 @@ bool block_sample_polls(const struct code *c)
         const struct code_func *f = &c->funcs[i];
         if (!f->decoded)
             continue;
-        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below this index may loop */
+        /* instructions with an index below this one may be in a loop */
+        uint32_t loop = f->src->is_entry ? 0 : f->n;
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
@@ -257,7 +258,7 @@ static int by_number(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Sorts the clusters and drops those that occur twice. Returns how many are left. */
+/* Sorts the clusters and drops repetitions. Returns how many are left. */
 static uint32_t sort_clusters(uint32_t *v, uint32_t n)
 {
     uint32_t m = 0;
@@ -364,13 +365,14 @@ static struct stored stored_by(const struct launch *run)
     return s;
 }
 
-/* Estimates how many times as many bytes the whole grid would store as the clusters that ran. */
+/* If all clusters ran, they would store some factor times the bytes that were stored so far.
+ * Estimates this factor. */
 static double scale_of_sample(const struct launch *run, const struct stored *s)
 {
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* Returns an upper bound for the ratio that scale_of_sample() estimates: the estimate, plus four
+/* Returns an upper bound for the factor that scale_of_sample() estimates: the estimate, plus four
  * standard errors, plus the stores of four clusters. The four clusters allow for a kind of block
  * that the sample misses, such as a persistent block with one tile more than the others. The bound
  * is infinite if too few clusters of the sample stored anything. */

@@ -29,10 +29,10 @@ enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RE
  * the copy writes or reads. Outside memory is global memory, or another block's shared memory. A
  * run is a contiguous part of the copy. */
 struct async_run {
-    /* The part's place in outside memory. NULL if it lies outside the tensor: then a load fills
+    /* The run's place in outside memory. NULL if the run lies outside the tensor: then a load fills
      * this part of the box with zeros or NaN. */
     uint8_t *outside;
-    uint32_t off, bytes; /* the part's offset in the box, and its size in bytes */
+    uint32_t off, bytes; /* the run's offset in the box, and its size in bytes */
 };
 
 enum async_kind {
@@ -133,8 +133,9 @@ struct async_op *async_new(struct warp *w, const struct insn *pc, uint32_t lane,
                            const char *what);
 struct async_run *async_add_run(struct async_op *op);
 void async_free(struct async_op *op);
-/* Starts the operation. A store is added to the warp's bulk group. Any other operation is added to
- * the list of the mbarrier's block, or completed at once if async_eager() says so. */
+/* Starts the operation. A store is added to the bulk group of its thread that is not committed yet.
+ * Any other operation is added to the list of the mbarrier's block, or completed at once if
+ * async_eager() says so. */
 void async_start(struct async_op *op);
 /* Completes all operations in flight that complete on this mbarrier. Returns their number. */
 int async_settle(struct block *b, uint32_t mbar_off);
@@ -156,7 +157,8 @@ int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct bloc
 /* cpasync.c: completes copies of the lanes in `mask`: those with cp_rec.seq below `limit`. If `all`
  * is false, leaves out the copies of each lane's newest `keep` groups. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
-/* warpgroup.c */
+/* warpgroup.c: wg_release() and wg_cache_free() free memory. wg_check_exit() reports products that
+ * the warp has not waited for when it exits. */
 void wg_release(struct warp *w);
 void wg_cache_free(struct wg_cache *c);
 void wg_check_exit(struct warp *w);

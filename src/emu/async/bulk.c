@@ -226,7 +226,8 @@ static int finish_issue(struct warp *w, int rc, struct async_op *op)
 
 /* ---- loads ---------------------------------------------------------------------------------- */
 
-/* Loads the box into one block of the cluster. */
+/* Loads the box into one block of the cluster: `to`, or the block that the destination address
+ * names if `to` is NULL. */
 static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struct block *to)
 {
     const struct bulk_insn *b = in->aux;

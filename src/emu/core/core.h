@@ -377,8 +377,8 @@ struct cluster {
      * - age counts the rounds since `hash` was set. When it reaches `power`, `hash` is set to the
      *   present hash, and `power` doubles.
      * - rounds counts all rounds of the search.
-     * - reads and writes say whether the cluster read or wrote memory that other clusters can reach
-     *   too, during the search.
+     * - reads and writes say whether, during the search, the cluster read or wrote memory that
+     * other clusters can reach too.
      * - cycles is the result of the last search: whether a state was repeated.
      * - epoch is the launch.spin.epoch in which this cluster last counted as confirmed. */
     struct {

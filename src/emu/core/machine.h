@@ -73,14 +73,14 @@ struct alloc {
     struct lazy *lazy;
     struct alloc_reads reads; /* how much the counted launch read */
     /* The next four are for sampled calls. atomics: atomics touched the buffer. loaded: plain loads
-     * touched it. stored: stores or atomics touched it. copied: the plan copied to it from a buffer
-     * that kernels may write. */
+     * touched it. stored: stores or atomics touched it. copied: the host copied to it from a buffer
+     * that kernels may write (op_copy_memory() in device_emu.c). */
     bool atomics, loaded;
     bool stored;
     bool copied;
     struct written_share share; /* block_sample.c estimates this */
-    /* For the sanitizer: of the stores of this launch to the buffer, the one that comes last in the
-     * code (not in time). */
+    /* For the sanitizer: a store of this launch to this buffer. If there are several, it is the one
+     * that comes last in the code (not in time). */
     const struct insn *store;
     /* For findings about unwritten outputs: the kernel, file and source line of `store`. They stay
      * when the launch has ended. */
@@ -131,8 +131,8 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* What schedule.c estimates about an instruction after ptxas has compiled it. A region is one or
- * more basic blocks that ptxas joins. */
+/* What schedule.c estimates about the machine code that ptxas makes from an instruction. A region
+ * is one or more basic blocks that ptxas joins. */
 struct insn_schedule {
     /* Only set if the instruction starts a region. chain: how many clocks the region's longest
      * chain of dependent instructions takes. issued: how many instructions of machine code the
@@ -293,7 +293,7 @@ struct reuse {
     uint64_t sectors, since;
 };
 
-/* Bytes of an input before the kernel wrote to them. */
+/* The old contents of some bytes of an input, kept because the kernel wrote to them. */
 struct undo_write {
     uint64_t addr;
     uint32_t n;
@@ -328,7 +328,7 @@ struct launch {
     /* The host threads share the members from here on. "Atomic" says that they change a member
      * without a lock, by atomic operations. */
     uint32_t next_cluster; /* the next cluster to take; atomic */
-    /* Clusters that repeat their state (warp_sched.c). Guarded by emu->lock. */
+    /* For the search for clusters that repeat their state (warp_sched.c). Guarded by emu->lock. */
     struct {
         uint32_t held;    /* clusters that all host threads hold */
         uint32_t most;    /* the limit for `held` */
@@ -350,7 +350,9 @@ struct launch {
     /* True if the clusters that run now are only for verification. Then it is not an error if they
      * run past a limit. */
     bool extra;
-    int redo; /* not 0 if a parallel run was not clean and must be repeated (settle.c); atomic */
+    /* Not 0 if a run with several host threads had a conflict, a finding or a fault, so that the
+     * launch must run again (settle.c). Atomic. */
+    int redo;
     bool keep_undo; /* true if `undo` must keep the old bytes of inputs that the kernel writes */
     VEC(struct undo_write) undo; /* guarded by emu->lock */
     /* Instructions and CPU time of all host threads. The threads update both only now and then.
@@ -468,7 +470,7 @@ struct emu {
     struct strbuf printf_text;
     uint64_t launches, steps_last;
     /* How many launches this call has made so far. It is part of the seed for the sample of blocks,
-     * so that the same launch of every program gets the same sample. */
+     * so that launch number n of a call always gets the same sample. */
     uint64_t launches_of_call;
     /* The clock that kernels read: the warp instructions of all earlier launches, plus 1000 for
      * each launch, memset and copy. */
@@ -486,8 +488,8 @@ struct emu {
     bool in_part_alone;
     /* True if a launch of this call ran in part and a later launch stored something. */
     bool stored_after;
-    /* For the last launch that ran in part: at most how many times as many bytes the whole grid
-     * would store as the blocks that ran. */
+    /* For the last launch that ran in part: if all its blocks ran, the number of stored bytes would
+     * grow by some factor. This is an upper bound for the factor. */
     double in_part_scale;
     /* The number of blocks in all launches of this call, and how many of them ran. */
     uint64_t blocks, blocks_ran;

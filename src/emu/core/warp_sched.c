@@ -29,7 +29,7 @@
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
 #define LOOK_EVERY_NS 20000000u /* time between two reads of the CPU clock */
 #define PROBE_EVERY 400000u     /* warp instructions of a cluster between searches for a cycle */
-#define PROBE_ROUNDS 8u         /* rounds of all warps in which a search compares states */
+#define PROBE_ROUNDS 8u         /* a search compares the states of this many rounds */
 
 static uint64_t mix(uint64_t x)
 {
@@ -272,8 +272,8 @@ static void cluster_start(struct cluster *c, uint32_t linear)
 struct stuck_warps {
     const struct block *b;
     const struct ptx_insn *at;
-    uint32_t first, last; /* warps */
-    uint32_t thread;      /* the first thread */
+    uint32_t first, last; /* numbers of the first and the last of these warps */
+    uint32_t thread;      /* number of the first thread */
     int threads;
 };
 
@@ -633,7 +633,8 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     bool steps_over = l->max_steps && total > l->max_steps;
     if (!steps_over && !time_is_over(ws))
         return false;
-    /* A second run would take as long, so this is final even in a parallel run. */
+    /* After a fault, settle.c repeats a run of several host threads. But here a second run would
+     * take as long, so over_limit makes this result final. */
     __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
     if (!l->extra)
         deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);

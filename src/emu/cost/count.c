@@ -105,9 +105,9 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* Returns the wavefronts of a shared access. The hardware serves the lanes in groups that access at
- * most 128 bytes together. Within a group a bank serves one word at a time, to all lanes that want
- * this word. */
+/* Returns how many wavefronts (passes through the banks) a shared access takes. The hardware serves
+ * the lanes in groups that access at most 128 bytes together. Within a group a bank serves one word
+ * at a time, to all lanes that want this word. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;

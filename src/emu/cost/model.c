@@ -149,9 +149,9 @@ struct traffic {
 
 /* Returns how many sectors the spilled registers of the whole launch move. Sets *block_bytes to the
  * bytes of local memory that the spilled registers of one block take. ptxas reports how many bytes
- * a thread moves if it runs through the code once. These bytes, for the 32 threads of a warp, fill
- * as many sectors of 32 bytes as one thread moves bytes. The model assumes that code in loops
- * spills as much as other code. */
+ * a thread moves if it runs through the code once. If each of the 32 threads of a warp moves n
+ * bytes, the warp moves n sectors of 32 bytes. The model assumes that code in loops spills as much
+ * as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
     /* how often all warps together ran through the code */

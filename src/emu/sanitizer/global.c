@@ -210,9 +210,10 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Does the same for a parallel run. A later access must see a conflict with this atomic, and also
- * with the access that `was` notes. So if another block made that access, the result is "strong, by
- * MANY". If that access was a plain write of this block, the result is `was`. */
+/* Does the same as after_atomics() for a run with several host threads. A later access must see a
+ * conflict with this atomic, and also with the access that `was` notes. So if another block made
+ * that access, the result is "strong, by MANY". If that access was a plain write of this block, the
+ * result is `was`. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))

@@ -6,7 +6,7 @@
  * Fences: a strong write publishes the clock that the warp had at its last fence, under a key that
  * stands for the address. If the warp has executed no fence, the write publishes nothing. A warp
  * that makes a strong read of the address remembers the published clock, and joins it into its own
- * at its next fence. If the read is an acquire, the warp joins that clock at once.
+ * vector clock at its next fence. If the read is an acquire, the warp joins that clock at once.
  */
 #include "emu/sanitizer/state.h"
 

@@ -43,8 +43,8 @@ struct vclock {
     uint32_t t[VC_ALL];
 };
 
-/* An entry of the hash table block_san.objs. `vc` joins all vector clocks that were released under
- * this key. The key is NULL if the entry is free. */
+/* An entry of the hash table block_san.objs. `vc` is the join of all vector clocks that were
+ * released under this key. The key is NULL if the entry is free. */
 struct hb_obj {
     const void *key;
     struct vclock vc;
@@ -119,7 +119,7 @@ struct block_san {
     struct undef_read *origins;
     uint32_t norigins;
     bool copying; /* true if undefined bytes were stored to this block's shared memory */
-    /* If any_exited: joins the vector clocks that the exited threads had when they exited. */
+    /* If any_exited: the join of the vector clocks that the exited threads had when they exited. */
     struct vclock exited;
     bool any_exited;
     /* Objects of block_order.c (see below), as indices. Threads of this block have read them
@@ -132,8 +132,8 @@ struct warp_san {
     struct vclock vc;
     /* If has_rel: the vector clock as it was at the warp's last fence. */
     struct vclock rel;
-    /* If has_acq: joins the published clocks that the warp's strong reads found since its last
-     * fence. */
+    /* If has_acq: the join of the published clocks that the warp's strong reads found since its
+     * last fence. */
     struct vclock acq;
     uint32_t min; /* the least of vc's entries for the other warps and for asynchronous copies */
     bool has_acq, has_rel;
@@ -234,8 +234,8 @@ void undef_shared_clear(struct block_san *s, uint32_t off, uint32_t n);
 uint64_t undef_shared_copies(const struct block_san *s, uint32_t off, uint32_t n);
 void undef_shared_load(struct warp *w, const struct insn *pc, uint32_t lane, struct block_san *s,
                        uint32_t off, uint32_t n, uint32_t access);
-/* Forgets all copies of undefined bytes, because a new block starts. If `release` is true, the
- * block ends for good, and the memory for these notes is freed. */
+/* With release = false: forgets all copies of undefined bytes; call it when a new block starts.
+ * With release = true: frees the memory for these notes; call it before b->san is freed. */
 void undef_shared_reset(struct block *b, bool release);
 /* Returns a mask of the undefined bytes of the store under way: bit k stands for byte k. The caller
  * marks these bytes as unwritten. */

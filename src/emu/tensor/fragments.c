@@ -106,7 +106,7 @@ static enum tc_type type_of(const struct mma_op *op, enum mma_operand which)
 }
 
 /* Returns the number of the product that this lane takes part in. The lanes of a warp compute one
- * product. Only with m8n8k4 they compute four: two groups of 4 lanes (quads) compute each. */
+ * product, or four with m8n8k4. Two quads (groups of 4 lanes) compute each of the four. */
 static unsigned product_of(const struct mma_op *op, unsigned lane)
 {
     return op->quad4 ? lane / 4 % QUADS : 0;

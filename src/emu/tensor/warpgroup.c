@@ -440,7 +440,7 @@ static void check_fence(struct warp *w, const struct insn *in, const struct wg_p
     const struct wg_insn *g = in->aux;
     if (a->wg_fenced || !emu_sanitizing(w) || (a->wg.n > 1 && !p[-1].early))
         return;
-    bool follows = a->wg.n > 1; /* products before it are still in flight */
+    bool follows = a->wg.n > 1; /* the warp has not waited for the product before this one */
     bool same = a->wg_ever && a->wg_last && a->wg_last_n == g->nd &&
                 !memcmp(a->wg_last, in->v, g->nd * sizeof *in->v) && (!g->a_regs || follows) &&
                 hash_acc(p, g->nd) == a->wg_last_hash;
