@@ -2,8 +2,8 @@
  * core.h - the data and functions that all parts of the emulator share: decoded instructions,
  * warps, blocks, memory, scheduling.
  *
- * From PTX to execution. At load, decode.c gives each ptx_insn to the decode function registered
- * for its opcode. This function checks the instruction's form (its modifiers and operands),
+ * From PTX to execution. Before the first launch of a kernel, decode.c gives each ptx_insn to the
+ * decode function of its opcode. This function checks the instruction's form (modifiers, operands),
  * translates operands to *operand codes* and puts an exec function and its data into a struct insn.
  * If the decode function does not know the form, it returns 1 or calls dec_unsupported(). At run
  * time
@@ -76,7 +76,7 @@ struct code;
 
 enum exec_rc {
     EX_NEXT,    /* done: go on with the next instruction */
-    EX_JUMP,    /* exec has set the fragment's pc; only branches and calls return this */
+    EX_JUMP,    /* exec has set the fragment's pc; only for branches, calls and returns */
     EX_YIELD,   /* done, but other warps should run first (nanosleep, a try_wait that fails) */
     EX_WAIT,    /* not done, and nothing changed: the core calls exec again later */
     EX_ARRIVED, /* as EX_WAIT, but now other warps may be able to go on; only for barriers */
