@@ -1,6 +1,6 @@
 /*
- * block_sample.c - decides which launches may run only a part of their blocks, then which blocks
- * run, then finds what those blocks wrote. See block_sample.h.
+ * block_sample.c - decides whether a launch may run only a part of its blocks, chooses these
+ * blocks, and finds out what they wrote. See block_sample.h.
  */
 #include "emu/block_sample.h"
 
@@ -31,7 +31,7 @@ static bool depends_on_blocks(const struct code_func *f, const struct insn *in)
 }
 
 /* Returns whether a block may wait for other blocks, or act on values that come from them. If so,
- * only the first blocks of a grid can run without the others. An atomic whose result nobody reads
+ * a sample must consist of the first blocks of the grid. An atomic whose result nobody reads
  * does not count, because it gives the block no value. But the memory that such an atomic changes
  * may still depend on other blocks; atomics_meet() checks that. */
 static bool may_wait_for_blocks(const struct code *c)
@@ -69,11 +69,12 @@ bool block_sample_polls(const struct code *c)
         const struct code_func *f = &c->funcs[i];
         if (!f->decoded)
             continue;
-        uint32_t loop = f->src->is_entry ? 0 : f->n; /* instructions below this index may loop */
+        /* instructions with an index below this one may be in a loop */
+        uint32_t loop = f->src->is_entry ? 0 : f->n;
         for (uint32_t k = f->n; k-- > 0;) {
             const struct ptx_insn *p = &f->src->insns.items[f->insns[k].src];
             if (p->nops && p->ops[0].kind == PO_LABEL && p->ops[0].target <= k)
-                loop = k; /* this counts code before the loop too, which is on the safe side */
+                loop = k; /* code before the loop counts as part of it; this is the safe side */
             if (k < loop && depends_on_blocks(f, &f->insns[k]))
                 return true;
         }
@@ -83,6 +84,9 @@ bool block_sample_polls(const struct code *c)
 
 /* ---- what the blocks wrote ------------------------------------------------------------------ */
 
+/* In a sampled call, a buffer is divided into pieces of LAZY_PIECE (1024) bytes. A piece gets its
+ * fill value (data, poison or zeros) when somebody first accesses it. */
+
 static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
 {
     uint64_t x = 0, y = 0;
@@ -91,8 +95,8 @@ static inline bool differs(const uint8_t *a, const uint8_t *b, uint32_t size)
     return x != y;
 }
 
-/* Sets the bits of the elements that differ, and returns whether there are any. The compiler
- * inlines this for each size. */
+/* Sets the bits in out->written of the elements that differ, and returns whether there are any. The
+ * compiler inlines this for each size. */
 static inline bool mark_written(const uint8_t *was, const uint8_t *is, uint32_t size,
                                 struct device_piece *out)
 {
@@ -138,7 +142,8 @@ static uint32_t count_written(const struct device_piece *p)
 }
 
 /* Looks at up to TRIES filled pieces, drawn at random. Appends those that the kernel wrote to
- * `out`, until `out` has `max` pieces; `out` may be NULL. Estimates a->share. */
+ * `out`, until `out` has `max` pieces; `out` may be NULL. Sets a->share to an estimate of the share
+ * of the buffer's elements that the kernel wrote. */
 static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct piece_vec *out)
 {
     enum { TRIES = 768 };
@@ -162,8 +167,8 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
             *vec_push(out) = piece;
     }
     free(pieces);
-    /* A written element of one byte equals its poison by chance, once in 256 times. We take such
-     * an element for unwritten. */
+    /* A written element of one byte equals its fill value by chance, once in 256 times. We take
+     * such an element for unwritten. */
     double seen = a->elem_bytes == 1 ? 255.0 / 256 : 1;
     double elems = (double)(a->end - a->addr) / a->elem_bytes;
     a->share = (struct written_share){.known = true};
@@ -190,9 +195,9 @@ static void draw_pieces(struct alloc *a, uint64_t seed, uint32_t max, struct pie
  *    blocks may divide the work among themselves at run time. Then a sample of the blocks would do
  *    the work of all, so all blocks run. In a cooperative launch all blocks run too.
  * 2. If the worker will verify the call, more clusters run; their work is not counted. If the
- *    limit allows it, all other clusters run. If not, one cluster of each part of the grid runs,
- *    and the clusters at the grid's edges. If blocks depend on each other, either all other
- *    clusters run or none.
+ *    limit on host work allows it, all other clusters run. If not, we split the grid into parts
+ *    again and run one cluster of each part, and the clusters at the grid's edges. If blocks depend
+ *    on each other, either all other clusters run or none.
  * 3. From what the clusters wrote, we estimate whether the whole grid would write every output
  *    fully. If the estimate says no, we make sure: all clusters run, or as many as a higher limit
  *    allows.
@@ -253,7 +258,7 @@ static int by_number(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-/* Sorts the clusters and drops those that occur twice. Returns how many are left. */
+/* Sorts the clusters and drops repetitions. Returns how many are left. */
 static uint32_t sort_clusters(uint32_t *v, uint32_t n)
 {
     uint32_t m = 0;
@@ -360,17 +365,17 @@ static struct stored stored_by(const struct launch *run)
     return s;
 }
 
-/* Estimates the bytes that all blocks together would store, divided by the bytes that the blocks
- * that ran have stored. */
+/* If all clusters ran, they would store some factor times the bytes that were stored so far.
+ * Estimates this factor. */
 static double scale_of_sample(const struct launch *run, const struct stored *s)
 {
     return s->all > 0 ? run->nclusters * (s->sum / s->n) / s->all : 1;
 }
 
-/* Returns an upper bound on scale_of_sample(): the estimate, plus four standard errors, plus four
- * blocks. The four blocks allow for a kind of block that the sample misses, such as a persistent
- * block with one tile more than the others. The bound is infinite if too few blocks of the sample
- * stored anything. */
+/* Returns an upper bound for the factor that scale_of_sample() estimates: the estimate, plus four
+ * standard errors, plus the stores of four clusters. The four clusters allow for a kind of block
+ * that the sample misses, such as a persistent block with one tile more than the others. The bound
+ * is infinite if too few clusters of the sample stored anything. */
 static double bound_of_sample(const struct launch *run, const struct stored *s)
 {
     enum { ENOUGH = 16 };
@@ -381,8 +386,8 @@ static double bound_of_sample(const struct launch *run, const struct stored *s)
 }
 
 /* Estimates from the clusters that ran whether the whole grid would leave a part of an output
- * unwritten. If the kernel updates its outputs in place, a written element may keep its value. Then
- * we count the clusters that store nothing instead. */
+ * unwritten. If the kernel updates its outputs in place, a written element may keep its value, so
+ * we cannot count written elements. Then we look for clusters that stored nothing instead. */
 static bool leaves_something_out(const struct launch *run)
 {
     const struct emu_mem *m = &run->emu->mem;
@@ -414,7 +419,7 @@ enum result_status block_sample_run_more(struct launch *run, struct err *err)
     if (e->ran_in_part || run->nran >= run->nclusters)
         /* all blocks ran; or an earlier launch ran in part, so nothing can be verified */
         return RESULT_OK;
-    /* The limits above are on host work. This limit on time only stops a block that runs for
+    /* WHOLE_COST and `most` limit host work. This limit on time only stops a block that runs for
      * ever. */
     run->cpu_limit_ns = limit ? run->cpu_ns + DEVICE_VERIFY_LIMITS * limit : 0;
     if (rest <= (whole ? WHOLE_COST : most))
@@ -530,8 +535,8 @@ void block_sample_written(struct emu *e, struct alloc *a, uint64_t seed, uint32_
     /* A write to an input is wrong no matter which blocks ran. */
     if (!a->lazy || (a->role == JOB_INPUT ? !a->stored : !sample_is_independent(e)))
         return;
-    /* Elements of blocks that did not run still hold the copied values, which look as if a block
-     * had written them. */
+    /* The call copied values into this buffer. The elements of blocks that did not run still hold
+     * the copied values, which look as if a block had written them. */
     if (a->copied && e->ran_in_part)
         return;
     if (a->role != JOB_INPUT)

@@ -30,7 +30,7 @@
 bool block_sample_polls(const struct code *c);
 /* Chooses the sample for the cost model. Leaves run->order NULL if all blocks must run. */
 void block_sample_choose(const struct code *c, struct launch *run);
-/* Runs the further blocks. */
+/* Runs further blocks, so that the worker can verify the call. */
 enum result_status block_sample_run_more(struct launch *run, struct err *err);
 /* Adds the launch's blocks and traces to the call's totals, and notes whether only a part of the
  * launch's blocks ran. */

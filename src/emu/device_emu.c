@@ -312,7 +312,7 @@ static int op_globals_intact(struct device *d, struct device_module *m, bool *ok
 {
     const struct emu *e = emu_of(d);
     /* If atomics changed the variables and some blocks did not run, the block that resets a counter
-     * may be among them. Then we do not check the variables. */
+     * may be one of those that did not run. Then we do not check the variables. */
     *ok = true;
     if (e->sampling && e->ran_in_part && m->code->globals && m->code->globals->atomics)
         return 0;
@@ -438,8 +438,9 @@ static enum result_status fill_params(struct launch *out, const struct job_launc
     return RESULT_OK;
 }
 
-/* Sets the size of the sanitizer's cells in shared and in global memory to the narrowest access of
- * the code to that memory. */
+/* The sanitizer tracks memory in cells (see sanitizer/state.h). This sets the size of a cell of
+ * shared memory to the code's narrowest access to shared memory, but to at most 4 bytes. It sets
+ * the size of a cell of global memory in the same way. */
 static void access_sizes(const struct code *c, struct launch *run)
 {
     uint32_t smem = 4, gmem = 4;
@@ -635,8 +636,8 @@ static int op_written(struct device *d, uint64_t addr, uint64_t seed, uint32_t m
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns whether the sanitizer knows that no race is the reason for a read of unwritten memory on
- * this line. */
+/* Returns whether the sanitizer knows that a read of unwritten memory on this line has another
+ * reason than a race. */
 static bool stands_alone(const struct emu *e, uint32_t line)
 {
     for (size_t i = 0; line && i < ARRAY_LEN(e->unwritten_lines); i++)

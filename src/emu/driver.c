@@ -176,7 +176,7 @@ enum { HOST_PAGE = 4096 };
 /* Pinned memory. It begins HOST_PAGE bytes after this struct. */
 struct pinned {
     size_t bytes;
-    cu_ptr mapped; /* the emulated memory with a copy of its contents; 0 = none */
+    cu_ptr mapped; /* address of emulated memory that holds a copy of the contents; 0 = none */
 };
 
 static struct pinned *pinned_of(void *p)

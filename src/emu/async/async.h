@@ -8,9 +8,9 @@
  *   - in a group (cp.async, bulk stores, wgmma): when its thread waits for the group;
  *   - a bulk store that no thread waits for: when the block ends.
  * A cp.async or a wgmma that no thread waits for never completes. So a kernel that forgets a wait
- * reads old data. While the operation is in flight, the sanitizer knows which bytes it reads or
- * writes. If the sanitizer is off and the launch has a seed, some operations other than bulk stores
- * complete at once, at random.
+ * reads old data. While the operation is in flight, the sanitizer knows which bytes the operation
+ * reads or writes. If the sanitizer is off and the launch has a seed, some operations other than
+ * bulk stores complete at once, at random.
  *
  * The host thread that runs the cluster owns these structures, so they need no locks.
  */
@@ -25,13 +25,14 @@
 
 enum red_op { RED_NONE, RED_ADD, RED_MIN, RED_MAX, RED_INC, RED_DEC, RED_AND, RED_OR, RED_XOR };
 
-/* A contiguous part of a copy between the box in shared memory and outside memory (global memory,
- * or another block's shared memory). */
+/* A copy moves bytes between a box and outside memory. The box is the range of shared memory that
+ * the copy writes or reads. Outside memory is global memory, or another block's shared memory. A
+ * run is a contiguous part of the copy. */
 struct async_run {
-    /* The part's place in outside memory. NULL if it lies outside the tensor: then a load fills
+    /* The run's place in outside memory. NULL if the run lies outside the tensor: then a load fills
      * this part of the box with zeros or NaN. */
     uint8_t *outside;
-    uint32_t off, bytes; /* the part's offset in the box, and its size in bytes */
+    uint32_t off, bytes; /* the run's offset in the box, and its size in bytes */
 };
 
 enum async_kind {
@@ -65,7 +66,7 @@ struct async_op {
     uint8_t imm[16]; /* for st.async and red.async: the value to write; `runs` points here */
     uint32_t group;  /* for ASYNC_STORE: the number of its bulk group */
     uint8_t *staged; /* for ASYNC_STORE: a copy of the box; NULL until the store has read the box */
-    /* For ASYNC_CP_ARRIVE: it waits for the thread's cp.async copies with a number below cp_seq. */
+    /* For ASYNC_CP_ARRIVE: it waits for the thread's copies whose cp_rec.seq is below cp_seq. */
     uint32_t cp_seq;
     bool noinc;
     /* What san_async_begin() returned, for the box and for the source in another block. */
@@ -132,8 +133,9 @@ struct async_op *async_new(struct warp *w, const struct insn *pc, uint32_t lane,
                            const char *what);
 struct async_run *async_add_run(struct async_op *op);
 void async_free(struct async_op *op);
-/* Starts the operation. A store is added to the warp's bulk group. Any other operation is added to
- * the list of the mbarrier's block, or completed at once if async_eager() says so. */
+/* Starts the operation. A store is added to the bulk group of its thread that is not committed yet.
+ * Any other operation is added to the list of the mbarrier's block, or completed at once if
+ * async_eager() says so. */
 void async_start(struct async_op *op);
 /* Completes all operations in flight that complete on this mbarrier. Returns their number. */
 int async_settle(struct block *b, uint32_t mbar_off);
@@ -155,7 +157,8 @@ int mbar_apply(struct warp *w, const struct insn *pc, uint32_t lane, struct bloc
 /* cpasync.c: completes copies of the lanes in `mask`: those with cp_rec.seq below `limit`. If `all`
  * is false, leaves out the copies of each lane's newest `keep` groups. */
 void cp_complete(struct warp *w, uint32_t mask, uint32_t limit, bool all, uint32_t keep);
-/* warpgroup.c */
+/* warpgroup.c: wg_release() and wg_cache_free() free memory. wg_check_exit() reports products that
+ * the warp has not waited for when it exits. */
 void wg_release(struct warp *w);
 void wg_cache_free(struct wg_cache *c);
 void wg_check_exit(struct warp *w);

@@ -1,8 +1,9 @@
 /*
  * bulk.c - decodes and issues cp.async.bulk, cp.async.bulk.tensor and cp.reduce.async.bulk.
  *
- * When a thread issues a copy, we resolve every address at once, so that faults and findings name
- * the issuing thread. The result is a list of runs that async.c moves later.
+ * When a thread issues a copy, we already resolve and check every address, so that faults and
+ * findings name the issuing thread. The result is a list of runs (async.h) that async.c moves
+ * later.
  */
 #include <string.h>
 
@@ -10,6 +11,8 @@
 #include "emu/async/tma_swizzle.h"
 #include "emu/core/machine.h"
 
+/* An address operand: the operand code of its base, the width of the base in bits, and the offset
+ * to add. */
 struct place {
     uint32_t base, bits;
     int64_t off;
@@ -18,10 +21,10 @@ struct place {
 struct bulk_insn {
     enum ptx_space dst_space, src_space;
     struct place dst, src, mbar, map;
-    uint32_t size;      /* operand code (core.h) */
-    uint32_t coords[5]; /* operand codes */
-    uint32_t offsets[3];
-    uint32_t mask; /* operand code of the CTA mask */
+    uint32_t size;       /* operand code (core.h) */
+    uint32_t coords[5];  /* operand codes */
+    uint32_t offsets[3]; /* operand codes of the im2col offsets */
+    uint32_t mask; /* operand code of the multicast mask: one bit for each block of the cluster */
     uint8_t rank, noffsets;
     bool tensor, multicast, im2col;
     enum red_op red;
@@ -58,12 +61,13 @@ static struct block *shared_range(struct warp *w, const struct insn *in, uint32_
 
 /* ---- sources and destinations --------------------------------------------------------------- */
 
+/* State of the walk over the parts of global memory that an operation copies from or to. */
 struct walk {
     struct warp *w;
     const struct insn *in;
     struct async_op *op;
-    uint32_t access;
-    uint64_t inside_bytes;
+    uint32_t access;       /* MEM_ flags (core.h) of the accesses to global memory */
+    uint64_t inside_bytes; /* bytes of global memory so far */
 };
 
 static int add_inside(struct walk *k, uint32_t off, uint64_t addr, uint32_t bytes)
@@ -193,8 +197,7 @@ static int find_runs(struct warp *w, const struct insn *in, struct async_op *op)
 }
 
 /* Sets op->span, the bytes of the box in shared memory, and *tx, the bytes that the mbarrier
- * counts.
- */
+ * counts. */
 static int extent(struct warp *w, const struct insn *in, struct async_op *op, uint32_t *tx)
 {
     const struct bulk_insn *b = in->aux;
@@ -223,7 +226,8 @@ static int finish_issue(struct warp *w, int rc, struct async_op *op)
 
 /* ---- loads ---------------------------------------------------------------------------------- */
 
-/* Loads the box into one block of the cluster. */
+/* Loads the box into one block of the cluster: `to`, or the block that the destination address
+ * names if `to` is NULL. */
 static int load_into(struct warp *w, const struct insn *in, uint32_t lane, struct block *to)
 {
     const struct bulk_insn *b = in->aux;

@@ -183,11 +183,11 @@ int decode_proxy_fence(struct decoder *d, const struct ptx_insn *p, struct insn 
 struct replace_insn {
     enum ptx_space space;
     uint32_t base, bits;
-    uint32_t value;
+    uint32_t value; /* operand code of the new value */
     uint32_t ord;
-    bool wide;
+    bool wide; /* true if the value has 64 bits, false if it has 32 */
     const char *field;
-    /* cp_fenceproxy */
+    /* For cp_fenceproxy: the address of the map to copy. */
     uint32_t src, src_bits;
     int64_t src_off;
 };

@@ -13,7 +13,7 @@
 
 /* in->o[0] is the base of dst, o[1] the base of src, o[2] the src-size or the ignore predicate.
  * sub[0] is the size, sub[1] the kind of o[2], sub[2] the bytes of a dst address, sub[3] those of a
- * src address. imm is the offset of dst, aux the offset of src. */
+ * src address. imm is the offset of dst, aux points to the offset of src. */
 enum { EXTRA_NONE, EXTRA_SIZE, EXTRA_IGNORE, EXTRA_IGNORE_NEG };
 
 static uint32_t source_bytes(struct warp *w, const struct insn *in, uint32_t lane)

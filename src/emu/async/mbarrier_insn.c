@@ -144,7 +144,8 @@ static int lane_done(struct warp *w, const struct insn *in, uint32_t lane, const
     if (mbar_done(&bar, parity))
         return 1;
     bool poll = !m->blocking && ++warp_async(w)->polls % 4;
-    /* Every fourth poll may complete copies, so a poll counts as a write. */
+    /* Every fourth poll may complete copies. So warp_sched.c must not take a loop of polls for a
+     * cycle that repeats for ever: a poll counts as a write. */
     w->block->cluster->probe.writes |= !m->blocking;
     if (poll || !async_settle(b, off))
         return 0;

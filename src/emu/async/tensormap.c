@@ -229,8 +229,10 @@ static bool in_dim(const struct tensormap *t, unsigned i, int64_t c)
     return c >= 0 && c <= (int64_t)t->dims[i];
 }
 
-/* Walks one row of the box: `n` elements from coordinate c of dimension 0 on. Splits the row at the
- * tensor's edges. */
+/* Walks one row of the box and splits it at the tensor's edges. The row has `n` elements. Their
+ * coordinates in dimension 0 are c, c + es, c + 2*es and so on. `off` is the row's offset in the
+ * box. If the row's other coordinates are inside the tensor, outer_inside is true, and `base` is
+ * the global address of coordinate 0. */
 static int walk_row(const struct tensormap *t, uint32_t off, int64_t c, uint32_t n, uint32_t es,
                     bool outer_inside, uint64_t base, tmap_run_fn fn, void *ctx)
 {

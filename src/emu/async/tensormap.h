@@ -60,7 +60,7 @@ struct tensormap {
     uint8_t mode;            /* enum tmap_mode */
     uint8_t reserved;
     int16_t lower[3], upper[3]; /* for im2col: the corners of the bounding box in w, h and d */
-    uint16_t channels, pixels;  /* for im2col: the channels per pixel and pixels that a box has */
+    uint16_t channels, pixels;  /* for im2col: channels per pixel, and pixels per box */
     uint8_t pad[22];
 };
 _Static_assert(sizeof(struct tensormap) == 128, "a tensor map is 128 bytes");

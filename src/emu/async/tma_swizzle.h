@@ -7,9 +7,10 @@
 #include "emu/async/tensormap.h"
 
 /* Takes the shared address that a byte would have without a swizzle. Returns its address with the
- * swizzle of t. A
- * swizzle of 32 bytes xors bit 4 with bit 7. A swizzle of 64 bytes xors bits 4-5 with bits 7-8. A
- * swizzle of 128 bytes xors bits 4-6 with bits 7-9. */
+ * swizzle of t:
+ *   - a swizzle of 32 bytes xors bit 4 with bit 7;
+ *   - a swizzle of 64 bytes xors bits 4-5 with bits 7-8;
+ *   - a swizzle of 128 bytes xors bits 4-6 with bits 7-9. */
 static inline uint32_t tensormap_swizzle(const struct tensormap *t, uint32_t addr)
 {
     return addr ^ (addr >> 7 & ((1u << t->swizzle) - 1)) << 4;

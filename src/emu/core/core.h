@@ -2,10 +2,11 @@
  * core.h - the data and functions that all parts of the emulator share: decoded instructions,
  * warps, blocks, memory, scheduling.
  *
- * From PTX to execution. At load, decode.c gives each ptx_insn to the decode function registered
- * for its opcode. This function checks the form, translates operands to *operand codes* and puts an
- * exec function and its data into a struct insn. If the decode function does not know the form, it
- * returns 1 or calls dec_unsupported(). At run time
+ * From PTX to execution. Before the first launch of a kernel, decode.c gives each ptx_insn to the
+ * decode function of its opcode. This function checks the instruction's form (modifiers, operands),
+ * translates operands to *operand codes* and puts an exec function and its data into a struct insn.
+ * If the decode function does not know the form, it returns 1 or calls dec_unsupported(). At run
+ * time
  *
  *     int exec(struct warp *w, const struct insn *in)
  *
@@ -38,9 +39,10 @@
  * guard is true.
  *
  * Waiting. An exec function that cannot go on returns EX_WAIT *without having changed anything*;
- * the core calls it again after other warps have run. When every warp of the cluster waits and
- * async_idle() finds nothing to complete, emu_stuck(w) is true for one round, so that try_wait can
- * return false. If no warp goes on for many rounds, the launch ends as a deadlock.
+ * the core calls it again after other warps have run. The warps of a cluster run in rounds; in a
+ * round each warp runs once. When every warp of the cluster waits and async_idle() finds nothing to
+ * complete, emu_stuck(w) is true for one round, so that try_wait can return false. If no warp goes
+ * on for many rounds, the launch ends as a deadlock.
  *
  * Threads. One host thread runs all warps of a cluster. Host threads share global memory, so
  * atomics on it use __atomic builtins. Everything else in this file belongs to one host thread.
@@ -74,7 +76,7 @@ struct code;
 
 enum exec_rc {
     EX_NEXT,    /* done: go on with the next instruction */
-    EX_JUMP,    /* exec has set the fragment's pc; only branches and calls return this */
+    EX_JUMP,    /* exec has set the fragment's pc; only for branches, calls and returns */
     EX_YIELD,   /* done, but other warps should run first (nanosleep, a try_wait that fails) */
     EX_WAIT,    /* not done, and nothing changed: the core calls exec again later */
     EX_ARRIVED, /* as EX_WAIT, but now other warps may be able to go on; only for barriers */
@@ -265,8 +267,8 @@ struct warp {
     uint32_t diverged;            /* number of branches that split a fragment */
     uint32_t cluster_arrived; /* lanes that arrived at barrier.cluster and have not waited yet */
     uint32_t cluster_phase;   /* the barrier's phase at that arrival */
-    uint64_t barriers, syncwarps;
-    uint64_t call_bytes; /* bytes of the frames of calls that have not returned */
+    uint64_t barriers, syncwarps; /* how many barriers and warp-wide syncs it has executed */
+    uint64_t call_bytes;          /* bytes of the frames of calls that have not returned */
     /* Counts strong loads and atomics. If a jump follows more than a few of them, the warp may be
      * waiting in a loop. Then run() in warp.c ends its slice and sets this count to 0. */
     uint32_t strong;
@@ -305,11 +307,12 @@ struct barrier {
         uint32_t lane;
     } places[4];
     uint32_t nplaces;
-    /* The place of the barrier, and the number of live threads, at the last check for threads that
-     * exited before the barrier. We do not check the same pair twice in a row. */
+    /* barrier.c checks whether threads exited before the barrier. These are the place of the
+     * barrier (exits_place()) and the number of live threads at the last such check. We do not
+     * check the same pair twice in a row. */
     uint32_t last_place, last_live;
-    /* The addresses of these two bytes are the sanitizer's keys: &key[0] for even phases, &key[1]
-     * for odd phases. */
+    /* The addresses of these two bytes are keys for san_release() and san_acquire(): &key[0] for
+     * even phases, &key[1] for odd phases. */
     char key[2];
 };
 
@@ -374,7 +377,8 @@ struct cluster {
      * - age counts the rounds since `hash` was set. When it reaches `power`, `hash` is set to the
      *   present hash, and `power` doubles.
      * - rounds counts all rounds of the search.
-     * - reads and writes say whether the cluster read or wrote memory of others during the search.
+     * - reads and writes say whether, during the search, the cluster read or wrote memory that
+     * other clusters can reach too.
      * - cycles is the result of the last search: whether a state was repeated.
      * - epoch is the launch.spin.epoch in which this cluster last counted as confirmed. */
     struct {
@@ -481,11 +485,11 @@ bool emu_sanitizing(const struct warp *w);
  * under that key. */
 void san_release(struct warp *w, const void *key);
 void san_acquire(struct warp *w, const void *key);
-/* Call it when an asynchronous operation begins. Until san_async_end() it reads (write = false) or
- * writes n bytes of b's shared memory, from byte `off` on. If another access conflicts with the
- * operation before san_async_end(), the sanitizer reports FIND_ASYNC. The report names the
- * operation with the text `what`. Returns an id for san_async_end(), or 0 if there is nothing to
- * watch. */
+/* Call it when an asynchronous operation begins. Until san_async_end() the operation reads (write =
+ * false) or writes n bytes of b's shared memory, which begin at byte `off`. If another access
+ * conflicts with the operation before san_async_end(), the sanitizer reports FIND_ASYNC. The report
+ * names the operation with the text `what`. Returns an id for san_async_end(), or 0 if there is
+ * nothing to watch. */
 uint32_t san_async_begin(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                          uint32_t off, uint32_t n, bool write, const char *what);
 void san_async_end(struct block *b, uint32_t id);

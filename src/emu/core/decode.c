@@ -5,7 +5,7 @@
  * If no decode function knows an instruction, its exec function is exec_unsupported. If a warp
  * reaches such an instruction, exec_unsupported ends the launch and reports the instruction's text
  * and source line. So an unknown instruction never gives a wrong result. If an instruction is
- * malformed, the load fails.
+ * malformed, the first launch of the kernel fails with RESULT_LOAD_FAILED.
  */
 #include <stdarg.h>
 

@@ -136,8 +136,9 @@ bool emu_finding_seen(struct warp *w, const struct insn *pc, enum finding_kind k
     return seen;
 }
 
-/* Ends a parallel run that is not clean. Its findings depend on the order of host threads, so we
- * record none of them, and settle.c repeats the launch. */
+/* Ends a run with several host threads, because it had a finding or a fault. The findings of such a
+ * run depend on the order of the host threads, so we record none of them. settle.c repeats the
+ * launch. */
 static void run_again(struct launch *l)
 {
     __atomic_store_n(&l->redo, 1, __ATOMIC_RELAXED);

@@ -27,14 +27,17 @@ int flow_build(struct flow *out, const struct ptx_func *f, struct arena *a, stru
 
 /* Returns whether a thread that exited at instruction `exit` went past instruction `at` without
  * executing it. `since` is the last instruction of the same kind (enum exits_kind) that the thread
- * executed, or FLOW_START. The answer is true in two cases: `at` comes after `since`, and every
- * path to `exit` does work that comes after `at`; or `since` comes after `at`, and no loop leads
- * back. So a thread that returns early did not go past `at`, nor did a thread that executed `at` in
- * a loop and then left the loop. */
+ * executed, or FLOW_START. The answer is true in two cases:
+ *   - `at` comes after `since`, and there is a basic block after `at` that does work (anything but
+ *     branches, returns and moves) and lies on every path to `exit`;
+ *   - `since` comes after `at`, and no loop leads from `since` back to `at`.
+ * So a thread that returns early did not go past `at`, nor did a thread that executed `at` in a
+ * loop and then left the loop. */
 #define FLOW_START UINT32_MAX
 bool flow_went_past(const struct flow *g, const struct ptx_func *f, uint32_t since, uint32_t at,
                     uint32_t exit);
-/* Returns whether instruction `since` comes after `at`, and no loop leads back from it to `at`. */
+/* Returns whether instruction `since` comes after `at`, and no loop leads from `since` back to
+ * `at`. */
 bool flow_is_beyond(const struct flow *g, uint32_t since, uint32_t at);
 
 #endif

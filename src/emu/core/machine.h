@@ -34,7 +34,7 @@
 #define REUSE_BUCKETS 28u /* see struct reuse */
 #define MAX_FINDINGS 256
 #define MAX_COUNTERS 4096
-#define GUARD_BYTES 16384u
+#define GUARD_BYTES 16384u /* a guard zone on each side of a buffer has at least this size */
 #define GUARD_PATTERN 0xa5
 #define MAX_FRAME_BYTES (16u << 20)
 #define SMEM_BASE 1024u   /* a kernel's first shared address; the system owns the addresses below */
@@ -73,20 +73,20 @@ struct alloc {
     struct lazy *lazy;
     struct alloc_reads reads; /* how much the counted launch read */
     /* The next four are for sampled calls. atomics: atomics touched the buffer. loaded: plain loads
-     * touched it. stored: stores or atomics touched it. copied: the plan copied to it from a buffer
-     * that kernels may write. */
+     * touched it. stored: stores or atomics touched it. copied: the host copied to it from a buffer
+     * that kernels may write (op_copy_memory() in device_emu.c). */
     bool atomics, loaded;
     bool stored;
     bool copied;
     struct written_share share; /* block_sample.c estimates this */
-    /* For the sanitizer: of the stores of this launch to the buffer, the one that comes last in the
-     * code (not in time). */
+    /* For the sanitizer: a store of this launch to this buffer. If there are several, it is the one
+     * that comes last in the code (not in time). */
     const struct insn *store;
     /* For findings about unwritten outputs: the kernel, file and source line of `store`. They stay
      * when the launch has ended. */
     const char *store_kernel, *store_file;
     uint32_t store_line;
-    uint32_t rank;
+    uint32_t rank; /* number of dimensions of the tensor; 0 if there is no tensor */
     int64_t dims[8];
 };
 
@@ -131,8 +131,8 @@ static inline uint8_t *mem_host(const struct emu_mem *m, uint64_t addr)
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* What schedule.c estimates about an instruction after ptxas has compiled it. A region is one or
- * more basic blocks that ptxas joins. */
+/* What schedule.c estimates about the machine code that ptxas makes from an instruction. A region
+ * is one or more basic blocks that ptxas joins. */
 struct insn_schedule {
     /* Only set if the instruction starts a region. chain: how many clocks the region's longest
      * chain of dependent instructions takes. issued: how many instructions of machine code the
@@ -285,14 +285,15 @@ enum block_spec {
 struct gsync;
 struct suspects;
 
-/* One bucket of the sectors that a block read again. The distance of such a read is how many other
- * sectors the block has used since it last used this sector. A bucket counts the reads with the
- * same log2 of the distance. `sectors` is their number, `since` is the sum of their distances. */
+/* Counts the sectors that blocks read again. The distance of such a read is how many other sectors
+ * the block has used since it last used this sector. There is one struct reuse (a bucket) for each
+ * log2 of the distance. `sectors` is the number of its reads, `since` the sum of their distances.
+ */
 struct reuse {
     uint64_t sectors, since;
 };
 
-/* Bytes of an input before the kernel wrote to them. */
+/* The old contents of some bytes of an input, kept because the kernel wrote to them. */
 struct undo_write {
     uint64_t addr;
     uint32_t n;
@@ -327,7 +328,7 @@ struct launch {
     /* The host threads share the members from here on. "Atomic" says that they change a member
      * without a lock, by atomic operations. */
     uint32_t next_cluster; /* the next cluster to take; atomic */
-    /* Clusters that repeat their state (warp_sched.c). Guarded by emu->lock. */
+    /* For the search for clusters that repeat their state (warp_sched.c). Guarded by emu->lock. */
     struct {
         uint32_t held;    /* clusters that all host threads hold */
         uint32_t most;    /* the limit for `held` */
@@ -349,7 +350,9 @@ struct launch {
     /* True if the clusters that run now are only for verification. Then it is not an error if they
      * run past a limit. */
     bool extra;
-    int redo; /* not 0 if a parallel run was not clean and must be repeated (settle.c); atomic */
+    /* Not 0 if a run with several host threads had a conflict, a finding or a fault, so that the
+     * launch must run again (settle.c). Atomic. */
+    int redo;
     bool keep_undo; /* true if `undo` must keep the old bytes of inputs that the kernel writes */
     VEC(struct undo_write) undo; /* guarded by emu->lock */
     /* Instructions and CPU time of all host threads. The threads update both only now and then.
@@ -379,7 +382,9 @@ struct launch {
     /* order[chosen..chosen_end) are clusters at the grid's edges. The other clusters of `order` are
      * random. */
     uint32_t chosen, chosen_end;
-    uint32_t wave_end; /* the wave that runs now ends before this place in `order` */
+    /* Clusters run in waves; a wave is a range of places in `order`. The wave that runs now ends
+     * before this place. */
+    uint32_t wave_end;
     /* In a sampled call: for each place of `order`, what that cluster stored. Otherwise NULL. */
     struct cluster_trace *trace;
     uint64_t pieces_before; /* how many pieces of lazily filled buffers earlier launches filled */
@@ -418,7 +423,7 @@ struct worker_state {
     struct crew *crew; /* the threads that this thread starts when it finds enough work, or NULL */
 };
 
-/* The host threads of a wave. */
+/* The host threads that run one wave of clusters (launch.wave_end). */
 struct crew {
     void *(*run)(void *ws);
     struct worker_state *ws;
@@ -465,7 +470,7 @@ struct emu {
     struct strbuf printf_text;
     uint64_t launches, steps_last;
     /* How many launches this call has made so far. It is part of the seed for the sample of blocks,
-     * so that the same launch of every program gets the same sample. */
+     * so that launch number n of a call always gets the same sample. */
     uint64_t launches_of_call;
     /* The clock that kernels read: the warp instructions of all earlier launches, plus 1000 for
      * each launch, memset and copy. */
@@ -483,8 +488,8 @@ struct emu {
     bool in_part_alone;
     /* True if a launch of this call ran in part and a later launch stored something. */
     bool stored_after;
-    /* For the last launch that ran in part: an upper bound for the bytes that all its blocks would
-     * store, divided by the bytes that its sample stored. */
+    /* For the last launch that ran in part: if all its blocks ran, the number of stored bytes would
+     * grow by some factor. This is an upper bound for the factor. */
     double in_part_scale;
     /* The number of blocks in all launches of this call, and how many of them ran. */
     uint64_t blocks, blocks_ran;
@@ -515,7 +520,8 @@ enum slice_rc {
 enum slice_rc warp_run(struct warp *w, uint32_t budget);
 /* Fills the registers of a new frame with launch->blank. */
 void frame_poison(struct frame *fr, const struct launch *l);
-/* Fills n bytes of the local memory of these lanes, from byte `from` on, with launch->blank. */
+/* Fills n bytes of the local memory of each of these lanes with launch->blank. The bytes begin at
+ * byte `from`. */
 void warp_poison(struct warp *w, const struct launch *l, uint32_t lanes, uint32_t from, uint32_t n);
 int exec_exit(struct warp *w, const struct insn *in);
 int exec_ret(struct warp *w, const struct insn *in);
@@ -563,8 +569,8 @@ uint32_t warp_lanes(const struct warp *w);
 
 /* ---- the sanitizer's state per block (order.c) ---------------------------------------------- */
 
-/* undefined.c: call it before each instruction of a warp while warp.undef is set, because the warp
- * has marked registers: registers that hold undefined bits. */
+/* undefined.c marks the registers that hold undefined bits. While a warp has marked registers,
+ * warp.undef is set, and undef_step() must be called before each instruction of the warp. */
 void undef_step(struct warp *w, const struct insn *pc);
 /* undefined.c: call it in a shuffle, vote, match or reduction of a warp with marked registers, when
  * all lanes have arrived. from[i] is a mask of the lanes from which lane i gets values. */
@@ -633,9 +639,11 @@ void san_block_destroy(struct block *b);
 
 struct insn_count {
     uint64_t warps, threads; /* how often warps executed it; how often threads executed it */
-    uint64_t sectors;        /* for shared memory: wavefronts; else 32-byte sectors moved */
-    uint64_t bytes;          /* bytes that the threads asked for */
-    uint64_t extra;          /* for shared memory: wavefronts beyond the ideal number */
+    /* For shared memory: wavefronts, which are passes through the memory's banks. Otherwise:
+     * sectors of 32 bytes that were moved. */
+    uint64_t sectors;
+    uint64_t bytes; /* bytes that the threads asked for */
+    uint64_t extra; /* for shared memory: wavefronts beyond the ideal number */
     /* For shared memory: how many of the executions were merged into another instruction. */
     uint64_t merged;
     uint64_t lines; /* for global memory: the 128-byte lines that each access touched, added up */
@@ -753,8 +761,9 @@ struct work {
     double clocks;        /* clocks that each warp would take if it ran alone, summed over warps */
     double float_atomics; /* the part of `atomics` that adds floats */
     /* Atomics on global memory (hot.c). A piece is 512 bytes here.
-     * - same_word: how many atomics change the same word as an average atomic.
-     * - same_piece: how many atomics change the same piece as an average atomic.
+     * - same_word: for each atomic we count the atomics that change the same word. This is the mean
+     *   of these counts.
+     * - same_piece: the same for pieces instead of words.
      * - pieces: how many pieces atomics change. */
     double same_word, same_piece, pieces;
 };
@@ -770,8 +779,8 @@ void model_occupancy(const struct launch *l, struct occupancy *out);
 
 struct model {
     double time_ns, launch_ns;
-    /* The times of the bottlenecks of docs/emulator-cost.md. The bottlenecks l1 and blocks are not
-     * kept. */
+    /* The times of the bottlenecks that docs/emulator-cost.md explains. The bottlenecks `l1` and
+     * `blocks` have no member here. */
     double dram_ns, l2_ns, issue_ns, shared_ns, tensor_ns, latency_ns, atomic_ns;
     double dram_bytes;
     const char *bound; /* the bottleneck with the largest time */

@@ -112,6 +112,7 @@ void mem_describe(const struct emu_mem *m, uint64_t addr, char *buf, size_t n, c
 
 /* ---- memory that is filled when touched ----------------------------------------------------- */
 
+/* Fills the pieces of a lazily filled buffer that overlap [from, to). */
 static void touch(const struct alloc *a, uint64_t from, uint64_t to)
 {
     from = MAX(from, a->addr);
@@ -153,7 +154,8 @@ static void trace_access(const struct warp *w, struct alloc *a, const uint64_t *
     c->trace->addr[at] = addr[lane] - (addr[lane] - a->addr) % a->elem_bytes;
 }
 
-/* Touches the bytes of every lane; if the lanes are close together, also all bytes between them. */
+/* Fills the pieces of the buffer that the lanes access. If the lanes are close together, also fills
+ * the pieces between them. */
 static void touch_lanes(const struct warp *w, const struct alloc *a, const uint64_t *addr,
                         uint64_t lo, uint64_t hi, uint32_t n)
 {

@@ -35,9 +35,10 @@ extern pthread_mutex_t mem_wide_lock;
 /* Returns the space that the modifiers name, or SP_GENERIC if they name none. */
 enum ptx_space mem_space(const struct ptx_insn *p);
 
-/* Places a whole warp's access. Returns false if the active lanes are not all in one object, or if
- * something must be reported: the caller then calls mem_at for each lane. Turns generic addresses
- * in addr[] into offsets of their space. */
+/* Finds the host memory of a whole warp's access and writes it to *out. Returns false if the active
+ * lanes are not all in one object (such as one buffer), or if something must be reported. The
+ * caller then calls mem_at() for each lane. If it returns true, generic addresses in addr[] have
+ * become offsets in their space. */
 bool mem_lanes(struct warp *w, const struct insn *pc, enum ptx_space sp, uint64_t *addr, uint32_t n,
                uint32_t access, struct lanes *out);
 
@@ -61,9 +62,10 @@ bool san_shared(struct warp *w, const struct insn *pc, const uint64_t *addr, uin
 void san_lane(struct warp *w, const struct insn *pc, uint32_t lane, enum ptx_space sp,
               uint64_t addr, uint32_t n, uint32_t access);
 
-/* Tells the sanitizer which accesses a strong access of the active lanes puts in order. If the
- * access writes, call san_order() before the access, with release = true. If it reads, call
- * san_order() after the access, with release = false. */
+/* Tells the sanitizer about a strong access of the active lanes, because it may order other
+ * accesses (a release or an acquire). If the strong access writes, call san_order() before the
+ * access, with release = true. If it reads, call san_order() after the access, with release =
+ * false. */
 void san_order(struct warp *w, const struct insn *pc, enum ptx_space sp, const uint64_t *addr,
                uint32_t access, bool release);
 

@@ -11,6 +11,8 @@
 #include "emu/core/flow.h"
 #include "emu/core/machine.h"
 
+/* If the bit sets of solve() would take more bytes than this, no register that is live in several
+ * basic blocks shares its place. */
 #define MAX_BITSET_BYTES (96ull << 20)
 
 /* Returns whether the instruction writes its first operand and reads the others. */
@@ -35,7 +37,7 @@ static bool defines_first(const struct ptx_insn *in)
 /* When a register is live. */
 struct live {
     uint32_t start, end; /* closed interval of instruction numbers */
-    /* its number among the registers that are live in several blocks, or UINT32_MAX */
+    /* its number among the registers that are live in several basic blocks, or UINT32_MAX */
     uint32_t gid;
     uint32_t block; /* the only basic block that uses the register so far, NO_BLOCK or
                      * MANY_BLOCKS */
@@ -100,10 +102,10 @@ bool regs_result_is_read(const struct ptx_func *f, const struct ptx_insn *p)
 
 struct pass {
     struct live *lives;
-    uint32_t at, block;
+    uint32_t at, block; /* the instruction that is visited, and its basic block */
     /* by gid: the registers that the block reads before it writes them; those that it writes */
     uint64_t *gen, *kill;
-    bool pin;
+    bool pin; /* true if the instruction's registers must not share their places */
 };
 
 static void note_blocks(void *ctx, struct ptx_var *v, bool use, bool def)

@@ -23,8 +23,8 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
-/* If a snapshot would have more bytes than this, we make none, and do only the canonical run (1
- * above). */
+/* If a snapshot would have more bytes than this, we make none, and do only the canonical run (step
+ * 1 above). */
 #define SNAPSHOT_MOST (UINT64_C(512) << 20)
 
 /* ---- what a launch may change --------------------------------------------------------------- */
@@ -139,8 +139,8 @@ static void snapshot_release(struct snapshot *s)
 
 /* ---- whether the order of blocks matters ---------------------------------------------------- */
 
-/* Returns whether p is an atomic without a result that commutes: several such atomics leave the
- * same value in memory, whatever their order. */
+/* Returns whether p is a `red` instruction (an atomic that returns nothing) whose order does not
+ * matter: several of them leave the same value in memory, whatever their order. */
 static bool commutes(const struct ptx_insn *p)
 {
     enum ptx_type t = ptx_last_type(p);

@@ -2,14 +2,15 @@
  * warp_sched.c - runs a launch: hands clusters of blocks to host threads, lets the warps of a
  * cluster take turns, finds deadlocks, and stops a launch that runs past its limits.
  *
- * Each host thread takes clusters in order from a shared counter and runs one to its end, warp by
- * warp in slices. A cluster that runs a long time without finishing may be waiting for another
- * block (a grid barrier, decoupled look-back). The thread then takes one more cluster and
- * alternates between its clusters. All threads together hold at most about as many clusters as
- * would be resident on the GPU. In a cooperative launch they may hold all clusters.
+ * Each host thread takes the next cluster from a shared counter and runs it to its end. A cluster
+ * that runs a long time without finishing may be waiting for another block (a grid barrier,
+ * decoupled look-back). The thread then takes one more cluster and alternates between its clusters.
+ * All threads together hold at most about as many clusters as would be resident on the GPU. In a
+ * cooperative launch they may hold all clusters.
  *
- * The warps of a cluster take turns. Their order and the length of a slice depend on the seed and
- * the cluster, not on the number of host threads.
+ * The warps of a cluster run in rounds. In a round, each warp runs one slice: some thousand
+ * instructions, or fewer if it must wait. The order of the warps and the length of a slice depend
+ * on the seed and the cluster, not on the number of host threads.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -21,13 +22,14 @@
 #define TURN 400000u      /* warp instructions before a thread takes another cluster */
 #define SHORT_TURN 20000u /* the same for a thread that holds several clusters */
 #define STUCK_ROUNDS 64u  /* rounds in which no warp can go on, before we report a deadlock */
-/* the same, if waits return false between these rounds: see polls_in_vain() */
+/* The same for warps that wait in a loop: after each such round their waits return false, so that
+ * they go on. See polls_in_vain(). */
 #define STUCK_POLLS 4096u
 #define ALONE 20000u            /* warp instructions before the first thread starts the others */
 #define LOOK_AT_CLOCK 50000u    /* warp instructions between two looks at the time */
 #define LOOK_EVERY_NS 20000000u /* time between two reads of the CPU clock */
 #define PROBE_EVERY 400000u     /* warp instructions of a cluster between searches for a cycle */
-#define PROBE_ROUNDS 8u         /* rounds of all warps in which a search compares states */
+#define PROBE_ROUNDS 8u         /* a search compares the states of this many rounds */
 
 static uint64_t mix(uint64_t x)
 {
@@ -270,8 +272,8 @@ static void cluster_start(struct cluster *c, uint32_t linear)
 struct stuck_warps {
     const struct block *b;
     const struct ptx_insn *at;
-    uint32_t first, last; /* warps */
-    uint32_t thread;      /* the first thread */
+    uint32_t first, last; /* numbers of the first and the last of these warps */
+    uint32_t thread;      /* number of the first thread */
     int threads;
 };
 
@@ -361,9 +363,9 @@ static int deadlock(struct cluster *c, const char *why)
     return -1;
 }
 
-/* Returns true if waits have returned false many times and nothing changed that could end them.
- * That means: shared memory stayed the same, and no warp made a strong access. (A strong access
- * could have seen a write of another block.) */
+/* Returns true if waits have returned false many times and nothing changed that could let them
+ * succeed. That means: shared memory stayed the same, and no warp made a strong access. (A strong
+ * access could have seen a write of another block.) */
 static bool polls_in_vain(struct cluster *c)
 {
     if (++c->polls % (STUCK_POLLS / 16))
@@ -631,7 +633,8 @@ static bool over_limit(struct worker_state *ws, struct cluster *c)
     bool steps_over = l->max_steps && total > l->max_steps;
     if (!steps_over && !time_is_over(ws))
         return false;
-    /* A second run would take as long, so this is final even in a parallel run. */
+    /* After a fault, settle.c repeats a run of several host threads. But here a second run would
+     * take as long, so over_limit makes this result final. */
     __atomic_store_n(&l->over_limit, 1, __ATOMIC_RELAXED);
     if (!l->extra)
         deadlock(c, steps_over ? PAST_STEPS : PAST_TIME);

@@ -3,9 +3,9 @@
  *
  * During a launch, each host thread adds to one record for each decoded instruction. At the end we
  * add the records up and turn them into named numbers. The decoded instruction already holds its
- * kind, source line and tensor operations, so during the launch we count only what the execution
- * decides: how often it executes, how many bytes and sectors it moves, how many conflicts and waits
- * it has.
+ * kind, source line and tensor operations. So during the launch we count only what is not known
+ * before: how often the instruction executes, how many bytes and sectors it moves, how many
+ * conflicts and waits it has.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
@@ -72,8 +72,9 @@ double count_cost(const struct launch *l)
 /* ---- one access ----------------------------------------------------------------------------- */
 
 /* Returns how many distinct 32-byte sectors of global memory the active lanes use. *fresh is how
- * many of them are new to the block, *lines how many 128-byte lines hold them. Some lanes of a
- * generic access may be in other spaces; these lanes do not count. */
+ * many of them are new to the block, *lines how many 128-byte lines hold them. by_l1 says whether
+ * the L1 may serve the access. Some lanes of a generic access may be in other spaces; these lanes
+ * do not count. */
 static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t n, bool by_l1,
                            uint32_t *fresh, uint32_t *lines)
 {
@@ -104,9 +105,9 @@ static uint32_t sectors_of(const struct warp *w, const uint64_t *addr, uint32_t 
     return count;
 }
 
-/* Returns the wavefronts of a shared access. The hardware serves the lanes in groups that access at
- * most 128 bytes together. Within a group a bank serves one word at a time, to all lanes that want
- * this word. */
+/* Returns how many wavefronts (passes through the banks) a shared access takes. The hardware serves
+ * the lanes in groups that access at most 128 bytes together. Within a group a bank serves one word
+ * at a time, to all lanes that want this word. */
 static uint32_t wavefronts(const struct warp *w, const uint64_t *addr, uint32_t n)
 {
     uint32_t per = n <= 4 ? 32 : n == 8 ? 16 : 8, total = 0;
@@ -239,8 +240,8 @@ void count_waits(struct warp *w, const struct insn *pc)
     if (s->starts) {
         p->waited[0] = p->waited[1] = 0;
         p->stored = false;
-        /* loads of earlier passes count as level 1, because all of them were issued before this
-         * pass */
+        /* Here a new pass through the region begins. Loads of earlier passes count as level 1,
+         * because all of them were issued before this pass. */
         for (int k = 0; k < 2; k++)
             p->level[k] = MIN(p->level[k], 1);
     }

@@ -29,7 +29,7 @@ static bool is_alike(const struct insn *a, const struct insn *b)
            (!(a->flags & INSN_GUARD) || a->guard == b->guard);
 }
 
-/* If accesses in the window together fill the `width` bytes from the address of at[first] on,
+/* If accesses in the window together fill the `width` bytes that begin at the address of at[first],
  * merges them and returns true. */
 static bool merge_from(struct window *w, uint32_t first, uint32_t width)
 {
@@ -76,8 +76,7 @@ static void add(struct window *w, struct insn *in)
 }
 
 /* Returns whether the instruction writes a register that an access in the window uses as address or
- * guard.
- */
+ * guard. */
 static bool changes_address(const struct insn *in, const struct window *w)
 {
     for (uint32_t i = 0; i < w->n; i++) {

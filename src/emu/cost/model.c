@@ -25,19 +25,20 @@
 #include "emu/core/machine.h"
 #include "emu/cost/model_error.h"
 
-#define NORM 3.09
-#define DRAM_EFFICIENCY 0.861
-#define L2_SHARE 0.53   /* share of the L2 that keeps data for later reads */
+#define NORM 3.09             /* the p of the p-norm */
+#define DRAM_EFFICIENCY 0.861 /* share of the nominal DRAM bandwidth that kernels reach */
+#define L2_SHARE 0.53         /* share of the L2 that keeps data for later reads */
 #define L1_SHARE 0.79   /* the same for the L1, which is the SM's memory without shared memory */
 #define L1_BESIDE 28672 /* bytes of an SM's memory that shared memory cannot use */
-#define L1_LEAST 16384
+#define L1_LEAST 16384  /* bytes that the L1 has at least */
 /* exponent that says how fast hits get rarer when the data exceeds the cache */
 #define EVICTION 2.06
 #define L1_LINE 1.41 /* SM clocks for each 128-byte line that an access touches */
-/* extra work of the L2 for each 32 bytes that stores leave out of the sectors that they touch, as a
- * share of the work for one sector */
+/* Stores may write only a part of a sector. For each 32 bytes that they leave out, the L2 has extra
+ * work. This is the extra work, as a share of the work for one sector. */
 #define PART_STORE 0.83
-/* SM clocks for each 4 sectors that stores leave out of the lines that they touch */
+/* Stores may write only some of the 4 sectors of a 128-byte line. This is the number of SM clocks
+ * for each 4 sectors that they leave out. */
 #define STORE_LINE 2.48
 #define LOADS_IN_FLIGHT 3.0 /* asynchronous copies that a warp has in flight */
 #define L1_HIT_NS 60.0
@@ -148,8 +149,9 @@ struct traffic {
 
 /* Returns how many sectors the spilled registers of the whole launch move. Sets *block_bytes to the
  * bytes of local memory that the spilled registers of one block take. ptxas reports how many bytes
- * a thread moves if it runs through the code once. The model assumes that code in loops spills as
- * much as other code. */
+ * a thread moves if it runs through the code once. If each of the 32 threads of a warp moves n
+ * bytes, the warp moves n sectors of 32 bytes. The model assumes that code in loops spills as much
+ * as other code. */
 static double spilled_sectors(const struct launch *l, const struct work *w, double *block_bytes)
 {
     /* how often all warps together ran through the code */
@@ -180,8 +182,9 @@ static struct traffic traffic_of(const struct launch *l, const struct work *w,
     double alike = w->common > 0 ? MIN(1.0, shared / w->common) : 0;
     double hit = alike * hits(l1, (own + stack) * on_sm + MIN(shared * on_sm, w->common));
     double first = MAX(w->fresh_sectors - common, 0.0), l2_sectors = first + common * (1 - hit);
-    /* Blocks that run at the same time find common data in the L2. So do the blocks of the next
-     * wave, if all of the data fits into the L2. */
+    /* Blocks that run at the same time (a wave) find common data in the L2. So do the blocks of the
+     * next wave, if all of the data fits into the L2. `wave` is the common data that the blocks of
+     * one wave read, in bytes. */
     double wave = w->common > 0 ? w->common * (1 - exp(-running * shared / w->common)) : 0;
     double dram = MIN(common * (1 - hit), MAX(blocks / (sms * o->blocks) - 1, 0.0) * wave / 32);
     dram *= 1 - hits(l2, w->common);
@@ -273,8 +276,9 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     double sms = or_else(g->sms, 132), ghz = or_else(g->clock_ghz, 1.8);
     double dram = or_else(g->dram_gbps, 3350), l2 = or_else(g->l2_gbps, 1.75 * dram);
     double blocks = (double)l->nblocks, warps = blocks * l->nwarps;
-    /* waves: how often the blocks fill all places on the SMs. spread: how much longer the busiest
-     * SM works than it would if all SMs had equal work. */
+    /* waves: how often the blocks fill all places on the SMs. tail: the factor by which the launch
+     * takes longer because its last wave is not full. spread: the factor by which the busiest SM
+     * works longer than it would if all SMs had equal work. */
     double waves = blocks / (sms * o->blocks), tail = 1 + TAIL * (ceil(waves) / waves - 1);
     double spread = waves <= 1 ? ceil(blocks / sms) * sms / blocks : tail;
     struct traffic t = traffic_of(l, w, o);
@@ -289,6 +293,8 @@ void model_time(const struct launch *l, const struct work *w, const struct occup
     m->shared_ns = shared / sms * spread;
     m->tensor_ns = tensor * spread;
     m->atomic_ns = atomics_ns(w);
+    /* alone: how long the instructions of an average warp take if it runs alone, in ns. together:
+     * how long the SM takes for the work of all warps of a block, in ns. */
     double alone = CHAIN * w->clocks / ghz / warps;
     double together = (issue + shared + l1 + tensor * sms) / blocks;
     double life = BLOCK_LIFE_NS + WARP_START_NS * l->nwarps + waiting_ns(w, &t) / warps +

@@ -7,7 +7,7 @@
  * has HONE_MODEL_INPUTS=FILE, the emulator appends a line for each counted launch to FILE. There,
  * the kernel's name, the modelled time and the bound come first. tools/model-table makes
  * t/cases/model/h200.tsv from such lines and from measured times. With that file a test checks the
- * model without emulating anything. A line leaves out the fields that are 0.
+ * model without emulating anything. A line leaves out the numbers of struct work that are 0.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -31,6 +31,8 @@ struct tally {
 struct sector_set {
     struct slot *slots;
     uint64_t epoch;
+    /* Number of slots, number of sectors in the set, and how many times the block has used a
+     * sector. */
     uint32_t cap, n, clock;
     struct tally tallies[8]; /* counts for the allocations that were read most recently */
     uint32_t next;           /* the tally to reuse for another allocation */
@@ -82,7 +84,7 @@ void reuse_start(struct block *b)
         b->sectors = xcalloc(1, sizeof *b->sectors);
     add_all(b);
     b->sectors->n = b->sectors->clock = 0;
-    /* find_slot() sees 24 bits of it, which is enough: no host thread runs so many blocks */
+    /* find_slot() sees 24 bits of the epoch. This is enough: no host thread runs 2^24 blocks. */
     b->sectors->epoch++;
 }
 

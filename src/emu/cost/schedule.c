@@ -16,8 +16,8 @@
 
 #define MAX_PREDICATED 8u /* ptxas predicates at most about this many instructions of a branch */
 
-/* Clocks until the result of an instruction can be used (H200, dependent chains). Global loads are
- * not here: the model adds their waits. */
+/* Clocks until the result of an instruction can be used, measured on an H200 with chains of
+ * dependent instructions. Global loads are not here: the model adds their waits. */
 static const float latency[CK_COUNT] = {
     [CK_OTHER] = 4,      [CK_INT] = 4.5F,    [CK_FP32] = 4,     [CK_FP64] = 8,    [CK_HALF] = 5,
     [CK_SFU] = 20,       [CK_CVT] = 6,       [CK_PRED] = 6,     [CK_BRANCH] = 8,  [CK_SHUFFLE] = 24,
@@ -28,11 +28,13 @@ struct pass {
     const struct code_func *cf;
     struct reg_state {
         uint32_t region; /* the region that wrote the register last */
-        uint8_t level;
-        float ready;
+        uint8_t level;   /* highest level of the loads on which the register's value depends */
+        float ready;     /* clock of the region at which the value is ready */
     } * regs;
     uint32_t region;
-    uint8_t level; /* the highest level of the operands seen so far */
+    /* For the instruction being scheduled: the highest level of its operands seen so far, and the
+     * clock at which these operands are ready. */
+    uint8_t level;
     float start;
 };
 
@@ -107,8 +109,9 @@ static float cost_of(const struct insn *in, const struct ptx_insn *p, float *iss
     return latency[in->kind];
 }
 
-/* Sets bits of soft[], which has one byte for each instruction. 1: a basic block starts here, and
- * ptxas joins it with the block before. 2: this is a branch that becomes predicates. */
+/* Sets bits of soft[], which has one byte for each instruction. Bit value 1: a basic block starts
+ * here, and ptxas joins it with the block before. Bit value 2: this is a branch that becomes
+ * predicates. */
 static void find_soft(const struct code_func *cf, uint8_t *soft)
 {
     uint16_t *sources = xcalloc(cf->n + 1, sizeof *sources);

@@ -117,7 +117,8 @@ static void store_reg(struct warp *w, uint32_t code, uint32_t bits, uint32_t lan
 
 /* Executes an atomic. In struct insn, v holds the destinations (atom only), then the values, then
  * the new values of cas; sub[0] = op, sub[1] = type, sub[2] = space, sub[3] = address bits; o[2] =
- * vector width | has destination << 8 | order << 16. */
+ * vector width | has destination << 8 | order << 16, where order is ACCESS_ACQUIRE,
+ * ACCESS_RELEASE, both or 0. */
 static int exec_atom(struct warp *w, const struct insn *in)
 {
     uint32_t n = in->o[2] & 0xff, bits = ptx_type_bits((enum ptx_type)in->sub[1]);

@@ -5,8 +5,8 @@
  * (fragment.arrived) and then polls until the barrier's phase has changed. A barrier without a
  * count is complete when all threads of the block that have not exited have arrived, as on GPUs
  * from sm_70 on. Threads that have exited count as arrived: their accesses are ordered before the
- * barrier. A note, or a finding, tells the author that they exited (check_exited). We look for such
- * threads when the phase is complete. Before that, the set of threads that have exited depends on
+ * barrier. A note, or a finding, tells the kernel's author that they exited (check_exited). We look
+ * for them when the phase is complete. Before that, the set of threads that have exited depends on
  * the order in which the emulator runs the warps. A barrier with a count is complete when that many
  * threads have arrived; a warp whose live lanes arrive together counts as 32 threads, even if it
  * has fewer lanes.
@@ -14,6 +14,9 @@
 #include "base/util.h"
 #include "emu/core/mem.h"
 
+/* In struct insn, o[0] is the destination of barrier.red, o[1] the number of the barrier, o[2] the
+ * thread count, o[3] the predicate of barrier.red. sub[0] is one of these values; sub[1] says
+ * whether the predicate is negated, sub[2] whether there is a thread count. */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_POPC, BAR_AND, BAR_OR };
 
 /* Reports threads that exited and did not arrive in the phase that is complete now. The report is a
@@ -345,6 +348,7 @@ static int decode_cluster_bar(struct decoder *d, const struct ptx_insn *p, struc
 
 /* ---- fences --------------------------------------------------------------------------------- */
 
+/* sub[0] says whether this is a proxy fence; sub[1] is the scope for san_fence(). */
 static int exec_fence(struct warp *w, const struct insn *in)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -1,6 +1,6 @@
 /*
- * bits.c - executes instructions on bit fields, permutes, population counts and dot products of
- * bytes.
+ * bits.c - executes instructions that count, move and combine bits (popc, bfe, shf, prmt, lop3 and
+ * others), and dot products of bytes (dp4a, dp2a).
  */
 #include "base/util.h"
 #include "emu/core/bitops.h"

@@ -22,7 +22,7 @@ static int exec_brx(struct warp *w, const struct insn *in)
                          (uint32_t)in->imm);
     if (same == w->active)
         return warp_branch(w, same, targets[t]);
-    /* These lanes branch now. The other lanes execute this instruction again. */
+    /* The lanes in `same` branch now. The other lanes execute this instruction again. */
     struct fragment *f = &w->frags[w->cur];
     warp_branch(w, same, targets[t]);
     f->pc = in;

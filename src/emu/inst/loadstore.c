@@ -3,15 +3,17 @@
  *
  * There is one exec function for each pair of memory type and register type; a vector access loops
  * over the registers in in->v. In struct insn, sub[0] = space, sub[1] = bytes of an element,
- * sub[2] = access flags, sub[3] = address bits (0: a .local or .param variable of the frame).
+ * sub[2] = access flags, sub[3] = address bits (0: a .local variable of the frame), o[2] = bits of
+ * a register, o[3] = whether a load extends the sign. In an access to a .param variable, sub[3] is
+ * 1 for a parameter of the kernel, 0 for a variable of the frame.
  */
 #include "base/util.h"
 #include "emu/core/mem.h"
 
 #define VMAX 8
 
-/* Returns where a parameter is. The place of a kernel parameter, and of a .param variable in its
- * frame, is known when the instruction is decoded. */
+/* Returns where lane 0's copy of a .param variable is. *stride becomes the distance from one lane's
+ * copy to the next: 0 for a kernel parameter, which all lanes share. */
 static inline uint8_t *param_base(const struct warp *w, const struct insn *in, uint64_t *stride)
 {
     if (in->sub[3]) {
@@ -161,9 +163,10 @@ static inline bool contiguous(const uint64_t *addr, uint64_t step)
     return bad == 0;
 }
 
-/* Finds the memory of a strong access. The caller moves each element in one atomic access. It moves
- * an access of 16 bytes or more under a lock, as a whole. So if one element, or one such access,
- * holds a flag and a value, a reader sees both or neither. */
+/* Finds the memory of a strong access: at[i] for each lane. The callers move each element with one
+ * atomic load or store. If the access has 16 bytes or more, they hold a lock, so that these bytes
+ * move as a whole. So if one element, or one such access, holds a flag and a value, a reader sees
+ * both or neither. */
 static bool strong_places(struct warp *w, const struct insn *in, uint64_t *addr, uint8_t **at)
 {
     struct lanes l;
@@ -433,7 +436,8 @@ static int pick_form(struct decoder *d, const struct ptx_insn *p, struct insn *i
     return dec_bad(d, p, "a register of %u bits cannot hold %s", bits, ptx_type_name(t));
 }
 
-/* Checks an access to a parameter, whose place is known when it is decoded. */
+/* Checks an access to a .param variable. Its place in the frame, or in the kernel's parameters, is
+ * already known here. */
 static int check_param(struct decoder *d, const struct ptx_insn *p, const struct ptx_opnd *a,
                        struct insn *in, uint32_t bytes, bool is_store)
 {

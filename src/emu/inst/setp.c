@@ -68,8 +68,9 @@ INT_COMPARES(u32, uint32_t)
 INT_COMPARES(s64, int64_t)
 INT_COMPARES(u64, uint64_t)
 
-/* Floats have one function for each type, which looks up the comparison. F(x) turns bits into a
- * value. */
+/* Floats have one function for each type, which switches on the comparison in->imm. In
+ * FLOAT_COMPARE, F selects the macros A_F(i) and B_F(i), which return the operands of lane i as
+ * numbers. */
 enum cmp {
     CMP_EQ,
     CMP_NE,

@@ -128,7 +128,8 @@ static void report_absent(struct warp *w, const struct insn *in, uint32_t lanes,
                     "lane %u reads lane %u, which %s: the result is undefined", i, j, why);
 }
 
-/* Copies the marks of undefined values from the lane that is read to the lane that reads. */
+/* undefined.c marks registers that hold undefined bits. In a shuffle, this copies the marks from
+ * the lane that is read to the lane that reads. */
 static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *from)
 {
     uint32_t sets[WARP] = {0};
@@ -137,8 +138,8 @@ static void pass_marks(struct warp *w, const struct insn *in, const uint32_t *fr
     undef_exchange(w, in, sets);
 }
 
-/* Does the same as pass_marks() for an instruction in which lanes combine the values of all lanes
- * of their mask. */
+/* Does the same as pass_marks() for an instruction that gives each lane the combined values of all
+ * lanes of its mask. */
 static void combine_marks(struct warp *w, const struct insn *in, const uint32_t *m)
 {
     uint32_t sets[WARP] = {0};

@@ -21,7 +21,9 @@ enum tok {
 enum { CH_SHL = 256, CH_SHR };
 
 struct lexer {
-    const char *p, *end, *start, *text0; /* start: where the current token starts */
+    /* p: what to read next. end: end of the text. start: where the current token starts. text0:
+     * where the text starts. */
+    const char *p, *end, *start, *text0;
     uint32_t line;
     enum tok tok;
     int ch;

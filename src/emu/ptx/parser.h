@@ -26,15 +26,15 @@
 enum bind_kind { B_VAR, B_RANGE, B_FUNC, B_LABEL, B_TABLE };
 
 struct binding {
-    enum bind_kind kind;
-    uint32_t depth;
+    enum bind_kind kind; /* says which of the members from `var` on are set */
+    uint32_t depth;      /* depth of the scope */
     struct name *name;
     struct binding *below;    /* the outer binding of the same name */
     struct binding *in_scope; /* the next binding of the same scope */
     struct ptx_var *var;
     struct ptx_func *func;
     struct ptx_table *table;
-    uint32_t label;
+    uint32_t label;     /* index of the instruction that follows the label */
     enum ptx_type type; /* B_RANGE: type and number of the registers */
     uint32_t count;
 };
@@ -59,6 +59,8 @@ struct scope {
     struct label_use *uses;
 };
 
+/* A .loc directive. If the place is in an inlined function, in_file, in_line and in_col are the
+ * place of the call; otherwise they are 0. */
 struct loc {
     struct loc *next;
     uint32_t file, line, col, in_file, in_line, in_col;
@@ -75,8 +77,8 @@ struct parser {
     struct loc *locs[1024]; /* the .loc directives with inlined_at */
     uint32_t home_file;     /* file of the current function's first .loc */
     uint32_t cur_file, cur_line, cur_inlined;
-    uint32_t nesting;
-    uint64_t init_bytes;
+    uint32_t nesting;    /* depth of nested operands, expressions or initialisers */
+    uint64_t init_bytes; /* bytes of all initial values so far */
 };
 
 #define FAIL(...) lex_fail(&ps->lx, __VA_ARGS__)
@@ -98,7 +100,8 @@ struct name *ps_name(struct parser *ps);
 uint32_t ps_u32(struct parser *ps);
 
 /* operand.c */
-int64_t ps_const(struct parser *ps, int min_prec); /* a constant expression */
+/* Parses a constant expression. Stops at an operator whose precedence is min_prec or lower. */
+int64_t ps_const(struct parser *ps, int min_prec);
 struct ptx_var *ps_new_reg(struct parser *ps, const char *name, enum ptx_type type);
 struct binding *ps_lookup(struct parser *ps, struct name *nm);
 void ps_label_use(struct parser *ps, struct name *nm, struct ptx_opnd *o, uint32_t *target);

@@ -95,8 +95,10 @@ struct ptx_reloc {
     const char *name; /* the symbol; the loader looks it up */
     int64_t addend;
     uint32_t size;
-    uint32_t shift; /* for mask(): position in bits of the byte that it selects from the address */
-    bool generic;   /* true if the text is generic(name): the address is a generic address */
+    /* For an initialiser such as 0xff00(name), which selects a byte of the address: by how many
+     * bits the loader shifts the address right. Otherwise 0. */
+    uint32_t shift;
+    bool generic; /* true if the text is generic(name): the address is a generic address */
 };
 
 /* A register, variable or parameter. */

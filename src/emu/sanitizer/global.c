@@ -11,7 +11,8 @@
  * checks a cell and notes the access in it. Two accesses of different blocks to a cell conflict if
  * at least one of them is a write, except if both are atomics. Whichever access comes second finds
  * the note of the first. So the order of the host threads does not change whether such a run has
- * conflicts. (settle.c runs no code with volatile or other strong loads and stores in this way.)
+ * conflicts. (If the code has volatile or other strong loads and stores, settle.c uses only one
+ * host thread.)
  */
 #include <sched.h>
 #include <sys/mman.h>
@@ -209,9 +210,10 @@ static uint32_t after_atomics(uint32_t was, uint32_t now)
     return now | (others ? CELL_OTHERS : 0);
 }
 
-/* Does the same for a parallel run. A later access must see a conflict with this atomic, and also
- * with the access that `was` notes. So if another block made that access, the result is "strong, by
- * MANY". If that access was a plain write of this block, the result is `was`. */
+/* Does the same as after_atomics() for a run with several host threads. A later access must see a
+ * conflict with this atomic, and also with the access that `was` notes. So if another block made
+ * that access, the result is "strong, by MANY". If that access was a plain write of this block, the
+ * result is `was`. */
 static uint32_t add_atomic(uint32_t was, uint32_t now)
 {
     if (was && (was & CELL_BLOCK) != (now & CELL_BLOCK))
@@ -280,7 +282,7 @@ static bool is_read_only(const struct insn *pc)
 }
 
 /* Each active lane accesses n bytes (a power of two). Returns whether these accesses lie side by
- * side: together they cover the bytes from `lo` on, without gaps and without overlaps. */
+ * side: together they cover a range that begins at `lo`, without gaps and without overlaps. */
 static bool side_by_side(const struct warp *w, const uint64_t *addr, uint64_t lo, uint32_t n)
 {
     uint32_t shift = (uint32_t)__builtin_ctz(n), seen = 0;

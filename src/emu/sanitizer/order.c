@@ -6,7 +6,7 @@
  * Fences: a strong write publishes the clock that the warp had at its last fence, under a key that
  * stands for the address. If the warp has executed no fence, the write publishes nothing. A warp
  * that makes a strong read of the address remembers the published clock, and joins it into its own
- * at its next fence. If the read is an acquire, the warp joins that clock at once.
+ * vector clock at its next fence. If the read is an acquire, the warp joins that clock at once.
  */
 #include "emu/sanitizer/state.h"
 
@@ -104,8 +104,8 @@ void san_barrier_full(struct warp *w, const void *key)
     if (!w->launch->sanitize)
         return;
     /* All warps have released under this key, so every access before the barrier has a stamp of at
-     * most m, the largest entry of the released clock. When a warp leaves the barrier,
-     * its own clock is above m. */
+     * most m, the largest entry of the released clock. When a warp leaves the barrier, its own
+     * clock is above m. */
     const struct hb_obj *o = find_obj(w->block, key, true);
     uint32_t m = 0;
     for (uint32_t i = 0; i < VC_N; i++)

@@ -222,7 +222,8 @@ static void note_early(struct warp *w, const struct insn *pc, uint32_t lane, str
     e->phase = b->cluster->bar.phase;
     snprintf(e->who, sizeof e->who, "line %u, block (%u,%u,%u) thread %u", p ? p->line : 0,
              w->block->id[0], w->block->id[1], w->block->id[2], t);
-    s->rmax[c] = UINT32_MAX; /* sends b's next write of the cell to check_early() */
+    /* Then b's next write of the cell fails the quick test, so that it reaches check_early(). */
+    s->rmax[c] = UINT32_MAX;
 }
 
 static void check_early(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
@@ -410,7 +411,7 @@ void san_block_end(struct block *b)
     r->warp->frame = was;
 }
 
-/* Tells suspects.c about an access to n bytes of b's shared memory, from byte `off` on. */
+/* Tells suspects.c about an access to n bytes of b's shared memory, which begin at byte `off`. */
 static void follow_cells(struct warp *w, const struct insn *pc, uint32_t lane,
                          const struct block *b, uint32_t off, uint32_t n, bool write)
 {

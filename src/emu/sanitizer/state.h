@@ -43,8 +43,8 @@ struct vclock {
     uint32_t t[VC_ALL];
 };
 
-/* An entry of the hash table block_san.objs. `vc` joins all vector clocks that were released under
- * this key. The key is NULL if the entry is free. */
+/* An entry of the hash table block_san.objs. `vc` is the join of all vector clocks that were
+ * released under this key. The key is NULL if the entry is free. */
 struct hb_obj {
     const void *key;
     struct vclock vc;
@@ -52,7 +52,7 @@ struct hb_obj {
 
 /* An asynchronous operation on shared memory that has not ended, or a free slot. */
 struct inflight {
-    uint32_t off, n; /* it accesses n bytes, from byte `off` of the block's shared memory on */
+    uint32_t off, n; /* it accesses n bytes, which begin at byte `off` of the shared memory */
     /* write: true if it writes these bytes, false if it reads them. used: false if the slot is
      * free. */
     bool write, used;
@@ -119,7 +119,7 @@ struct block_san {
     struct undef_read *origins;
     uint32_t norigins;
     bool copying; /* true if undefined bytes were stored to this block's shared memory */
-    /* If any_exited: joins the vector clocks that the exited threads had when they exited. */
+    /* If any_exited: the join of the vector clocks that the exited threads had when they exited. */
     struct vclock exited;
     bool any_exited;
     /* Objects of block_order.c (see below), as indices. Threads of this block have read them
@@ -132,8 +132,8 @@ struct warp_san {
     struct vclock vc;
     /* If has_rel: the vector clock as it was at the warp's last fence. */
     struct vclock rel;
-    /* If has_acq: joins the published clocks that the warp's strong reads found since its last
-     * fence. */
+    /* If has_acq: the join of the published clocks that the warp's strong reads found since its
+     * last fence. */
     struct vclock acq;
     uint32_t min; /* the least of vc's entries for the other warps and for asynchronous copies */
     bool has_acq, has_rel;
@@ -142,9 +142,9 @@ struct warp_san {
 };
 
 /* A "who" says in one word who made an access: the warp (bits 26 to 30), the lane (bits 21 to 25),
- * the instruction's number in the launch + 1, or 0 if unknown (bits 0 to 20), and whether the
- * access was strong (bit 31). WHO_ASYNC stands for an asynchronous copy, and for a write by another
- * block of the cluster. */
+ * 1 + the instruction's number among all decoded instructions, or 0 if unknown (bits 0 to 20), and
+ * whether the access was strong (bit 31). WHO_ASYNC stands for an asynchronous copy, and for a
+ * write by another block of the cluster. */
 #define WHO_STRONG 0x80000000u
 #define WHO_ASYNC 0x7fffffffu
 static inline uint32_t who_of(const struct warp *w, const struct insn *pc, uint32_t lane,
@@ -204,10 +204,11 @@ void block_observe(struct warp *w, uint64_t addr, bool acquire);
 /* Returns whether all accesses that a block made with stamps up to this clock are ordered before
  * the present access of this warp. `block` is the number of the block + 1. */
 bool block_ordered(struct warp *w, uint32_t block, uint32_t clock);
-/* Returns whether this warp's block depends on any object. If so, the callers assume an order which
- * they cannot rule out. They ask this about accesses of several blocks to one cell, and about
- * accesses of two warps of this block. The two warps may be ordered through another block: the
- * first warp signals to the other block, which then signals to the second warp. */
+/* Returns whether this warp's block depends on any object. Callers ask this in two cases in which
+ * they cannot find out whether accesses are ordered, and assume that they are if the answer is yes.
+ * In the first case, several blocks have accessed the same cell. In the second case, two warps of
+ * this block have. The two warps may be ordered through another block: the first warp signals to
+ * the other block, which then signals to the second warp. */
 bool block_depends(struct warp *w);
 
 /* global.c: checks one lane's access to n bytes of global memory, reports what is wrong with it,
@@ -233,14 +234,15 @@ void undef_shared_clear(struct block_san *s, uint32_t off, uint32_t n);
 uint64_t undef_shared_copies(const struct block_san *s, uint32_t off, uint32_t n);
 void undef_shared_load(struct warp *w, const struct insn *pc, uint32_t lane, struct block_san *s,
                        uint32_t off, uint32_t n, uint32_t access);
-/* Forgets all copies of undefined bytes, because a new block starts. If `release` is true, the
- * block ends for good, and the memory for these notes is freed. */
+/* With release = false: forgets all copies of undefined bytes; call it when a new block starts.
+ * With release = true: frees the memory for these notes; call it before b->san is freed. */
 void undef_shared_reset(struct block *b, bool release);
 /* Returns a mask of the undefined bytes of the store under way: bit k stands for byte k. The caller
  * marks these bytes as unwritten. */
 uint64_t undef_stored(const struct warp *w, const struct insn *pc, uint32_t lane);
 
-/* shared.c: does the same for n bytes of block b's shared memory, from byte `off` on. */
+/* shared.c: checks one lane's access to n bytes of block b's shared memory, which begin at byte
+ * `off`. Reports what is wrong with the access, and notes it in the shadow. */
 void san_shared_lane(struct warp *w, const struct insn *pc, uint32_t lane, struct block *b,
                      uint32_t off, uint32_t n, uint32_t access);
 

@@ -150,7 +150,7 @@ static uint64_t compare(const struct undef_operands *x)
 {
     enum ptx_type t = ptx_last_type(x->p);
     bool both = ptx_has(x->p, "and"), either = ptx_has(x->p, "or");
-    if (t != PT_F16X2 && t != PT_BF16X2) { /* of packed types, setp compares two pairs */
+    if (t != PT_F16X2 && t != PT_BF16X2) { /* a packed setp has two results: not handled here */
         if (x->p->nops == 4 && (both || either) && !x->u[3] && pred_at(x, 3) == either)
             return 0;
         if (!x->u[3] && differ(x, t))

@@ -1,4 +1,5 @@
-/* fragments.c - see fragments.h. */
+/* fragments.c - passes undefined bits through the matrix instructions of a warp. See fragments.h.
+ */
 #include "emu/tensor/fragments.h"
 
 #include "base/util.h"
@@ -93,7 +94,8 @@ void fragment_stores(struct warp *w, const struct insn *in, const struct fragmen
 
 enum { MAX_SIDE = 32, QUADS = 4 };
 
-/* The origins of undefined elements, for each row of A, each column of B and each element of C. */
+/* The origins of undefined elements, for each row of A, each column of B and each element of C. The
+ * first index is product_of(). */
 struct undefined_inputs {
     uint32_t row[QUADS][MAX_SIDE], col[QUADS][MAX_SIDE], acc[QUADS][MAX_SIDE][MAX_SIDE];
 };
@@ -104,7 +106,7 @@ static enum tc_type type_of(const struct mma_op *op, enum mma_operand which)
 }
 
 /* Returns the number of the product that this lane takes part in. The lanes of a warp compute one
- * product, or (m8n8k4) four, one in each pair of quads. */
+ * product, or four with m8n8k4. Two quads (groups of 4 lanes) compute each of the four. */
 static unsigned product_of(const struct mma_op *op, unsigned lane)
 {
     return op->quad4 ? lane / 4 % QUADS : 0;

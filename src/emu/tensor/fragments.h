@@ -12,7 +12,8 @@
 #include "emu/core/mem.h"
 #include "emu/tensor/mma.h"
 
-/* How an instruction moves a fragment between registers and the lines of a matrix in memory. */
+/* How an instruction moves a fragment between registers and a matrix in memory. A line is a row of
+ * the matrix, or a column if the matrix is column-major in memory. */
 struct fragment_move {
     uint32_t operand;   /* number of the operand that is the fragment */
     uint32_t bits, per; /* bits of an element, elements of a register */

@@ -37,7 +37,7 @@ struct mma_op {
     bool sparse;
     bool wmma;  /* whether the fragments have the form that wmma.load returns */
     bool quad4; /* m8n8k4 f16: four independent products; each is made by 8 lanes (two quads) */
-    bool a_col, b_row;
+    bool a_col, b_row; /* A is column-major; B is row-major */
 };
 
 enum mma_operand { MMA_A, MMA_B, MMA_C, MMA_D };

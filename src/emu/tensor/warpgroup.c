@@ -30,19 +30,23 @@
 
 struct wg_insn {
     struct wgmma_op op;
-    uint16_t nd;
+    uint16_t nd; /* number of registers of the accumulator D */
+    /* a_regs: A is in registers, not in shared memory. scale-d says whether D is added to the
+     * product. If has_scale_d, it is the predicate scale_d, which scale_neg negates. Otherwise it
+     * is scale_const. */
     bool a_regs, has_scale_d, scale_neg;
     bool scale_const;
     uint32_t a_desc, b_desc, scale_d, meta; /* operand codes (core.h) */
-    uint32_t sel;
+    uint32_t sel;                           /* sparsity selector */
 };
 
+/* A product that this warp has issued and not waited for. */
 struct wg_pending {
     const struct insn *pc;
-    char *frame;
+    char *frame; /* the registers of the frame in which it was issued */
     uint64_t a_desc, b_desc;
     bool scale_d;
-    uint32_t group, seq;
+    uint32_t group, seq; /* number of its wgmma group; number of the product in the warp */
     uint32_t meta[WARP];
     uint32_t san[4]; /* ids of san_async_begin() for two ranges of A and two of B */
     bool done;       /* D is computed, but this warp has not waited yet */
@@ -340,8 +344,8 @@ void wg_check_exit(struct warp *w)
 
 /* ---- the memory of a descriptor, for the sanitizer ------------------------------------------- */
 
-/* Finds one or two ranges [lo, hi) that cover the operand's chunks. The first chunk that is more
- * than 1024 bytes away from the first range begins the second range. */
+/* Finds one or two ranges [lo, hi) that cover the operand's chunks (16 bytes each). The first chunk
+ * that is more than 1024 bytes away from the first range begins the second range. */
 static unsigned ranges(const struct wgmma_desc *d, bool mn, const struct wgmma_span *s,
                        uint32_t lo[2], uint32_t hi[2])
 {
@@ -425,16 +429,18 @@ static int check_operand(struct warp *w, const struct insn *in, uint64_t bits, b
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* Reports a product that needed a fence before it. A product whose accumulators nobody has touched
- * since the last product needs none. If the last product was completed early, we no longer watch
- * its registers, so then we do not know whether the code wrote the registers that hold A. */
+/* Reports a product that needs a wgmma.fence before it and has none. If the last product is still
+ * in flight, we report nothing here, because async_touch() watches its registers. Otherwise a
+ * product needs no fence if it uses the accumulators of the last product, nobody has changed them
+ * since, and A is not in registers. If the last product was completed early but not waited for, we
+ * do not know whether the code wrote the registers that hold A, and assume that it did not. */
 static void check_fence(struct warp *w, const struct insn *in, const struct wg_pending *p)
 {
     struct warp_async *a = w->async;
     const struct wg_insn *g = in->aux;
     if (a->wg_fenced || !emu_sanitizing(w) || (a->wg.n > 1 && !p[-1].early))
         return;
-    bool follows = a->wg.n > 1; /* products before it are still in flight */
+    bool follows = a->wg.n > 1; /* the warp has not waited for the product before this one */
     bool same = a->wg_ever && a->wg_last && a->wg_last_n == g->nd &&
                 !memcmp(a->wg_last, in->v, g->nd * sizeof *in->v) && (!g->a_regs || follows) &&
                 hash_acc(p, g->nd) == a->wg_last_hash;

@@ -37,12 +37,12 @@ struct wgmma_op {
 /* Parses the types and the shape in an opcode such as
  * wgmma.mma_async.sync.aligned.m64n128k16.... */
 int wgmma_decode(struct wgmma_op *op, const char *opcode, struct err *err);
-/* number of 32-bit registers of a lane's accumulator */
+/* Returns the number of 32-bit registers of a lane's accumulator. */
 unsigned wgmma_d_regs(const struct wgmma_op *op);
 
 /* The fields of a matrix descriptor. */
 struct wgmma_desc {
-    uint32_t start, lbo, sbo; /* bytes */
+    uint32_t start, lbo, sbo; /* start address, leading and stride byte offsets, in bytes */
     uint8_t base;             /* base offset: phase of the swizzle pattern */
     /* log2 of the 16-byte chunks in a row: 0 = no swizzle, 1 = 32 bytes, 2 = 64, 3 = 128 */
     uint8_t swizzle;
