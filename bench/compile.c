@@ -3,10 +3,11 @@
  *
  *     make bench            or      build/release/bench/compile [--quick | --edits]
  *
- * cold     NVRTC without precompiled headers
- * warm     with the header PCH, made before
+ * cold     NVRTC without precompiled headers (PCH)
+ * warm     with the PCH of cute/tensor.hpp, which an earlier compile made
  * cached   the second `hone compile` of the same source, process start included
- * edited   with the family PCH of the unedited kernel (SM80 GEMM: five named edits)
+ * edited   five edits of the SM80 GEMM, each with the "family" PCH of the unedited kernel, which
+ *          holds its template instances (docs/compile.md)
  * nvcc     -cubin, and -shared with a host launcher (as JIT builders of extensions do)
  *
  * It prints the seconds of one compile: wall clock, and in parentheses processor time, which other
