@@ -27,7 +27,7 @@ struct transport {
 struct comm {
     const struct transport *t;
     int rank, ranks;
-    float *chunk; /* this rank's chunk of the result; the memory grows */
+    float *chunk; /* this rank's chunk of the result; the array grows when a larger chunk comes */
     int64_t chunk_reals;
 };
 

@@ -86,8 +86,8 @@ struct gnn_loss {
 };
 
 struct gnn_attention {
-    int64_t heads, dim;
-    double slope; /* the slope of the LeakyReLU on the scores, for values below 0 */
+    int64_t heads, dim; /* a row of z has `heads` vectors of `dim` values */
+    double slope;       /* the slope of the LeakyReLU on the scores, for values below 0 */
     /* If it is not 0, the n sampled edges of a target stand for min(degree, most) edges of the
      * graph (edge_softmax). Then gnn_hop.degree must be set. */
     int32_t most;
@@ -189,7 +189,7 @@ struct gnn_ops {
                             void *dx, bool add);
 
     /* ---- attention over the neighbours of each target, and the target itself ---- */
-    /* score[r][h] = dot(z[r][h], a[h]). */
+    /* score[r][h] = dot(z[r][h], a[h]), where z[r][h] is the vector of head h in row r. */
     void (*head_dot)(struct gnn_device *d, int64_t rows, const struct gnn_attention *at,
                      const void *z, const void *a, void *score);
     /* Computes the weights of all edges. The score of an edge is LeakyReLU(src_score + dst_score),
