@@ -29,7 +29,7 @@ struct run {
     struct job job;
     struct device *d;
     struct device_module *mod;
-    uint64_t addr[3];
+    uint64_t addr[3]; /* the tensors: two inputs and the output */
 };
 
 static double cpu_seconds(void)

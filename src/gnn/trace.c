@@ -31,7 +31,8 @@ struct trace {
     bool all, full;     /* full: `text` has reached MAX_BYTES, and later events were left out */
     struct strbuf text; /* events, each with a comma after it; empty if `all` is false */
     int rank;
-    uint64_t zero_ns, count; /* `count` spans were added; the i-th is ring[i % RING] */
+    /* When the trace began, and how many spans were added since. Span i is ring[i % RING]. */
+    uint64_t zero_ns, count;
     struct span ring[RING];
 };
 

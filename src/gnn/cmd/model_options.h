@@ -1,5 +1,5 @@
 /*
- * model_options.h - options that `train` and `infer` share: the model, fanouts, threads.
+ * model_options.h - options that `train` and `infer` share: the model, the fanouts, the machine.
  */
 #ifndef GNN_CMD_MODEL_OPTIONS_H
 #define GNN_CMD_MODEL_OPTIONS_H

@@ -27,8 +27,8 @@ struct args {
     struct load_args load;
     struct model_args model;
     double lr;
-    uint64_t epochs, save_every, compute_threads, ranks,
-        gpus; /* compute_threads is 0 if it was not given; threads_of() then chooses */
+    /* compute_threads is 0 if the user did not give it; threads_of() then chooses. */
+    uint64_t epochs, save_every, compute_threads, ranks, gpus;
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place, *cache;
     const char *precision, *products;
     bool resume, json, profile;
@@ -36,7 +36,7 @@ struct args {
     struct progress progress;
 };
 
-/* The data and the options that all ranks read. */
+/* What a rank works on. With several ranks, each rank is a process with its own copy. */
 struct job {
     struct args *a;
     const struct dataset *data;
@@ -98,7 +98,7 @@ static void print_head(const struct trainer *t, struct args *a, int ranks)
     putchar('\n');
 }
 
-/* "exposed" is the time that computing waited for batches. */
+/* The column "exposed s" is the time that computing waited for batches. */
 static void print_line(const struct epoch_line *e)
 {
     const struct epoch_report *r = &e->r;

@@ -46,7 +46,7 @@ int comm_open_slurm(struct comm **out, struct err *err);
 
 /* True if another program started this process as one of several ranks. */
 bool comm_wanted(void);
-/* Joins the other ranks: through MPI if there is one, else through TCP. */
+/* Joins the other ranks, through MPI or through TCP. join.c says when it uses which. */
 int comm_join(struct comm **out, struct err *err);
 
 /* If c is NULL, there is one rank, number 0. */

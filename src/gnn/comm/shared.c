@@ -43,7 +43,7 @@ static struct shared *shared_of(struct comm *c)
     return (struct shared *)c;
 }
 
-/* The last rank to arrive begins the next turn and wakes the others. */
+/* The last rank to arrive increases `turn` and wakes the others. */
 static void barrier(struct shared *s)
 {
     uint32_t turn = atomic_load(&s->board->turn);

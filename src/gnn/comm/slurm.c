@@ -3,7 +3,7 @@
  * MPI. The environment says which rank this process is: SLURM_PROCID of SLURM_STEP_NUM_TASKS.
  *
  * 1. Every rank listens on a free port. Rank 0 writes its addresses and a secret into the file
- *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all nodes share.
+ *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all machines of the job share.
  * 2. The other ranks read the file, connect to rank 0 and send their own addresses. Rank 0 removes
  *    the file and sends every rank the addresses of all.
  * 3. Each rank r > 0 connects to the ranks 1 to r - 1. Then any two ranks are connected.
@@ -45,7 +45,7 @@ enum { SECRET = 32, MAX_ADDRESSES = 400, MAX_GUESTS = 2 * COMM_MAX_RANKS };
 struct hello {
     char secret[SECRET];
     uint32_t rank;
-    char where[MAX_ADDRESSES]; /* "MACHINE PORT ADDRESS..."; MACHINE is the boot id */
+    char where[MAX_ADDRESSES]; /* "MACHINE PORT ADDRESS..."; MACHINE is the kernel's boot id */
 };
 
 struct slurm_comm {

@@ -24,7 +24,7 @@ enum {
 /* A batch in the GPU's memory. */
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    struct gpu_room half;  /* if the features are split: the batch's rows, in the dataset's type */
+    struct gpu_room half;  /* if the features are split: the batch's rows in half precision */
     struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */

@@ -33,7 +33,7 @@ struct gpu_transfer {
     const struct gnn_batch *sent[GPU_MAX_AHEAD + 1]; /* a ring of batches that are being copied */
     cu_event sent_arrived[GPU_MAX_AHEAD + 1];
     int first, under_way;    /* the oldest batch in the ring, and how many there are */
-    struct gpu_numbers rows; /* row i of a batch's features belongs to its node i */
+    struct gpu_numbers rows; /* 0, 1, 2, ...: the row of each node in a batch's features */
     double exposed_ms;       /* how long the compute stream waited for copies */
 };
 

@@ -1,5 +1,5 @@
 /*
- * import.h - writes a dataset from arrays or from a dataset of the Open Graph Benchmark.
+ * import.h - writes a dataset from arrays or from a dataset of the Open Graph Benchmark (OGB).
  *
  * Each edge is stored in both directions. Nodes whose label is NaN become unlabelled. Ids out of
  * range, features that are not finite and arrays whose shapes do not fit together are refused, with

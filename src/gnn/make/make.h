@@ -39,7 +39,7 @@ struct made {
  * random. */
 struct rmat_options {
     double a, b, c;   /* the probability of the fourth quadrant is 1 - a - b - c */
-    bool no_isolated; /* join each node that has no edge to an end of a drawn edge */
+    bool no_isolated; /* give each node without an edge one edge to a node that R-MAT draws */
 };
 int make_rmat(const struct make_options *o, const struct rmat_options *r, struct made *out,
               struct err *err);

@@ -1,5 +1,6 @@
 /*
- * csv.h - reads numbers separated by commas, without a header line, as OGB writes them.
+ * csv.h - reads numbers separated by commas, without a header line, as the Open Graph Benchmark
+ * (OGB) writes them.
  *
  *     struct csv c;
  *     csv_init(&c, stream, "edge.csv.gz");

@@ -13,7 +13,7 @@
  * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, which finds the
  * edges in parallel, three passes give the same numbers (kernels/gnn/number_hop):
  *   1. Every edge e with neighbour v does atomicMin(first[v], e).
- *   2. An edge is the first of its neighbour if first[v] == e. An exclusive scan over these flags
+ *   2. Edge e is the first edge to neighbour v if first[v] == e. An exclusive scan over these flags
  *      numbers the new nodes.
  *   3. Every edge reads the number of its neighbour.
  * The neighbours of a target are in the order of its slots, which pick_core.h defines.
