@@ -3,10 +3,11 @@
  *
  *     make bench            or      build/release/bench/compile [--quick | --edits]
  *
- * cold     NVRTC without precompiled headers
- * warm     with the header PCH, made before
+ * cold     NVRTC without precompiled headers (PCH)
+ * warm     with the PCH of cute/tensor.hpp, which an earlier compile made
  * cached   the second `hone compile` of the same source, process start included
- * edited   with the family PCH of the unedited kernel (SM80 GEMM: five named edits)
+ * edited   five edits of the SM80 GEMM, each with the "family" PCH of the unedited kernel, which
+ *          holds its template instances (docs/compile.md)
  * nvcc     -cubin, and -shared with a host launcher (as JIT builders of extensions do)
  *
  * It prints the seconds of one compile: wall clock, and in parentheses processor time, which other
@@ -47,6 +48,7 @@ static char *read_source(const char *name)
     return strbuf_detach(&sb, NULL);
 }
 
+/* Seconds of wall clock and of processor time. */
 struct cost {
     double wall, cpu;
 };
@@ -109,7 +111,8 @@ static struct cost run_timed(const char *const *argv)
     return s;
 }
 
-/* With -shared, the source needs host code: we add a launcher, as extension modules have. */
+/* With -shared, the source needs host code: we append `launcher`, a function that launches the
+ * kernel, as extension modules have. */
 static struct cost time_nvcc(const char *src, const char *launcher, bool shared)
 {
     struct err err = ERR_INIT;
@@ -150,7 +153,7 @@ static struct cost time_nvcc(const char *src, const char *launcher, bool shared)
     return s;
 }
 
-/* Times a second `hone compile`, with the start of the process. */
+/* Returns the best wall time, in seconds, of five `hone compile` whose result is in the cache. */
 static double time_cached(const char *name)
 {
     char *path = xasprintf(BENCH_DIR "/%s", name);
@@ -179,6 +182,7 @@ static const struct {
      " { gemm<<<1, 128, 98304>>>(a, b, c, 128, 128, 64); }"},
 };
 
+/* Edits of the SM80 GEMM: `from` is replaced by `to`. */
 static const struct {
     const char *name, *from, *to;
 } edits[] = {
@@ -267,7 +271,7 @@ static void bench_edits(void)
     free(src);
 }
 
-/* Compares two different sources compiled at once with one of them alone. */
+/* Compares two compiles at once with one compile alone. */
 static void bench_parallel(void)
 {
     struct compiler *c = open_compiler(false, true);

@@ -3,13 +3,15 @@
  *
  *     make bench            or      build/release/bench/emu DIR
  *
- * bench/emu.sh writes the PTX of three kernels to DIR: an elementwise GELU over 4M floats, and
- * 1024^3 products in half precision by mma.sync and by TMA + wgmma. Each runs with and without the
- * sanitizer, on one host thread and on two. The program prints the best of three times, and the
- * processor time, which other work on the machine disturbs less than the wall clock.
+ * bench/emu.sh writes the PTX of three kernels to DIR: an elementwise GELU over 4M floats, and two
+ * products of 1024 x 1024 matrices in half precision, one with mma.sync and one with TMA and wgmma.
+ * Each kernel runs with and without the emulator's sanitizer, on one host thread and on two. The
+ * program prints the best of three times, and the processor time, which other work on the machine
+ * disturbs less than the wall clock.
  *
- * Then it measures memory with larger tensors, each kernel in a process of its own: the peak may be
- * at most 1.2 times the tensors' size plus 64 MB; with the sanitizer, five times their size.
+ * Then it measures memory with larger tensors. Each kernel runs in a process of its own. The peak
+ * of that process may be at most 1.2 times the size of the tensors plus 64 MB. With the sanitizer
+ * it may be five times the size of the tensors.
  */
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -19,7 +21,7 @@
 #include "base/util.h"
 #include "emu/core/machine.h"
 
-static uint64_t elements = 1 << 22;                  /* the test of memory uses more */
+static uint64_t elements = 1 << 22;                  /* of the GELU; the test of memory has more */
 static uint32_t gemm_side = 1024, gemm_depth = 1024; /* rows and columns of C; columns of A */
 static uint64_t tensor_bytes;                        /* all tensors of the last run */
 
@@ -27,7 +29,7 @@ struct run {
     struct job job;
     struct device *d;
     struct device_module *mod;
-    uint64_t addr[3];
+    uint64_t addr[3]; /* the tensors: two inputs and the output */
 };
 
 static double cpu_seconds(void)
@@ -80,7 +82,8 @@ static void setup(struct run *r, const char *dir, const char *file, bool sanitiz
         die_with(&err);
 }
 
-/* Runs three times. Sets wall and cpu to the seconds of the best run. */
+/* Launches the kernel three times. `*wall` and `*cpu` become the least wall time and the least
+ * processor time of a launch, in seconds. */
 static void best_of(struct run *r, const struct job_launch *l, void *const *args, double *wall,
                     double *cpu)
 {

@@ -1,6 +1,8 @@
 /*
- * scale.c - passes one bundle through a spool N times and prints the seconds for each.
- * bench/scale.sh calls it; workers must serve the spool.
+ * scale.c - submits one bundle N times to a spool and prints the time for all, divided by N, in
+ * seconds. A bundle is a directory with one job, and a spool is a directory from which workers take
+ * bundles (src/sched/sched.h). Workers must already serve the spool. bench/scale.sh runs this
+ * program.
  *
  *     build/release/bench/scale BUNDLE_DIR N SPOOL_DIR
  */

@@ -13,16 +13,17 @@
  *   stream.h     streams and events
  *   launch.h     kernel launches
  *   tensormap.h  descriptors for TMA
- *   nvml.h       clocks of a GPU
+ *   hidden.h     device memory that kernels cannot reach for some time
+ *   nvml.h       clocks of a GPU, and the processes that use it
  *
  * A function that wraps the driver takes the driver first and, if it can fail, `struct err *` last.
- * It returns 0 or the negated error number of the driver. So `rc < 0` holds for every failure, and
- * `rc == -CU_OUT_OF_MEMORY` for one of them. If err is NULL, the function writes no message.
- * Functions that free or close something return void, because a caller could do nothing about a
- * failure. nvml.h has rules of its own.
+ * It returns 0 or the negated error number of the driver. A caller tests `rc < 0` to see any
+ * failure, or `rc == -CU_OUT_OF_MEMORY` to see this one. If err is NULL, the function writes no
+ * message. Functions that free or close something return void, because a caller could do nothing
+ * about a failure. nvml.h has rules of its own.
  *
- * The declarations are ours, not those of NVIDIA's cuda.h, so that a program builds with libc
- * alone. If cuda.h is installed, t/unit/cuda.c compares our declarations with it.
+ * The declarations are ours, not those of NVIDIA's cuda.h, so that Hone can be built on a machine
+ * without CUDA. If cuda.h is installed, t/unit/cuda.c compares our declarations with it.
  *
  * The driver may be called from several threads. Each thread must first make a context current with
  * cu_context_use(); cu_context_open() does so for the thread that calls it.
@@ -44,6 +45,7 @@ typedef struct cu_function_st *cu_function;
 typedef struct cu_stream_st *cu_stream;
 typedef struct cu_event_st *cu_event;
 
+/* Error numbers of the driver (CUresult in cuda.h). */
 enum {
     CU_SUCCESS = 0,
     CU_INVALID_VALUE = 1,
@@ -74,6 +76,9 @@ enum {
     CU_INVALID_CLUSTER_SIZE = 912,
 };
 
+/* Attributes, limits and flags, with the numbers of cuda.h. The prefix says which function takes
+ * them: ATTR cu_device_attribute(), FUNC cu_function_get() and cu_function_set(), LIMIT
+ * cu_context_limit(), CTX cu_context_open(). The wrappers use the others. */
 enum {
     CU_ATTR_MAX_THREADS_PER_BLOCK = 1,
     CU_ATTR_SM_COUNT = 16,
@@ -99,7 +104,7 @@ enum {
     CU_LAUNCH_CLUSTER = 4,
 };
 
-/* CUlaunchAttribute and CUlaunchConfig. */
+/* The next two structs have the layout of CUlaunchAttribute and CUlaunchConfig in cuda.h. */
 struct cu_launch_attr {
     int id;
     char pad[4];
@@ -127,7 +132,8 @@ struct cu_ipc_handle {
     char reserved[64];
 };
 
-/* CUmemLocation, CUmemAllocationProp and CUmemAccessDesc. */
+/* The next three structs have the layout of CUmemLocation, CUmemAllocationProp and CUmemAccessDesc
+ * in cuda.h. */
 struct cu_mem_location {
     int type, id;
 };
@@ -241,7 +247,7 @@ void *cu_driver_symbol(const struct cu_driver *cu, const char *name);
 const char *cu_error_text(const struct cu_driver *cu, int r);
 
 /* If `r` is CU_SUCCESS, returns 0. Else returns -r and writes "what: error text" to err. Use it
- * around driver functions that this folder does not wrap. */
+ * when you call a driver function that this folder does not wrap. */
 int cu_check(const struct cu_driver *cu, cu_result r, struct err *err, const char *what);
 
 #endif

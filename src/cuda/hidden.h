@@ -1,6 +1,6 @@
 /*
- * hidden.h - device memory that no kernel can reach while it is hidden, because no address maps to
- * it.
+ * hidden.h - device memory that can be hidden. No address maps to hidden memory, so no kernel can
+ * reach it.
  *
  *     struct cu_hidden h;
  *     if (cu_hidden_alloc(cu, device, n, &h, err) < 0 ||
@@ -19,8 +19,8 @@
 struct cu_hidden {
     cu_device device;
     uint64_t memory; /* the driver's handle */
-    size_t bytes;
-    cu_ptr addr; /* 0 while the memory is hidden */
+    size_t bytes;    /* rounded up to whole pages of the GPU */
+    cu_ptr addr;     /* 0 while the memory is hidden */
 };
 
 /* Allocates memory and maps it at out->addr. Fails with -CU_OUT_OF_MEMORY when the GPU has no room.
@@ -29,6 +29,7 @@ int cu_hidden_alloc(const struct cu_driver *cu, cu_device device, size_t bytes,
                     struct cu_hidden *out, struct err *err);
 /* Unmaps the memory. All work on it must have finished before this call. */
 int cu_hidden_hide(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
+/* Maps the memory again and sets h->addr. */
 int cu_hidden_show(const struct cu_driver *cu, struct cu_hidden *h, struct err *err);
 void cu_hidden_free(const struct cu_driver *cu, struct cu_hidden *h);
 

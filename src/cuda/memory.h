@@ -12,8 +12,9 @@
  *     cu_mem_free(cu, dev);
  *
  * Copies and cu_mem_set() are put on the stream and return before they are done. The caller must
- * not change the host's memory until the stream has done the copy (stream.h). Only copies of pinned
- * memory run at the same time as kernels; for other memory the host may have to wait.
+ * not change the host's memory until the stream has done the copy (stream.h). Copies from and to
+ * pinned memory run at the same time as kernels. In copies of other host memory, the call may wait
+ * until the copy is done.
  */
 #ifndef CUDA_MEMORY_H
 #define CUDA_MEMORY_H
@@ -37,15 +38,15 @@ int cu_copy_to_host(const struct cu_driver *cu, void *dst, cu_ptr src, size_t by
                     struct err *err);
 int cu_copy_on_device(const struct cu_driver *cu, cu_ptr dst, cu_ptr src, size_t bytes, cu_stream s,
                       struct err *err);
-/* Fills `bytes` bytes with a pattern of `width` bytes (1, 2 or 4). The address and `bytes` are
- * multiples of `width`. */
+/* Fills `bytes` bytes with copies of `value`, which has `width` bytes (1, 2 or 4). The address and
+ * `bytes` must be multiples of `width`. */
 int cu_mem_fill(const struct cu_driver *cu, cu_ptr dst, uint32_t value, uint32_t width,
                 size_t bytes, cu_stream s, struct err *err);
 /* Sets every byte to `byte`. */
 int cu_mem_set(const struct cu_driver *cu, cu_ptr dst, uint8_t byte, size_t bytes, cu_stream s,
                struct err *err);
 
-/* Returns a handle with which another process maps the allocation that starts at `p`. */
+/* Gets a handle with which another process can map the allocation that starts at `p`. */
 int cu_mem_share(const struct cu_driver *cu, cu_ptr p, struct cu_ipc_handle *out, struct err *err);
 
 #endif

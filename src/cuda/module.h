@@ -25,7 +25,7 @@ int cu_module_function(const struct cu_driver *cu, cu_module m, const char *name
 int cu_module_global(const struct cu_driver *cu, cu_module m, const char *name, cu_ptr *out,
                      size_t *bytes, struct err *err);
 
-/* Gets one of CU_FUNC_...: registers, static shared memory, threads per block. */
+/* Gets one attribute of the kernel (CU_FUNC_...), such as the number of registers of a thread. */
 int cu_function_get(const struct cu_driver *cu, cu_function f, int which, int *out,
                     struct err *err);
 /* Allows the kernel to use a feature that the driver forbids by default. Call it before a launch

@@ -19,7 +19,8 @@ struct nvml {
     int (*processes)(void *, unsigned *, struct nvml_process *);
 };
 
-/* nvmlProcessInfo_t of the functions with _v2 and _v3. */
+/* The layout of NVML's nvmlProcessInfo_t, as the functions whose names end in _v2 and _v3 fill
+ * it. */
 struct nvml_process {
     unsigned pid;
     unsigned long long memory; // cppcheck-suppress unusedStructMember
@@ -29,7 +30,7 @@ struct nvml_process {
 #define NO_INSTANCE 0xffffffffu
 enum { NVML_INSUFFICIENT_SIZE = 7, MAX_PROCESSES = 256 };
 
-enum { NVML_CLOCK_SM = 1 };
+enum { NVML_CLOCK_SM = 1 }; /* NVML's number of the SM clock */
 
 static void *symbol(void *l, const char *name)
 {

@@ -20,16 +20,17 @@
 
 /* Creates a stream that does not wait for the context's default stream. */
 int cu_stream_create(const struct cu_driver *cu, cu_stream *out, struct err *err);
-/* Creates such a stream with the highest priority: blocks of its kernels run before waiting blocks
- * of other streams. A driver without priorities makes an ordinary stream. */
+/* Like cu_stream_create(), but the stream has the highest priority: waiting blocks of its kernels
+ * start before waiting blocks of other streams. A driver without priorities makes an ordinary
+ * stream. */
 int cu_stream_create_urgent(const struct cu_driver *cu, cu_stream *out, struct err *err);
 void cu_stream_destroy(const struct cu_driver *cu, cu_stream s);
 /* Waits until all work of the stream is done. */
 int cu_stream_sync(const struct cu_driver *cu, cu_stream s, struct err *err);
 /* Waits until all work of the stream is done, but at most timeout_ns (0 = no limit). Returns
  * -CU_NOT_READY if time ran out. Records the event `done`, which the caller created, and polls it.
- * Short waits spin, long ones sleep. When the work is done, the driver writes out the text of the
- * kernels' printf; the limit does not cover that. */
+ * When the work is done, the driver writes out the text of the kernels' printf; timeout_ns does not
+ * limit the time that this takes. */
 int cu_stream_sync_within(const struct cu_driver *cu, cu_stream s, cu_event done,
                           uint64_t timeout_ns, struct err *err);
 /* Work that is put on the stream after this call starts only when the event has happened. */

@@ -22,13 +22,13 @@ struct cu_tensormap_spec {
     uint32_t rank;    /* 1 to 5 */
     cu_ptr addr;
     uint64_t dims[5];
-    uint64_t strides[5]; /* bytes from one index to the next; [0] is not used */
-    uint32_t box[5];
-    uint32_t elem_strides[5];
-    int interleave; /* 0 = none, 1 = 16 bytes, 2 = 32 bytes */
-    int swizzle;    /* 0 = none, 1 = 32 bytes, 2 = 64 bytes, 3 = 128 bytes */
-    int l2promo;    /* 0 = none, 1 = 64 bytes, 2 = 128 bytes, 3 = 256 bytes */
-    int fill_nan;   /* elements outside the tensor read as: 0 = zero, 1 = NaN */
+    uint64_t strides[5];      /* bytes from one index to the next; [0] is not used */
+    uint32_t box[5];          /* elements that one copy moves, in each dimension */
+    uint32_t elem_strides[5]; /* 1 = a copy takes every element of its box, 2 = every second one */
+    int interleave;           /* 0 = none, 1 = 16 bytes, 2 = 32 bytes */
+    int swizzle;              /* 0 = none, 1 = 32 bytes, 2 = 64 bytes, 3 = 128 bytes */
+    int l2promo;              /* 0 = none, 1 = 64 bytes, 2 = 128 bytes, 3 = 256 bytes */
+    int fill_nan;             /* elements outside the tensor read as: 0 = zero, 1 = NaN */
 };
 
 /* If the driver refuses a map, it gives no reason. So err also lists the rules that a map must

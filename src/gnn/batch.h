@@ -9,14 +9,15 @@
  *     node:   | seeds          | found in hop 0 | found in hop 1 | ...
  *             0          n_nodes[0]       n_nodes[1]       n_nodes[2]
  *
- * Hop h is a CSR of n_nodes[h] targets. The sampled neighbours of target i are
+ * Hop h is a graph in compressed sparse rows. Its first n_nodes[h] nodes are the targets of the
+ * hop: the nodes for which it samples neighbours. The sampled neighbours of target i are
  *
  *     for (int32_t e = b->row[h][i]; e < b->row[h][i + 1]; e++)
  *         use(b->col[h][e]);                 a local id below n_nodes[h + 1]
  *
  * Layer l of a model with L = hops layers uses hop L-1-l. It reads n_nodes[L-l] rows and writes
  * n_nodes[L-l-1] rows. Row i of the output belongs to the same node as row i of the input, because
- * the targets of a hop are the first of its inputs. The last layer writes one row for each seed.
+ * the targets of a hop come first in `node`. The last layer writes one row for each seed.
  *
  * A target may have no neighbour at all: row[i] == row[i + 1]. A self loop of the graph appears as
  * col == i; the sampler adds no others. Sampling with replacement may repeat a neighbour.
@@ -41,7 +42,7 @@ static inline size_t gnn_type_bytes(enum gnn_type t)
     return t == GNN_F16 ? 2 : 4;
 }
 
-enum { GNN_UNLABELLED = -1 };
+enum { GNN_UNLABELLED = -1 }; /* in place of the class of a node whose class is unknown */
 
 struct gnn_batch {
     int hops;                          /* L, 1..GNN_MAX_HOPS; 0 = only seeds and labels */
@@ -54,20 +55,21 @@ struct gnn_batch {
      * asked for them. */
     const int32_t *degree;
 
-    const void *feature; /* n_nodes[L] rows of feature_dim values, or NULL if not sliced */
+    const void *feature; /* n_nodes[L] rows of feature_dim values, or NULL */
     enum gnn_type feature_type;
     int64_t feature_dim;
-    const int32_t *label; /* n_nodes[0] classes, or GNN_UNLABELLED; NULL if the data has none */
+    const int32_t *label; /* classes of the n_nodes[0] seeds; NULL if the data has none */
     bool on_device;       /* all arrays are memory of the device, and features are GNN_F32 */
-    /* The features reduced over the neighbours of each target of hop L-1: n_nodes[L-1] rows of
-     * GNN_F32, or NULL. With them, `feature` has only the rows of these targets. */
+    /* For each target of hop L-1, the features of its neighbours, combined into one row (for
+     * example their mean): n_nodes[L-1] rows of GNN_F32. If it is not NULL, `feature` has only the
+     * rows of these targets. */
     const void *reduced;
     /* The piece of host memory in which all arrays of the batch lie (gnn/load/pack.h); NULL = they
      * lie in separate pieces. */
     const void *packed;
     size_t packed_bytes;
 
-    /* A batch is a function of the data, the options and the next three numbers. */
+    /* The data, the options, `seed`, `epoch` and `index` determine a batch. */
     uint64_t seed;
     int64_t epoch;
     int64_t index; /* number of the batch in its epoch, from 0 */

@@ -1,6 +1,6 @@
 /*
- * batch_memory.h - gives memory for batches. A GPU gives pinned memory, from which it copies
- * without the help of a processor.
+ * batch_memory.h - the functions that allocate memory for batches. For a GPU they allocate pinned
+ * memory, from which the GPU copies by itself.
  */
 #ifndef GNN_BATCH_MEMORY_H
 #define GNN_BATCH_MEMORY_H

@@ -3,16 +3,16 @@
  *
  *     struct pages p;
  *     if (pages_reserve(&p, bytes, err) < 0) ...
- *     int32_t *a = p.base;                     zeroed; a page takes memory once it is touched
+ *     int32_t *a = p.base;                     all zero; a page takes memory only once it is used
  *     pages_release(&p);
  *
- * With 4 KiB pages, random reads in a large array miss the TLB. In 4 GB, a Neoverse-N1 does 17
- * million random reads a second with small pages and 37 million with huge pages. Linux backs only
- * anonymous memory with huge pages, not a mapped file. So if an array must be fast, we read its
- * file into memory and do not map the file.
+ * With 4 KiB pages, random reads in a large array miss the TLB. In an array of 4 GB, a Neoverse-N1
+ * does 17 million random reads a second with small pages and 37 million with huge pages. Linux
+ * backs only anonymous memory with huge pages, not a mapped file. So if an array must be fast, we
+ * read its file into memory and do not map the file.
  *
- * A reservation takes only address space. A caller may reserve its worst case; the process pays for
- * the pages that it touches.
+ * A reservation takes only address space. So a caller may reserve as much as it could ever need.
+ * Only the pages that it uses take memory.
  */
 #ifndef GNN_PAGES_H
 #define GNN_PAGES_H

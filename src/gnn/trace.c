@@ -13,9 +13,9 @@
 #include "sys/file.h"
 
 #define MAX_BYTES ((size_t)64 << 20)
-#define LONGEST_EVENT 512u
+#define LONGEST_EVENT 512u /* no event has more bytes */
 
-enum { RING = 2048 };
+enum { RING = 2048 }; /* the number of newest spans that we keep */
 
 VEC_DECL(int_vec, int);
 
@@ -28,10 +28,11 @@ struct span {
 
 struct trace {
     pthread_mutex_t lock;
-    bool all, full;
+    bool all, full;     /* full: `text` has reached MAX_BYTES, and later events were left out */
     struct strbuf text; /* events, each with a comma after it; empty if `all` is false */
     int rank;
-    uint64_t zero_ns, count; /* `count` spans were added; number i is ring[i % RING] */
+    /* When the trace began, and how many spans were added since. Span i is ring[i % RING]. */
+    uint64_t zero_ns, count;
     struct span ring[RING];
 };
 

@@ -1,10 +1,10 @@
 /*
- * trace.h - records what the threads of a process do: the newest spans for the time line of `hone
- * serve`, and, if asked, all of them for the viewers of Chrome's trace format (Perfetto,
- * chrome://tracing).
+ * trace.h - records what the threads of a process do. A span is one piece of work of one thread,
+ * with its beginning and its end. `hone serve` shows the newest spans as a time line. If asked, the
+ * trace also keeps all spans, for viewers of Chrome's trace format (Perfetto, chrome://tracing).
  *
  *     struct trace *t = trace_new(rank, true);
- *     trace_name(t, "trains");                       the calling thread, once
+ *     trace_name(t, "trains");                       each thread, once
  *     uint64_t start = now_ns();
  *     ... work ...
  *     trace_add(t, "forward, backward", start, epoch, batch);
@@ -25,7 +25,8 @@
 
 struct trace;
 
-/* If `all` is false, the trace keeps only the newest spans, and trace_write must not be called. */
+/* `rank` is the number of this process among those that train together. If `all` is false, the
+ * trace keeps only the newest spans, and trace_write must not be called. */
 struct trace *trace_new(int rank, bool all);
 void trace_free(struct trace *t);
 /* Names the calling thread. */

@@ -1,5 +1,6 @@
 /*
- * hone_gnn.c - handles with references around dataset.h and loader.h.
+ * hone_gnn.c - implements hone_gnn.h. It wraps datasets and loaders (dataset.h, loader.h) in
+ * handles that count their references.
  *
  *     tensor ──> batch ──> loader ──> data            A ──> B: A holds a counted reference to B
  *     tensor ────────────────────────> data
@@ -7,9 +8,9 @@
  * Invariants:
  *   1. A handle that the caller closed lives on until the last reference to it is gone. So a tensor
  *      never points to freed memory.
- *   2. `owner` is the process that opened a handle. In a fork of that process, functions on the
- *      handle neither lock, wait nor free: the fork's copy of a mutex may stay locked for ever, and
- *      the loader's threads do not run there.
+ *   2. `owner` is the process that opened a handle. In a forked child of that process, functions on
+ *      the handle neither lock, wait nor free: the child's copy of a mutex may stay locked for
+ *      ever, and the loader's threads do not run in the child.
  */
 #include "gnn/api/hone_gnn.h"
 

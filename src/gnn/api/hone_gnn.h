@@ -21,8 +21,8 @@
  *
  * Lifetime. A batch lies in one of the loader's slots. Its memory does not change until the caller
  * has dropped the batch and all its tensors; then the loader's threads fill the slot again. This is
- * also true if the caller closes the loader or begins another epoch in between. If the caller
- * closes the data, it stays open until its loaders are closed and all its tensors are dropped.
+ * also true if the caller closes the loader or begins another epoch in between. Data that the
+ * caller has closed stays open until its loaders are closed and all its tensors are dropped.
  *
  * Threads. Any thread may drop batches and tensors and call hone_gnn_cancel. Only one thread at a
  * time may call the other functions on a loader.
@@ -104,7 +104,8 @@ struct hone_gnn_options {
     const char *split;
     /* The seeds if `split` is NULL: n_ids different nodes. hone_gnn_open copies the array. */
     const int32_t *ids;
-    /* The length of `ids`, and the number of seeds in a batch, over all ranks together. */
+    /* n_ids is the length of `ids`. batch_size is the number of seeds in a batch, the sum over all
+     * ranks. */
     int64_t n_ids, batch_size;
     const char *sampler;           /* "uniform", "replace" or "labor" */
     int32_t fanout[HONE_GNN_HOPS]; /* how many neighbours each hop samples; -1 means all */

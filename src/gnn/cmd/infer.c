@@ -153,7 +153,7 @@ static int open_and_infer(const struct args *a, const char *dir, struct err *err
     return rc;
 }
 
-/* Returns the first given option that only sampling needs, or NULL. */
+/* Returns the name of an option that the user gave and that only sampling needs, or NULL. */
 static const char *sampling_option(const struct args *a)
 {
     return a->load.fanout                ? "fanout"
@@ -165,7 +165,7 @@ static const char *sampling_option(const struct args *a)
                                          : NULL;
 }
 
-/* Fills in the defaults of options that were not given. */
+/* Sets the sampling options that the user did not give to their defaults. */
 static void fill_sampling(struct load_args *l)
 {
     const struct load_args init = LOAD_ARGS_INIT;

@@ -10,6 +10,8 @@
 #include "gnn/cmd/commands.h"
 #include "gnn/cmd/options.h"
 
+/* `one_way` counts edges u -> v without an edge v -> u. `duplicates` stays 0 if the lists of
+ * neighbours are not sorted. */
 struct facts {
     int64_t isolated, loops, duplicates, one_way, max_degree, unlabelled;
     double mean_degree;

@@ -13,7 +13,7 @@
 
 static const char snapshot_asset[] = "src/gnn/make/debian.gz";
 
-/* The options of every maker, as they are on the command line. */
+/* The options that `make rmat`, `make blocks` and `make debian` share. */
 struct make_args {
     uint64_t nodes, edges, classes, dim, seed, memory;
     const char *type;
@@ -26,7 +26,7 @@ struct make_args {
         .seed = 1, .memory = UINT64_C(1) << 30, .type = "float16", .train = 0.6, .valid = 0.2 \
     }
 
-/* `random` says what the seed decides. */
+/* `random` is the part of the help text that says what the seed decides. */
 #define MAKE_OPTIONS(a, random)                                                                \
     OPT_UINT(0, "dim", &(a)->dim, "N", "features of each node; 0 = none (default above)"),     \
         OPT_STR(0, "type", &(a)->type, "T", "type of features: float16 (default) or float32"), \

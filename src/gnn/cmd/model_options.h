@@ -1,5 +1,5 @@
 /*
- * model_options.h - options that `train` and `infer` share: the model, fanouts, threads.
+ * model_options.h - options that `train` and `infer` share: the model, the fanouts, the machine.
  */
 #ifndef GNN_CMD_MODEL_OPTIONS_H
 #define GNN_CMD_MODEL_OPTIONS_H
@@ -67,11 +67,12 @@ struct model_args {
             "threads of each process that compute on the CPU (default: all processors" all ")"),   \
         SLOTS_OPTION(a), AHEAD_OPTION(a), DATA_OPTIONS(a)
 
-/* Features, classes and layers stay 0: they come from the data and the fanouts. */
+/* Fills *c, except for the numbers of features, classes and layers. They come from the data and the
+ * fanouts, and stay 0 here. */
 int model_args_parse(const struct model_args *a, struct gnn_model_config *c, struct err *err);
 /* Sets the fanouts of o->hops hops. One number in the text serves all hops. */
 int fanouts_for(struct sample_options *o, const char *text, struct err *err);
-/* Whether the device makes the graph and the features of --make. */
+/* Whether `device` is not the CPU, so that it can make the graph and the features of --make. */
 bool data_on_device(const char *device);
 /* Reads --place and --cache. */
 int place_args_parse(const char *place, const char *cache, enum gpu_place *where,

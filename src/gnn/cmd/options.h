@@ -21,6 +21,7 @@
 #include "gnn/load/loader.h"
 #include "sys/json.h"
 
+/* The values of the options below, as the user gave them. */
 struct load_args {
     const char *fanout, *mode, *split;
     const char *data; /* NULL = auto */

@@ -32,9 +32,9 @@ static void add(struct totals *t, const struct gnn_batch *b, bool digest)
 }
 
 struct wishes {
-    int64_t epochs, most; /* `most` is the largest number of batches of an epoch */
+    int64_t epochs, most; /* `most`: take only this many batches of each epoch */
     bool slice, digest, json;
-    const char *save; /* a folder for the batches, or NULL */
+    const char *save; /* write the first epoch's batches into this folder; or NULL */
 };
 
 static int run_epochs(struct loader *l, struct id_list ids, const struct wishes *w,

@@ -20,14 +20,15 @@
 #include "sys/interrupt.h"
 #include "sys/term.h"
 
-#define RECORD_NS 300000000u /* the least time between two records of a run under way */
+/* While a run goes on, its record is written at most once in this time. */
+#define RECORD_NS 300000000u
 
 struct args {
     struct load_args load;
     struct model_args model;
     double lr;
-    uint64_t epochs, save_every, compute_threads, ranks,
-        gpus; /* compute_threads is 0 if it was not given; threads_of() then chooses */
+    /* compute_threads is 0 if the user did not give it; threads_of() then chooses. */
+    uint64_t epochs, save_every, compute_threads, ranks, gpus;
     const char *checkpoint, *eval, *eval_fanout, *report, *record, *trace, *device, *place, *cache;
     const char *precision, *products;
     bool resume, json, profile;
@@ -35,7 +36,7 @@ struct args {
     struct progress progress;
 };
 
-/* The data and the options that all ranks read. */
+/* What a rank works on. With several ranks, each rank is a process with its own copy. */
 struct job {
     struct args *a;
     const struct dataset *data;
@@ -44,7 +45,7 @@ struct job {
     char device[16]; /* name of this rank's GPU, if there are several ranks */
 };
 
-/* The nodes to evaluate after each epoch; none if there are no ids. */
+/* The nodes to evaluate after each epoch. If ids.n is 0, there is no evaluation. */
 struct evaluation {
     struct loader_options load;
     struct id_list ids;
@@ -97,7 +98,7 @@ static void print_head(const struct trainer *t, struct args *a, int ranks)
     putchar('\n');
 }
 
-/* "exposed" is the time that computing waited for batches. */
+/* The column "exposed s" is the time that computing waited for batches. */
 static void print_line(const struct epoch_line *e)
 {
     const struct epoch_report *r = &e->r;
@@ -164,8 +165,9 @@ static int evaluation_init(struct evaluation *v, const struct args *a, const str
     return 0;
 }
 
-/* Returns the feed of the training. If the GPU cannot sample with the options of the evaluation,
- * leaves out the store, so that the host samples. */
+/* Returns the feed (the source of batches) of the training. If the GPU cannot sample with the
+ * options of the evaluation, sets `store`, the data in the GPU's memory, to NULL. Then the host
+ * samples. */
 static struct feed feed_for(const struct evaluation *v, const struct trainer *t)
 {
     struct feed f = *trainer_feed(t);
@@ -422,7 +424,7 @@ static int train(struct args *a, const struct dataset *d, const struct loader_op
 }
 
 /* Whether a device makes the data of --make. With --gpus, this process forks the ranks and must not
- * use a GPU before the fork. So it makes data that belongs in host memory on the CPU. */
+ * use a GPU before the fork. So the CPU makes data that belongs in host memory. */
 static bool makes_on_device(const struct args *a, const struct sample_options *o)
 {
     return data_on_device(a->device) && !(a->gpus > 0 && made_data_on_host(a->place, o));

@@ -10,8 +10,8 @@
  *     comm_close(c);
  *
  * comm_reduce is collective: all ranks call it the same number of times, with the same sizes. Every
- * rank gets the same bits. Each element is a sum in double, in the order of the ranks. So shared
- * memory, MPI and TCP give the same bits.
+ * rank gets the same bits. For each element, comm_reduce adds the ranks' values in double, in the
+ * order of the ranks. So shared memory, MPI and TCP give the same bits.
  */
 #ifndef GNN_COMM_COMM_H
 #define GNN_COMM_COMM_H
@@ -22,7 +22,7 @@
 
 #include "base/err.h"
 
-enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 };
+enum { COMM_MAX_RANKS = 1024, COMM_MAX_SUMS = 8 }; /* the most ranks; the most `sums` of a call */
 
 /* The message of a rank that stops because another rank stopped. */
 #define COMM_STOPPED "another rank stopped"
@@ -46,7 +46,7 @@ int comm_open_slurm(struct comm **out, struct err *err);
 
 /* True if another program started this process as one of several ranks. */
 bool comm_wanted(void);
-/* Joins the other ranks: through MPI if there is one, else through TCP. */
+/* Joins the other ranks, through MPI or through TCP. join.c says when it uses which. */
 int comm_join(struct comm **out, struct err *err);
 
 /* If c is NULL, there is one rank, number 0. */

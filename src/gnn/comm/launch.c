@@ -21,9 +21,10 @@
 #include "base/util.h"
 #include "sys/interrupt.h"
 
-enum { RANK_FAILED = 1 };
+enum { RANK_FAILED = 1 }; /* exit status of a rank after an error */
 
-/* The first error of a rank. Errors that only say that another rank stopped do not count. */
+/* The first error of a rank. Errors that only say that another rank stopped do not count. A rank
+ * sets `taken` before it writes `rank` and `err`, and `written` after that. */
 struct report {
     _Atomic int taken, written;
     int rank;

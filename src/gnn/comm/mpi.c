@@ -26,18 +26,20 @@ static struct {
     int (*allgatherv)(const void *, int, handle, void *, const int *, const int *, handle, handle);
     int (*alltoallv)(const void *, const int *, const int *, handle, void *, const int *,
                      const int *, handle, handle);
-    handle world, real, number;
+    handle world, real, number; /* MPI_COMM_WORLD, MPI_FLOAT and MPI_DOUBLE */
 } mpi;
 
-#define FUNNELED 1 /* only one thread calls MPI */
+#define FUNNELED 1 /* MPI_THREAD_FUNNELED: only one thread calls MPI */
 #define MPICH_WORLD 0x44000000u
 #define MPICH_FLOAT 0x4c00040au
 #define MPICH_DOUBLE 0x4c00080bu
 
 struct mpi_comm {
     struct comm base;
-    float *parts; /* this rank's chunk of every rank's array; the memory grows */
-    size_t part_reals;
+    float *parts;      /* this rank's chunk of every rank's array */
+    size_t part_reals; /* how many floats `parts` has room for */
+    /* Arguments of MPI_Alltoallv, one number for each rank: the sizes and beginnings of the chunks
+     * of an array, and of this rank's chunks in `parts`. */
     int *counts, *starts, *own_counts, *own_starts;
 };
 

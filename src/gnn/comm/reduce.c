@@ -27,14 +27,15 @@ int comm_local_rank(const struct comm *c)
     return comm_rank(c);
 }
 
-/* Sets this rank's chunk to the weighted mean of the ranks' parts. */
+/* Sets this rank's chunk to the weighted mean of the ranks' parts. `all` has COMM_MAX_SUMS numbers
+ * of each rank; the first is the rank's weight. `total` is the sum of the weights. */
 static void average(struct comm *c, const float *const *part, const double *all, double total,
                     int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         double sum = 0;
         for (int r = 0; r < c->ranks; r++)
-            if (all[r * COMM_MAX_SUMS] != 0) /* a rank without rows may have no gradient at all */
+            if (all[r * COMM_MAX_SUMS] != 0) /* without weight, part[r] may hold anything */
                 sum += all[r * COMM_MAX_SUMS] * (double)part[r][i];
         c->chunk[i] = total != 0 ? (float)(sum / total) : 0;
     }

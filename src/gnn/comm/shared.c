@@ -5,9 +5,9 @@
  *     struct board | sums of each rank | array of each rank | result
  *
  * Rank r alone writes its sums, its array and its chunk of the result. Ranks wait for each other at
- * barriers: each writes, waits, and then reads the others' memory. The next call of comm_reduce
- * begins with the barriers of gather(). So no rank overwrites its array, or its chunk of the
- * result, before all ranks have read it.
+ * barriers: each rank writes its memory, waits until all ranks have written, and then reads the
+ * memory of the others. The next call of comm_reduce begins with the barriers of gather(). So no
+ * rank overwrites its array, or its chunk of the result, before all ranks have read it.
  *
  * A rank that dies never arrives at the barrier. The launcher (launch.h) then ends the others.
  */
@@ -24,6 +24,7 @@
 #include "base/util.h"
 #include "gnn/comm/transport.h"
 
+/* How many ranks wait at the barrier, and how many times all ranks have passed a barrier. */
 struct board {
     _Atomic uint32_t arrived, turn;
 };
@@ -33,8 +34,8 @@ struct shared {
     struct board *board;
     double *sums;
     float *array, *result;
-    int64_t reals;
-    size_t bytes;
+    int64_t reals; /* how many floats an array, and the result, have room for */
+    size_t bytes;  /* size of the shared memory */
 };
 
 static struct shared *shared_of(struct comm *c)
@@ -42,7 +43,7 @@ static struct shared *shared_of(struct comm *c)
     return (struct shared *)c;
 }
 
-/* The last rank to arrive begins the next turn and wakes the others. */
+/* The last rank to arrive increases `turn` and wakes the others. */
 static void barrier(struct shared *s)
 {
     uint32_t turn = atomic_load(&s->board->turn);

@@ -3,15 +3,15 @@
  * MPI. The environment says which rank this process is: SLURM_PROCID of SLURM_STEP_NUM_TASKS.
  *
  * 1. Every rank listens on a free port. Rank 0 writes its addresses and a secret into the file
- *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all nodes share.
+ *    .hone-gnn-JOB.STEP.RESTARTS in the working directory, which all machines of the job share.
  * 2. The other ranks read the file, connect to rank 0 and send their own addresses. Rank 0 removes
  *    the file and sends every rank the addresses of all.
- * 3. Each rank connects to those between rank 0 and itself, so that any two ranks are connected.
+ * 3. Each rank r > 0 connects to the ranks 1 to r - 1. Then any two ranks are connected.
  *
  * A connection counts only if its first message has the secret. If the first message does not come
  * within CONNECT_NS, we close the connection; other connections do not wait for it. After the first
- * message, data has no frames: every rank knows how many bytes each call moves. If a rank ends, its
- * connections close, and the other ranks stop with an error.
+ * message, the data has no headers, because every rank knows how many bytes each call moves. If a
+ * rank ends, its connections close, and the other ranks stop with an error.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ enum { SECRET = 32, MAX_ADDRESSES = 400, MAX_GUESTS = 2 * COMM_MAX_RANKS };
 struct hello {
     char secret[SECRET];
     uint32_t rank;
-    char where[MAX_ADDRESSES]; /* "MACHINE PORT ADDRESS..."; MACHINE is the boot id */
+    char where[MAX_ADDRESSES]; /* "MACHINE PORT ADDRESS..."; MACHINE is the kernel's boot id */
 };
 
 struct slurm_comm {
@@ -53,9 +53,9 @@ struct slurm_comm {
     int *fd; /* the connection to each rank; -1 = this rank, or not connected yet */
     struct hello own;
     int listener;
-    float *parts; /* this rank's chunk of every rank's array; the memory grows */
-    size_t part_reals;
-    struct transfer *out, *in;
+    float *parts;              /* this rank's chunk of every rank's array */
+    size_t part_reals;         /* how many floats `parts` has room for */
+    struct transfer *out, *in; /* what to send to each rank, and what to receive from it */
 };
 
 /* The bytes that still have to move to or from a rank. */
@@ -197,7 +197,8 @@ static void machine_id(char out[64])
     strbuf_release(&text);
 }
 
-/* Listens on a free port, for both kinds of addresses if the machine has both. */
+/* Listens on a free port: for IPv6 and IPv4 addresses, or for IPv4 alone if the machine has no
+ * IPv6. */
 static int open_listener(struct slurm_comm *s, unsigned *port, struct err *err)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6};
@@ -331,7 +332,8 @@ static int connect_rank(struct slurm_comm *s, const char *where)
     return fd;
 }
 
-/* A connection whose first message is not complete. */
+/* A connection whose first message has not come completely. `left` is the rest of the message, and
+ * `until_ns` is the time when we give up. */
 struct guest {
     int fd;
     struct hello hello;
@@ -340,8 +342,9 @@ struct guest {
 };
 VEC_DECL(guests, struct guest);
 
-/* Takes a guest whose message is complete, if it is a rank above `above` that knows the secret.
- * Returns whether that rank was missing. */
+/* Takes a guest whose first message is complete. Closes the connection, unless the guest knows the
+ * secret and is a rank with a number above `above`. Returns whether that rank was not connected
+ * before. */
 static bool take_guest(struct slurm_comm *s, const struct guest *g, int above,
                        char (*where)[MAX_ADDRESSES])
 {
@@ -363,7 +366,7 @@ static bool take_guest(struct slurm_comm *s, const struct guest *g, int above,
     return missing;
 }
 
-/* Reads what the guests have sent. Returns how many missing ranks are among them. */
+/* Reads what the guests have sent. Returns how many ranks are newly connected. */
 static int hear_guests(struct slurm_comm *s, struct guests *guests, int above,
                        char (*where)[MAX_ADDRESSES])
 {
@@ -396,8 +399,8 @@ static void await_guests(const struct slurm_comm *s, const struct guests *guests
     free(p);
 }
 
-/* Accepts connections until every rank above `above` has one. `where` gets their addresses if it is
- * not NULL. */
+/* Accepts connections until every rank with a number above `above` is connected. Writes the
+ * addresses of these ranks to `where`, if it is not NULL. */
 static int accept_ranks(struct slurm_comm *s, int above, char (*where)[MAX_ADDRESSES],
                         uint64_t until, struct err *err)
 {

@@ -27,13 +27,14 @@ struct transport {
 struct comm {
     const struct transport *t;
     int rank, ranks;
-    float *chunk; /* this rank's chunk of the result; the memory grows */
+    float *chunk; /* this rank's chunk of the result; the array grows when a larger chunk comes */
     int64_t chunk_reals;
 };
 
 /* Returns the number in an environment variable, or -1 if there is none. */
 long comm_env_number(const char *variable);
-/* Whether srun, and not mpirun, set the variables of MPI. Call it if comm_mpi_wanted(). */
+/* Whether srun, and not mpirun, set the variables of MPI. Call it only if comm_mpi_wanted() is
+ * true. */
 bool comm_mpi_is_srun(void);
 /* Whether there is a libmpi. */
 bool comm_mpi_loads(void);

@@ -16,7 +16,7 @@
 #include "sys/interrupt.h"
 #include "sys/memory.h"
 
-/* Files are read and checked in pieces of this size, so that Ctrl-C is noticed. */
+/* Files are read and checked in pieces of this size. Before each piece we check for Ctrl-C. */
 static const int64_t piece_bytes = 64 << 20;
 
 static int open_file(const char *path, int64_t want, int *out, struct err *err)

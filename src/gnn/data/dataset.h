@@ -7,12 +7,13 @@
  *     dataset_release(&d);
  *
  * Opening checks everything that later code relies on: the size and the checksum of each file,
- * offsets that never decrease, neighbours, labels and ids within bounds, no node in two splits. A
- * hostile or damaged directory is refused with the file and the place.
+ * offsets that never decrease, neighbours, labels and ids within bounds, no node in two splits. If
+ * a directory is hostile or damaged, opening fails, and the error names the file and the place in
+ * it.
  *
  * DATASET_READ copies the files into huge pages: sampling is then up to twice as fast, and the data
  * cannot change while the program runs. DATASET_MAP maps the files, for data that exceeds the
- * memory. If another process shortens a mapped file, the system ends this process.
+ * memory. If another process shortens a mapped file, the system kills this process (SIGBUS).
  */
 #ifndef GNN_DATA_DATASET_H
 #define GNN_DATA_DATASET_H
@@ -38,7 +39,7 @@ struct papers;
 struct dataset {
     struct manifest manifest;
     struct gnn_graph graph;
-    const void *feature;  /* nodes rows of manifest.feature_dim values; NULL = none */
+    const void *feature;  /* a row of manifest.feature_dim values for each node; NULL = none */
     const int32_t *label; /* NULL = none */
     struct id_list train, valid, test;
     enum dataset_memory memory; /* READ or MAP */
@@ -52,7 +53,7 @@ struct dataset {
     void *map[DATA_FILES];
 };
 
-/* The width of the features, in memory or made on the device; 0 = none. */
+/* Returns how many values the features of a node have. 0 = there are no features. */
 static inline int64_t dataset_feature_dim(const struct dataset *d)
 {
     return d->feature || d->made ? d->manifest.feature_dim : 0;

@@ -1,13 +1,14 @@
 /*
- * manifest.h - reads and writes manifest.json of a dataset, which says what the directory holds. It
- * is checked before any other file of the directory is opened.
+ * manifest.h - reads and writes manifest.json of a dataset, which says what the directory holds.
+ * dataset_open() checks it before it opens any other file of the directory.
  *
  *     {"format": "hone-gnn", "version": 1, "name": "debian", "made_by": "hone-gnn make debian",
  *      "nodes": 62662, "edges": 579298, "symmetric": true, "classes": 58,
  *      "features": {"dim": 256, "type": "float16"},
  *      "files": {"offsets": {"bytes": 501304, "xxh64": "..."}, "neighbours": {...}, ...}}
  *
- * A file of kind K is called K.bin. All numbers in it are little-endian:
+ * The other files are arrays of little-endian numbers. The array `offsets` is in the file
+ * offsets.bin, and so on (gnn/graph.h says what offsets and neighbours are):
  *
  *     offsets      int64[nodes + 1]
  *     neighbours   int32[edges]

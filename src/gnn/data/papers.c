@@ -17,7 +17,7 @@
  * community. */
 #define PAPERS_NODES 111059968.0
 static const double split_nodes[] = {1207179, 125265, 214338}; /* train, valid, test */
-static const double mean_degree = 29.1, exponent = 1.8;
+static const double mean_degree = 29.1, exponent = 1.8; /* of the Pareto distribution of degrees */
 
 enum { MAX_MEMBERS = 1 << 20, MAX_THREADS = 64 };
 
@@ -102,6 +102,7 @@ static struct papers *papers_new(const struct papers_options *o)
     int32_t members = (int32_t)o->members;
     struct papers *p = xcalloc(1, sizeof *p + ((size_t)members + 1) * sizeof p->prefix[0]);
     double low = 0, high = mean_degree;
+    /* Find by bisection the smallest degree that gives the mean degree mean_degree. */
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
         bool small = (double)set_degrees(p->prefix, members, middle) < mean_degree * members;
@@ -140,8 +141,9 @@ static void *reserve(struct dataset *d, enum data_file f, int64_t bytes, struct 
     return d->read[f].base;
 }
 
-/* Cuts the nodes into cells of equal size, one for each node of a split, and takes a random node of
- * each cell. The cells of the splits alternate, so all parts of the graph are in all splits. */
+/* Cuts the nodes into cells of equal size, as many as the three splits have nodes together, and
+ * takes a random node of each cell. The cells go to the splits in turn, so each split has nodes
+ * from all parts of the graph. */
 static int make_splits(struct dataset *d, struct err *err)
 {
     struct papers *p = d->made;

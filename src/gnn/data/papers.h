@@ -29,7 +29,7 @@ struct papers {
     struct papers_shape shape;
     uint32_t classes, dim;
     uint32_t train;   /* training nodes; 0 = as many as the scale says */
-    int32_t prefix[]; /* shape.members + 1 */
+    int32_t prefix[]; /* shape.members + 1 sums of degrees: see papers_core.h */
 };
 
 /* `spec` is "papers", or "papers:KEY=VALUE,...". Keys:
@@ -50,7 +50,7 @@ struct papers_room {
 
 /* Reserves the memory, which *d then owns. */
 int papers_host_room(struct dataset *d, struct papers_room *r, struct err *err);
-/* Says that graph and features are there: *d is then as if it were opened with PAPERS_ON_HOST. */
+/* Call it when the memory is filled. Then *d is as if it were opened with PAPERS_ON_HOST. */
 void papers_host_made(struct dataset *d, const struct papers_room *r);
 /* Writes the means of the classes in float16: p->classes rows of p->dim values. */
 void papers_means(const struct papers *p, uint16_t *mean);

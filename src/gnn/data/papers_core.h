@@ -9,15 +9,16 @@
  * ends.
  *
  * The neighbour of an end is the node of its partner. A random permutation mixes the ends of a
- * community. The ends that come to the first `local` places (an even number) form pairs. The two
- * ends of a pair are partners, and the pair is an edge within the community. The other ends of all
- * communities are mixed by a second permutation, and again pairs are partners. The partner of a
- * partner is the end itself, so the graph is symmetric. If the number of these other ends is odd,
- * one end is its own partner: a self loop. A pair of nodes may have several edges, and a pair
- * within one node is a self loop too.
+ * community. The ends at places 0 and 1 are then partners, those at places 2 and 3, and so on, up
+ * to place `local` - 1 (`local` is even). Two such partners are an edge within the community. The
+ * other ends of all communities are mixed by a second permutation, and again the ends at places 0
+ * and 1, 2 and 3 and so on are partners. The partner of a partner is the end itself, so the graph
+ * is symmetric. If the number of these other ends is odd, one end is its own partner: a self loop.
+ * Two nodes may have several edges between them. If both ends of an edge belong to one node, the
+ * edge is a self loop too.
  *
- * kernels/gnn/make_graph and kernels/gnn/make_features compute the same. The code is in the common
- * subset of C17 and C++17.
+ * The kernels in kernels/gnn/make_graph and kernels/gnn/make_features compute the same graph and
+ * the same features. The code is in the common subset of C17 and C++17.
  */
 #ifndef GNN_DATA_PAPERS_CORE_H
 #define GNN_DATA_PAPERS_CORE_H
@@ -32,7 +33,7 @@ struct papers_shape {
     uint32_t seed;
 };
 
-/* Feistel's network: a permutation of the numbers of `bits` bits, or its inverse. */
+/* A Feistel network: a permutation of the numbers that have `bits` bits, or its inverse. */
 GEN_FN uint32_t papers_network(uint32_t key, uint32_t bits, uint32_t i, int inverse)
 {
     uint32_t low_bits = bits / 2, low_mask = (1u << low_bits) - 1,
@@ -62,7 +63,8 @@ GEN_FN uint32_t papers_permute(uint32_t key, uint32_t n, uint32_t i, int inverse
     return i;
 }
 
-/* Key of the permutation of a community, or of all communities together. */
+/* The key of the permutation of a community. With PAPERS_ALL, the key of the permutation of all
+ * communities together. */
 GEN_FN uint32_t papers_key(const struct papers_shape *p, uint32_t community)
 {
     return gen_mix32(gen_mix32(p->seed ^ 0x70617065u) + community);

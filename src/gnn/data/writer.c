@@ -34,7 +34,7 @@ struct writer {
     struct edge_sort *edges;
     struct out_file file[DATA_FILES];
     int64_t offset; /* the last offset written */
-    bool made;
+    bool made;      /* the directory `partial` exists */
 };
 
 static char *file_path(const struct writer *w, enum data_file f)

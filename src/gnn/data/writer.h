@@ -6,13 +6,13 @@
  *     if (writer_open(&w, &o, err) < 0) ...
  *     writer_edge(w, u, v, err);                       once for each undirected edge
  *     writer_edges_end(w, err);
- *     writer_put(w, DATA_LABELS, labels, bytes, err);  as often as the data comes
+ *     writer_put(w, DATA_LABELS, labels, bytes, err);  any number of times: appends to the file
  *     if (writer_commit(w, err) < 0) ...               renames the directory to its name
  *     writer_free(w);                                  removes everything that was not committed
  *
- * The graph becomes symmetric: each edge is stored in both directions, once. Self loops are dropped
- * unless keep_loops is set. The writer takes memory_bytes and a few buffers, however large the
- * graph is.
+ * The graph becomes symmetric: each edge is stored once in each direction. Self loops are dropped
+ * unless keep_loops is set. However large the graph is, the writer needs only memory_bytes and a
+ * few buffers.
  */
 #ifndef GNN_DATA_WRITER_H
 #define GNN_DATA_WRITER_H

@@ -13,7 +13,7 @@
 
 enum {
     BLOCK = 1024,     /* rows that a thread copies at a time */
-    STAGE = 64 << 20, /* bytes of the rows that go to the GPU at a time */
+    STAGE = 64 << 20, /* bytes that go to the GPU at a time */
     WORD = 2,         /* bytes of an element of kernels/gnn/gather_split */
 };
 
@@ -32,7 +32,7 @@ struct gpu_cache {
     struct gpu_cache_counts counts;
 };
 
-/* Rows to copy to one piece of memory. */
+/* A copy of rows: row id[i] of `from` becomes row i of `to`. */
 struct rows {
     const char *from;
     char *to;

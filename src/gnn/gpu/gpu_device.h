@@ -151,7 +151,7 @@ struct gpu_device {
         GPU_KERNELS(X)
     } kernel;
 #undef X
-    VEC(struct gpu_chunk) batch; /* holds the arrays of this batch; sync() empties it */
+    VEC(struct gpu_chunk) batch; /* holds the arrays of this batch; gpu_sync() empties it */
     /* How many bytes the chunks had together in the last batch that needed several chunks. 0 if no
      * batch has needed several. */
     size_t batch_bytes;
@@ -190,7 +190,8 @@ void gpu_note(struct gpu_device *d, int rc, const struct err *err);
 /* Returns a workspace of at least `bytes` bytes for the next kernel of the current lane. Returns
  * NULL after a failure, or if `bytes` is 0. */
 void *gpu_workspace(struct gpu_device *d, size_t bytes);
-/* Returns device memory that is valid until the next sync() or step(), or NULL after a failure. */
+/* Returns device memory that is valid until the next gpu_sync() or gpu_end_step(), or NULL after a
+ * failure. */
 void *gpu_batch_room(struct gpu_device *d, size_t bytes);
 
 /* ---- gpu_kernels.c: gpu_run_NAME(d, args) queues a kernel with the workspace that it needs --- */
@@ -209,8 +210,8 @@ void gpu_copy(struct gpu_device *d, void *to, const void *from, size_t bytes);
 const void *gpu_array(struct gnn_device *dev, const void *host, size_t bytes);
 int gpu_sync(struct gnn_device *dev, struct err *err);
 int gpu_end_step(struct gnn_device *dev, struct err *err);
-/* Returns memory for at least `bytes` bytes. If the memory must grow, it grows by an eighth more
- * than that. The caller makes sure that no work uses the old memory. Returns NULL after a
+/* Returns memory for at least `bytes` bytes. If the memory must grow, the new memory has an eighth
+ * more than `bytes`. The caller makes sure that no work uses the old memory. Returns NULL after a
  * failure. */
 void *gpu_room(struct gpu_device *d, struct gpu_room *r, size_t bytes);
 void gpu_room_release(struct gpu_device *d, struct gpu_room *r);

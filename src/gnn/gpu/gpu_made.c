@@ -18,7 +18,7 @@
 #include "gnn/gpu/gpu_device.h"
 #include "gnn/gpu/gpu_store.h"
 
-enum { PIECE = 32 << 20, MAX_THREADS = 16 };
+enum { PIECE = 32 << 20, MAX_THREADS = 16 }; /* PIECE: bytes that a thread copies at a time */
 
 /* A part of an array that one thread copies. */
 struct part {

@@ -1,11 +1,11 @@
 /*
  * gpu_memory.c - allocates memory of a GPU device, copies, and keeps the arrays of a batch.
  *
- * Arrays of a batch lie one after the other in a few chunks. sync() marks all chunks as unused. The
+ * Arrays of a batch lie one after the other in a few chunks. gpu_sync() waits for the batch, and
+ * then the next batch may use the chunks. If a batch needed several chunks, the next batch gets a
+ * single chunk as large as all of them. So after the largest batch there are no allocations. The
  * device may run up to GNN_STEPS_AHEAD - 1 batches behind the caller. But if a batch has arrays in
- * chunks, the caller waits for the end of that batch. If a batch needed several chunks, the next
- * batch gets a single chunk as large as all of them. So after the largest batch there are no
- * allocations.
+ * chunks, gpu_end_step() waits until the device has done that batch.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "cuda/stream.h"
 #include "gnn/gpu/gpu_device.h"
 
-enum { ARRAY_ALIGN = 256, FIRST_CHUNK = 1 << 20 };
+enum { ARRAY_ALIGN = 256, FIRST_CHUNK = 1 << 20 }; /* bytes */
 
 void gpu_fail(struct gpu_device *d, const char *fmt, ...)
 {
@@ -95,7 +95,7 @@ void gpu_download(struct gnn_device *dev, void *to, const void *from, size_t byt
                  &err);
     if (!d->failed)
         gpu_note(d, cu_stream_sync(d->cu, d->lane->stream, &err), &err);
-    if (d->failed) /* the caller learns of the failure at the next sync() */
+    if (d->failed) /* the next gpu_sync() reports the failure */
         memset(to, 0, bytes);
 }
 

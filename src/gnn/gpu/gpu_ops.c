@@ -34,7 +34,7 @@ static void gather(struct gnn_device *dev, int64_t rows, int64_t width, const vo
                 .id = id, .x = x, .y = out, .N = rows, .V = INT32_MAX / MAX(width, 1), .D = width});
 }
 
-/* The limit of an epilogue's dropout as the kernels take it, 0 = no dropout. */
+/* Returns the limit (gnn/ops/dropout.h) below which random numbers drop values; 0 = no dropout. */
 static int64_t drop_limit(const struct gnn_epilogue *ep)
 {
     return ep->drop > 0 ? (int64_t)dropout_limit(ep->drop) : 0;
@@ -42,8 +42,8 @@ static int64_t drop_limit(const struct gnn_epilogue *ep)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Memory, not arithmetic, limits the speed of transposing. So transposing runs beside the forward
- * pass, on a stream of its own, after all work that was queued before. */
+/* Memory, not arithmetic, limits the speed of transposing a hop. So it runs beside the forward
+ * pass, on a stream of its own. It begins after all work that was queued before. */
 static void transpose(struct gnn_device *dev, const struct gnn_hop *h, int32_t *t_row,
                       int32_t *t_edge, int32_t *t_dst)
 {
@@ -122,7 +122,7 @@ int64_t gpu_millionths(struct gpu_device *d, double factor)
     return n;
 }
 
-/* An epilogue as the numbers that the kernels take. */
+/* An epilogue as the integer parameters (axes) and arrays that the kernels take. */
 struct epilogue_axes {
     int64_t slope, limit, seed_low, seed_high, step, place, has_bias;
     const void *bias, *node;
@@ -157,7 +157,8 @@ static struct epilogue_axes axes_of(struct gpu_device *d, const struct gnn_epilo
                                   : RUN_AS(d, kernel, __VA_ARGS__))
 #define SHIFT_OF(d) .SHIFT = (d)->shift,
 
-/* One call of the kernel takes two terms of the same width, so the result is written once. */
+/* One call of the kernel adds two terms x * w, if both have the same width k. So the result is
+ * written only once for them. */
 static void product(struct gnn_device *dev, int64_t rows, int64_t width,
                     const struct gnn_term *term, int terms, const struct gnn_epilogue *ep,
                     void *out)
@@ -184,7 +185,8 @@ static void product_grad_x(struct gnn_device *dev, int64_t rows, int64_t width, 
                     .M = rows, .N = width, .K = k, .ADD = add);
 }
 
-/* One call of the kernel takes two terms of the same width if their gradients lie side by side. */
+/* One call of the kernel computes the gradients of two terms, if both terms have the same width k
+ * and their gradients lie side by side. */
 static void product_grad_w(struct gnn_device *dev, int64_t rows, int64_t width,
                            const struct gnn_term *term, int terms, const void *dout)
 {

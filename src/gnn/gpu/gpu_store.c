@@ -18,13 +18,13 @@
 
 enum {
     MAX_PLACES = 536870911, /* most neighbours in a padded hop: a limit of kernels/gnn/number_hop */
-    SLOTS = 3,              /* for batches in use, already sampled, and being sampled */
+    SLOTS = 3,              /* one batch in use, one already sampled, one being sampled */
 };
 
 /* A batch in the GPU's memory. */
 struct slot {
     struct gpu_room node, label, degree, x, reduced, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
-    struct gpu_room half;  /* if the features are split: the batch's rows, in the dataset's type */
+    struct gpu_room half;  /* if the features are split: the batch's rows in half precision */
     struct gpu_mail seeds; /* the ids of the seeds and their labels; only the host part is used */
     size_t seeds_bytes;
     cu_event ready; /* the batch is complete */
@@ -36,8 +36,10 @@ struct gpu_store {
     const struct dataset *data;
     void *offset, *neighbour, *feature, *local; /* local: the local id of each node, -1 = none */
     struct gpu_cache *cache; /* instead of `feature`, if the features are split */
-    double choose_s;
+    double choose_s;         /* how long it took to choose the cached rows */
     struct gpu_numbers numbers;
+    /* The neighbours that a hop sampled, with room for `fanout` of them for each target, and how
+     * many each target has. */
     struct gpu_room pick, count;
     bool reduces;          /* the batches have the array `reduced` (gnn/batch.h) */
     bool mean;             /* `reduced` holds means, not sums */
@@ -352,6 +354,7 @@ static int node_room(struct gpu_store *s, const struct sample_options *o, int64_
     return 0;
 }
 
+/* Writes the local ids of the batch's first n nodes to `local`, or -1 if `forget` is true. */
 static void mark(struct gpu_store *s, int64_t n, bool forget)
 {
     gpu_run_mark_nodes(s->d, (struct gnn_mark_nodes_args){.node = s->now->node.p,
@@ -372,8 +375,8 @@ static void sample_hop(struct gpu_store *s, const struct sample_options *o, int 
     void *count = room(s, &s->count, n, sizeof(int32_t));
     b->row[h] = room(s, &s->now->row[h], n + 1, sizeof(int32_t));
     b->col[h] = room(s, &s->now->col[h], n * fanout, sizeof(int32_t));
-    /* E, the number of edges of the graph, is capped at INT32_MAX, the most that an axis can be.
-     * That does no harm, because the kernel does not read E. */
+    /* E is the number of edges of the graph. Integer parameters of a kernel are at most INT32_MAX,
+     * so a larger E is cut to that. This does no harm, because the kernel does not read E. */
     gpu_run_sample_hop(s->d,
                        (struct gnn_sample_hop_args){.offset = s->offset,
                                                     .neighbour = s->neighbour,
@@ -484,8 +487,8 @@ static void reduce(struct gpu_store *s, struct gnn_batch *b, const void *x, cons
                                                                   .MEAN = s->mean});
 }
 
-/* Gathers all rows of the batch as the dataset has them. If they are halves, reduces them and
- * converts the rows that the model reads. */
+/* Gathers all rows of the batch in the dataset's type. If that is half precision, reduces them if
+ * asked, and converts the first n rows, which the model reads, to float. */
 static void gather_split(struct gpu_store *s, struct gnn_batch *b, void *x, int64_t n)
 {
     const struct manifest *m = &s->data->manifest;

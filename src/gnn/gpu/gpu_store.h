@@ -19,8 +19,8 @@
  * need most often (vip.h). The GPU reads the other rows from host memory (gpu_cache.h). The batches
  * are the same.
  *
- * The sampler knows fanouts up to PICK_MAX_FANOUT, with and without replacement. It does not know
- * `all` and LABOR-0.
+ * The sampler takes fanouts up to PICK_MAX_FANOUT, with and without replacement. It cannot take all
+ * neighbours, and it cannot sample with LABOR-0.
  */
 #ifndef GNN_GPU_GPU_STORE_H
 #define GNN_GPU_GPU_STORE_H
@@ -70,8 +70,8 @@ int gpu_cache_parse(const char *text, struct gpu_cache_size *out, struct err *er
 enum gpu_place gpu_place_choose(const struct gpu_place_sizes *s);
 /* Opens a store if `where` asks for one, else sets *out to NULL. GPU_PLACE_GPU and GPU_PLACE_SPLIT
  * ask for a store; if it cannot be opened, the function fails. GPU_PLACE_AUTO asks for a store if
- * `d` is a GPU, the sampler knows the options, the graph has an edge, and gpu_place_choose() does
- * not choose the host. If papers.h made the data and its graph is not in host memory, `where`
+ * `d` is a GPU, the sampler can run with the options, the graph has an edge, and gpu_place_choose()
+ * does not choose the host. If papers.h made the data and its graph is not in host memory, `where`
  * counts as GPU_PLACE_GPU. `data` must outlive the store. */
 int gpu_store_place(struct gpu_store **out, const struct gpu_placement *where, struct gnn_device *d,
                     const struct dataset *data, const struct sample_options *o, struct err *err);

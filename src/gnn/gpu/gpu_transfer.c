@@ -32,9 +32,9 @@ struct gpu_transfer {
     int now;                                         /* the slot of the last batch */
     const struct gnn_batch *sent[GPU_MAX_AHEAD + 1]; /* a ring of batches that are being copied */
     cu_event sent_arrived[GPU_MAX_AHEAD + 1];
-    int first, under_way;
-    struct gpu_numbers rows;
-    double exposed_ms;
+    int first, under_way;    /* the oldest batch in the ring, and how many there are */
+    struct gpu_numbers rows; /* 0, 1, 2, ...: the row of each node in a batch's features */
+    double exposed_ms;       /* how long the compute stream waited for copies */
 };
 
 /* The threads of the loader call this function. Each of them must have the CUDA context. */

@@ -251,7 +251,7 @@ int import_arrays(const struct make_options *o, const struct array_files *f, str
     return make_finish(w, rc, out, err);
 }
 
-/* Returns the only folder in split/. Its name differs between datasets. */
+/* Returns the path of the folder in split/. Its name differs between datasets. */
 static char *split_folder(const char *dir, struct err *err)
 {
     char *path = xasprintf("%s/split", dir), *found = NULL;
@@ -288,6 +288,8 @@ int import_ogb(const struct make_options *o, const char *dir, struct made *out, 
                                       "num-node-list.csv.gz"};
     static const char *const npz[] = {"data.npz:edge_index", "data.npz:node_feat",
                                       "node-label.npz:node_label", "data.npz:num_nodes_list"};
+    /* name[0..3] are the files of edges, features, labels and the number of nodes, name[4..6] those
+     * of the splits. */
     char *probe = xasprintf("%s/raw/data.npz", dir), *name[7] = {NULL};
     const char *const *form = file_exists(probe) ? npz : csv;
     char *folder = split_folder(dir, err);

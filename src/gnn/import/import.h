@@ -1,9 +1,9 @@
 /*
- * import.h - writes a dataset from arrays or from a dataset of the Open Graph Benchmark.
+ * import.h - writes a dataset from arrays or from a dataset of the Open Graph Benchmark (OGB).
  *
- * Edges are made symmetric. Labels that are NaN become "unlabelled". Ids out of range, features
- * that are not finite and arrays whose shapes do not fit together are refused, with the file's
- * name.
+ * Each edge is stored in both directions. Nodes whose label is NaN become unlabelled. Ids out of
+ * range, features that are not finite and arrays whose shapes do not fit together are refused, with
+ * the file's name.
  */
 #ifndef GNN_IMPORT_IMPORT_H
 #define GNN_IMPORT_IMPORT_H

@@ -14,7 +14,7 @@ static bool is_csv_name(const char *name)
     return str_ends(name, ".csv") || str_ends(name, ".csv.gz");
 }
 
-/* Opens the file, or the member after the last ':' of "file.npz:member". */
+/* Opens the file, or a member of an .npz file if the name is "file.npz:member". */
 static int open_stream(struct table *t, struct err *err)
 {
     const char *colon = strstr(t->name, ".npz:");

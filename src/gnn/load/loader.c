@@ -7,10 +7,11 @@
  *                           +----------------------- loader_give_back ------------------+
  *
  * Invariants, whenever the mutex is free:
- *   1. A thread takes a free slot and the number `next` together. So the lowest batch that was not
- *      delivered yet has a slot or is the next to get one. Delivery in order cannot deadlock.
- *   2. Threads take numbers only while `state` is RUNNING. loader_cancel and a failure end that
- *      state; slots that are FILLING then become FREE when their threads are done.
+ *   1. A thread takes a free slot and the batch number `next` together. So the lowest batch that
+ *      was not delivered yet has a slot or is the next to get one. Delivery in order cannot
+ *      deadlock.
+ *   2. Threads take batch numbers only while `state` is RUNNING. loader_cancel and a failure end
+ *      that state; slots that are FILLING then become FREE when their threads are done.
  *   3. `filling` counts the slots that are FILLING. loader_start waits until it is 0.
  */
 #include "gnn/load/loader.h"
@@ -53,7 +54,7 @@ struct loader {
     struct id_list ids;
     int64_t epoch, n_batches;
     int64_t next, deliver; /* the next batch to prepare, and the next one to deliver */
-    int64_t delivered;
+    int64_t delivered;     /* how many batches of the epoch are delivered or were skipped */
     int filling;
     struct loader_times times;
 };
@@ -89,7 +90,8 @@ static size_t feature_row_bytes(const struct loader *l)
     return l->data->feature ? (size_t)m->feature_dim * gnn_type_bytes(m->feature_type) : 0;
 }
 
-/* Puts the batch into one piece of memory and says where its features and labels go. */
+/* If the options have `memory`, puts the batch into one piece of it. Sets b->feature and b->label
+ * to the memory where slice() will write. */
 static int place(struct loader *l, struct slot *s, struct err *err)
 {
     struct gnn_batch *b = &s->batch;
@@ -162,7 +164,7 @@ static struct slot *find_slot(struct loader *l, enum slot_state state)
     return NULL;
 }
 
-/* Waits for a number and a slot. Returns NULL if the thread must end. */
+/* Waits until there is a batch to prepare and a free slot. Returns NULL if the thread must end. */
 static struct slot *take_work(struct loader *l, int64_t *index)
 {
     struct slot *s = NULL;

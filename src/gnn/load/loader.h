@@ -19,11 +19,11 @@
  * the thread's error. No thread polls, except that loader_next wakes a few times a second to notice
  * Ctrl-C.
  *
- * A batch depends on the data, the options and its number alone. With `ranks` processes, each of
- * them prepares a part of every batch: an equal share of its seeds, and their sampled neighbours.
- * The sample of a node depends on the batch's number and on the node, so the parts together sample
- * the same neighbours as the whole batch does. If a batch has fewer seeds than there are ranks,
- * some parts are empty.
+ * A batch depends only on the data, the options, its epoch and its number. With `ranks` processes,
+ * each of them prepares a part of every batch: an equal share of its seeds, and their sampled
+ * neighbours. The sample of a node depends on the batch's number and on the node, so the parts
+ * together sample the same neighbours as the whole batch does. If a batch has fewer seeds than
+ * there are ranks, some parts are empty.
  */
 #ifndef GNN_LOAD_LOADER_H
 #define GNN_LOAD_LOADER_H
@@ -42,7 +42,7 @@ struct loader_options {
     struct sample_options sample;
     int64_t batch_size; /* seeds of a batch over all ranks; an epoch's last batch may be smaller */
     int threads, slots;
-    int rank, ranks; /* ranks 0 counts as 1 */
+    int rank, ranks; /* if `ranks` is 0, it counts as 1 */
     bool shuffle;    /* shuffle the seed nodes anew for each epoch */
     bool as_ready;   /* deliver batches as they are ready, in any order */
     bool no_slice;   /* leave features and labels out */
@@ -58,7 +58,7 @@ struct loader_options {
 
 struct loader;
 
-/* Borrows the dataset. */
+/* The dataset must stay open until loader_close. */
 int loader_open(struct loader **out, const struct dataset *d, const struct loader_options *o,
                 struct err *err);
 

@@ -8,9 +8,10 @@
 #include "base/vec.h"
 #include "gnn/make/make.h"
 
-enum { MAX_TEXT = 256 << 20 };
+enum { MAX_TEXT = 256 << 20 }; /* bytes */
 
-/* One line of the snapshot; the fields point into the text. */
+/* One line of the snapshot; the fields point into the text. `named` lists the packages that this
+ * one names: the number of the first, then the differences between successive numbers. */
 struct package {
     char *name, *section, *description, *named;
     int32_t label;

@@ -1,4 +1,4 @@
-/* make.c - functions that the makers of datasets share. See make.h. */
+/* make.c - functions that blocks.c, debian.c, rmat.c and gnn/import/ share. See make.h. */
 #include "gnn/make/make.h"
 
 #include <stdlib.h>

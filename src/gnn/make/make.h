@@ -1,9 +1,9 @@
 /*
  * make.h - makes datasets without a download: two random graphs, and Debian's packages.
  *
- * Every maker is deterministic: the same options give the same files. All graphs are symmetric,
- * without self loops and duplicate edges. A maker takes at most memory_bytes of memory, and a few
- * words for each node.
+ * The same options always give the same files. All graphs are symmetric, without self loops and
+ * duplicate edges. Making a dataset takes at most memory_bytes of memory, and a few words for each
+ * node.
  */
 #ifndef GNN_MAKE_MAKE_H
 #define GNN_MAKE_MAKE_H
@@ -28,7 +28,7 @@ struct make_options {
     struct progress *progress;
 };
 
-/* Node and edge counts of what was made. */
+/* What was made. */
 struct made {
     struct manifest manifest;
     struct writer_counts counts;
@@ -39,7 +39,7 @@ struct made {
  * random. */
 struct rmat_options {
     double a, b, c;   /* the probability of the fourth quadrant is 1 - a - b - c */
-    bool no_isolated; /* join each node that has no edge to an end of a drawn edge */
+    bool no_isolated; /* give each node without an edge one edge to a node that R-MAT draws */
 };
 int make_rmat(const struct make_options *o, const struct rmat_options *r, struct made *out,
               struct err *err);
@@ -59,7 +59,7 @@ int make_blocks(const struct make_options *o, const struct blocks_options *b, st
 int make_debian(const struct make_options *o, const struct bytes *snapshot, struct made *out,
                 struct err *err);
 
-/* ---- for makers ------------------------------------------------------------------------------ */
+/* ---- for the functions that make datasets ---------------------------------------------------- */
 
 struct writer_options make_writer_options(const struct make_options *o, const char *name);
 /* Writes the splits: a random partition of all nodes. */
@@ -67,7 +67,7 @@ int make_splits(const struct make_options *o, struct writer *w, struct err *err)
 /* `rc` is the outcome so far. If it is 0, commits the dataset and fills `out`. Frees the writer in
  * any case. */
 int make_finish(struct writer *w, int rc, struct made *out, struct err *err);
-/* Says how far we are; returns -1 after Ctrl-C. */
+/* Shows the user how far we are. Returns -1 after Ctrl-C. */
 int make_progress(const struct make_options *o, const char *what, int64_t done, int64_t all,
                   struct err *err);
 

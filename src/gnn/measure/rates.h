@@ -17,11 +17,11 @@
 struct rates {
     /* rates of one thread, per CPU second */
     double reads; /* random reads of 4 bytes from the array of neighbours */
-    /* the same from 4 GiB of huge pages, which no cache holds; 0 = not measured */
+    /* random reads of 4 bytes from 4 GiB of huge pages, which no cache holds; 0 = not measured */
     double far_reads;
     double edges;      /* sampled edges */
     double row_copies; /* random rows of features copied, in a loop with prefetches */
-    double rows;       /* rows sliced by the loader */
+    double rows;       /* rows of features that slice_rows() copies, as the loader does */
     /* the loader, with 1 and 2 threads */
     double loader_edges[2];      /* edges per CPU second of a thread */
     double loader_wall_edges[2]; /* edges per second of wall time */

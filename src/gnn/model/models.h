@@ -6,7 +6,8 @@
  *     struct gnn_program p;
  *     if (model_build(&c, &p, err) < 0) ...
  *
- * x is the matrix of the layer's inputs, x' its first rows: those of the targets. Capital letters,
+ * x is the matrix of the layer's inputs, x' its first rows: those of the targets. mean(x) and
+ * sum(x) have one row for each target, from the rows of its sampled neighbours. Capital letters,
  * a_src and a_dst are weights; a, b, c, d and r are biases. norm is batch norm. LeakyReLU_0.2 has
  * the slope 0.2.
  *
@@ -24,13 +25,15 @@
  * Attention has exactly one edge from a target to itself, as in PyG's GATConv, whether or not the
  * graph has a self loop there. The other models take a self loop like any other edge.
  *
- * A sum over sampled neighbours has fewer terms than a sum over all neighbours. So a gin that was
- * trained with few neighbours sees larger sums in full inference. A mean instead of the sum avoids
- * this.
+ * A gin learns its weights for sums over the sampled neighbours. If inference takes another number
+ * of neighbours, it scales the sums to the number of terms that training has
+ * (network_trained_with). After training with the sampler `replace`, it does not scale them. A mean
+ * in place of the sum needs no scaling.
  *
- * The sizes, activations and dropouts are those of SALIENT's public code. In that code, an in-place
- * addition of the residual also changes the results that were put side by side for the head of
- * sage-ri. So the head sees results with the residual added, here as in that code.
+ * The sizes, activations and dropouts are those of the public code of SALIENT, a system for
+ * training such models. In that code, an in-place addition of the residual also changes the results
+ * that were put side by side for the head of sage-ri. So the head sees results with the residual
+ * added, here as in that code.
  */
 #ifndef GNN_MODEL_MODELS_H
 #define GNN_MODEL_MODELS_H

@@ -24,8 +24,8 @@ struct blas {
                   int ldc);
 };
 
-/* Returns NULL if OpenBLAS is not here, or if HONE_GNN_BLAS=none. The first call loads the library;
- * it stays loaded. */
+/* Returns NULL if OpenBLAS is not installed, or if the environment has HONE_GNN_BLAS=none. The
+ * first call loads the library; it stays loaded. */
 const struct blas *blas_find(void);
 
 #endif

@@ -13,11 +13,11 @@ struct cpu_device {
     struct gnn_device base;
     struct parallel *parallel;
     const struct blas *blas; /* NULL = products run in plain C */
-    void *scratch;           /* for partial sums; grows */
+    void *scratch;           /* see cpu_scratch() */
     size_t scratch_bytes;
     bool half;     /* products round their operands to half precision */
-    int shift;     /* of gradients in half precision: gnn/ops/half.h */
-    void *rounded; /* operands in half precision; grows */
+    int shift;     /* in half precision, gradients are multiplied by 2^shift: gnn/ops/half.h */
+    void *rounded; /* see cpu_rounded() */
     size_t rounded_bytes;
 };
 
@@ -26,9 +26,9 @@ static inline struct cpu_device *cpu_of(struct gnn_device *d)
     return (struct cpu_device *)d;
 }
 
-/* Returns memory that is valid until the next call of cpu_scratch. */
+/* Returns memory for partial results. It is valid until the next call of cpu_scratch. */
 void *cpu_scratch(struct cpu_device *d, size_t bytes);
-/* Other memory, valid until the next call of cpu_rounded. */
+/* Returns memory for operands in half precision. It is valid until the next call of cpu_rounded. */
 void *cpu_rounded(struct cpu_device *d, size_t bytes);
 
 void cpu_close(struct gnn_device *d);

@@ -20,6 +20,7 @@ GEN_FN uint32_t dropout_limit(double p)
     return limit > 65535u ? 65535u : limit;
 }
 
+/* The factor for the elements that are not dropped. */
 GEN_FN double dropout_scale(uint32_t limit)
 {
     return 65536.0 / (65536.0 - (double)limit);
@@ -31,6 +32,7 @@ GEN_FN struct gen_block dropout_words(uint64_t seed, uint32_t step, uint32_t pla
     return gen_words(seed, place, step, group);
 }
 
+/* Whether element 8 * group + lane stays; *b are the words of its group. */
 GEN_FN int dropout_keeps(const struct gen_block *b, unsigned lane, uint32_t limit)
 {
     return (b->w[lane >> 1] >> (16 * (lane & 1)) & 0xffffu) >= limit;

@@ -17,8 +17,8 @@
  *      ends the work on a batch and lets the device run a few batches behind the caller.
  *   2. Sums have a fixed order: the same call gives the same bits every time. The CPU gives the
  *      same bits with any number of threads.
- *   3. A gradient that has a parameter `add` adds to its output if `add` is true, and else
- *      overwrites it. A gradient of weights always overwrites.
+ *   3. An operation that computes a gradient may have a parameter `add`. If `add` is true, it adds
+ *      to its output, else it overwrites the output. Gradients of weights are always overwritten.
  */
 #ifndef GNN_OPS_OPS_H
 #define GNN_OPS_OPS_H
@@ -32,9 +32,9 @@
 
 /*
  * One hop of a batch. Target i has the edges row[i]..row[i+1]-1, and col[e] is the source of edge
- * e. Targets are the first n_dst sources. The transposed form lists the edges of a source:
- * t_edge[t_row[j]..t_row[j+1]-1] in ascending order, and t_dst holds the targets of these edges.
- * Only gradients read the transposed form; transpose() makes it.
+ * e. Targets are the first n_dst sources. The transposed form lists the edges of each source j:
+ * t_edge[t_row[j]..t_row[j+1]-1], in ascending order. t_dst holds the targets of these edges, at
+ * the same places. Only gradients read the transposed form; transpose() makes it.
  */
 struct gnn_hop {
     int64_t n_dst, n_src, n_edges;
@@ -86,8 +86,8 @@ struct gnn_loss {
 };
 
 struct gnn_attention {
-    int64_t heads, dim;
-    double slope; /* the slope of the LeakyReLU on the scores, for values below 0 */
+    int64_t heads, dim; /* a row of z has `heads` vectors of `dim` values */
+    double slope;       /* the slope of the LeakyReLU on the scores, for values below 0 */
     /* If it is not 0, the n sampled edges of a target stand for min(degree, most) edges of the
      * graph (edge_softmax). Then gnn_hop.degree must be set. */
     int32_t most;
@@ -189,7 +189,7 @@ struct gnn_ops {
                             void *dx, bool add);
 
     /* ---- attention over the neighbours of each target, and the target itself ---- */
-    /* score[r][h] = dot(z[r][h], a[h]). */
+    /* score[r][h] = dot(z[r][h], a[h]), where z[r][h] is the vector of head h in row r. */
     void (*head_dot)(struct gnn_device *d, int64_t rows, const struct gnn_attention *at,
                      const void *z, const void *a, void *score);
     /* Computes the weights of all edges. The score of an edge is LeakyReLU(src_score + dst_score),
@@ -197,7 +197,8 @@ struct gnn_ops {
      * added edge to itself. `weight` has one row of `heads` values for each edge of the hop, then
      * one row for the added edge of each target. If the hop itself has an edge from a target to
      * itself, that edge gets weight 0, so that it does not count twice. If at->most is not 0, the
-     * exponential of each of the target's n other edges counts min(degree, most) / n times. */
+     * exponential of each sampled edge counts min(degree, most) / n times, where n is the number of
+     * sampled edges of the target. */
     void (*edge_softmax)(struct gnn_device *d, const struct gnn_hop *h,
                          const struct gnn_attention *at, const void *src_score,
                          const void *dst_score, void *weight);

@@ -12,7 +12,7 @@ struct parallel {
     pthread_t *helper;
     pthread_mutex_t lock;
     pthread_cond_t start, done;
-    uint64_t round; /* number of the loop; helpers wait for the next loop */
+    uint64_t round; /* counts the loops; helpers wait until it changes */
     bool open;      /* helpers may join this round */
     int busy;       /* helpers that have joined and are not done */
     bool quit;

@@ -1,5 +1,6 @@
 /*
- * parallel.h - runs a loop over rows in several threads, which share its blocks.
+ * parallel.h - runs a loop over rows in several threads. Each thread takes one block of rows after
+ * another.
  *
  *     struct parallel *p = parallel_new(4);
  *     parallel_rows(p, rows, 256, add_rows, &args);    add_rows(&args, block, lo, hi), hi-lo <= 256

@@ -1,5 +1,6 @@
 /*
- * csv.h - reads numbers separated by commas, without a header line, as OGB writes them.
+ * csv.h - reads numbers separated by commas, without a header line, as the Open Graph Benchmark
+ * (OGB) writes them.
  *
  *     struct csv c;
  *     csv_init(&c, stream, "edge.csv.gz");
@@ -18,7 +19,7 @@ struct csv {
     const char *name;      /* borrowed; every error begins with it */
     int64_t line;          /* number of the current line, for errors */
     char *buffer;
-    int64_t at, held;
+    int64_t at, held; /* the next byte of `buffer`, and how many bytes it holds */
 };
 
 void csv_init(struct csv *c, struct stream *s, const char *name);
@@ -26,7 +27,7 @@ void csv_release(struct csv *c);
 /* Reads a line of `n` numbers; "nan" and an empty field are NaN. Returns 1, 0 at the end, -1 on an
  * error. Empty lines are skipped. */
 int csv_row(struct csv *c, double *value, int64_t n, struct err *err);
-/* The same for integers: no fraction, no exponent. */
+/* Like csv_row, for integers: no fraction, no exponent. */
 int csv_row_ints(struct csv *c, int64_t *value, int64_t n, struct err *err);
 
 #endif

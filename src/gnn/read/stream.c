@@ -35,7 +35,7 @@ struct z_stream {
 };
 
 enum { Z_OK = 0, Z_STREAM_END = 1, Z_BUF_ERROR = -5, Z_NO_FLUSH = 0 };
-enum { RAW_DEFLATE = -15, GZIP = 15 + 16 };
+enum { RAW_DEFLATE = -15, GZIP = 15 + 16 }; /* values of zlib's windowBits */
 
 static struct {
     int (*init)(struct z_stream *, int bits, const char *version, int size);
@@ -117,7 +117,7 @@ int bytes_read(const struct bytes *b, void *to, int64_t n, int64_t at, struct er
 struct stream {
     const struct bytes *bytes;
     int64_t begin, at, end; /* offsets in the file: first byte, next byte to read, end */
-    int window;             /* 0 = plain */
+    int window;             /* zlib's windowBits; 0 = the bytes are not compressed */
     bool ended;             /* the compressed data has ended */
     struct z_stream z;
     unsigned char *input;
@@ -193,7 +193,7 @@ static int64_t read_compressed(struct stream *s, void *to, int64_t n, struct err
             return -1;
         int rc = zlib.inflate(&s->z, Z_NO_FLUSH);
         if (rc == Z_STREAM_END) {
-            /* A gzip file may consist of several parts. */
+            /* A gzip file may consist of several parts, each compressed for itself. */
             s->ended = s->window == RAW_DEFLATE || (!s->z.avail_in && s->at == s->end);
             if (!s->ended && zlib.reset(&s->z) != Z_OK)
                 return err_set(err, ERR_SYSTEM, "zlib cannot start again");

@@ -61,7 +61,8 @@ static int find_directory(const struct bytes *b, uint64_t *at, uint64_t *size, s
     return rc;
 }
 
-/* Sizes and an offset that do not fit 32 bits are in the zip64 field. Takes them from there. */
+/* If a member's sizes or its offset do not fit 32 bits, they are in the zip64 field of `extra`.
+ * Reads them from there. */
 static void read_zip64(const unsigned char *extra, size_t n, uint64_t *full, uint64_t *size,
                        uint64_t *at)
 {

@@ -1,5 +1,6 @@
 /*
- * id_table.h - finds the local ids of a batch: a flat hash table from node to position.
+ * id_table.h - finds the local ids of a batch: a flat hash table from a node to its position in the
+ * batch's list of nodes.
  *
  * The table has one word for each entry, uses linear probing, and is at most half full. So a lookup
  * is nearly always one cache miss. The table grows when a batch needs more room, and never shrinks.

@@ -27,8 +27,9 @@ enum {
     MAX_EDGES = INT32_MAX /* most edges of a hop, because row offsets are int32 */
 };
 
+/* The targets of one block, and the edges that were picked for them. */
 struct sample_block {
-    int64_t start[BLOCK_TARGETS];
+    int64_t start[BLOCK_TARGETS]; /* where each target's neighbours begin */
     uint32_t degree[BLOCK_TARGETS];
     int64_t edge[BLOCK_EDGES + PICK_ROOM(PICK_MAX_FANOUT)]; /* indices into graph->neighbour */
 };

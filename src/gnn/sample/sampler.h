@@ -7,13 +7,13 @@
  *     if (sampler_run(&s, seeds, n, epoch, index, &space, &batch, err) < 0) ...
  *     sampler_release(&s);
  *
- * A batch is a function of graph, options, seed nodes, epoch and index; see pick_core.h. A sampler
- * belongs to one thread. The memory of the result belongs to the space.
+ * A batch depends only on graph, options, seed nodes, epoch and index; see pick_core.h. A sampler
+ * belongs to one thread. The arrays of the batch are those of `space`.
  *
  * Order. Nodes are numbered in order of first appearance, edge by edge. On a GPU, which finds the
  * edges in parallel, three passes give the same numbers (kernels/gnn/number_hop):
  *   1. Every edge e with neighbour v does atomicMin(first[v], e).
- *   2. An edge is the first of its neighbour if first[v] == e. An exclusive scan over these flags
+ *   2. Edge e is the first edge to neighbour v if first[v] == e. An exclusive scan over these flags
  *      numbers the new nodes.
  *   3. Every edge reads the number of its neighbour.
  * The neighbours of a target are in the order of its slots, which pick_core.h defines.
@@ -31,6 +31,7 @@
 
 enum { FANOUT_ALL = -1 };
 
+/* How a hop with the fanout k chooses neighbours of a node. */
 enum sample_mode {
     SAMPLE_DISTINCT, /* uniform without replacement; all neighbours if there are no more than k */
     SAMPLE_REPEATED, /* k independent draws for every node that has neighbours */
@@ -50,8 +51,8 @@ int sample_fanouts_parse(struct sample_options *o, const char *text, struct err 
 int sample_mode_parse(const char *text, enum sample_mode *out, struct err *err);
 int sample_options_check(const struct sample_options *o, struct err *err);
 
-/* The arrays of one batch. They reserve address space for the worst case, but take memory only for
- * pages that are touched. */
+/* The arrays of one batch. They reserve address space for the worst case, but only the pages that
+ * are used take memory. */
 struct batch_space {
     struct pages node, degree, row[GNN_MAX_HOPS], col[GNN_MAX_HOPS];
     int64_t seeds, nodes, edges[GNN_MAX_HOPS]; /* how many of each fit into the arrays */
@@ -67,7 +68,7 @@ struct sampler {
     struct sample_options o;
     struct id_table ids;
     struct sample_block *block; /* scratch of one block of targets */
-    uint64_t *heap;             /* LABOR-0's k smallest */
+    uint64_t *heap;             /* for SAMPLE_LABOR: the k smallest variates so far */
     const atomic_bool *cancel;  /* set by another thread, ends sampler_run early; or NULL */
 };
 

@@ -1,6 +1,6 @@
 /*
- * shuffle_core.h - a random permutation of 0..n-1 without an array: position i of an epoch's
- * shuffle is computed alone, by any thread, rank or GPU.
+ * shuffle_core.h - a random permutation of 0..n-1 without an array. Any thread, rank or GPU can
+ * compute one position of an epoch's shuffle without the others.
  *
  * A Feistel network over the bits of i, with Philox as its round function, permutes 0..2^bits-1. A
  * value outside 0..n-1 goes through the network again (cycle walking). On average a value goes

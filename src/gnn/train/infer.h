@@ -23,16 +23,16 @@ struct infer_result {
     int32_t *class; /* predictions in the order of the ids; -1 for nodes of another rank */
     /* of the predictions of this rank: how many nodes have a label, and how many are right */
     int64_t labelled, correct;
-    int64_t input_nodes, edges;    /* how many were read, in all batches and layers */
-    bool split;                    /* the features are split between the GPU and the host */
-    int64_t cached_rows;           /* if `split`: how many rows are in the GPU's memory */
-    int64_t host_rows, host_bytes; /* input rows that came from the host */
-    double wall_s, compute_s, wait_s;
+    int64_t input_nodes, edges;       /* how many were read, in all batches and layers */
+    bool split;                       /* the features are split between the GPU and the host */
+    int64_t cached_rows;              /* if `split`: how many rows are in the GPU's memory */
+    int64_t host_rows, host_bytes;    /* input rows that came from the host */
+    double wall_s, compute_s, wait_s; /* the whole call; computing; waiting for batches */
 };
 
-/* `load` gives fanouts, seed, batch size, threads, slots and the rank. `feed` brings
- * the batches to the device; NULL = the device reads the loader's memory. The caller releases *r,
- * also after an error. */
+/* `load` gives fanouts, seed, batch size, threads, slots and the rank. `feed` brings the batches to
+ * the device; NULL = the device reads the loader's memory. The caller releases *r, also after an
+ * error. */
 int infer_sampled(struct gnn_network *n, const struct dataset *d, struct feed *feed,
                   const struct loader_options *load, struct id_list ids, struct infer_result *r,
                   struct err *err);
