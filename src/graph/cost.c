@@ -24,7 +24,8 @@ static bool broadcasts(const struct value *a, const struct value *v)
     return may && value_repeats(a, v);
 }
 
-/* Marks v if it is computed from a reduction's result by elementwise operations and views only. */
+/* Marks v if it is a reduction's result, or if elementwise operations and views compute v from such
+ * a result without broadcasting it. */
 static void mark_reduced(const struct value *v, bool *reduced)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -163,8 +164,8 @@ static bool is_index(const struct value *v, uint32_t from_last)
     return v->op == OP_IOTA && v->rank == 1;
 }
 
-/* Does v compare the column with the row, as the masks of triu and tril do? Then v compares the
- * difference of the two with a number. Sets *k to that number. */
+/* Does v compare the column index with the row index, as the masks of triu and tril do? v may also
+ * compare the difference of the two indices with a number. Sets *k to that number, or to 0. */
 static bool compares_indices(const struct value *v, double *k)
 {
     bool is_order = v->op == OP_LT || v->op == OP_LE || v->op == OP_GT || v->op == OP_GE;
@@ -180,8 +181,8 @@ static bool compares_indices(const struct value *v, double *k)
 }
 
 /* If v is computed by elementwise operations from a product of matrices, returns the product.
- * Returns NULL if v is not, or if anything else reads the product or a value between the product
- * and v. */
+ * Returns NULL if there is no such product, or if anything else reads the product or a value
+ * between the product and v. */
 static const struct value *only_product(const struct value *v, const uint32_t *uses)
 {
     while (uses[v->id] == 1 && op_row(v->op)->kind == OPK_ELEMENTWISE) {
