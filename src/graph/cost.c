@@ -141,7 +141,7 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     }
     case OP_LSTM:
     case OP_GRU:
-    case OP_RNN: /* each gate of each step is the product of a row of the weight and h */
+    case OP_RNN: /* each gate of each step multiplies a row of the weight with the state */
         return times(g, dim_mul(p, elements(g, v->args[0]), v->args[1]->shape[1]), each);
     case OP_INDEX_ADD:
         return times(g, elements(g, v->args[2]), each);
@@ -221,8 +221,8 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
         return NULL;
     /* If the diagonal that bounds the triangle is the main one or a neighbour of it, the triangle
      * has about side*side/2 elements, where `side` is the smaller side of the matrix. If the
-     * diagonal is k away from the main one, the side of the triangle that is kept is shorter by k
-     * at most. Each element takes 2 flops for each pair of factors, so 2 * side*side/2 is
+     * diagonal is k away from the main one, we take a side that is shorter by k, which is the least
+     * that it can be. Each element takes 2 flops for each pair of factors, so 2 * side*side/2 is
      * side*side. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);

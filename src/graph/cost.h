@@ -12,7 +12,8 @@
  * class:
  *  - A graph with several such operations is a chain. So is a graph that has a product,
  *    convolution, attention or recurrent layer, and also a reduction.
- *  - One such operation gives the class. A recurrent layer is a scan, a loss is a reduction.
+ *  - A single such operation gives the class: a convolution makes the graph a CLASS_CONV, for
+ *    example. A recurrent layer counts as a scan, a loss as a reduction.
  *  - A graph with reductions is a norm if a reduction's result is broadcast back to a larger value;
  *    else it is a reduction.
  *  - A graph that permutes axes and computes nothing is a transpose.

@@ -75,8 +75,8 @@ const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t
 const struct value *graph_variable(struct graph *g, const char *name);
 const struct value *graph_number(struct graph *g, double v);   /* a Python float */
 const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
-/* Makes a value from a size, so that operations can compute with it. A size that is a plain number
- * becomes graph_integer(). */
+/* Makes a value from a size, so that operations can compute with it. If the size is a plain number,
+ * the value is that of graph_integer(). */
 const struct value *graph_size(struct graph *g, const struct dim *d);
 /* The input or scalar of that name; NULL if there is none. */
 const struct value *graph_find(const struct graph *g, const char *name);

@@ -521,7 +521,7 @@ static int read_op(struct reader *r, const json_t *j, enum graph_op *out)
     return 0;
 }
 
-/* Reads "%" and a name or a number, which no earlier value may have. */
+/* Reads an id: "%" and then a name or a number. No earlier value may have the same id. */
 static int read_id(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME + 1, out) < 0)

@@ -212,7 +212,7 @@ static double same(double a, double b)
     return a == b ? a : NAN;
 }
 
-/* The power of s by which v is multiplied if the chosen inputs are multiplied by s. */
+/* Returns search.degree for v. The operands of v have theirs already. */
 static double degree_of(const struct search *x, const struct value *v)
 {
     double d[GRAPH_MAX_ARGS] = {0}, number;

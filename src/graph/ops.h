@@ -102,8 +102,8 @@ struct op_row {
     /* A C expression that computes one element in double, such as "exp($0)", where $0 is the first
      * operand. "" if graph/reference/ has code for the operation. */
     const char *real;
-    /* Floating-point operations per element. The top of ops.def says which element is meant for
-     * each kind of operation. */
+    /* Floating-point operations per element. The top of ops.def says which elements count for each
+     * kind of operation. */
     unsigned flops;
 };
 const struct op_row *op_row(enum graph_op op);

@@ -450,9 +450,9 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
     return s->before >= 0;
 }
 
-/* Can one convolution replace the convolution and its pooling, and does it multiply less? Fills
- * `sides`. The stride of a transposed convolution must be the step of the pooling; the new
- * convolution then has stride 1. */
+/* Can one convolution replace the convolution and its pooling, and does it need fewer
+ * multiplications? Fills `sides`. The stride of a transposed convolution must be the step of the
+ * pooling; the new convolution then has stride 1. */
 static bool pooling_saves(const struct pooling *p, struct side *sides)
 {
     int64_t before = 1, after = 1, window;

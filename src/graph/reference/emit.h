@@ -13,9 +13,9 @@
  * if the first source of these errors is wrong by 4 sigma. reference.c defines these macros.
  *
  * Errors are one-sided if many elements are off in the same direction. A tensor core cuts off the
- * low bits of its sums. So the sums of many rows with the same column of a weight can have
- * one-sided errors, and a mean over the rows keeps such an error. BIAS3(i) is the one-sided error
- * of value 3, and PBIAS3(i) that of a partial result.
+ * low bits of its sums. In a matrix product, all elements of a column use the same column of the
+ * weight. So their errors can have the same direction, and a mean over the rows keeps such an
+ * error. BIAS3(i) is the one-sided error of value 3, and PBIAS3(i) that of a partial result.
  *
  * A reference is of one of three kinds (reference_mode.h). In a MAGNITUDE reference the member `m`
  * of a term is its magnitude. In a SIGMA reference `m` is the variance of its rounding error, and
@@ -169,7 +169,8 @@ const char *wrapped(struct emit *e, enum dtype t, const char *text);
 /* Like emit_elementwise(), for a SIGMA or NOISY reference. */
 struct term emit_with_error(struct emit *e, const struct value *v, const struct term *args,
                             struct index i, unsigned depth);
-/* Rounds the result of an operation that is not elementwise to its narrow type. */
+/* t is an element of v, the result of an operation that is not elementwise. Rounds t to the dtype
+ * of v if this is narrower than float32. */
 struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i);
 /* Rounds the term t of v to `to`, the narrower type of the output. */
 struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t);

@@ -384,7 +384,8 @@ static const char *place_text(void *ctx, uint32_t id, const char *name)
     BUG("no phase stores %s", name);
 }
 
-/* Writes the function that computes where a region begins, and adds up the sizes. */
+/* Writes the function that computes where a region begins. Adds up the sizes of all regions in
+ * out->scratch. */
 static void write_places(struct writer *w, struct strbuf *out)
 {
     struct dim_pool *p = &w->g->dims;
@@ -411,8 +412,8 @@ static void write_places(struct writer *w, struct strbuf *out)
     unit_release(&u);
 }
 
-/* Defines the macros to access regions. Only the first of several phases that share a function uses
- * the macros of its regions. */
+/* Defines the macros to access regions. If several phases share a function, the function uses only
+ * the macros of the first phase's regions, so the other phases' regions need no macros. */
 static void write_macros(const struct writer *w, struct strbuf *all)
 {
     struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;

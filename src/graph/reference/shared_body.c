@@ -45,7 +45,7 @@ static const char *tensor_dtype(const struct shared_bodies *s, const char *name)
     vec_each (const struct graph_output, o, &s->g->outputs)
         if (str_eq(o->name, name))
             return dtype_name(o->dtype);
-    return name; /* equal to no other tensor */
+    return name; /* an unknown tensor: its name makes the form differ from all others */
 }
 
 /* Returns the number of a local name such as v3, counted from 1 in the order of first appearance.

@@ -18,9 +18,9 @@
 #include "graph/reference/reference_mode.h"
 #include "task/task.h"
 
-/* There are TOLERANCE_RUNS noisy runs at each shape. The ratio of an error to its allowance should
- * reach TOLERANCE_LEAST. While the largest ratio of an output is smaller, there are more runs, up
- * to TOLERANCE_MORE_RUNS in all. */
+/* There are TOLERANCE_RUNS noisy runs at each shape. In each output, the ratio of some error to its
+ * allowance should reach TOLERANCE_LEAST; otherwise the allowance is far too wide. While the
+ * largest ratio of an output is smaller, there are more runs, up to TOLERANCE_MORE_RUNS in all. */
 #define TOLERANCE_RUNS 8
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
