@@ -8,7 +8,7 @@
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* The keys by which case `c` is sorted, the most important first. */
+/* The keys by which case `c` is sorted, the most important first. Held-out cases are hidden. */
 struct rank {
     bool hidden, misaligned;
     uint64_t bytes;

@@ -374,8 +374,8 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* A verdict states the probability that Hone finds an error in TOLD_SHARE of the blocks or rows. If
- * Hone verified only a sample, the verdict states at most NEVER_CERTAIN percent. */
+/* A verdict states the probability that Hone finds an error that affects TOLD_SHARE of the blocks
+ * or rows. If Hone verified only a sample, the verdict states at most NEVER_CERTAIN percent. */
 static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
 /* Returns a text such as "12.3" or "99.999". Never rounds up to 100. */
@@ -390,7 +390,8 @@ static const char *percent(struct verdict *v, double pct)
 }
 
 /* If only a part of the call's results was compared with the truth, records in w how large that
- * part was. Also records the probability that this part shows an error in 1% of the blocks or rows.
+ * part was. Also records the probability that this part shows an error that affects 1% of the
+ * blocks or rows.
  */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)

@@ -62,7 +62,7 @@ VALUE_BUILDER(build_reshape)
     return reshape_to(b, a, d, n);
 }
 
-/* Merges the axes from .. to, both included, into one. */
+/* Merges the axes number `from` to `to`, both included, into one. */
 static const struct value *merged(struct build *b, const struct value *a, int64_t from, int64_t to)
 {
     const struct dim *d[GRAPH_MAX_RANK] = {NULL};

@@ -40,7 +40,7 @@ struct expression_check {
     struct torch_check *c;
     const struct task *t;
     struct task_check_result *r;
-    const char *dir, *oracle; /* a folder for files; the oracle's shared object in that folder */
+    const char *dir, *oracle; /* a folder for files; the oracle's shared object, or NULL */
 };
 
 /* ---- the oracle of the graph ----------------------------------------------------------------- */

@@ -6,10 +6,10 @@
  *     if (c.why_not) ...                              says why there is no PyTorch to run tasks
  *     torch_check_release(&c);
  *
- * torch_check_task() does nothing for a task without the key "torch". Otherwise it takes three
- * steps. It skips steps 2 and 3 if `result` already has problems, so the caller first checks the
- * oracle (the compiled reference.c) with task_check(). It skips step 3 if an earlier step finds a
- * problem.
+ * For a task without the key "torch", torch_check_task() only adds a note if the task has neither
+ * the key "graph" nor a reference in Python. Otherwise it takes three steps. It skips steps 2 and 3
+ * if `result` already has problems, so the caller first checks the oracle (the compiled
+ * reference.c) with task_check(). It skips step 3 if an earlier step finds a problem.
  *  1. It reads the expression into a graph. If an imported task has the graph as JSON, it reads
  *     that. An expression that is wrong is a problem. An expression with a function or with syntax
  *     that only Python knows is a note.

@@ -43,8 +43,8 @@ static uint32_t reduced_axes(const struct value *v, const struct dim **out)
     return (uint32_t)dim->n;
 }
 
-/* The element of the operand that the reduction reads for the result at `kept` and the place `gone`
- * along the reduced axes. */
+/* Returns the element of the reduction's operand that belongs to the result's element at `kept` and
+ * to the place `gone` along the reduced axes. */
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
                                 struct place *gone)
 {
@@ -63,8 +63,8 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, a, &q);
 }
 
-/* The place in operand `which` of a product that term k reads, for the element of the result at
- * `kept`. */
+/* The element of the product v at `kept` is a sum. Returns the place in operand `which` that term k
+ * of this sum reads. */
 static struct place factor(struct emit *e, const struct value *v, uint32_t which,
                            struct place *kept, struct index k)
 {
@@ -354,8 +354,9 @@ static struct collector start_with_bias(struct emit *e, const struct value *v, s
     return sum;
 }
 
-/* The index of the image element that tap `tap` adds to place `at` of the result: (at + padding -
- * tap*dilation) / stride. Adds to `inside` the condition that there is such an element. */
+/* The index of the image element that tap `tap` adds to place `at` of the result:
+ *     (at + padding - tap*dilation) / stride
+ * Adds to `inside` the condition that there is such an element. */
 static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {

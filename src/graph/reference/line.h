@@ -11,7 +11,7 @@
 #include "graph/reference/emit.h"
 
 /* True for scans, attention, recurrent operations and index_add: one unit makes several elements of
- * v. */
+ * the result. */
 bool op_makes_lines(enum graph_op op);
 /* Returns how many units the phase of v has. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
