@@ -1,4 +1,5 @@
-/* case_order.c - see case_order.h. */
+/* case_order.c - orders the cases of a job, and compares failing with passing shapes
+ * (case_order.h). */
 #include "check/case_order.h"
 
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
+/* The keys by which case `c` is sorted, the most important first. Held-out cases are hidden. */
 struct rank {
     bool hidden, misaligned;
     uint64_t bytes;
@@ -44,8 +46,7 @@ const uint32_t *case_order(const struct check_input *in, struct arena *a)
     return order;
 }
 
-/* ---- what separates failing from passing shapes -----------------------------------------------
- */
+/* ---- what separates failing from passing shapes ---------------------------------------------- */
 
 /* Describes the values of one axis at the listed shapes. In each array, [0] is for the shapes that
  * fail and [1] for those that pass. */

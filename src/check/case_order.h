@@ -18,8 +18,8 @@ const uint32_t *case_order(const struct check_input *in, struct arena *a);
 /* Returns a sentence that tells the failing shapes from the passing ones by the value of one axis,
  * for example "all 19 failing shapes have C >= 4097; all with C <= 4096 pass". The sentence may
  * also say that the axis is no multiple of some power of two in the failing shapes. Returns "" if
- * no axis separates the shapes. Held-out shapes do not count. v->workloads has one entry for each
- * case. */
+ * no axis separates the shapes. Held-out shapes do not count. v->workloads must have one entry for
+ * each case. */
 const char *case_separation(struct verdict *v, const struct check_input *in);
 
 #endif

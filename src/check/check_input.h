@@ -1,5 +1,5 @@
 /*
- * check_input.h - what the rules of this room judge: a job and its result.
+ * check_input.h - the input of the rules in decide_verdict.h: a job and its result.
  */
 #ifndef CHECK_CHECK_INPUT_H
 #define CHECK_CHECK_INPUT_H
@@ -21,7 +21,8 @@ struct check_input {
     const struct job *job;
     const struct result *result;
     const struct check_case *cases; /* one per job case */
-    const char *const *off;         /* detectors switched off (tests only); NULL-terminated */
+    const char *const *off;         /* names of detectors that are switched off, only in tests;
+                                     * NULL-terminated */
 };
 
 #endif

@@ -85,17 +85,20 @@ struct call_ctx {
     struct verdict_workload *w;
 };
 
-/* The error budget applies if at least BUDGET_MIN_ELEMS elements were compared, because fewer say
- * nothing about the precision. A sample of blocks gets BUDGET_OF_SAMPLE times the budget, because
- * its elements may come from a few rows with similar errors. */
+/* The error budget of an output (job_buffer.budget) limits its rms error. It applies if at least
+ * BUDGET_MIN_ELEMS elements were compared, because fewer elements say nothing about the precision.
+ * A sample of blocks gets BUDGET_OF_SAMPLE times the budget, because its elements may come from a
+ * few rows with similar errors. */
 enum { BUDGET_MIN_ELEMS = 256, BUDGET_OF_SAMPLE = 2 };
 
 /* The value result_call.most_written is a generous estimate of the share of an output that all
  * blocks together write. If it is below this limit, we conclude that the kernel leaves a part of
- * the output unwritten. Even if all blocks together write everything, the estimate may be below 1:
- * an element of one byte equals its poison by chance once in 256 times, and then looks unwritten.
- * If all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then,
- * because its only uncertainty is which pieces (of 1024 bytes) we happened to look at. */
+ * the output unwritten. Even if the blocks write everything, the estimate may be below 1. Before a
+ * call the output is filled with a pattern, the poison, and an element that still holds the poison
+ * looks unwritten. A right element of one byte equals the poison by chance once in 256 times. If
+ * all blocks ran, the limit is RESULT_WRITTEN_BY_ALL instead. The estimate is more exact then: it
+ * is uncertain only because we look at some pieces (of 1024 bytes) of the output, not at all of
+ * it. */
 static const double WRITTEN_ENOUGH = 0.98;
 
 static const char *what_is_wrong(const struct call_ctx *x, const struct result_compare *cmp)
@@ -371,8 +374,8 @@ static void check_call(struct verdict *v, struct call_ctx *x, bool *verified)
 #define TELL_UNVERIFIED \
     "the output was not verified, since blocks that were not run may contribute to it"
 
-/* A verdict states the probability that Hone finds an error in TOLD_SHARE of the blocks or rows. If
- * Hone verified only a sample, the verdict states at most NEVER_CERTAIN percent. */
+/* A verdict states the probability that Hone finds an error that affects TOLD_SHARE of the blocks
+ * or rows. If Hone verified only a sample, the verdict states at most NEVER_CERTAIN percent. */
 static const double TOLD_SHARE = 0.01, NEVER_CERTAIN = 99.9999;
 
 /* Returns a text such as "12.3" or "99.999". Never rounds up to 100. */
@@ -387,7 +390,8 @@ static const char *percent(struct verdict *v, double pct)
 }
 
 /* If only a part of the call's results was compared with the truth, records in w how large that
- * part was. Also records the probability that this part shows an error in 1% of the blocks or rows.
+ * part was. Also records the probability that this part shows an error that affects 1% of the
+ * blocks or rows.
  */
 static void note_seen(struct verdict *v, struct verdict_workload *w, const struct job_case *jc,
                       const struct result_call *r, uint64_t seed)

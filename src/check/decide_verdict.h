@@ -8,8 +8,8 @@
  *     v->kind = V_PASS;
  *     check_facts(v, &(struct check_input){...});     lowers v->kind, fills workloads and findings
  *
- * The verdict gets the lowest kind that applies. Among equal kinds, the message that came first
- * stays.
+ * The verdict gets the lowest kind (enum verdict_kind) that applies. Among equal kinds, the message
+ * that came first stays.
  */
 #ifndef CHECK_DECIDE_VERDICT_H
 #define CHECK_DECIDE_VERDICT_H

@@ -24,7 +24,8 @@ static bool broadcasts(const struct value *a, const struct value *v)
     return may && value_repeats(a, v);
 }
 
-/* Marks v if it is computed from a reduction's result by elementwise operations and views only. */
+/* Marks v if it is a reduction's result, or if elementwise operations and views compute v from such
+ * a result without broadcasting it. */
 static void mark_reduced(const struct value *v, bool *reduced)
 {
     enum op_kind k = op_row(v->op)->kind;
@@ -140,7 +141,7 @@ const struct dim *value_flops(struct graph *g, const struct value *v)
     }
     case OP_LSTM:
     case OP_GRU:
-    case OP_RNN: /* each gate of each step is the product of a row of the weight and h */
+    case OP_RNN: /* each gate of each step multiplies a row of the weight with the state */
         return times(g, dim_mul(p, elements(g, v->args[0]), v->args[1]->shape[1]), each);
     case OP_INDEX_ADD:
         return times(g, elements(g, v->args[2]), each);
@@ -163,8 +164,8 @@ static bool is_index(const struct value *v, uint32_t from_last)
     return v->op == OP_IOTA && v->rank == 1;
 }
 
-/* Does v compare the column with the row, as the masks of triu and tril do? Then v compares the
- * difference of the two with a number. Sets *k to that number. */
+/* Does v compare the column index with the row index, as the masks of triu and tril do? v may also
+ * compare the difference of the two indices with a number. Sets *k to that number, or to 0. */
 static bool compares_indices(const struct value *v, double *k)
 {
     bool is_order = v->op == OP_LT || v->op == OP_LE || v->op == OP_GT || v->op == OP_GE;
@@ -180,8 +181,8 @@ static bool compares_indices(const struct value *v, double *k)
 }
 
 /* If v is computed by elementwise operations from a product of matrices, returns the product.
- * Returns NULL if v is not, or if anything else reads the product or a value between the product
- * and v. */
+ * Returns NULL if there is no such product, or if anything else reads the product or a value
+ * between the product and v. */
 static const struct value *only_product(const struct value *v, const uint32_t *uses)
 {
     while (uses[v->id] == 1 && op_row(v->op)->kind == OPK_ELEMENTWISE) {
@@ -220,8 +221,8 @@ static const struct value *kept_triangle(struct graph *g, const struct value *wh
         return NULL;
     /* If the diagonal that bounds the triangle is the main one or a neighbour of it, the triangle
      * has about side*side/2 elements, where `side` is the smaller side of the matrix. If the
-     * diagonal is k away from the main one, the side of the triangle that is kept is shorter by k
-     * at most. Each element takes 2 flops for each pair of factors, so 2 * side*side/2 is
+     * diagonal is k away from the main one, we take a side that is shorter by k, which is the least
+     * that it can be. Each element takes 2 flops for each pair of factors, so 2 * side*side/2 is
      * side*side. */
     const struct dim *rows = p->shape[p->rank - 2], *cols = p->shape[p->rank - 1];
     const struct dim *side = dim_min(&g->dims, rows, cols);

@@ -6,14 +6,18 @@
  *     graph_flops(&g)->text             "2*K*M*N+M*N"
  *     graph_bytes(&g)->text             every used input read once, every output written once
  *
- * Values that no output needs are ignored. If the graph has exactly one matrix product,
- * convolution, attention, recurrent layer, norm, softmax, scan, gather or loss, that operation
- * gives the class (a recurrent layer is a scan, a loss is a reduction). Elementwise operations and
- * views around it do not matter. A graph with several such operations is a chain; so is a graph
- * with one product, convolution, attention or recurrent layer and a reduction. A graph that has
- * only reductions is a norm if the result of one is broadcast back to larger values, else a
- * reduction. All other graphs are elementwise, or a transpose if they permute axes and compute
- * nothing.
+ * Values that no output needs are ignored. The class depends on the graph's matrix products,
+ * convolutions, attentions, recurrent layers, norms, softmaxes, scans, gathers and losses.
+ * Elementwise operations and views around them do not matter. The first rule that fits gives the
+ * class:
+ *  - A graph with several such operations is a chain. So is a graph that has a product,
+ *    convolution, attention or recurrent layer, and also a reduction.
+ *  - A single such operation gives the class: a convolution makes the graph a CLASS_CONV, for
+ *    example. A recurrent layer counts as a scan, a loss as a reduction.
+ *  - A graph with reductions is a norm if a reduction's result is broadcast back to a larger value;
+ *    else it is a reduction.
+ *  - A graph that permutes axes and computes nothing is a transpose.
+ *  - All other graphs are elementwise.
  */
 #ifndef GRAPH_COST_H
 #define GRAPH_COST_H

@@ -2,7 +2,7 @@
  * dim.c - makes sizes in canonical form, and computes with them.
  *
  * A size is a sum of terms; a term is an integer factor times atoms; an atom is a name, an
- * operation that could not be worked out ("/", "%", "min", ...), an exact division, or a whole
+ * operation that cannot be written as a sum ("/", "%", "min", ...), an exact division, or a whole
  * expression kept as text. A size's key is its text in canonical form. Atoms of a term are sorted
  * by their keys. Terms of a sum are sorted by their number of atoms, then by the atoms' keys. So
  * sizes with the same terms have the same key. If a sum or product would have too many terms or
@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 
+/* MAX_TERMS counts the terms of a sum, MAX_ATOMS the atoms of a term, MAX_KEY characters. */
 enum { MAX_TERMS = 24, MAX_ATOMS = 12, MAX_KEY = 4000 };
 
 /* ATOM_EXACT is a/b where a constraint says that b divides a. */
@@ -24,10 +25,10 @@ enum atom_kind { ATOM_NAME, ATOM_APPLY, ATOM_TEXT, ATOM_EXACT };
 
 struct atom {
     enum atom_kind kind;
-    size_t name;
-    const char *op; /* "/", "min", ... */
-    const struct dim *a, *b;
-    const struct expr *expr;
+    size_t name;             /* ATOM_NAME: the index in the pool's names */
+    const char *op;          /* ATOM_APPLY, ATOM_EXACT: "/", "min", ... */
+    const struct dim *a, *b; /* ATOM_APPLY, ATOM_EXACT: the operands; b may be NULL */
+    const struct expr *expr; /* ATOM_TEXT */
     const char *key;
 };
 
@@ -94,8 +95,8 @@ static int by_key(const void *x, const void *y)
     return strcmp(a->key, b->key);
 }
 
-/* Sorts terms. Terms with more atoms come first; terms with equally many atoms are in the order of
- * the atoms' texts. So a plain number comes last. */
+/* Compares two terms for qsort(). Terms with more atoms come first. Terms with equally many atoms
+ * are in the order of their atoms' keys. So a plain number comes last. */
 static int by_atoms(const void *x, const void *y)
 {
     const struct dim_term *a = x, *b = y;
@@ -384,7 +385,8 @@ const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, si
 
 static void *fold_apply(void *ctx, const char *op, void *a, void *b);
 
-/* The size with defined names replaced; d itself if it mentions no defined name. */
+/* Returns d with each defined name replaced by its definition; d itself if it mentions no defined
+ * name. */
 static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 {
     const struct dim *sum = NULL;
@@ -415,7 +417,8 @@ static const struct dim *fixed_of(struct dim_pool *p, const struct dim *d)
 static void set_value(struct dim_pool *p, size_t i, const struct dim *d)
 {
     p->values[i] = d;
-    /* Goes through the pool twice, because an operand of an atom may come later in the pool. */
+    /* fixed_of() uses the `fixed` of operands. We go through the pool twice, because an operand of
+     * an atom may come later in the pool than the atom. */
     for (size_t round = 0; round < 2; round++)
         for (size_t k = 0; k < p->all.n; k++)
             p->all.items[k]->fixed = fixed_of(p, p->all.items[k]);
@@ -476,7 +479,7 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
         t->key = arena_printf(p->arena, "(%s)", text);
         d = of_atom(p, t);
     }
-    /* A size that is new keeps the text from which it was read. */
+    /* If d is new in the pool, its text becomes the text that we read. */
     for (size_t i = before; i < p->all.n; i++)
         if (p->all.items[i] == d && !d->is_number)
             p->all.items[i]->text = arena_strdup(p->arena, text);

@@ -6,13 +6,14 @@
  *     const struct dim *d = dim_parse(&p, "2*D", err);  the expression language of base/expr.h
  *     dim_div(&p, d, dim_number(&p, 2)) == dim_parse(&p, "D", err)
  *
- * A size is a sum of products of axes with integer factors. An operation that cannot be worked out,
- * such as a division, remainder or minimum, is kept as one factor. The pool keeps one struct dim
- * for each size, so two sizes with the same canonical form are the same pointer. The same pointer
- * always means equal sizes. Different pointers do not mean different sizes: "min(M,N)" and "M" are
- * equal where M < N. Hone assumes that no size is negative. Then division, which truncates as in C,
- * rounds down, so Hone may write (H - 1)/2 + 1 as (H + 1)/2. A size whose form would take thousands
- * of characters is equal only to itself, and plans cannot use its text.
+ * A size is a sum of products of axes with integer factors. An operation that cannot be written as
+ * such a sum, such as a division, remainder or minimum, is one factor of a product. The pool keeps
+ * one struct dim for each size, so two sizes with the same canonical form are the same pointer. The
+ * same pointer always means equal sizes. Different pointers do not mean different sizes: "min(M,N)"
+ * and "M" are equal where M < N. Hone assumes that no size is negative. So a division, which
+ * truncates as in C, always rounds down, and Hone may write (H - 1)/2 + 1 as (H + 1)/2. A size
+ * whose form would take thousands of characters is equal only to itself, and launch plans (plan/)
+ * cannot use its text.
  */
 #ifndef GRAPH_DIM_H
 #define GRAPH_DIM_H
@@ -26,8 +27,8 @@
 #include "base/vec.h"
 
 struct dim {
-    /* The text for plans. If dim_parse() made this size first, the text is what dim_parse() read.
-     * Otherwise, and for every number, it is the key. */
+    /* The expression that launch plans use for this size. If dim_parse() made this size first, it
+     * is the text that dim_parse() read. Otherwise, and for every number, it is the key. */
     const char *text;
     bool is_number;
     int64_t value;   /* only if is_number is true */
@@ -41,7 +42,7 @@ struct dim_pool {
     struct arena *arena;
     const char *const *names;
     size_t nnames;
-    /* For each name its definition (dim_define), or NULL if it has none. */
+    /* For each name the size that defines it (dim_define), or NULL if it has no definition. */
     const struct dim **values;
     VEC(struct dim *) all;
     bool too_long; /* some size is too long to have a text, so graph_verify() refuses the graph */
@@ -50,7 +51,7 @@ struct dim_pool {
 void dim_pool_init(struct dim_pool *p, struct arena *a, const char *const *names, size_t n);
 void dim_pool_release(struct dim_pool *p);
 
-/* Says that name number i equals the size d. The name is a constant axis, or an axis that a
+/* Records that name number i equals the size d. The name is a constant axis, or an axis that a
  * constraint computes from other axes. Sizes keep the name in their form, but dim_same() uses the
  * definition. False if the name is defined already, or if d contains the name itself. */
 bool dim_define(struct dim_pool *p, size_t i, const struct dim *d);
@@ -73,11 +74,11 @@ const struct dim *dim_parse(struct dim_pool *p, const char *text, struct err *er
 const struct dim *dim_add(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_sub(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mul(struct dim_pool *p, const struct dim *a, const struct dim *b);
-/* Divides as expressions in plans do. If `b` has one term, dim_div() divides those terms of `a`
- * that are multiples of `b`, and only the rest stays in a division: (2*D + 1)/2 is D + 1/2, and 1/2
- * is 0. If `b` is a number, a number in `a` is split into quotient and remainder: (D + 5)/2 is
- * (D + 1)/2 + 2. If the rest would have a negative term, nothing is divided, and the result is a/b
- * as one factor. */
+/* Divides as base/expr.h does: the quotient is truncated. If `b` has one term, dim_div() divides
+ * those terms of `a` that are multiples of `b`, and only the rest stays in a division: (2*D + 1)/2
+ * is D + 1/2, and 1/2 is 0. If `b` is a number, a number in `a` is split into quotient and
+ * remainder: (D + 5)/2 is (D + 1)/2 + 2. If the rest would have a negative term, nothing is
+ * divided, and the result is a/b as one factor. */
 const struct dim *dim_div(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_mod(struct dim_pool *p, const struct dim *a, const struct dim *b);
 const struct dim *dim_min(struct dim_pool *p, const struct dim *a, const struct dim *b);
@@ -85,7 +86,7 @@ const struct dim *dim_max(struct dim_pool *p, const struct dim *a, const struct 
 const struct dim *dim_product(struct dim_pool *p, const struct dim *const *d, size_t n);
 
 bool dim_is(const struct dim *d, int64_t v); /* is d the number v? */
-/* Are they the same size once defined names (dim_define) are replaced? */
+/* Are a and b the same size once each defined name (dim_define) is replaced by its definition? */
 bool dim_same(const struct dim *a, const struct dim *b);
 /* Computes the size; name number i has values[i]. False on overflow or a division by zero. */
 bool dim_eval(const struct dim *d, const int64_t *values, int64_t *out);

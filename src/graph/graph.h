@@ -6,8 +6,8 @@
  *  2. Operations come from one closed table (ops.def). The caller gives the dtype and the shape of
  *     a leaf (an input, scalar, number or size). Every other value has the dtype and shape that its
  *     operation's rule infers; graph_add() refuses operands that do not fit the rule.
- *  3. The same operation with the same arguments and attributes is the same value, so values
- *     compare by pointer.
+ *  3. A graph never has two values with the same operation, arguments and attributes. So two
+ *     pointers to values are equal exactly if the values are.
  *  4. Sizes are expressions over the task's axes (dim.h).
  *
  *     struct graph g;
@@ -18,9 +18,9 @@
  *     graph_add_output(&g, "y", DT_F32, 1, declared, s);
  *     graph_verify(&g, err);
  *
- * A graph comes from a PyTorch expression (torch/read.h), or from JSON (graph/json.h). Hone
- * derives from it the reference (graph/reference/reference.h), class and cost (graph/cost.h), a
- * text (graph/print.h), and the built-in author's kernels (playbook/).
+ * A graph comes from a PyTorch expression (torch/read.h), or from JSON (graph/json.h). From a graph
+ * Hone derives the reference (graph/reference/reference.h), the task's class and cost
+ * (graph/cost.h), a text (graph/print.h), and the built-in author's kernels (playbook/).
  */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
@@ -40,8 +40,8 @@
 
 struct graph_output {
     const char *name;
-    /* The dtype and shape that the task declares. Those of `value` may differ a little
-     * (graph_verify). */
+    /* The dtype and shape that the task declares. The dtype and shape of `value` may differ from
+     * these in the ways that graph_verify() allows. */
     enum dtype dtype;
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
@@ -70,13 +70,13 @@ const struct value *graph_input(struct graph *g, const char *name, enum dtype t,
                                 const struct dim *const *shape);
 /* A scalar of the task: a Python number that the kernel gets as an argument. */
 const struct value *graph_scalar(struct graph *g, const char *name, enum dtype t);
-/* A variable: a scalar that the task does not have. When Hone compares this graph with a task's
- * graph, the variable matches any number or scalar (normal/compare.h). */
+/* A variable stands for a number that is not known yet. When Hone compares this graph with a task's
+ * graph, the variable matches any number or scalar of the task (normal/compare.h). */
 const struct value *graph_variable(struct graph *g, const char *name);
 const struct value *graph_number(struct graph *g, double v);   /* a Python float */
 const struct value *graph_integer(struct graph *g, int64_t v); /* a Python int */
-/* Makes a value from a size, so that operations can compute with it. A size that is a plain number
- * becomes graph_integer(). */
+/* Makes a value from a size, so that operations can compute with it. If the size is a plain number,
+ * the value is that of graph_integer(). */
 const struct value *graph_size(struct graph *g, const struct dim *d);
 /* The input or scalar of that name; NULL if there is none. */
 const struct value *graph_find(const struct graph *g, const char *name);
@@ -121,9 +121,9 @@ const struct value *graph_rebuild(struct graph *g, const struct value *v,
 void graph_add_output(struct graph *g, const char *name, enum dtype t, uint32_t rank,
                       const struct dim *const *shape, const struct value *v);
 /* Checks the whole graph. Every output must have its declared shape; extra or missing axes of size
- * 1 are allowed. No output may store floats as integers, or numbers as bool. Every size must have a
- * text, every value must come after its operands, and there must be an output. Returns -1 if
- * something is wrong; err says what and where. */
+ * 1 are allowed. No output may store floats as integers, or numbers as bool. Every size must be
+ * short enough to have a text (dim.h). Every value must come after its operands. There must be an
+ * output. Returns -1 if something is wrong; err says what and where. */
 int graph_verify(const struct graph *g, struct err *err);
 
 /* Returns an array with one entry per id: how often the value is used by other values or as an

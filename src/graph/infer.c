@@ -63,8 +63,8 @@ static enum dtype promoted(enum dtype a, enum dtype b)
 }
 
 /* The common dtype of strong operands (`first`) and weaker operands (`second`). The weaker operands
- * change the result only if there are no strong ones, or if the kind of the weaker ones is higher
- * in the order bool, integer, float. */
+ * change the result in two cases: there are no strong operands, or the weaker operands have a
+ * higher kind in the order bool, integer, float. */
 static enum dtype giving_way(enum dtype first, enum dtype second)
 {
     bool counts = first == DT_NONE || (second != DT_NONE && kind_of(second) > kind_of(first));
@@ -423,9 +423,8 @@ static int rule_matmul(struct infer *x)
     return 0;
 }
 
-/* Checks that a list has one entry for each spatial axis. If the list was left out, fills it with
- * `usual`.
- */
+/* Checks that the list `name` has one entry of at least `least` for each of the n spatial axes. If
+ * the list was left out, fills it with `usual`. */
 static int spatial_ints(const struct infer *x, const char *name, uint32_t n, int64_t usual,
                         int64_t least)
 {
@@ -457,7 +456,8 @@ static int spatial_dims(const struct infer *x, const char *name, uint32_t n)
                : err_set(x->err, ERR_INPUT, "conv: %s has %zu entries, not %u", name, a->n, n);
 }
 
-/* (size + before + after - dilation * (window - 1) - 1) / stride + 1 */
+/* The result's size along spatial axis i is
+ * (size + before + after - dilation * (window - 1) - 1) / stride + 1. */
 static const struct dim *conv_size(const struct infer *x, uint32_t i)
 {
     struct dim_pool *p = x->dims;
@@ -471,7 +471,7 @@ static const struct dim *conv_size(const struct infer *x, uint32_t i)
     return dim_add(p, dim_div(p, size, dim_number(p, attr_at(x, "stride")->ints[i])), one);
 }
 
-/* Are both sizes known numbers, and is the first not a multiple of the second? */
+/* True if both sizes are known numbers and a is not a multiple of b. */
 static bool leaves_rest(const struct dim *a, const struct dim *b)
 {
     const struct dim *p = a->fixed, *q = b->fixed;
@@ -509,7 +509,8 @@ static int rule_conv(struct infer *x)
     return 0;
 }
 
-/* (size - 1) * stride - 2 * padding + dilation * (window - 1) + output_padding + 1 */
+/* The result's size along spatial axis i is
+ * (size - 1) * stride - 2 * padding + dilation * (window - 1) + output_padding + 1. */
 static const struct dim *conv_transpose_size(const struct infer *x, uint32_t i)
 {
     struct dim_pool *p = x->dims;

@@ -8,8 +8,8 @@
  *
  * The reader treats the JSON as hostile. Every list and text has a cap. graph_add() makes every
  * value anew and infers its dtype and shape; if the file declares them, they must be equal. An
- * error about an entry begins with the entry's JSON pointer. Errors of graph_verify(), which checks
- * the finished graph, name the output instead.
+ * error about an entry begins with the entry's JSON pointer, as in the example. Errors of
+ * graph_verify(), which checks the finished graph, name the output instead.
  */
 #ifndef GRAPH_JSON_H
 #define GRAPH_JSON_H

@@ -30,11 +30,11 @@ struct size_name {
 struct reader {
     struct graph *g;
     struct err *err;
-    struct strbuf path; /* the JSON pointer of the entry being read */
-    json_t *ids;        /* maps the id of a value, such as "%3", to an index in `made` */
-    const struct value **made;
+    struct strbuf path;        /* the JSON pointer of the entry being read */
+    json_t *ids;               /* maps the id of a value, such as "%3", to an index in `made` */
+    const struct value **made; /* the values read so far */
     VEC(struct size_name) names;
-    char quote[44];
+    char quote[44]; /* the buffer of quoted() */
 };
 
 /* Sets the error, with the place in the JSON. Returns -1. */
@@ -56,7 +56,8 @@ static int fail_here(struct reader *r)
     return err_prefix(r->err, "%s", r->path.len ? r->path.buf : "graph");
 }
 
-/* Adds a member or an element to the path; step_out() takes the returned length to undo that. */
+/* Adds a member or an element to the path. Returns the length of the path before; step_out() takes
+ * this length and undoes the step. */
 static size_t step_in(struct reader *r, const char *key)
 {
     size_t before = r->path.len;
@@ -83,8 +84,8 @@ static void step_out(struct reader *r, size_t before)
         r->path.buf[before] = '\0';
 }
 
-/* Shortens a text of the file, in plain ASCII, so that an error can quote it. Valid until the next
- * call. */
+/* Copies a text of the file so that an error can quote it: at most 40 characters, in plain ASCII.
+ * The result is valid until the next call. */
 static const char *quoted(struct reader *r, const char *s)
 {
     char *to = r->quote;
@@ -94,6 +95,7 @@ static const char *quoted(struct reader *r, const char *s)
     return r->quote;
 }
 
+/* Checks that the object has no other keys than these n. The last `noptional` may be missing. */
 static int need_keys(struct reader *r, const json_t *j, const char *const *keys, size_t n,
                      size_t noptional)
 {
@@ -327,9 +329,9 @@ static int read_guard(struct reader *r, const json_t *j, const char **out)
     return 0;
 }
 
-/* A guard "AXIS == SIZE" defines the axis, so that shapes with either spelling are equal; it is not
- * kept as a guard. A guard "AXIS % NUMBER == 0" is kept, and also tells the pool of sizes about the
- * multiple. */
+/* A guard "AXIS == SIZE" becomes the definition of the axis, so that shapes with either spelling
+ * are equal. It is not kept in g->guards. Any other guard is kept. A guard "AXIS % NUMBER == 0"
+ * also tells the pool of sizes that the axis is a multiple of the number. */
 static int read_guards(struct reader *r, const json_t *j)
 {
     if (need_array(r, j, GRAPH_JSON_MAX_GUARDS) < 0)
@@ -519,7 +521,7 @@ static int read_op(struct reader *r, const json_t *j, enum graph_op *out)
     return 0;
 }
 
-/* Reads "%" and a name or a number, which no earlier value may have. */
+/* Reads an id: "%" and then a name or a number. No earlier value may have the same id. */
 static int read_id(struct reader *r, const json_t *j, const char **out)
 {
     if (read_text(r, j, GRAPH_JSON_MAX_NAME + 1, out) < 0)
@@ -671,7 +673,7 @@ static int read_rest(struct reader *r, const json_t *root)
     return graph_verify(r->g, r->err);
 }
 
-/* Starts the graph with names that live as long as it does. */
+/* Starts the graph. Copies the names into its arena, so that they live as long as the graph. */
 static void begin(struct reader *r)
 {
     struct graph *g = r->g;

@@ -102,7 +102,7 @@ static json_t *value_json(const struct value *v, const uint32_t *numbers)
     return j;
 }
 
-/* The names that sizes may mention, without those of scalars. */
+/* Writes the names that sizes may mention, except the names of scalars. */
 static json_t *axes_json(const struct graph *g)
 {
     json_t *axes = json_array();

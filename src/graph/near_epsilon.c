@@ -11,9 +11,9 @@ static const double MOST_EPSILON = 1e-3;
 /* An epsilon needs no scaled inputs if the value beside it is at most this many times as large as
  * the epsilon. */
 static const double NEAR = 16;
-/* Inputs are multiplied by 2^-bits. Scaling by fewer than LEAST_BITS bits would change too little.
- * With more than MOST_BITS bits floats might become subnormal. Float16 has a smaller range of
- * exponents, so its limit is lower. */
+/* An input is multiplied by 2^-k, where k is at least LEAST_BITS and at most MOST_BITS. A smaller k
+ * would change too little. With a larger k floats might become subnormal. Float16 has a smaller
+ * range of exponents, so its limit is lower. */
 enum { LEAST_BITS = 1, MOST_BITS = 60, MOST_BITS_F16 = 8 };
 
 /* The estimated mean and variance of a value's elements. */
@@ -30,7 +30,7 @@ struct search {
     bool *seen;            /* indexed by the value's id: has collect() visited the value? */
     bool *chosen;          /* indexed by input: is the input one of those to scale? */
     /* Indexed by the value's id. If the chosen inputs are multiplied by s, the value is
-     * multiplied by s^degree. NAN means that it is not multiplied by a power of s. */
+     * multiplied by s^degree. NAN means that the value changes in another way. */
     double *degree;
     int *bits; /* indexed by input: the result, as in struct near_epsilon */
 };
@@ -60,7 +60,8 @@ static double count(const struct search *x, const struct value *v)
     return elements(x, v->shape, v->rank);
 }
 
-/* How many products of two elements one element of the product or convolution v adds up. */
+/* v is a matrix product or a convolution: each element of v is a sum of products of two elements.
+ * Returns how many products one sum has. */
 static double terms(const struct search *x, const struct value *v)
 {
     const struct value *a = v->args[0], *w = v->args[1];
@@ -71,6 +72,7 @@ static double terms(const struct search *x, const struct value *v)
     return count(x, w) / elements(x, &w->shape[v->op == OP_CONV ? 0 : 1], 1);
 }
 
+/* The spread of a sum of n products, each of one element of a and one element of b. */
 static struct spread times(struct spread a, struct spread b, double n)
 {
     return (struct spread){n * a.mean * b.mean,
@@ -78,6 +80,7 @@ static struct spread times(struct spread a, struct spread b, double n)
                                 b.variance * a.mean * a.mean)};
 }
 
+/* The root mean square of the elements. */
 static double size_of(struct spread s)
 {
     return sqrt(s.mean * s.mean + s.variance);
@@ -148,8 +151,8 @@ static bool collect_all(struct search *x, const struct value *v)
     return ok;
 }
 
-/* Chooses inputs that probably scale v; degree_of() then finds whether they do. Returns false if an
- * input may not be scaled, or if v depends on something else. */
+/* Chooses inputs such that v probably grows with them; degree_of() then finds whether it does.
+ * Returns false if an input may not be scaled, or if an operation is not one of those below. */
 static bool collect(struct search *x, const struct value *v)
 {
     double zero;
@@ -209,7 +212,7 @@ static double same(double a, double b)
     return a == b ? a : NAN;
 }
 
-/* The power of s by which v is multiplied if the chosen inputs are multiplied by s. */
+/* Returns search.degree for v. The operands of v have theirs already. */
 static double degree_of(const struct search *x, const struct value *v)
 {
     double d[GRAPH_MAX_ARGS] = {0}, number;
@@ -288,8 +291,9 @@ static bool is_epsilon(const struct search *x, const struct value *v, double *ou
     return known && *out > 0 && *out <= MOST_EPSILON;
 }
 
-/* Finds an epsilon in v, and stores it in *epsilon. Sets *beside to the value that the epsilon is
- * added to or compared with, and *size to how large that value is now. In a norm *beside is the
+/* If v uses an epsilon, returns true and stores the epsilon in *epsilon. Sets *beside to the value
+ * that the epsilon is added to or compared with, and *size to the estimated size of that value. In
+ * a norm *beside is the operand, and *size belongs to the variance or norm that v computes from the
  * operand. If *beside is multiplied by s, *size is multiplied by s^*power. */
 static bool find_epsilon(const struct search *x, const struct value *v, const struct value **beside,
                          double *epsilon, double *size, double *power)
@@ -324,9 +328,9 @@ static bool find_epsilon(const struct search *x, const struct value *v, const st
     }
 }
 
-/* Scales the inputs of `beside` so that this value comes near the epsilon. `ratio` is the size of
- * the value divided by the epsilon; find_epsilon() gives `power`. Returns false if there are no
- * such inputs, or if one of them is already scaled for another epsilon. */
+/* Scales the inputs from which `beside` is computed, so that its size comes near the epsilon.
+ * `ratio` is the size divided by the epsilon. find_epsilon() gives size and `power`. Returns false
+ * if there are no such inputs, or if one of them is already scaled for another epsilon. */
 static bool scale_for(struct search *x, const struct value *beside, double ratio, double power)
 {
     size_t n = x->g->inputs.n;

@@ -6,29 +6,28 @@
  * power of two, the variance comes near the epsilon, and the fault is visible.
  *
  * An epsilon is a number in (0, 1e-3] that is added to a value, or that is the least value of a
- * clamp, or the eps of a norm. For each epsilon, this file looks for inputs such that the value
- * beside the epsilon is multiplied by s^k (k > 0) if all these inputs are multiplied by s. It
- * estimates how large the value usually is, and chooses s.
+ * clamp, or the eps of a norm. For each epsilon, graph_near_epsilon() looks for inputs that control
+ * the value beside the epsilon: if all these inputs are multiplied by s, the value is multiplied by
+ * s^k, for some k > 0. The function estimates how large the value usually is, and chooses s.
  */
 #ifndef GRAPH_NEAR_EPSILON_H
 #define GRAPH_NEAR_EPSILON_H
 
 #include "graph/graph.h"
 
-/* How an input is drawn. */
+/* The distribution from which the elements of an input are drawn. */
 struct near_epsilon_input {
     double mean, variance;
-    bool can_scale;
+    bool can_scale; /* the caller allows that the input is multiplied */
 };
 
 struct near_epsilon {
-    int *bits;      /* one for each input; the input must be multiplied by 2^bits */
+    int *bits;      /* one for each input, 0 or negative: the input must be multiplied by 2^bits */
     uint32_t found; /* how many epsilons matter once the inputs are scaled */
 };
 
-/* `inputs` has one entry for each input of the graph, and `scalars` the value of each scalar, in
- * the order of the graph. `sizes` has the value of each name in g->dims. The result lives in the
- * arena. */
+/* `inputs` has one entry for each input, and `scalars` the value of each scalar, in the graph's
+ * order. `sizes` has the value of each name in g->dims. The result lives in the arena. */
 struct near_epsilon graph_near_epsilon(const struct graph *g,
                                        const struct near_epsilon_input *inputs,
                                        const double *scalars, const int64_t *sizes,

@@ -100,10 +100,10 @@ struct op_row {
     /* The attributes with their kinds and defaults, such as "dim:axes keepdim:bool=false". */
     const char *attrs;
     /* A C expression that computes one element in double, such as "exp($0)", where $0 is the first
-     * operand. "" if the kind of the operation says how to compute it. */
+     * operand. "" if graph/reference/ has code for the operation. */
     const char *real;
-    /* Floating-point operations per element. The top of ops.def says which element is meant for
-     * each kind of operation. */
+    /* Floating-point operations per element. The top of ops.def says which elements count for each
+     * kind of operation. */
     unsigned flops;
 };
 const struct op_row *op_row(enum graph_op op);
@@ -131,7 +131,7 @@ bool value_flag(const struct value *v, const char *name); /* the value of a bool
 /* If v is an OP_NUMBER or its negation, sets *out to the number and returns true. */
 bool value_is_number(const struct value *v, double *out);
 bool value_same_shape(const struct value *a, const struct value *b);
-/* When a is broadcast to the shape of v, is any element of a repeated? */
+/* Is some element of a repeated when a is broadcast to the shape of v? */
 bool value_repeats(const struct value *a, const struct value *v);
 bool attr_same(const struct attr *a, const struct attr *b);
 

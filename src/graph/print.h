@@ -8,11 +8,12 @@
  *     %1 = mean(x, dim=-1, keepdim): float32[R, 1]  a value and its type
  *     y: float32[R, C] = div(x, %1)                 an output
  *
- * First come the lines of these axes, then every input and scalar (with "(not used)" if no output
- * needs it), then the values that an output needs, then every output. Numbers and sizes are written
- * where they are used. An attribute is left out if it has its default, or if the type of the result
- * shows it: the dtype of a cast, the shape of a reshape or expand. A reduction without "dim" is
- * over all axes. An operand that follows an absent operand is written with its name.
+ * First come the constant axes and the axes that others determine, then every input and scalar
+ * (with "(not used)" if no output needs it), then the values that an output needs, then every
+ * output. Numbers and sizes are written where they are used. An attribute is left out if it has its
+ * default, or if the type of the result shows it: the dtype of a cast, the shape of a reshape or
+ * expand. A reduction without "dim" is over all axes. An operand that follows an absent operand is
+ * written with its name.
  *
  * On the right of "=" a name always means the input or scalar, even if an output with the same name
  * overwrites that input.
@@ -38,8 +39,8 @@ void graph_print_number(struct strbuf *out, const struct value *v);
 
 /*
  * The text and the JSON call a value "%1", "%2", ... if it is computed and an output needs it.
- * Returns these numbers, counted in order from 1: one entry for each id, 0 if the value has no
- * number.
+ * Returns an array with one entry for each id: the number, counted from 1, or 0 if the value has
+ * none. The result lives in the arena.
  */
 const uint32_t *graph_numbers(const struct graph *g, struct arena *a);
 

@@ -3,10 +3,10 @@
 
 #include "base/util.h"
 
-/* The input that an operand comes from. */
+/* The input from which an operand is computed. */
 struct source {
-    const struct value *input; /* NULL = the operand does not come from one input */
-    uint32_t dims; /* the dimensions of the input that correspond to those asked for, as bits */
+    const struct value *input; /* NULL = the operand is not computed from one input */
+    uint32_t dims; /* bit d: dimension d of the input corresponds to one of those asked for */
     bool alone;    /* nothing else uses the input */
 };
 
@@ -60,8 +60,9 @@ static bool through_expand(const struct value *v, uint32_t dims, uint32_t *out)
     return true;
 }
 
-/* Goes one step towards the inputs: replaces *v by its operand, and *dims by the dimensions of the
- * operand. Returns false if v does not keep zeros, or if the dimensions do not correspond. */
+/* Goes one step towards the inputs: replaces *v by its operand, and *dims by the operand's
+ * dimensions that correspond to them. Returns false if v does not keep zeros, or if there are no
+ * such dimensions. */
 static bool step(const struct value **v, uint32_t *dims)
 {
     const struct value *x = *v;
@@ -115,8 +116,9 @@ static struct thin_input *of(const struct graph *g, struct thin *t, const struct
     BUG("an input that the graph does not list");
 }
 
-/* Goes through the n operands, and makes the first one thin that can be thin. An input that is thin
- * already must be thin along the same dimensions. Returns false if no operand can be thin. */
+/* Goes through the n operands, and makes the first input thin that can be thin. An input that is
+ * already thin counts if it is thin along the same dimensions. Returns false if no input can be
+ * thin. */
 static bool thin_one(const struct graph *g, struct thin *t, const struct source *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -129,8 +131,8 @@ static bool thin_one(const struct graph *g, struct thin *t, const struct source 
     return false;
 }
 
-/* Notes that one input of a product may be multiplied by a number if the other is divided by it.
- * This holds only if nothing else uses the two inputs. */
+/* Notes that one input of a product may be multiplied by a number if the other input is divided by
+ * the same number. This holds only if nothing else uses the two inputs. */
 static void scale_both(const struct graph *g, struct thin *t, const struct source *s)
 {
     if (!s[0].input || !s[1].input || s[0].input == s[1].input || !s[0].alone || !s[1].alone)
@@ -208,7 +210,7 @@ struct thin graph_thin(const struct graph *g, struct arena *a)
         if (kind == OPK_PRODUCT || kind == OPK_CONV || kind == OPK_ATTENTION)
             thin_product(g, &t, v, uses);
     }
-    /* Products come first, because an input is thin in one way only. */
+    /* An input can be thin in one way only. Products choose first. */
     vec_each (struct value *const, p, &g->values)
         if (uses[(*p)->id] && (*p)->dtype == DT_F32 && ((*p)->op == OP_SUM || (*p)->op == OP_MEAN))
             thin_sum(g, &t, *p, uses);

@@ -43,9 +43,10 @@ void measure_times(struct verdict *v, const struct measure_input *in);
 /* How many tensor-core products the candidate does for each product that the task needs. We report
  * the case with the smallest `share`. */
 struct tensor_use {
-    /* TF32 products; products of narrower types. Both are 0 if there are none */
+    /* The arithmetic of the tensor cores in TF32 and in narrower types. Both are divided by the
+     * task's flops. */
     double tf32, narrow;
-    double share; /* products done / products that the task needs, in its declared precision */
+    double share; /* products done divided by products that the declared precision needs */
 };
 /* Uses the emulator's counters. Finds the case in which the candidate did the smallest share of the
  * products that the declared precision needs. Returns that case if its share is below

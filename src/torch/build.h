@@ -4,7 +4,7 @@
  *
  * The rows of functions.c name their builders. `arg` holds one object for each parameter of the
  * row, in order, with defaults filled in. `op` is the row's operation, for builders that serve
- * several functions. A builder that refuses returns NULL or false, with the reason in build.err.
+ * several functions. A builder that refuses returns NULL or false, with the reason in b->err.
  */
 #ifndef TORCH_BUILD_H
 #define TORCH_BUILD_H
@@ -111,8 +111,9 @@ OBJECT_BUILDER(build_numel);
 /* x[index]: slices, integers, None, "..." and one tensor of integers. */
 const struct value *build_index(struct build *b, const struct value *x, const struct object *index);
 
-/* Returns the tensor under any casts from integers to integers that are at least as wide. As an
- * index, that tensor picks the same rows as v. */
+/* If v is a cast of integers to an integer type that is at least as wide, returns the operand of
+ * the cast; several such casts are all left out. As an index, the result picks the same rows as
+ * v. */
 const struct value *index_source(const struct value *v);
 
 #endif

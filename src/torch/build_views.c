@@ -4,6 +4,8 @@
 #include "base/util.h"
 #include "torch/build.h"
 
+/* MAX_PIECES is the most pieces of a split. at_most() tries SAMPLES sets of small values for the
+ * names in sizes, and LARGE_SAMPLES sets of large ones. */
 enum { MAX_PIECES = 32, SAMPLES = 48, LARGE_SAMPLES = 31 };
 
 static struct dim_pool *pool(struct build *b)
@@ -60,7 +62,7 @@ VALUE_BUILDER(build_reshape)
     return reshape_to(b, a, d, n);
 }
 
-/* Merges the axes from .. to, both included, into one. */
+/* Merges the axes number `from` to `to`, both included, into one. */
 static const struct value *merged(struct build *b, const struct value *a, int64_t from, int64_t to)
 {
     const struct dim *d[GRAPH_MAX_RANK] = {NULL};
@@ -259,8 +261,8 @@ VALUE_BUILDER(build_flip)
 
 /* ---- parts of an axis ------------------------------------------------------------------------ */
 
-/* Whether low <= high holds if every name has a value of at least 1. This function tries many
- * values, which is not a proof. */
+/* Returns whether low <= high for all values of the names, if each value is at least 1. This
+ * function tries many values, which is not a proof. */
 static bool at_most(struct build *b, const struct dim *low, const struct dim *high)
 {
     low = low->fixed ? low->fixed : low;
@@ -549,7 +551,7 @@ struct indexing {
     uint32_t axis;                               /* the next axis of x that the index names */
     const struct dim *shape[2 * GRAPH_MAX_RANK]; /* the shape of the result so far */
     size_t n;
-    bool gathered;
+    bool gathered; /* a tensor of integers has indexed an axis already */
 };
 
 static bool keep_axis(struct build *b, struct indexing *i)

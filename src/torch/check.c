@@ -22,10 +22,10 @@
 #include "torch/python.h"
 #include "torch/task.h"
 
-#define ANSWER_NS (60 * SEC)
-#define START_NS (120 * SEC)
-#define DRAWS 2 /* how many shapes of each held-out workload are checked */
-#define MAX_FLOPS 500000000
+#define ANSWER_NS (60 * SEC) /* CPU time that Python has to answer a request */
+#define START_NS (120 * SEC) /* the same for its first answer, because PyTorch starts slowly */
+#define DRAWS 2              /* how many shapes of each held-out workload are checked */
+#define MAX_FLOPS 500000000  /* we do not check larger shapes, unless they are smoke shapes */
 
 /* Two ways to compute a value in double may differ by this factor times the magnitude. */
 static const double SAME = 1e-9;
@@ -40,7 +40,7 @@ struct expression_check {
     struct torch_check *c;
     const struct task *t;
     struct task_check_result *r;
-    const char *dir, *oracle; /* a folder for files; the oracle's shared object in that folder */
+    const char *dir, *oracle; /* a folder for files; the oracle's shared object, or NULL */
 };
 
 /* ---- the oracle of the graph ----------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static int compare_outputs(const struct expression_check *e, const struct oracle
         double slack = slack_of(t, wide);
         struct strbuf got = STRBUF_INIT(x->shape->elems[i] * sizeof(double) + 16);
         if (!x->value[i] || (!wide && t->sigmas > 0 && !dtype_is_float(t->dtype)))
-            continue; /* not an output, or an output of indices, which rounding may change */
+            continue; /* not an output, or integers such as an argmax, which rounding may change */
         double rms = rms_of(x->value[i], x->shape->elems[i]);
         const char *truth = e->oracle ? "reference.c" : "the reference in double";
         char *path = buffer_path(e, i, true);
@@ -499,7 +499,7 @@ void torch_check_task(struct torch_check *c, const struct task *t, struct task_c
 
 /* ---- a reference in Python ------------------------------------------------------------------- */
 
-/* Reads the outputs that the last call wrote as the truth. */
+/* Reads the outputs that the last call wrote, and makes them the right answer in x. */
 static int take_outputs(const struct expression_check *e, struct oracle_trial *x, struct err *err)
 {
     int rc = 0;

@@ -6,9 +6,10 @@
  *     if (c.why_not) ...                              says why there is no PyTorch to run tasks
  *     torch_check_release(&c);
  *
- * torch_check_task() does nothing for a task without the key "torch". Otherwise it takes three
- * steps. It skips steps 2 and 3 if `result` already has problems, so the caller first checks the
- * oracle with task_check(). It skips step 3 if an earlier step finds a problem.
+ * For a task without the key "torch", torch_check_task() only adds a note if the task has neither
+ * the key "graph" nor a reference in Python. Otherwise it takes three steps. It skips steps 2 and 3
+ * if `result` already has problems, so the caller first checks the oracle (the compiled
+ * reference.c) with task_check(). It skips step 3 if an earlier step finds a problem.
  *  1. It reads the expression into a graph. If an imported task has the graph as JSON, it reads
  *     that. An expression that is wrong is a problem. An expression with a function or with syntax
  *     that only Python knows is a note.
@@ -30,14 +31,15 @@ struct python;
 
 struct torch_check {
     struct python *python; /* NULL if it is not started, or if there is no python3 */
-    bool tried;
-    char *version;  /* such as "PyTorch 2.9.1"; NULL = none */
-    bool raised;    /* PyTorch refused a shape that the task's constraints allow */
-    double largest; /* the largest |PyTorch - oracle| / max(|oracle|, rms), with PyTorch in double;
-                     * rms is that of the oracle's output. Covers all elements compared since the
-                     * caller set it to 0 */
-    char *
-        why_not; /* the reason why there is no PyTorch; NULL if there is, or if it was not needed */
+    bool tried;            /* we have tried to start python3 */
+    char *version;         /* such as "PyTorch 2.9.1"; NULL = none */
+    bool raised;           /* PyTorch refused a shape that the task's constraints allow */
+    /* The largest |PyTorch - oracle| / max(|oracle|, rms) of all elements that were compared since
+     * the caller set this to 0. PyTorch computes in double. rms is the root mean square of the
+     * oracle's output. */
+    double largest;
+    /* The reason why there is no PyTorch; NULL if there is PyTorch, or if it was not needed. */
+    char *why_not;
 };
 #define TORCH_CHECK_INIT \
     {                    \

@@ -283,7 +283,7 @@ struct call {
     enum function_scope scope;
     struct argument *args; /* for a method, the first is the object that it is called on */
     size_t n;
-    bool math; /* a function of Python's math module or of Python itself */
+    bool math; /* a function of the module math or np */
 };
 
 static bool is_builtin(const char *name)

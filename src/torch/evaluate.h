@@ -11,7 +11,7 @@
 struct expression {
     struct build b;
     const struct torch_names *names; /* looked up first; may be NULL */
-    bool placed;                     /* b.err already names a column */
+    bool placed;                     /* the message in b.err already names a column */
 };
 
 /* On failure returns false, with x->b.err set. */

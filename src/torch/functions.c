@@ -11,7 +11,12 @@
 
 enum { BOTH = IN_TORCH | IN_METHODS };
 
-/* A function that is exactly one operation, with the same operands in the same order. */
+/* These macros make rows of the table. ELEMENTWISE, UNARY and BINARY are for functions that are
+ * exactly one operation, with the same operands in the same order. VALUE and OBJECT are for other
+ * functions, by the kind of their builder. VIEW is for functions whose result may share memory with
+ * the input, VIEW_OF for those of them that also accept separate integers, and PIECES for those
+ * that return a tuple. METHOD and QUESTION are for functions that are only methods; a QUESTION does
+ * not return a tensor. LINALG is for functions of torch.linalg. */
 #define ELEMENTWISE(names, takes, op)                                 \
     {                                                                 \
         names, takes, op, build_elementwise, NULL, BOTH, false, false \
@@ -312,8 +317,8 @@ const struct function *function_find(const char *name, enum function_scope scope
 
 struct param {
     char name[40];
-    const char *value; /* its default; NULL: it has none */
-    size_t len;
+    const char *value; /* its default as text; NULL if it has none */
+    size_t len;        /* the length of that text */
 };
 
 static size_t read_params(const char *s, struct param *out)

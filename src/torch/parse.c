@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MAX_BOUND is the most names that ":=" binds, MAX_HEIGHT the largest height of the tree. */
 enum { MAX_BOUND = 64, MAX_HEIGHT = 1000 };
 
 static const char too_deep[] = "the expression nests too deeply: more than 31 brackets inside each "

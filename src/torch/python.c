@@ -17,8 +17,8 @@
 #include "sys/proc.h"
 
 #define MEMORY_BYTES (UINT64_C(8) << 30)
-#define WALL_FACTOR 10 /* how much longer than its CPU time an answer may take */
-enum { REPLY_MAX = 4096 };
+#define WALL_FACTOR 10     /* how much longer than its CPU time an answer may take */
+enum { REPLY_MAX = 4096 }; /* bytes of a reply; the rest is cut off */
 
 struct python {
     struct loop *loop;
@@ -91,7 +91,7 @@ static int no_answer(const struct python *p, struct err *err)
                    *said ? ": " : "", said);
 }
 
-/* Requests are sent one at a time. If one is larger than the pipe's buffer, write() waits until
+/* We send one request at a time. If a request is larger than the pipe's buffer, write() waits until
  * Python has read enough of it. */
 static int send_line(struct python *p, const char *text, struct err *err)
 {

@@ -45,8 +45,7 @@ static struct torch_task signature_of(const struct task *t, struct arena *a)
                                .nconstraints = t->constraints.n};
 }
 
-/* ---- the key "graph" --------------------------------------------------------------------------
- */
+/* ---- the key "graph" ------------------------------------------------------------------------- */
 
 /* True if the graph gives the tensor the dtype and the shape that the task declares. */
 static bool same_type(struct graph *g, const struct task_tensor *x, enum dtype dtype, uint32_t rank,
@@ -104,8 +103,7 @@ static int read_graph(struct graph *g, const struct task *t, struct err *err)
     return rc < 0 ? err_prefix(err, "task '%s', its graph", t->name) : 0;
 }
 
-/* ---- the key "torch" --------------------------------------------------------------------------
- */
+/* ---- the key "torch" ------------------------------------------------------------------------- */
 
 static int read_expression(struct graph *g, const struct task *t, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* collapse.c - moves sums into linear maps (collapse.h). */
+/* collapse.c - replaces sums of linear maps by linear maps of sums (collapse.h). */
 #include "graph/normal/collapse.h"
 
 #include <stdlib.h>
@@ -103,8 +103,8 @@ static const struct value *sum_of_product(struct collapse *c, const struct value
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* s is a sum of `count` elements of the convolution `of`, without the bias. Adds the bias `count`
- * times. */
+/* Each element of s is a sum of `count` elements of the convolution `of`, but without the bias.
+ * Adds the bias `count` times. */
 static const struct value *with_bias(struct collapse *c, const struct value *s,
                                      const struct value *of, const struct dim *count)
 {
@@ -398,8 +398,8 @@ static bool is_scale(const struct value *v)
            v->args[1]->rank == 0;
 }
 
-/* Fills *p if v adds up windows along sides of a convolution, which may be scaled first. Returns
- * false if v is anything else. */
+/* Fills *p if v adds up windows along sides of a convolution. The convolution may be scaled before
+ * the windows are added up. Returns false if v is anything else. */
 static bool read_pooling(const struct collapse *c, const struct value *v, struct pooling *p)
 {
     const struct value *w = v->args[0];
@@ -422,18 +422,19 @@ static bool read_pooling(const struct collapse *c, const struct value *v, struct
     return ok;
 }
 
-/* A convolution and the pooling after it become one convolution. This says how to make its weights
- * along one side from those of the old convolution: put `before` and `after` zeros around the old
- * weights, and add up windows with step `step`. `pad` is the padding of the new convolution, if it
- * is transposed. */
+/* A convolution and the pooling after it become one new convolution. This struct says how to make
+ * the new weights along one side from the old weights: put `before` zeros before them and `after`
+ * zeros after them, and add up windows with step `step`. If the convolution is transposed, `pad` is
+ * the padding of the new convolution. */
 struct side {
     int64_t before, after, step, pad;
 };
 
-/* Fills *s for a side with `window` weights. For a transposed convolution: output i of the pooling
- * adds up x[j] * w[k] for all j, k and t with step*i + t = stride*j + k - padding, where t runs
- * over the places in the window of the pooling. With stride == step, the weight of x[j] depends on
- * i - j only. */
+/* Fills *s for a side with `window` weights. A transposed convolution has an input x and weights w.
+ * Output i of its pooling adds up x[j] * w[k] for all j, k and t with
+ *     step*i + t = stride*j + k - padding,
+ * where t runs over the places in the pooling's window. If stride == step, the sum of the weights
+ * of x[j] depends only on i - j, as in a convolution with stride 1. */
 static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, struct side *s)
 {
     int64_t size = p->size[axis], step = p->step[axis];
@@ -449,9 +450,9 @@ static bool find_side(const struct pooling *p, uint32_t axis, int64_t window, st
     return s->before >= 0;
 }
 
-/* Can one convolution replace the convolution and its pooling, and does it multiply less? Fills
- * `sides`. The stride of a transposed convolution must be the step of the pooling; the new
- * convolution then has stride 1. */
+/* Can one convolution replace the convolution and its pooling, and does it need fewer
+ * multiplications? Fills `sides`. The stride of a transposed convolution must be the step of the
+ * pooling; the new convolution then has stride 1. */
 static bool pooling_saves(const struct pooling *p, struct side *sides)
 {
     int64_t before = 1, after = 1, window;

@@ -1,5 +1,6 @@
 /*
- * collapse.h - moves sums into linear maps, where that saves most of the work.
+ * collapse.h - replaces the sum of a linear map's result by a linear map of sums, which takes far
+ * fewer operations.
  *
  *     (x @ w).sum(-1)                    x @ w.sum(-1)
  *     conv2d(x, w).mean((2, 3))          a convolution of sums of x

@@ -3,8 +3,9 @@
 
 #include "base/util.h"
 
-/* Caps on the comparisons of two values: SAME_STEPS in graph_same_value(), GRAPH_STEPS in a match
- * and for each output of graph_same(). */
+/* MAX_OPERANDS is the most operands of a sum or product that match in any order. The other two are
+ * the most comparisons: SAME_STEPS in graph_same_value(), GRAPH_STEPS in value_matches() and for
+ * each output in graph_same(). */
 enum { MAX_OPERANDS = 12, SAME_STEPS = 2000, GRAPH_STEPS = 200000 };
 
 static bool same_dim(const struct dim *a, const struct dim *b)

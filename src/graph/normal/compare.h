@@ -38,8 +38,8 @@ struct value_match {
     size_t order[MATCH_MAX_VARIABLES]; /* the variables in the order in which they were bound */
     size_t norder;
     unsigned steps; /* how many comparisons are left; value_matches() replaces 0 by its own cap */
-    /* Indexed by the id of a value under the first value: a value under the second value that is
-     * known to be the same. */
+    /* Indexed by the id of a value that the first value is computed from: a value of the second
+     * graph that is known to compute the same. NULL if the matcher keeps no such table. */
     const struct value **same;
 };
 

@@ -14,7 +14,8 @@ enum { MAX_ROUNDS = 32, MAX_WORK = 16 * GRAPH_MAX_VALUES };
 
 struct walk {
     struct graph *g;
-    /* Returns the value that replaces v, whose operands are done; NULL if v stays. */
+    /* Returns the value that replaces v, or NULL if v stays. The operands of v are already
+     * rewritten. */
     const struct value *(*step)(struct graph *g, const struct value *v);
     bool may_refuse; /* if an operation refuses its new operands, it keeps the old ones */
     /* Indexed by id: the rewritten value, or NULL if it is not yet rewritten. */
@@ -57,7 +58,8 @@ static const struct value *with_done_args(struct walk *w, const struct value *v)
 }
 
 /* Rewrites v. The recursion is shallow: walk_to() goes by ascending id, so the operands that v had
- * when the walk began are already rewritten. Only operands that a rule has just made are not. */
+ * when the walk began are already rewritten. Only operands that a rule has just made are not
+ * rewritten yet. */
 static const struct value *settle(struct walk *w, const struct value *v)
 {
     const struct value *now = done(w, v), *next;

@@ -24,10 +24,11 @@ int graph_normalise(struct graph *g, struct err *err);
 const struct value *graph_normal(struct graph *g, const struct value *v);
 
 /*
- * Writes operations along axes as sums and extremes: mean(x, 1) becomes sum(x, 1) / C. There are
+ * Writes operations along axes as sums and maxima: mean(x, 1) becomes sum(x, 1) / C. There are
  * rules (`unfoldings` in rules.c) for the usual attributes of mean, var, std, norm, logsumexp,
- * softmax, log_softmax, layer_norm, rms_norm and normalize, for example for a layer_norm over one
- * axis. Other values stay as they are. v must be in normal form; the result is not in normal form.
+ * softmax, log_softmax, layer_norm, rms_norm, normalize and triplet_margin_loss, for example for a
+ * var with a correction of 0 or 1. Other values stay as they are. v must be in normal form; the
+ * result is not in normal form.
  */
 const struct value *graph_unfolded(struct graph *g, const struct value *v);
 
@@ -35,10 +36,10 @@ const struct value *graph_unfolded(struct graph *g, const struct value *v);
  * (compare.h) only. */
 const struct value *graph_reduced(struct graph *g, const struct value *v);
 /*
- * Removes casts to floats of two bytes or more, and casts to int32 and int64 of inputs and scalars
- * that are integers or bools. For comparisons only, because dtypes may change; call it before
- * graph_reduced(). The operands of an operation keep their casts if the operation would refuse the
- * operands without them.
+ * Removes two kinds of casts: casts to a float dtype of two bytes or more, and casts of an integer
+ * or bool input or scalar to int32 or int64. For comparisons only, because dtypes may change. Call
+ * this function before graph_reduced(). If an operation refuses its operands without casts, the
+ * operands keep their casts.
  */
 const struct value *graph_without_casts(struct graph *g, const struct value *v);
 

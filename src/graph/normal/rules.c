@@ -55,7 +55,7 @@ static const struct rule comparisons[] = {
     {"maximum($a, 0)", "relu($a)"},
 };
 
-/* These rules write operations along axes as sums and extremes. $n is the number of elements along
+/* These rules write operations along axes as sums and maxima. $n is the number of elements along
  * those axes. $last is the list of the last axes of a norm. */
 static const struct rule unfoldings[] = {
     {"mean($a, $axes, $keep)", "div(sum($a, $axes, $keep), $n)"},

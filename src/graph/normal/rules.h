@@ -15,7 +15,7 @@
 const struct value *rules_apply_spellings(struct graph *g, const struct value *v);
 /* Uses fewer kinds of operations, for comparisons only: a / b becomes a * reciprocal(b). */
 const struct value *rules_apply_comparisons(struct graph *g, const struct value *v);
-/* Writes operations along axes as sums and extremes: mean(x) becomes sum(x) / n. */
+/* Writes operations along axes as sums and maxima: mean(x) becomes sum(x) / n. */
 const struct value *rules_apply_unfoldings(struct graph *g, const struct value *v);
 
 /* Can `made` take v's place? It must have v's dtype and shape, and it may be a Python number only

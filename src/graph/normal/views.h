@@ -1,6 +1,6 @@
 /*
  * views.h - steps of the normal form that deal with shapes. They remove views that change nothing
- * and views that another operation can replace, and they work out sizes.
+ * and views that another operation can replace, and they compute with sizes.
  *
  * Each function looks at one value whose operands are in normal form, and returns the value that
  * replaces it, or NULL if the value stays.
@@ -16,16 +16,17 @@ const struct value *views_merge(struct graph *g, const struct value *v);
 /* Removes a reshape after a reduction if the reshape only adds or removes the reduced axes. It
  * changes the reduction's keepdim instead. */
 const struct value *views_keepdim(struct graph *g, const struct value *v);
-/* Drops a reshape of the operand of a reduction over all axes, if the reduction keeps no axes. */
+/* If v is a reduction over all axes without keepdim, drops a reshape of v's operand. */
 const struct value *views_under_reduction(struct graph *g, const struct value *v);
 /* Removes the expand of an operand, because elementwise operations broadcast. Expands the result
  * instead if its shape would change. */
 const struct value *views_hoist_expand(struct graph *g, const struct value *v);
-/* Works out +, -, * and // of sizes and integers: (2*D) // 2 is D. Also makes the negation of a
+/* Computes +, -, * and // of sizes and integers: (2*D) // 2 is D. Also makes the negation of a
  * number a number. */
 const struct value *views_fold_sizes(struct graph *g, const struct value *v);
 /* For the value of an output only. If it has one element, its shape does not matter, so this
- * function removes a reshape, and the axes that a reduction kept. */
+ * function removes a reshape, and the axes that a reduction kept. Returns v itself, not NULL, if
+ * nothing changes. */
 const struct value *views_of_output(struct graph *g, const struct value *v);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/util.h"
 
-enum { MAX_DIGITS = 18 }; /* such an integer fits into an int64_t */
+enum { MAX_DIGITS = 18 }; /* an integer with so many digits fits into an int64_t */
 
 static bool is_word(char c)
 {

@@ -48,7 +48,8 @@ struct collector {
      * sums of this chain. */
     const char *s, *squares;
     const char *q, *n;    /* the sum of the squares of the chain's terms, and their number */
-    const char *rounding; /* the variance of the earlier chains, divided by chain_rounding() */
+    const char *rounding; /* the variance of the roundings in earlier chains, divided by
+                           * chain_rounding() */
     /* How many chains there were before this one, and the sum of the squares of their sums. */
     const char *chains, *chain_squares;
     const char *key; /* only for NOISY references: the seed of the random roundings */

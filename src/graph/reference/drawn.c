@@ -9,20 +9,22 @@
 struct plan {
     struct emit *e;
     bool *affected; /* one per value: does it depend on a product in TF32? */
-    /* One per value: does it depend on a sum of affected elements? Such elements may share an
-     * error. */
+    /* One per value: does it depend on a sum of affected elements? The terms of such a sum may
+     * share an error. */
     bool *mixed;
     bool *copied;                 /* one per value: does it need a copy? */
     const struct value **copy;    /* by old id: the copy of the value, or NULL */
     const struct value **rounded; /* by old id: the value rounded at random, or NULL */
     VEC(struct value *) values;   /* the values in their new order */
-    VEC(uint8_t) notes, kinds;    /* one per value of the new order */
+    /* One per value of the new order: the lowered_note (lower.h), and the marks DRAWN_... */
+    VEC(uint8_t) notes, kinds;
 };
 
 /* ---- which values ---------------------------------------------------------------------------- */
 
-/* How many of v's operands are rounded to TF32, and which is the first. A recurrent operation
- * rounds its state in each step anew, so only its weight's error is shared. */
+/* Returns how many of v's operands are rounded to TF32, and sets *first to the first of them. A
+ * recurrent operation rounds its state anew in each step, so only the error of its weight is
+ * shared. */
 static uint32_t rounded_operands(const struct emit *e, const struct value *v, uint32_t *first)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -215,8 +217,8 @@ bool drawn_plan(struct emit *e)
 /* ---- elements -------------------------------------------------------------------------------- */
 
 /* A copy's rounding error has the standard deviation of the model, 2^-11/sqrt(3), and is nearly
- * normal. Two errors of +-1 would cancel in every other sample, and a sum of few products would
- * seem to have no error. */
+ * normal. Errors with only two values, +x and -x, would not do: two such errors cancel in every
+ * other sample, so a sum of few products would seem to have no error. */
 struct term emit_drawn(struct emit *e, const struct value *v, struct place *p)
 {
     struct index i = place_number(&e->u, p);

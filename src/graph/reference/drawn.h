@@ -6,7 +6,8 @@
  * cannot follow such errors through a later sum, because variances treat the terms' errors as
  * independent. So a SIGMA reference also computes a copy of the values between the product and the
  * output, DRAWN_SAMPLES times, each time with different random roundings. The distances of these
- * copies from the truth give the least variance of the output (docs/tolerance.md, "Drawn errors").
+ * copies from the exact values give a lower bound for the variance of the output
+ * (docs/tolerance.md, "Drawn errors").
  *
  * In a NOISY reference the operands themselves are replaced by rounded ones.
  */
@@ -16,7 +17,8 @@
 #include "graph/reference/emit.h"
 
 #define DRAWN_SAMPLES 8
-/* After so many TF32 products, one after the other, drawn errors also limit the variance. */
+/* If at least this many TF32 products in a row lead to an output, drawn errors also give an upper
+ * bound for its variance. */
 #define DRAWN_DEEP 4
 
 /* Adds the rounded operands and the copies to e->g, and gives all values of e->g new ids. Sets

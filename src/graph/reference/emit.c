@@ -285,7 +285,8 @@ const char *kernel_type(const struct value *v)
     return "float";
 }
 
-/* Sets the type of the statements that compute v. The caller restores e->u.real to the result. */
+/* Sets e->u.real to the type of the statements that compute v. Returns the old type, which the
+ * caller puts back. */
 static const char *type_begin(struct emit *e, const struct value *v)
 {
     const char *was = e->u.real;

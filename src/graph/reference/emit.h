@@ -9,17 +9,17 @@
  *
  * Names in the text: VAL3(i) is element i of stored value 3, and MAG3(i) its magnitude. PART3(i)
  * and PMAG3(i) are the same for the partial results of a reduction in two steps. OWN3(i) is the
- * variance of value 3 without its shared errors, and OFF0_3(i) the value if the first source of
- * these errors is off by 4 sigma. reference.c defines these macros.
+ * variance of value 3 without its shared errors (struct shared_error), and OFF0_3(i) is the value
+ * if the first source of these errors is wrong by 4 sigma. reference.c defines these macros.
  *
  * Errors are one-sided if many elements are off in the same direction. A tensor core cuts off the
- * low bits of its sums. So the sums of many rows with the same column of a weight can have
- * one-sided errors, and a mean over the rows keeps such an error. BIAS3(i) is the one-sided error
- * of value 3, and PBIAS3(i) that of a partial result.
+ * low bits of its sums. In a matrix product, all elements of a column use the same column of the
+ * weight. So their errors can have the same direction, and a mean over the rows keeps such an
+ * error. BIAS3(i) is the one-sided error of value 3, and PBIAS3(i) that of a partial result.
  *
- * A reference has one of three kinds (reference_mode.h). `m` of a term is the magnitude in a
- * MAGNITUDE reference and the variance of the rounding error in a SIGMA reference, where MAG3(i)
- * holds variances too. A NOISY reference has values only.
+ * A reference is of one of three kinds (reference_mode.h). In a MAGNITUDE reference the member `m`
+ * of a term is its magnitude. In a SIGMA reference `m` is the variance of its rounding error, and
+ * MAG3(i) holds variances too. A NOISY reference has values only.
  *
  * The magnitude of an element says how large the terms were that the element was added up from. In
  * this table, a and b are operands, mag(a) is the magnitude of a, and f is the result:
@@ -112,8 +112,7 @@ struct emit {
     const uint8_t *drawn;        /* one entry per value: a set of DRAWN_COPY and DRAWN_ROUNDED */
     /* One entry per output: its copy with drawn errors, or NULL if it has none. */
     const struct value **drawn_outputs;
-    /* One entry per value: how many products with rounded operands lie on one path to it, at
-     * most. */
+    /* One entry per value: the largest number of products with rounded operands on a path to it. */
     const uint32_t *drawn_depth;
     /* While we write the loop over the samples of drawn errors, this is the depth of the loop, and
      * every statement must stay inside the loop. Otherwise it is 0. */
@@ -170,7 +169,8 @@ const char *wrapped(struct emit *e, enum dtype t, const char *text);
 /* Like emit_elementwise(), for a SIGMA or NOISY reference. */
 struct term emit_with_error(struct emit *e, const struct value *v, const struct term *args,
                             struct index i, unsigned depth);
-/* Rounds the result of an operation that is not elementwise to its narrow type. */
+/* t is an element of v, the result of an operation that is not elementwise. Rounds t to the dtype
+ * of v if this is narrower than float32. */
 struct term emit_rounded(struct emit *e, const struct value *v, struct term t, struct index i);
 /* Rounds the term t of v to `to`, the narrower type of the output. */
 struct term emit_output(struct emit *e, const struct value *v, enum dtype to, struct term t);
@@ -192,6 +192,7 @@ const char *product_variance(struct emit *e, struct term a, struct term b, doubl
  * +spread; then the sum is rounded to t, up or down at random. */
 const char *noisy_text(struct emit *e, const char *text, const char *spread, enum dtype t,
                        const char *key);
+/* Returns an expression of 64 random bits for element i of v. */
 const char *noise_key(struct emit *e, const struct value *v, struct index i);
 
 /* ---- kernels --------------------------------------------------------------------------------- */

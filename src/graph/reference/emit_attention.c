@@ -162,8 +162,9 @@ static void values_line(struct emit *e, const struct value *v, bool with_mag)
 
 /* ---- with errors ----------------------------------------------------------------------------- */
 
-/* exp(score - largest) of key j. Flash attention hands the weights to tensor cores in the dtype of
- * the values, so a narrow type rounds them once; `narrow` is the rounded weight. */
+/* The weight of a key is exp(score - largest score). Flash attention hands the weights to tensor
+ * cores in the dtype of the values. If this dtype is narrower than float32, it rounds the weights;
+ * `narrow` is the rounded weight. */
 struct weight {
     struct term w;
     const char *narrow;
@@ -200,7 +201,8 @@ static struct weight weight_of(struct emit *e, struct attention *a, struct index
 
 struct errors {
     struct attention a;
-    /* `sum_squares` is the sum of the squares of the weights' partial sums. */
+    /* The largest score, the sum of the weights, and the sum of the squares of that sum's partial
+     * sums. */
     const char *most, *sum, *sum_squares;
     const char *chain; /* the variance of a partial sum's rounding, divided by its square */
     struct index zero, size;

@@ -99,7 +99,7 @@ static const char *whole_text(enum graph_op op)
     }
 }
 
-/* A cast to a float dtype changes nothing, because the truth is not rounded. */
+/* A cast to a float dtype changes nothing, because this reference does not round. */
 static const char *cast_text(struct emit *e, const struct value *v, const struct term *args)
 {
     if (dtype_is_float(v->dtype))
@@ -167,7 +167,8 @@ static double slope_of(enum graph_op op)
     }
 }
 
-/* |f| + slope * (mag(a) - |a|) */
+/* The magnitude of f, a function of `a` whose slope is at most `slope`. It is
+ * |f| + slope * (mag(a) - |a|). */
 static const char *sloped(struct emit *e, const char *f, const struct term *a, const char *slope)
 {
     if (term_is_exact(a))

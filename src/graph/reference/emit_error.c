@@ -144,7 +144,8 @@ static bool rounds_argument(enum graph_op op)
 }
 
 /* The operation's own error is relative to this size (as text). It is |f|, or larger if the usual
- * formula subtracts, as in gelu, x * (1 + erf), and elu, exp - 1. */
+ * formula subtracts numbers larger than f: gelu is x * (1 + erf(...)), where erf may be near -1,
+ * and elu is exp(x) - 1. */
 static const char *scale_text(struct emit *e, const struct value *v, const char *f,
                               const struct term *t)
 {
@@ -174,8 +175,8 @@ static const char *scale_text(struct emit *e, const struct value *v, const char 
     }
 }
 
-/* Is the operation without an error of its own, because it only chooses among elements or computes
- * exactly? */
+/* True if the operation has no error of its own: it only chooses among elements, or computes
+ * exactly. */
 static bool only_chooses(const struct value *v)
 {
     switch (op_row(v->op)->kind) {
@@ -270,7 +271,8 @@ static void add_secants(struct emit *e, const struct value *v, const char *f,
 static void add_where(struct emit *e, const char *f, const struct term *t, struct strbuf *out)
 {
     strbuf_addf(out, "(%s != 0 ? %s : %s)", t[0].v, t[1].m, t[2].m);
-    /* If the condition has an error, it may be wrong. Then the other branch is right too. */
+    /* If the condition has an error, it may be wrong, and a good kernel may choose the other
+     * branch. */
     if (!is_zero(t[0].m))
         strbuf_addf(out, " + (%s > 0 ? hone_secant(%s, %s, %s) : 0.0)", t[0].m, f, t[1].v, t[2].v);
 }
@@ -304,8 +306,9 @@ static const struct dim *divides_by_rms(struct emit *e, const struct value *v)
 
 /* Adds the variance of x - mean(x) if v is that. Let n elements have independent errors with the
  * variance V. Then the mean has the variance V/n, and the covariance of the mean and an element is
- * V/n too. So the variance of the difference is V - 2 V/n + V/n. Many layers of batch norm with few
- * elements would multiply a term that is missing here. */
+ * V/n too. So the variance of the difference is V - 2 V/n + V/n. Without the covariance the
+ * variance would be too large, and many layers of batch norm over few elements would multiply this
+ * mistake. */
 static bool add_centred(struct emit *e, const struct value *v, const struct term *t,
                         struct strbuf *out)
 {
@@ -317,8 +320,8 @@ static bool add_centred(struct emit *e, const struct value *v, const struct term
     return true;
 }
 
-/* Adds the variance of f = d / rms(d) if v is that. The covariance of d and rms(d) takes the part
- * 2 f^2/n off the variance that comes from d. */
+/* Adds the variance of f = d / rms(d) if v is that. Because d and rms(d) are correlated, the
+ * variance that comes from d is smaller by the factor 1 - 2 f^2/n. */
 static bool add_scaled(struct emit *e, const struct value *v, const char *f, const struct term *t,
                        struct strbuf *out)
 {

@@ -9,12 +9,14 @@
  * sum, then a sigmoid or tanh, and so on. So magnitudes, variances and random errors follow the
  * same model as everywhere else. In a SIGMA reference, MAG holds the variances of h and c of each
  * step, and the next step propagates them: its products treat them like the variances of a matrix
- * product's operand, its functions use secants.
+ * product's operand, and its functions estimate the change of the result (add_secants() in
+ * emit_error.c).
  */
 #include "base/util.h"
 #include "graph/reference/collect.h"
 #include "graph/reference/line.h"
 
+/* SALTS is the most roundings of one element in a step. */
 enum { MAX_GATES = 4, SALTS = 64 };
 
 struct cell {
@@ -23,7 +25,7 @@ struct cell {
     const struct dim *hidden;
     struct index row, step, j; /* the batch, the time, the element of the hidden state */
     bool with_mag;
-    unsigned salt; /* counts the roundings of an element, each has its own random key */
+    unsigned salt; /* counts the roundings of an element; each rounding has its own random key */
 };
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
@@ -132,7 +134,7 @@ static struct term product(struct emit *e, struct cell *c, struct term h, struct
     return t;
 }
 
-/* Writes the products weight . h of all gates. Those of a gru include the bias. */
+/* Writes the products weight . h of all gates. The products of a gru include the bias. */
 static void products(struct emit *e, struct cell *c, const struct value *hidden,
                      const struct value *bias, struct term *out)
 {
@@ -186,7 +188,7 @@ static void put(struct emit *e, struct cell *c, const struct dim *shift, struct 
 
 /* ---- the cells ------------------------------------------------------------------------------- */
 
-/* c' = f c + i g, h' = o tanh(c'); a row of v has h, then c. */
+/* The gates are i, f, g and o. c' = f c + i g, and h' = o tanh(c'). A row of v has h, then c. */
 static void lstm_step(struct emit *e, struct cell *c)
 {
     static const enum graph_op how[] = {OP_SIGMOID, OP_SIGMOID, OP_TANH, OP_SIGMOID};
@@ -202,7 +204,7 @@ static void lstm_step(struct emit *e, struct cell *c)
     put(e, c, NULL, stored(e, c, h));
 }
 
-/* h' = n + z (h - n), n = tanh(input + r (W h + b)). */
+/* The gates are r, z and n. h' = n + z (h - n), where n = tanh(input + r (W h + b)). */
 static void gru_step(struct emit *e, struct cell *c)
 {
     struct term gate[MAX_GATES], in[3];

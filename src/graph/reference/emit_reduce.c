@@ -43,8 +43,8 @@ static uint32_t reduced_axes(const struct value *v, const struct dim **out)
     return (uint32_t)dim->n;
 }
 
-/* The element of the operand that the reduction reads for the result at `kept` and the place `gone`
- * along the reduced axes. */
+/* Returns the element of the reduction's operand that belongs to the result's element at `kept` and
+ * to the place `gone` along the reduced axes. */
 static struct term reduced_item(struct emit *e, const struct value *v, struct place *kept,
                                 struct place *gone)
 {
@@ -63,8 +63,8 @@ static struct term reduced_item(struct emit *e, const struct value *v, struct pl
     return emit_value(e, a, &q);
 }
 
-/* The place in operand `which` of a product that term k reads, for the element of the result at
- * `kept`. */
+/* The element of the product v at `kept` is a sum. Returns the place in operand `which` that term k
+ * of this sum reads. */
 static struct place factor(struct emit *e, const struct value *v, uint32_t which,
                            struct place *kept, struct index k)
 {
@@ -177,7 +177,8 @@ const struct dim *emit_parts(struct emit *e, const struct value *v)
                    dim_number(p, EMIT_CHUNK));
 }
 
-/* The elements of the reduction that this unit's part combines. */
+/* The elements that this unit's part combines into element `row` of the result: those from `first`
+ * to before `end` along the reduced axes. */
 struct part_range {
     struct index row, first, end;
 };
@@ -242,8 +243,8 @@ static bool terms_are_biased(struct emit *e, const struct value *v)
 }
 
 /* Part i added up squares of the distances from its own mean, not from the mean of the whole sum.
- * Returns the number to add for the latter: (sum of the part - n * centre)^2 / n, where n is the
- * number of elements of the part and `centre` the mean of the whole. */
+ * Returns the number to add to correct this: (sum of the part - n * centre)^2 / n, where n is the
+ * number of elements of the part and `centre` is the mean of the whole sum. */
 static const char *moved_centre(struct emit *e, const struct value *v, const char *centre,
                                 struct index first, struct index i)
 {
@@ -318,8 +319,8 @@ const char *emit_chosen_index(struct emit *e, const struct value *v, const char 
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
 
-/* The index in the image that lies under tap `tap` of the window. Adds to `inside` the condition
- * that this index is inside the image. */
+/* A tap is a place in the window of the convolution. Returns the index in the image that lies under
+ * the tap. Adds to `inside` the condition that this index is inside the image. */
 static struct index below_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {
@@ -353,8 +354,9 @@ static struct collector start_with_bias(struct emit *e, const struct value *v, s
     return sum;
 }
 
-/* The index of the image element that tap `tap` adds to place `at` of the result: (at + padding -
- * tap*dilation) / stride. Adds to `inside` the condition that there is such an element. */
+/* The index of the image element that tap `tap` adds to place `at` of the result:
+ *     (at + padding - tap*dilation) / stride
+ * Adds to `inside` the condition that there is such an element. */
 static struct index above_tap(struct emit *e, const struct value *v, uint32_t i, struct index at,
                               struct index tap, struct strbuf *inside)
 {

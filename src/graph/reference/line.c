@@ -39,8 +39,6 @@ const struct dim *emit_lines(struct emit *e, const struct value *v)
     return d;
 }
 
-/* The place of the unit's elements along the axes that number the units. The other axes are not
- * set. */
 struct place line_place(struct emit *e, const struct value *v)
 {
     uint32_t axes[GRAPH_MAX_RANK], n = unit_axes(v, e->mode.kernel, axes);

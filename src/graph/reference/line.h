@@ -11,7 +11,7 @@
 #include "graph/reference/emit.h"
 
 /* True for scans, attention, recurrent operations and index_add: one unit makes several elements of
- * v. */
+ * the result. */
 bool op_makes_lines(enum graph_op op);
 /* Returns how many units the phase of v has. */
 const struct dim *emit_lines(struct emit *e, const struct value *v);
@@ -20,8 +20,8 @@ const struct dim *emit_lines(struct emit *e, const struct value *v);
  * including `dim`, and the unit makes all elements along the axes after `dim`. Recurrent operations
  * have no such axis. */
 uint32_t line_axis(const struct value *v);
-/* Returns the place of the unit's elements. Only the axes that number the units are set, because
- * the elements of a unit differ along the others. */
+/* Returns the place of the unit's elements. It has an index only along the axes that number the
+ * units. Along the other axes the elements of a unit differ, so the caller sets these indices. */
 struct place line_place(struct emit *e, const struct value *v);
 /* Writes a statement that changes the element of v at place p: "VAL(p) op t", where `op` is an
  * assignment operator such as "=". Does the same for MAG if with_mag is true. */

@@ -13,8 +13,9 @@ struct lower {
     struct graph *g;
     const struct value **made;              /* one per value of `from`: its lowered value */
     const struct value *in[GRAPH_MAX_ARGS]; /* the lowered operands of v */
-    struct attr attrs[GRAPH_MAX_ATTRS];
-    const struct value *v; /* the value that is being lowered, in `from` */
+    struct attr attrs[GRAPH_MAX_ATTRS];     /* the attributes of v, with sizes of the pool of g */
+    const struct value *v;                  /* the value that is being lowered, in `from` */
+    /* The lowered values that get the note LOWERED_SHIFT or LOWERED_SHARE. */
     VEC(const struct value *) shifts, shares;
     bool for_kernel;
     struct err *err;
@@ -289,8 +290,8 @@ static bool is_narrow(enum dtype t)
 }
 
 /* Casts a value of 16-bit floats to float32; returns any other value as it is. If the value is
- * permuted, casts the operand of the permute instead, so that the cast is stored and a template
- * reads it transposed. */
+ * permuted, casts the operand of the permute instead. Then the kernel stores the cast value as it
+ * is, and the template for the product reads it transposed. */
 static const struct value *widened(struct lower *l, const struct value *v)
 {
     if (!v || !is_narrow(v->dtype))
@@ -301,8 +302,8 @@ static const struct value *widened(struct lower *l, const struct value *v)
     return w ? graph_permute(l->g, w, value_attr(v, "dims")->ints, l->err) : NULL;
 }
 
-/* Products of matrices of 16-bit floats become products in float32, for which there are templates.
- */
+/* Products of matrices of 16-bit floats become products in float32, for which there are kernel
+ * templates. */
 static const struct value *lower_product(struct lower *l)
 {
     const struct value *a = l->in[0], *b = l->in[1];

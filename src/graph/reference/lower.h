@@ -3,7 +3,7 @@
  * kernels.
  *
  * Softmaxes, norms, means, variances, standard deviations, logsumexp, any, all and losses become
- * sums, extremes, elementwise operations and views; cross_entropy also becomes a gather. The
+ * sums, maxima, minima, elementwise operations and views. cross_entropy also needs a gather. The
  * lowered graph has only leaves, elementwise operations, sum, prod, amax, amin, argmax, argmin,
  * scans, matmul, convolutions, attention, recurrent operations, the operations by index, and views.
  */

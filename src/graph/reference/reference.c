@@ -17,7 +17,7 @@
 #include "graph/reference/shared_body.h"
 #include "graph/reference/stores.h"
 
-enum { MAX_SOURCE = 8 << 20 }; /* as TASK_MAX_REFERENCE */
+enum { MAX_SOURCE = 8 << 20 }; /* bytes, as TASK_MAX_REFERENCE */
 
 /* A region is the part of scratch that holds one value. Regions of the same size form a class and
  * lie side by side. So the text needs only one expression per class to say where regions begin. */
@@ -28,9 +28,9 @@ struct region_class {
 
 struct region {
     const char *name;  /* VAL12 */
-    size_t in, number; /* its class, and its number there */
+    size_t in, number; /* the index of its class, and its number in the class */
     bool sampled;      /* it holds a number for each sample */
-    size_t next;       /* the next region of the same value, from 1; 0 = none */
+    size_t next;       /* the next region of the same value, counted from 1; 0 = none */
 };
 
 enum {
@@ -50,7 +50,7 @@ struct writer {
     struct strbuf bodies;          /* the text of all phases, in order */
     VEC(struct region_class) classes;
     VEC(struct region) regions;
-    size_t *first_region; /* one per value, as `next` of a region */
+    size_t *first_region; /* one per value: its first region, counted from 1; 0 = none */
     bool *accessed;       /* one per value: does a phase use the macros of its regions? */
     bool too_long;        /* a phase is longer than MAX_SOURCE */
 };
@@ -67,9 +67,9 @@ static const struct value *index_of(const struct sink *s)
     return is_index && !dtype_is_float(s->output->dtype) && s->output->dtype != DT_BOOL ? v : NULL;
 }
 
-/* Replaces the variance of t by twice the mean square of the drawn errors, if that is larger. In a
- * deep network the variance may have grown far too large, because the model does not know which
- * errors cancel. There, hone_limit() limits the variance by the drawn errors. */
+/* Replaces the variance of t by twice the mean square of the drawn errors, if the latter is larger.
+ * In a deep network the variance may have grown far too large, because the model does not know
+ * which errors cancel. There, hone_limit() limits the variance by the drawn errors. */
 static struct term with_drawn_errors(struct emit *e, const struct sink *s, struct term t)
 {
     size_t i = (size_t)(s->output - e->g->outputs.items);
@@ -130,9 +130,9 @@ static void write_offs(struct emit *e, const struct value *v)
     e->shared = NULL;
 }
 
-/* Stores the one-sided error of v; t is the element of v. For a sum of products, t has the error.
- * For an elementwise value, the error is the change of v if the sums from which v is computed are
- * off by their one-sided errors. */
+/* Stores the one-sided error of v; t is the element of v. For a sum of products, the error is
+ * t.bias. For an elementwise value, the error is the change of v if the sums from which v is
+ * computed are off by their one-sided errors. */
 static void write_bias(struct emit *e, const struct value *v, struct term t)
 {
     struct shared_error errors;
@@ -167,7 +167,7 @@ static void write_value(struct emit *e, const struct sink *s)
         write_offs(e, s->v);
 }
 
-/* Writes one sink. A copy with drawn errors gets no variance, because no phase reads that. */
+/* Writes one sink. A copy with drawn errors gets no variance, because no phase would read it. */
 static void write_sink(struct emit *e, const struct sink *s)
 {
     const struct store *store = &e->store[s->v->id];
@@ -384,7 +384,8 @@ static const char *place_text(void *ctx, uint32_t id, const char *name)
     BUG("no phase stores %s", name);
 }
 
-/* Writes the function that computes where a region begins, and adds up the sizes. */
+/* Writes the function that computes where a region begins. Adds up the sizes of all regions in
+ * out->scratch. */
 static void write_places(struct writer *w, struct strbuf *out)
 {
     struct dim_pool *p = &w->g->dims;
@@ -411,8 +412,8 @@ static void write_places(struct writer *w, struct strbuf *out)
     unit_release(&u);
 }
 
-/* Defines the macros to access regions. Only the first of several phases that share a function uses
- * the macros of its regions. */
+/* Defines the macros to access regions. If several phases share a function, the function uses only
+ * the macros of the first phase's regions, so the other phases' regions need no macros. */
 static void write_macros(const struct writer *w, struct strbuf *all)
 {
     struct strbuf macros = STRBUF_INIT(MAX_SOURCE), *out = &macros;

@@ -14,7 +14,7 @@
  * phases. A reference has these phases:
  *  - A value that needs a loop (sum, matmul, conv, ...) and is read more than once has a phase of
  *    its own, which stores the value in scratch. An elementwise value that is read often and is not
- *    cheap has one too. Other values are computed where they are read.
+ *    cheap has such a phase too. Other values are computed where they are read.
  *  - Scans, attention, recurrent operations and index_add have a phase in which each unit makes a
  *    line of elements.
  *  - Reductions over all or several axes, and products with a vector or a matrix of one row or
@@ -41,8 +41,8 @@ struct graph_reference {
     struct strbuf source;
     VEC(struct graph_phase) phases;
     const struct dim *scratch; /* how many doubles of scratch; NULL if there is no scratch */
-    /* How many times the oracle computes most values: once, or more often if there are samples with
-     * drawn errors (drawn.h). */
+    /* How many times the reference computes most values: 1, or more if it also computes samples
+     * with drawn errors (drawn.h). */
     double work;
     struct graph *lowered; /* owns the names and sizes in the members above */
 };

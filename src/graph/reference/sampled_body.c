@@ -1,9 +1,10 @@
 /*
  * sampled_body.c - adds the loops over samples to the body of a phase (sampled_body.h).
  *
- * A segment is a run of lines between two lines that open or close a scope. Inside a segment,
- * statements that do not depend on the sample come first, because nothing that they read depends on
- * it. One loop has all the others. A name that another segment reads becomes an array.
+ * A segment is a run of lines between two lines that open or close a scope. In a segment, the
+ * statements that do not depend on the sample come first. The others follow, in one loop over the
+ * samples. A name that such a loop sets and another segment reads becomes an array with one element
+ * for each sample.
  */
 #include "graph/reference/sampled_body.h"
 
@@ -29,10 +30,10 @@ struct body_line {
     size_t len;     /* without the line's end */
     int indent;
     enum line_kind kind;
-    size_t name; /* the number of the name that LET or VAR declares */
-    size_t segment;
-    bool common; /* it does not depend on the sample */
-    bool reads_span; /* it is only a read of a region with samples */
+    size_t name;     /* the number of the name that LET or VAR declares: 3 for v3 */
+    size_t segment;  /* the number of the segment that the line is in */
+    bool common;     /* the line does not depend on the sample */
+    bool reads_span; /* the line is "const double v6 = VAL7(i5);", where VAL7 has samples */
 };
 
 struct sampled {
@@ -41,8 +42,8 @@ struct sampled {
     VEC(struct body_line) lines;
     size_t nnames;
     bool *varies;    /* one per name: does it depend on the sample? */
-    bool *is_array;  /* one per name */
-    size_t *segment; /* one per name: where it is declared */
+    bool *is_array;  /* one per name: does it become an array? */
+    size_t *segment; /* one per name: the segment that declares it */
 };
 
 static const char EACH[] = "for (int64_t sample = 0; sample < %d; sample++) {\n";
@@ -104,7 +105,7 @@ static bool is_sampled_region(const struct sampled *s, const struct body_token *
            (*t->at == 'V' || str_starts(t->at, "PART"));
 }
 
-/* Is the token the name of a double that the body declares? */
+/* Is the token the name of a double that the body declares, such as v3? */
 static bool is_real(const struct sampled *s, const struct body_token *t)
 {
     return t->kind == TOKEN_LOCAL && *t->at == 'v' && number_of(t) < s->nnames;
@@ -134,11 +135,12 @@ static bool reads_span(const struct sampled *s, const struct body_line *l)
     if (!next_token(s, l, &scan, &t) || !is_sampled_region(s, &t))
         return false;
     const char *open = t.at + t.len, *close = memchr(open, ')', (size_t)(l->at + l->len - open));
-    return close && close + 2 == l->at + l->len && !memchr(open + 1, '(', (size_t)(close - open - 1));
+    return close && close + 2 == l->at + l->len &&
+           !memchr(open + 1, '(', (size_t)(close - open - 1));
 }
 
-/* Finds out what depends on the sample. Returns false if an index, a condition or an odd statement
- * does, or if the text has an odd statement. */
+/* Finds out what depends on the sample. Returns false if an index, a loop or a condition does, or
+ * if the text has a LINE_ODD. Then one loop must enclose the whole body. */
 static bool analyse(struct sampled *s)
 {
     vec_each (struct body_line, l, &s->lines)
@@ -170,7 +172,8 @@ static bool analyse(struct sampled *s)
     return true;
 }
 
-/* Adds the text from `from` on, in which names of arrays become elements. */
+/* Adds the line's text from offset `from` on. The name of an array becomes its element:
+ * v3[sample]. */
 static void add_text(const struct sampled *s, const struct body_line *l, size_t from,
                      struct strbuf *out)
 {
@@ -184,7 +187,8 @@ static void add_text(const struct sampled *s, const struct body_line *l, size_t 
     strbuf_addc(out, '\n');
 }
 
-/* Writes a statement before the loop, or the declarations that it needs there. */
+/* Writes what the line needs before the loop over samples: the statement itself if it does not
+ * depend on the sample, else declarations for the loop. */
 static void write_before(const struct sampled *s, const struct body_line *l, struct strbuf *out)
 {
     if (l->common) {

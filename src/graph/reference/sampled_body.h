@@ -1,22 +1,35 @@
 /*
- * sampled_body.h - lets a phase compute all samples of an element with drawn errors (drawn.h).
+ * sampled_body.h - makes a phase compute all samples of an element with drawn errors (drawn.h).
  *
  * unit_text.h writes the body of such a phase as if there were one sample. sampled_body_write()
  * adds loops over the samples, as far inside as possible, so that the compiler can use the vector
  * instructions of the CPU. For example, the body
  *
- *     double v3 = 0;                                double v3[8];
- *     for (...) {                                   for (int64_t sample = 0; sample < 8; sample++)
- * { const int64_t i5 = i4 + i2;                   v3[sample] = 0; const double v6 = VAL7(i5); } v3
- * += v6 * v6;                            for (...) { }                                   becomes
- * const int64_t i5 = i4 + i2; VAL8(unit) = v3;                                  const hone_span s6
- * = SAMPLES(VAL7, i5); for (int64_t sample = 0; ...) { const double v6 = s6[sample]; v3[sample] +=
- * v6 * v6;
- *                                                       }
- *                                                   }
- *                                                   for (int64_t sample = 0; ...) {
- *                                                       VAL8(unit) = v3[sample];
- *                                                   }
+ *     double v3 = 0;
+ *     for (...) {
+ *         const int64_t i5 = i4 + i2;
+ *         const double v6 = VAL7(i5);
+ *         v3 += v6 * v6;
+ *     }
+ *     VAL8(unit) = v3;
+ *
+ * becomes
+ *
+ *     double v3[8];
+ *     for (int64_t sample = 0; sample < 8; sample++) {
+ *         v3[sample] = 0;
+ *     }
+ *     for (...) {
+ *         const int64_t i5 = i4 + i2;
+ *         const hone_span s6 = SAMPLES(VAL7, i5);
+ *         for (int64_t sample = 0; sample < 8; sample++) {
+ *             const double v6 = s6[sample];
+ *             v3[sample] += v6 * v6;
+ *         }
+ *     }
+ *     for (int64_t sample = 0; sample < 8; sample++) {
+ *         VAL8(unit) = v3[sample];
+ *     }
  *
  * If an index or a condition depends on the sample, one loop encloses the whole body.
  */

@@ -16,10 +16,10 @@
 #include "base/util.h"
 
 enum {
-    MAX_FORM = 16 << 20,
-    LEAST_BODY = 300, /* bytes; a shorter body is not worth a call */
+    MAX_FORM = 16 << 20, /* bytes */
+    LEAST_BODY = 300,    /* bytes; a shorter body is not worth a call */
     MOST_PARAMETERS = 120,
-    LINE = 96
+    LINE = 96 /* columns after which a list of parameters goes on in a new line */
 };
 
 /* ---- forms ----------------------------------------------------------------------------------- */
@@ -45,11 +45,12 @@ static const char *tensor_dtype(const struct shared_bodies *s, const char *name)
     vec_each (const struct graph_output, o, &s->g->outputs)
         if (str_eq(o->name, name))
             return dtype_name(o->dtype);
-    return name; /* equal to no other tensor */
+    return name; /* an unknown tensor: its name makes the form differ from all others */
 }
 
-/* The number of a local name such as v3 in the order of the text, from 1. All local names have
- * different numbers. */
+/* Returns the number of a local name such as v3, counted from 1 in the order of first appearance.
+ * It depends only on the digits of the name: no two names have the same digits, except pairs such
+ * as v6 and s6 (sampled_body.h), and the form keeps the letters. */
 static size_t local_number(struct local_vec *locals, size_t *known, const struct body_token *t)
 {
     size_t i = strtoul(t->at + 1, NULL, 10);
@@ -104,7 +105,7 @@ static void read_body(const struct shared_bodies *s, struct phase_body *b, struc
 struct form {
     uint64_t hash;
     char *text;
-    size_t first; /* the phase that it belongs to */
+    size_t first; /* the first phase that has this form */
 };
 
 static uint64_t hash_of(const char *s)
@@ -117,7 +118,7 @@ static uint64_t hash_of(const char *s)
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* Do integers i and k have the same value in each phase of this kind? */
+/* Are integers number i and k equal in each phase of the kind that begins with phase `first`? */
 static bool same_column(const struct shared_bodies *s, size_t first, size_t i, size_t k)
 {
     for (size_t p = first; p < s->n; p++)
@@ -218,7 +219,8 @@ void shared_bodies_release(struct shared_bodies *s)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Adds a parameter or an argument to a list that begins at `line`, on a new line if need be. */
+/* Adds a parameter or an argument to a list, on a new line if need be. *line is where the current
+ * line begins in `out`. */
 static void add_item(struct strbuf *out, size_t *line, int indent, const char *text)
 {
     bool wraps = out->len - *line + strlen(text) + 3 > LINE;

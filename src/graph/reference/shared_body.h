@@ -6,7 +6,8 @@
  * values and sizes such as the channels. shared_bodies_find() finds phases of this kind. The
  * reference then has one function with the text of the first of them. The function's parameters
  * have the names of the first phase's regions and tensors: VAL12_at for VAL12(i), HT_x for IN(x,
- * i). So only one thing in the text changes: the integers that differ become n1, n2, ...
+ * i). So the text of the first phase stays as it is, except that the integers that differ between
+ * the phases become n1, n2, ...
  *
  *     HONE_SHARED void shared_p7_mod(const struct hone_ref_ctx *hone, int64_t unit,
  *                                    int64_t VAL12_at, int HT_x, int64_t n1)

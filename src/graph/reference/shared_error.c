@@ -3,8 +3,8 @@
  *
  * The search goes from an operand of the sum through elementwise operations and views. It ends at
  * operands that are broadcast. These are the sources, because each of their elements is in many
- * terms. The search of a plain sum also ends at values with one-sided errors, but not behind a cat:
- * the parts of a cat are many sources, each for a few of the terms.
+ * terms. If the sum is an OP_SUM, values with one-sided errors are sources too. The search does not
+ * look for them behind a cat: the parts of a cat would be many sources, each for few of the terms.
  */
 #include "base/util.h"
 #include "graph/reference/emit.h"

@@ -22,16 +22,17 @@ struct line {
 };
 VEC_DECL(line_vec, struct line);
 
+/* A term that unit_remember() noted. */
 struct memory {
     const char *key;
     struct term term;
 };
 
 struct scope {
-    struct scope *parent, *next_made;
+    struct scope *parent, *next_made; /* next_made: a list of all scopes, from the body on */
     unsigned depth;
-    bool is_guard;
-    bool unrolls; /* a loop to unroll, unless it contains another one */
+    bool is_guard; /* the scope is a condition */
+    bool unrolls;  /* a loop to unroll, unless it contains another one */
     struct line_vec lines;
     VEC(struct memory) known;
 };
@@ -72,7 +73,7 @@ unsigned scope_depth(const struct scope *s)
     return s->depth;
 }
 
-/* The enclosing scope of that depth. Unlike unit_enter(), it also leaves conditions. */
+/* Returns the enclosing scope of that depth. Unlike unit_enter(), it may go out of conditions. */
 static struct scope *scope_around(const struct unit_text *u, unsigned depth)
 {
     struct scope *s = u->at;
@@ -591,7 +592,7 @@ static const struct coordinate *find_coordinate(const struct unit_text *u, const
     return c;
 }
 
-/* Are a and b indices along neighbouring axes, from the same number? */
+/* Are a and b indices along neighbouring axes, computed from the same number? */
 static bool are_neighbours(struct unit_text *u, const struct coordinate *a,
                            const struct coordinate *b)
 {

@@ -1,6 +1,6 @@
 /*
- * unit_text.h - the text of the body of a phase, which computes one unit (emit.h): statements,
- * loops and index arithmetic.
+ * unit_text.h - writes the C text of a phase's body: statements, loops and index arithmetic. One
+ * run of the body computes one unit (emit.h).
  *
  * A unit is a tree of scopes: the body, and a scope for each loop or condition inside it. A
  * statement goes to the outermost scope that has everything it depends on. So an expression that

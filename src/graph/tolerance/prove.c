@@ -21,13 +21,13 @@ static const double UNDECIDED_FACTOR = 2;
 struct built {
     struct graph_reference ref;
     struct task task;
-    char *so;
+    char *so; /* the path of the compiled reference */
     bool made;
 };
 
 struct proof {
     const struct task *t;
-    const char *oracle_so; /* t's oracle, or NULL */
+    const char *oracle_so; /* t's compiled reference, or NULL */
     struct arena arena;
     /* `plain` is SIGMA with `without_branches` (reference_mode.h). */
     struct built sigma, plain, noisy;
@@ -36,8 +36,8 @@ struct proof {
      * right. */
     bool is_index[TASK_MAX_TENSORS];
     struct tolerance_report *r;
-    double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS];
-    double value2[TASK_MAX_TENSORS], sigma2[TASK_MAX_TENSORS]; /* sums of squares */
+    double undecided[TASK_MAX_TENSORS], elems[TASK_MAX_TENSORS]; /* numbers of elements */
+    double value2[TASK_MAX_TENSORS], sigma2[TASK_MAX_TENSORS];   /* sums of squares */
 };
 
 /* ---- references ------------------------------------------------------------------------------ */
@@ -47,8 +47,8 @@ static bool same_text(const struct built *b, const char *text)
     return text && str_eq(b->ref.source.buf, text);
 }
 
-/* Writes and compiles a reference, unless `dir` has the object already. The name of the object has a
- * hash of the reference. */
+/* Writes and compiles a reference, unless `dir` has the object already. The name of the object has
+ * a hash of the reference. */
 static int build(struct proof *p, struct built *b, const struct graph *g,
                  struct reference_mode mode, const char *dir, const char *name, struct err *err)
 {
@@ -163,8 +163,8 @@ static int run(struct oracle_trial *x, struct shape *s, const struct built *b, s
                                                : oracle_trial_run(x, b->so, ORACLE_IN_ORDER, err);
 }
 
-/* Should there be another run? If all elements of an output share one error, eight runs give only
- * eight independent errors. */
+/* Should there be another run? TOLERANCE_RUNS runs may be too few: if all elements of an output
+ * share one error, eight runs give only eight independent errors. */
 static bool wants_more(const struct proof *p, uint64_t seed, uint64_t most)
 {
     bool low = false;
@@ -267,10 +267,10 @@ void tolerance_report_release(struct tolerance_report *r)
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* Suppose that errors have half the model's sigma. Then the ratio of the largest of `samples`
- * errors to its allowance exceeds the result with a probability of 99%. Why: z is such that the
- * largest of so many normal numbers is below z with a probability of 1%, so the largest error is
- * below z/2 sigma with a probability of 1%. */
+/* Returns a ratio of an error to its allowance. If the errors had only half the model's sigma, the
+ * largest of `samples` errors would still exceed this ratio with a probability of 99%. To find the
+ * ratio, we search for z: the largest absolute value of `samples` standard normal numbers is below
+ * z with a probability of 1%. So the largest error is below z/2 sigma with a probability of 1%. */
 double tolerance_least(uint64_t samples)
 {
     double lo = 0, hi = 10, below = pow(0.01, 1 / (double)MAX(samples, 1u));

@@ -18,13 +18,13 @@
 #include "graph/reference/reference_mode.h"
 #include "task/task.h"
 
-/* There are TOLERANCE_RUNS noisy runs at each shape. The ratio of an error to its allowance should
- * reach TOLERANCE_LEAST. While the largest ratio of an output is smaller, there are more runs, up
- * to TOLERANCE_MORE_RUNS in all. */
+/* There are TOLERANCE_RUNS noisy runs at each shape. In each output, the ratio of some error to its
+ * allowance should reach TOLERANCE_LEAST; otherwise the allowance is far too wide. While the
+ * largest ratio of an output is smaller, there are more runs, up to TOLERANCE_MORE_RUNS in all. */
 #define TOLERANCE_RUNS 8
 #define TOLERANCE_LEAST 0.25
 #define TOLERANCE_MORE_RUNS 64
-/* If the runs at a shape would need more operations than this, there are fewer, but at least
+/* If the runs at a shape would need more operations than this, there are fewer runs, but at least
  * TOLERANCE_FEW_RUNS. */
 #define TOLERANCE_OPERATIONS 4e9
 #define TOLERANCE_FEW_RUNS 2
@@ -48,16 +48,18 @@ struct tolerance_output {
 
 struct tolerance_report {
     struct arena arena;
-    uint64_t runs;   /* runs with random rounding, at all shapes together */
-    uint64_t fewest; /* the smallest number of runs at any shape, without TOLERANCE_MORE_RUNS */
+    uint64_t runs; /* runs with random rounding, at all shapes together */
+    /* The smallest number of runs at any shape. Runs beyond TOLERANCE_RUNS do not count. */
+    uint64_t fewest;
     size_t n;
     struct tolerance_output *outputs; /* in the order of the task's outputs; in the arena */
 };
 
 /* `mode` says which products and convolutions are in TF32; its other fields are ignored. `shapes`
- * are shapes of the task t. Task and graph have the same tensors. `oracle_so` is t's oracle if it
- * is built already, else NULL. Other objects stay in the folder of `oracle_so`, and a later proof
- * of the same graph uses them again. The caller releases the report, also after an error. */
+ * are shapes of the task t. Task and graph have the same tensors. `oracle_so` is t's compiled
+ * reference (task/oracle.h), or NULL if it is not built. The objects that tolerance_prove()
+ * compiles stay in the folder of `oracle_so`, and a later proof of the same graph uses them again.
+ * If `oracle_so` is NULL, they are deleted. The caller releases the report, also after an error. */
 int tolerance_prove(const struct graph *g, struct reference_mode mode, const struct task *t,
                     const char *oracle_so, const struct shape *shapes, size_t n,
                     struct tolerance_report *out, struct err *err);
@@ -72,7 +74,7 @@ double tolerance_least(uint64_t samples);
  * operations. */
 uint64_t tolerance_runs(double operations);
 bool tolerance_is_ill(const struct tolerance_output *o);
-/* Does the model allow far larger errors than there are? */
+/* Does the model allow far larger errors than the noisy runs had? */
 bool tolerance_is_loose(const struct tolerance_report *r);
 
 #endif
