@@ -1,9 +1,9 @@
 /*
  * playbook.h - writes a playbook's kernel for a task.
  *
- * If a task has a PyTorch expression, a playbook fits it by computation, shapes and dtypes. The
- * names of the task, its tensors and its axes do not matter. A task without an expression must have
- * the name or the op_type of an operation of the playbook.
+ * If a task has a PyTorch expression, a playbook fits it if computation, shapes and dtypes match.
+ * The names of the task, its tensors and its axes do not matter. If a task has no expression, its
+ * name or its `op_type` must be the name of an operation of the playbook.
  *
  *     struct playbook_shelf *s;
  *     playbooks_open(&s, NULL, err);                     the built-in ones

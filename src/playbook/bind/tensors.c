@@ -19,8 +19,8 @@ static bool is_plain(const char *s)
     return n > 0 && !s[n];
 }
 
-/* Writes a size in a role's shape, with the task's names for the role's names, and without blanks.
- * Writes "" if a name is not bound yet. */
+/* `text` is a size in a role's shape. Writes it with the role's names replaced by the task's names,
+ * and without blanks. Writes "" if a name is not bound yet. */
 static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
 {
     for (size_t i = 0; text[i];) {

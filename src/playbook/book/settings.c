@@ -7,8 +7,8 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* With all other settings equal, a value is clearly slower than another if its time is more than
- * this factor times the other time. */
+/* Two points differ in one setting. If the time of one point is more than this factor times the
+ * time of the other, its value of the setting is clearly slower. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)
@@ -150,8 +150,8 @@ struct search {
     const struct pb_trial_vec *tried;
     const struct pb_point *base;
     const struct pb_trial_vec *hints;
-    uint32_t order[PB_MAX_SETTINGS], n;
-    uint32_t skip; /* how many points to pass over before one is taken */
+    uint32_t order[PB_MAX_SETTINGS], n; /* the settings in the order in which to try them */
+    uint32_t skip;                      /* how many points to pass over before one is taken */
     /* If true, take only points with a value that is dominated in the hints. If false, take only
      * the other points. */
     bool postponed;

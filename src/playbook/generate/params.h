@@ -1,8 +1,9 @@
 /*
  * params.h - the parameters of generated kernels: tensors, axes, scalars and stored values.
  *
- * The text of a kernel's body uses macros for them: IN(x, i), OUT(y, i, v), AX(N), SC(eps), and
- * VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these macros in the text.
+ * The text of a kernel's body uses a macro for each parameter: IN(x, i), OUT(y, i, v), AX(N),
+ * SC(eps), and VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these macros
+ * in the text.
  *
  * Each stored value has a slot, which is a workspace of the plan. When no later launch reads the
  * value, its slot can hold another value of the same size in bytes.

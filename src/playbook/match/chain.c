@@ -53,7 +53,8 @@ static bool same_axes(const struct chain *c, const struct dim *outer, const stru
     return dim_same(outer, c->outer) && dim_same(length, c->length) && dim_same(inner, c->inner);
 }
 
-/* Finds the axes [from, to) of a reduction of `of`. Axes of size 1 are ignored. */
+/* Finds the axes [from, to) of the reduction v. Axes of size 1 are ignored. Returns false if the
+ * axes are not neighbours. */
 static bool find_axes(const struct value *v, size_t *from, size_t *to)
 {
     const struct attr *dim = value_attr(v, "dim");
@@ -220,7 +221,7 @@ static size_t find_squares(const struct chain *c, size_t first)
     return 0;
 }
 
-/* Writes the line of pass i; *done says which passes have their lines already. */
+/* Writes the line of pass i, and sets done[k] for each pass k that this line computes. */
 static bool write_pass(struct chain *c, size_t i, bool *done, struct strbuf *all)
 {
     struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);

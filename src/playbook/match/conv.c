@@ -85,8 +85,9 @@ static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
     return true;
 }
 
-/* Does each output channel read one of several input channels? There may be several output channels
- * for each input channel. */
+/* Does each output channel read only one input channel? There may be several output channels for
+ * each input channel, but a convolution with one input channel counts only if it has one output
+ * channel. */
 static bool is_depthwise(const struct conv *c)
 {
     const struct value *w = c->v->args[1];
@@ -200,9 +201,9 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
  *   places of the input that taps with the same remainder read form a kind;
  * - "reach": the distance from the first tap to the last, counted in places of one kind;
  * - "turn": along the width of a transposed convolution, a number that is added to the place of a
- *   tap. The remainder of the sum modulo the stride is the phase of the tap. If this needs no more
- *   taps, the turn makes up for the padding. Then the phases of one place of the input are
- *   neighbours in the output. Else the turn is 0.
+ *   tap. The remainder of the sum modulo the stride is the phase of the tap. The turn makes up for
+ *   the padding, so that the phases of one place of the input are neighbours in the output. It is 0
+ *   if making up for the padding would need more taps.
  * Returns the most taps that a phase uses along this side. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {

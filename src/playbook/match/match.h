@@ -39,8 +39,8 @@ const struct pb_op *match_rows(struct match *x);
 const struct pb_op *match_axis(struct match *x);
 /* "torch gemm": matches one product of matrices, and an epilogue (epilogue.h). */
 const struct pb_op *match_product(struct match *x);
-/* "torch matvec": one product of a vector and a matrix whose rows run along K, and an epilogue.
- * Binds columns, the last size of the product. */
+/* "torch matvec": one product of a vector and a matrix, and an epilogue. Each row of the matrix is
+ * contiguous along K, the axis that is summed over. Binds columns, the last size of the product. */
 const struct pb_op *match_matvec(struct match *x);
 /* "torch conv": one depthwise convolution, and an epilogue. Binds stride:h, pad:w and so on. */
 const struct pb_op *match_conv(struct match *x);
@@ -59,8 +59,8 @@ const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
  * dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
-/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, empty, and the band of keys
- * that count for a query. */
+/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, empty, and the band of
+ * keys that count for a query. */
 const struct pb_op *match_attention(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
  * input. */

@@ -16,7 +16,7 @@
 #include "playbook/match/functions.h"
 #include "playbook/match/match.h"
 
-enum { MAX_TAPS = 256 };
+enum { MAX_TAPS = 256 }; /* the most elements of a window */
 
 /* Axis 0 is D, axis 1 is H, axis 2 is W. */
 struct pool {
