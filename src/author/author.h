@@ -46,7 +46,7 @@ struct author_config {
     /* If the provider asks for a longer pause than this (header Retry-After), the call fails [10
      * min]. */
     uint64_t retry_after_max_ns;
-    uint32_t retries;     /* how many failures in a row end the call [6] */
+    uint32_t retries;     /* how many failures in a row are retried [6] */
     uint32_t continues;   /* how often to ask for the rest of a cut-off reply [6] */
     uint32_t max_tokens;  /* the most tokens of a reply, if the request sets none [32000] */
     uint64_t jitter_seed; /* the seed for random changes of the pauses [from the clock] */

@@ -15,8 +15,8 @@
 #include "sys/http.h"
 #include "sys/json.h"
 
-#define MAX_EMPTY 2
-#define MAX_ADAPT 6
+#define MAX_EMPTY 2        /* how many empty answers of a call are retried */
+#define MAX_ADAPT 6        /* how often a call may change or drop a parameter */
 #define MAX_WITHOUT_CODE 2 /* how often to ask for the rest of a reply that holds no code yet */
 
 /* An HTTP author. */
@@ -37,7 +37,7 @@ struct remote_call {
     size_t seen;             /* how many bytes of its body were parsed */
     struct sse sse;
     struct remote_answer answer;
-    bool streaming;
+    bool streaming;     /* the answer is an event stream */
     uint64_t resume_ns; /* when the pause ends; 0 = no pause */
     uint32_t failures;  /* failures in a row */
     uint32_t empties;   /* empty answers so far */

@@ -32,9 +32,8 @@
  *
  * The state is in an owner-only file in the cache directory (sys/shared_state.h). Its name is a
  * hash of a random secret of the user, the address, the model and the key. The file does not hold
- * the key.
- * Tickets of a process that died are taken back within a second. If the file cannot be used, the
- * limiter works for this process alone and logs a warning.
+ * the key. Tickets of a process that died are taken back within a second. If the file cannot be
+ * used, the limiter works for this process alone and logs a warning.
  */
 #ifndef AUTHOR_LIMITS_LIMITER_H
 #define AUTHOR_LIMITS_LIMITER_H
