@@ -152,6 +152,7 @@ static json_t *with_update_apart(const json_t *task)
 
 /* ---- any graph ------------------------------------------------------------------------------- */
 
+/* The context of write_part(). */
 struct templates {
     const struct playbook_shelf *shelf;
     uint32_t arch;

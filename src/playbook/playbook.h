@@ -21,8 +21,9 @@
 /* Does the playbook write a kernel for any graph, as `generate` does? If such a playbook is on a
  * shelf, it takes the kernels of the graph's parts from other playbooks of that shelf. */
 bool playbook_writes_graphs(const struct playbook *pb);
-/* Does the playbook fit the task on this architecture? The task is given as author facts, as
- * say_task_json() writes them. If the playbook does not fit, `why` says why. */
+/* Does the playbook fit the task on this architecture? The task is given as author facts, the JSON
+ * that tells an author about a task (say_task_json() in prompt/say.h). If the playbook does not
+ * fit, `why` says why. */
 bool playbook_bind(const struct playbook *pb, const json_t *task, uint32_t arch,
                    struct pb_binding *out, struct strbuf *why);
 /* Writes the kernel file of a point. Fails if the template has an unknown placeholder, or if the

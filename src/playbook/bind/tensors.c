@@ -151,8 +151,8 @@ static const char *passed_type(const json_t *t)
     return value_type(dtype_from_name(facts_text(t, "dtype")));
 }
 
-/* Binds the list of repeated inputs in every form that templates need: names, parameters, types and
- * so on. */
+/* Binds the list of the inputs that a role with `repeat` takes, in every form that templates need:
+ * names, parameters, types and so on. */
 static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
                           size_t n, const json_t *op, struct strbuf *why)
 {

@@ -2,8 +2,9 @@
  * tensors.h - binds a task's tensors and scalars to the roles of an operation. A role is the
  * template's own name for a tensor or scalar.
  *
- * The task is given as author facts; its tensors must be in the order of the roles: inputs, then
- * outputs. The functions return false if tensors or scalars do not fit, and `why` says why.
+ * The task is given as author facts, the JSON that describes a task. Its tensors must be in the
+ * order of the roles: inputs, then outputs. The functions return false if tensors or scalars do not
+ * fit, and `why` says why.
  */
 #ifndef PLAYBOOK_BIND_TENSORS_H
 #define PLAYBOOK_BIND_TENSORS_H

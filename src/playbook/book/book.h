@@ -6,9 +6,9 @@
  * playbook/playbook.h says how Hone uses a playbook.
  *
  * A point has one value for each setting. The label of a point, such as "[softmax 1.0.2]", gives
- * for each setting the index in its list of values. Each candidate of a run has a move, a text that
- * says what was changed. The move ends with the label, so a later author call can read from the run
- * which points were tried.
+ * for each setting the index in its list of values. In a run, each kernel that is tried has a move,
+ * a text that says what was changed. The move ends with the label, so the author can later read
+ * from the run which points were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H
@@ -27,7 +27,7 @@
 #define PB_MAX_VALUES 16
 #define PB_MAX_TENSORS 16
 #define PB_MAX_RANK 8
-#define PB_STAGES 4 /* move stages: see playbook_stage() */
+#define PB_STAGES 4 /* how many move stages there are: see playbook_stage() */
 
 struct pb_setting {
     const char *name, *kind, *why; /* `kind` is the kind of change, such as "mapping"; `why` says
@@ -151,8 +151,8 @@ void playbook_code(const struct playbook *pb, const struct pb_point *p, struct s
 /* Finds the label of a point in a text. Returns false if the text has no label of this playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
-/* Returns the number of a move stage: 0 for structure, 1 for movement, 2 for pipelining, 3 for
- * tuning; -1 for any other name. */
+/* A move stage says which settings a step of a run should change. Returns its number: 0 for
+ * structure, 1 for movement, 2 for pipelining, 3 for tuning; -1 for any other name. */
 int playbook_stage(const char *name);
 /* Returns the text under the key of a JSON object; "" if there is none. */
 const char *facts_text(const json_t *j, const char *key);

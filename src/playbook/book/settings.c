@@ -174,8 +174,9 @@ static bool take(struct search *x, const struct pb_point *p)
            is_postponed(x, p) == x->postponed && x->skip-- == 0;
 }
 
-/* Starting from p, tries the values of setting order[i], nearest first. With each value, also
- * changes `more` settings that come later in the order. Returns true if a point was taken. */
+/* Starting from p, tries the values of setting order[i], those nearest to base's value first. With
+ * each value, also changes `more` settings that come later in the order. Returns true if a point
+ * was taken. */
 static bool move_setting(struct search *x, const struct pb_point *p, uint32_t i, uint32_t more,
                          struct pb_point *out)
 {

@@ -4,7 +4,7 @@
  * A sink is one thing that a launch computes, for example a stored value
  * (graph/reference/stores.h). A unit is one run of a kernel's body: it computes one element of the
  * launch's value, or one line of it (all elements along one axis). There are three ways to map
- * units to threads:
+ * units to threads (@{items} is a setting of the playbook `generate`):
  *
  *   MAP_THREADS   a thread computes @{items} units
  *   MAP_LANES     a group of threads ("lanes") computes one unit, and they share its loop
@@ -40,8 +40,8 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels; /* how many kernels have been written */
-    /* One per sink: true if an earlier launch computes the sink, or if a template makes its
-     * launch unnecessary. */
+    /* One per sink: true if an earlier launch computes the sink, or if the template of the tail
+     * makes its launch unnecessary. */
     bool *done;
     struct stores tail; /* see find_tail(); tail.store is NULL if there is no tail */
     const struct sink *tail_sink;
@@ -113,9 +113,9 @@ static bool is_contiguous(const struct value *v)
     return dim->n && dim->ints[dim->n - 1] == (int64_t)v->args[0]->rank - 1;
 }
 
-/* How many lanes a unit has, as an expression of the plan: a power of two. If a unit reads its
- * elements twice, it has more lanes: then fewer units run at once, and the elements of all of them
- * stay in the L1 cache. */
+/* How many lanes a unit has, as an expression for the launch plan. The number is a power of two. If
+ * a unit reads its elements twice, it has more lanes: then fewer units run at once, and the
+ * elements of all of them stay in the L1 cache. */
 static const char *lanes_text(struct writer *w, const struct dim *units, const struct dim *n,
                               bool contiguous, bool twice)
 {
@@ -356,7 +356,7 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
 
 /* Looks for launches that contain an anchor and more work, and that no template fits. Marks their
  * anchors in `keep`, so that each of them gets a launch of its own, which a template may fit.
- * Returns whether there are any. */
+ * Returns true if it marked an anchor. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -430,8 +430,8 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
 enum reading { READS_NOT, READS_OWN, READS_OTHERS };
 
 /* How does a unit that computes v read the reduction `of`? `loop` is the reduction that the unit
- * itself computes, over the same axes as `of`. So if all operations below `loop` are elementwise,
- * the loop reads only the element of `of` for the unit's own row. */
+ * itself computes, over the same axes as `of`. So if only elementwise operations lead from `of` to
+ * `loop`, the loop reads only the element of `of` for the unit's own row. */
 static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
                                const struct value *loop, bool own, uint8_t *known)
 {
@@ -479,8 +479,8 @@ static bool reads_input(struct writer *w, const struct value *v, const struct va
     return false;
 }
 
-/* Do the reductions a and b, whose operands have the same shape, read the same input of that
- * shape? */
+/* a and b are reductions of operands of the same shape. Is there an input of that shape that both
+ * read? */
 static bool share_input(struct writer *w, const struct value *a, const struct value *b)
 {
     bool found = false;

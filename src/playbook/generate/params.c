@@ -224,7 +224,8 @@ static void define_array(const char *name, int64_t id, struct strbuf *out)
     strbuf_addf(out, "#define %s%lld(i) at_%s%lld[i]\n", name, (long long)id, name, (long long)id);
 }
 
-/* Reads a call "NAME(..." at the start of s, and adds its parameter. */
+/* Reads a call "NAME(..." at the start of s, and adds its parameter. `len` is the length of NAME.
+ */
 static void add_call(struct params *p, const char *s, size_t len, const struct sink *sinks,
                      size_t n)
 {

@@ -12,8 +12,8 @@
 
 /* ---- the values of a part -------------------------------------------------------------------- */
 
-/* Calls `act` for each value that the launch reads or computes, operands first. `computed` is false
- * for inputs and stored values, which the launch reads. */
+/* A walk over a part: calls `act` for each value that the launch reads or computes, operands first.
+ * `computed` is false for inputs and stored values, which the launch reads. */
 struct walk {
     const struct part *p;
     void (*act)(struct walk *w, const struct value *v, bool computed);

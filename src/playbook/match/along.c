@@ -1,6 +1,6 @@
 /*
  * along.c - matches reductions, softmaxes and scans of an elementwise expression, along adjacent
- * axes.
+ * axes. match.h explains ops and binding.
  *
  *     (x * x).sum(dim=-1)              the op "sum" of "(v0 * v0)"
  *     1 - x.mean(-1)                   the op "mean" of "v0", and post "(1.f - v0)"

@@ -1,5 +1,5 @@
 /*
- * attention.c - matches attention: softmax(score(Q K^T)) V.
+ * attention.c - matches attention: softmax(score(Q K^T)) V. match.h explains ops and binding.
  *
  *     F.scaled_dot_product_attention(q, k, v, is_causal=True)
  *     torch.softmax(q @ k.mT / 8 + mask, -1) @ v
@@ -31,12 +31,12 @@ struct factors {
 
 struct attention {
     struct operand q, k, v;
-    struct factors factors;      /* empty if attention is one operation */
-    const struct value *product; /* the product in the graph; NULL if attention is one operation */
+    struct factors factors;      /* empty if attention is one operation (OP_ATTENTION) */
+    const struct value *product; /* the product Q K^T; NULL if attention is one operation */
     /* The operand of the softmax, without masks that are bands; NULL if attention is one operation.
      */
     const struct value *scores;
-    struct band band;                 /* of keys that count for a query */
+    struct band band;                 /* the keys that count for a query */
     const struct value *mask, *scale; /* if attention is one operation; NULL if there is none */
     /* The sizes of the scores: the batch, then M and N. */
     uint32_t rank;
@@ -124,7 +124,7 @@ static void set_shape(struct match *x, struct attention *a, uint32_t rank,
     a->z = dim_product(&x->m->g.dims, a->shape, rank - 2);
 }
 
-/* Attention as one operation. */
+/* Finds the operands of attention that is one operation. */
 static bool find_fused(struct match *x, const struct value *v, struct attention *a)
 {
     const struct value *q = v->args[0], *k = v->args[1], *w = v->args[2];
@@ -140,7 +140,7 @@ static bool find_fused(struct match *x, const struct value *v, struct attention 
            is_operand(x, a, w, false, &a->v);
 }
 
-/* Attention written as two products and a softmax. */
+/* Finds the operands of attention that is written as two products and a softmax. */
 static bool find_written(struct match *x, const struct value *v, struct attention *a)
 {
     const struct value *weights = base_of(x, v->args[0], OP_SOFTMAX), *w = v->args[1];
@@ -251,7 +251,8 @@ struct writing {
     /* The index in input i at which its matrix z begins, as CUDA; NULL if the input has no batch.
      */
     const char *first[PB_MAX_TENSORS];
-    /* The batch index of input i is z / after[i] % along[i]; NULL if it is z itself, or 0. */
+    /* The batch index of input i is z / after[i] % along[i]. Both are NULL if the index is z
+     * itself, or 0. */
     const struct dim *after[PB_MAX_TENSORS], *along[PB_MAX_TENSORS];
 };
 

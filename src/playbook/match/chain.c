@@ -1,6 +1,6 @@
 /*
  * chain.c - matches elementwise expressions that use sums, maxima or minima along axes, such as
- * norms.
+ * norms. match.h explains ops and binding.
  *
  *     x / x.abs().amax(-1, keepdim=True)     a pass finds the greatest |x| of a row, m; then x / m
  *
@@ -202,7 +202,8 @@ static bool write_real(struct chain *c, const struct value *v, struct strbuf *ou
 }
 
 /* If pass number `first` sums e, finds a pass that sums the squares of e around its mean. Returns
- * its number, or 0. Both come from one pass over the elements. */
+ * its number, or 0 if there is none. The kernel computes both sums while it reads the elements
+ * once. */
 static size_t find_squares(const struct chain *c, size_t first)
 {
     const struct value *sum = c->pass[first];

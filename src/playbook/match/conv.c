@@ -1,5 +1,5 @@
 /*
- * conv.c - matches one convolution with an epilogue.
+ * conv.c - matches one convolution with an epilogue (epilogue.h). match.h explains ops and binding.
  *
  * The ops are "depthwise", "conv" and "conv_transpose". The tensors of "depthwise" are the input
  * [N, C, H, W], the weight [O, KH, KW] and the output [N, O, OH, OW]. In a conv1d, H, KH and OH are
@@ -30,7 +30,8 @@ struct conv {
     int64_t window[SIDES], stride[SIDES], pad[SIDES], dilation[SIDES];
 };
 
-/* Finds the geometry of side i (0 depth, 1 height, 2 width); false if a number is not known. */
+/* Finds the window, stride, dilation and padding of side i (0 depth, 1 height, 2 width); false if
+ * one of these numbers is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
     unsigned axis = i + c->dims - SIDES; /* the number of the side among the spatial axes */

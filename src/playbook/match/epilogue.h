@@ -1,6 +1,6 @@
 /*
  * epilogue.h - binds the epilogue of a kernel: what the kernel computes from an element of a
- * product or convolution before it stores the result.
+ * product or convolution before it stores the result. match.h explains binding.
  *
  * bind_epilogue() binds the texts for playbooks/parts/epilogue.cu. n is the column of a product or
  * the channel of a convolution, and m is the row of a product. The expression may read inputs of

@@ -1,6 +1,9 @@
 /*
  * match.h - finds the operation of a playbook that a task computes.
  *
+ * A playbook has a kernel template with placeholders, and ops: the operations that the template can
+ * compute. To bind a text means to give a placeholder its text.
+ *
  * A playbook whose ops have {"*": {"from": WAY}} names one of the ways below to find the op. Each
  * way looks at the value of the task's only output. If the value fits, the way returns the op,
  * binds the texts that the template needs, and may set `seen` to a copy of the task whose tensors
@@ -53,8 +56,9 @@ const struct pb_op *match_permute(struct match *x);
  * passes, which has a line for each reduction, expr, and outer, length and inner, the sizes before,
  * along and after these axes. */
 const struct pb_op *match_chain(struct match *x);
-/* "torch nested": a sum or an extreme over all rows of an expression of sums and extremes along the
- * rows. Binds passes:take and other texts of the passes, expr, post, rows and cols. */
+/* "torch nested": takes sums and extremes of each row, computes an expression of them, and takes
+ * the sum or an extreme of this expression over all rows. An extreme is a maximum or a minimum.
+ * Binds passes:take and other texts of the passes, expr, post, rows and cols. */
 const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
  * dilation:w, pad:d and so on, fill and post. */

@@ -1,16 +1,17 @@
 /*
- * nested.c - matches a reduction over all rows of an expression of reductions along the rows, such
- * as a loss.
+ * nested.c - matches reductions of reductions, as in a loss. Each row is reduced, an expression is
+ * computed from the results, and its values for all rows are reduced to one. match.h explains ops
+ * and binding.
  *
  *     (x - y).norm(dim=1).mean()     a pass sums the squares of a row, p[0]; then the sum over the
  *                                    rows of sqrt(p[0]), and post "(v0 / n)"
  *
- * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes.
- * Each sum or extreme along the rows is one pass. No pass may use the result of another one, so the
- * kernel computes all of them while it reads the inputs once. The kernel sees the operands of the
- * passes as [rows, cols]. Inputs broadcast to this shape. The expression of the row (here
- * sqrt(p[0])) uses the results of the passes. An input that only this expression uses has one
- * element for each row.
+ * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes. An
+ * extreme is a maximum or a minimum. Each sum or extreme along the rows is one pass. No pass may
+ * use the result of another one, so the kernel computes all of them while it reads the inputs once.
+ * The kernel sees the operands of the passes as [rows, cols]. Inputs broadcast to this shape. The
+ * expression of the row (here sqrt(p[0])) uses the results of the passes. An input that only this
+ * expression uses has one element for each row.
  */
 #include <stdlib.h>
 
