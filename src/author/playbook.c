@@ -11,7 +11,10 @@
  * user gave it with --from, the author first tries their values. The point then has a value for
  * each of these settings, and the move ends with a label such as "[settings 1.0]".
  *
- *      code, repair, debug   the whole file for the next point, or STOP when none is left
+ * The replies by role:
+ *
+ *      code, repair, debug   the whole file
+ for the next point, or STOP when none is left
  *      plan, advise          the next point in words, with the lines that the coder changes
  *      test                  shapes with each axis one larger than in a known shape
  *      profile, diagnose     a sentence made from the facts

@@ -238,8 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* Makes all processes that use this server wait too. The server is overloaded; otherwise each
- * process would have to find that out by itself. */
+/* The server is overloaded. Makes all processes that use it wait, so that they need not find that
+ * out one by one. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;
@@ -563,8 +563,8 @@ static void too_big(struct author_call *c)
                 AUTHOR_MAX_REPLY);
 }
 
-/* Called when the answer's text is part of the reply. Ends the call if the reply is complete, else
- * asks for the rest. */
+/* Called after the answer's text was added to the reply. Ends the call if the reply is complete,
+ * else asks for the rest. */
 static void judge_text(struct author_call *c)
 {
     struct remote_call *rc = c->priv;

@@ -44,7 +44,7 @@ enum turn_answer {
     TURN_GO,
     TURN_WAIT,     /* ask again later; `why` says what the request waits for */
     TURN_OVER,     /* the budget is used up; `why` says so */
-    TURN_TOO_LONG, /* the provider's limit is used up for longer than anyone should wait */
+    TURN_TOO_LONG, /* the provider's limit is used up for longer than longest_wait_ns */
 };
 
 /* Asks whether the request may be sent now. `prompt` is an upper bound on the tokens of the prompt,

@@ -1,5 +1,6 @@
 /*
- * campaign.h - many tasks optimised side by side, each by a process of its own, in one store.
+ * campaign.h - a campaign optimises many tasks side by side, each in a process of its own, and
+ * records all runs in one store (store/store.h).
  *
  *     campaign_create(store, "cutegen19", &items, NULL, &config, &id, err);
  *     struct campaign_run r = {.store = store, .campaign = id, .jobs = 2, ...};

@@ -23,8 +23,8 @@
 #define NO_PASS "no kernel passes"
 
 /* The state of an entry that goes on again: it was done because a budget was used up, and now the
- * campaign's budget has grown. Only this process uses the state. In the store the entry is
- * "stopped", so that it also goes on after this process was killed. */
+ * campaign's budget has grown. The state exists only in the memory of this process. In the store
+ * the entry is "stopped", so that it also goes on after this process was killed. */
 #define REOPENED "reopened"
 
 /* A running task. */
@@ -90,7 +90,8 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened. */
+/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened. Work
+ * on entries of turn 0 begins first. */
 static int turn_of(const struct entry_rec *e)
 {
     return str_eq(e->state, REOPENED) ? 2 : e->run < 0;
@@ -112,7 +113,7 @@ static int list_entries(struct drive *d, struct err *err)
     return rc;
 }
 
-/* For the time when no budget is left: closes the reopened entries that were not started. */
+/* Called when no budget is left: closes the reopened entries that were not started. */
 static int close_reopened(struct drive *d, struct err *err)
 {
     int rc = 0;

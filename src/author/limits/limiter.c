@@ -75,7 +75,7 @@ struct member {
 struct state {
     /* `seq` is the number of the last ticket that joined the queue. `part` is the number of the
      * current part, counted since time 0. `swept_ns` and `paced_ns` say when sweep() and refill()
-     * last did their work. */
+     * last did their work. limiter_pause() sets `pause_until_ns`. */
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
     uint32_t learnt; /* an answer has come, so we know the limits that the provider tells */
     /* After a pause, this is 1 until a request succeeds. Meanwhile we grant one request at a

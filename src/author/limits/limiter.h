@@ -1,6 +1,7 @@
 /*
- * limiter.h - decides when requests may be sent, so that all processes of a user that ask one model
- * with one key keep to the provider's limits together.
+ * limiter.h - decides when requests may be sent. A provider's limits count for one model and one
+ * key. All processes of a user that use this model and key share the limits and keep to them
+ * together.
  *
  *     struct limiter *l = limiter_open(&(struct limiter_config){.provider = url, .model = m,
  *                                                               .key = key});
