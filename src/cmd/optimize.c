@@ -118,7 +118,7 @@ static int check_use(const struct wishes *w, struct err *err)
         {"--author-debug", w->author[AUTHOR_DEBUG], "refine, search and team"},
         {"--author-test", w->author[AUTHOR_TEST], "team"},
         {"--author-profile", w->author[AUTHOR_PROFILE], "team"},
-        /* With --from every strategy may have to port the file, and to repair the port. */
+        /* With --from, search too may have to port the file, and to repair the port. */
         {"--repairs", w->repairs != UINT64_MAX,
          from ? "refine, search and team" : "refine and team"},
         {"--tries", w->tries, from ? "refine, search and team" : "refine and search"},

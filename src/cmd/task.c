@@ -343,7 +343,8 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* The "oracle" that a task.json needs for the reference. */
+/* The entry "oracle" that a task.json needs for the reference: its phases and its scratch memory.
+ */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
