@@ -13,8 +13,7 @@
  *
  * The replies by role:
  *
- *      code, repair, debug   the whole file
- for the next point, or STOP when none is left
+ *      code, repair, debug   the whole file for the next point, or STOP when none is left
  *      plan, advise          the next point in words, with the lines that the coder changes
  *      test                  shapes with each axis one larger than in a known shape
  *      profile, diagnose     a sentence made from the facts
