@@ -1,5 +1,5 @@
 /* drive.c - campaign_run(): chooses the next task, starts its process, and records how the process
- * ended. */
+ * ended. An entry is one task of a campaign, as the store keeps it. */
 #include <stdlib.h>
 #include <string.h>
 

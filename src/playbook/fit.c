@@ -1,4 +1,5 @@
-/* fit.c - decides whether a playbook fits a task, and finds the text of each placeholder. */
+/* fit.c - decides whether a playbook fits a task, and finds the text of each placeholder.
+ * match/match.h explains ops, ways and binding. */
 #include <stdlib.h>
 #include <string.h>
 

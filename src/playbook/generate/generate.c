@@ -43,15 +43,15 @@ struct writer {
     /* One per sink: true if an earlier launch computes the sink, or if the template of the tail
      * makes its launch unnecessary. */
     bool *done;
-    struct stores tail; /* see find_tail(); tail.store is NULL if there is no tail */
-    const struct sink *tail_sink;
+    struct stores tail;           /* see find_tail() */
+    const struct sink *tail_sink; /* NULL if no template computes the tail as a whole */
     const struct generate_templates *templates;
     struct strbuf workspaces, tensormaps; /* workspaces and tensor maps of templates */
     struct part_code_vec codes;
     struct err *err;
 };
 
-/* ---- which threads make a unit --------------------------------------------------------------- */
+/* ---- which threads compute a unit ------------------------------------------------------------ */
 
 /* Finds the first reduction or matrix product that the launch of v computes itself, instead of
  * reading it from memory; NULL if there is none. `own` says that v is the value that the launch
