@@ -1,8 +1,8 @@
 /*
- * anthropic.c - the author that uses Anthropic's messages API. The stable part of a prompt is sent
- * as the system text and marked for the provider's cache. To continue a reply that was cut off, we
- * send the partial reply and then a message of the user, because newer models refuse a conversation
- * that ends with the assistant.
+ * anthropic.c - the author that uses Anthropic's messages API. The stable part of a prompt (struct
+ * author_request) is sent as the system text and marked for the provider's cache. To continue a
+ * reply that was cut off, we send the partial reply and then a message of the user, because newer
+ * models refuse a conversation that ends with the assistant.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * author.h - an author writes replies: a model behind an API, a program, a person at a mailbox, a
- * recording, the playbooks.
+ * author.h - an author replies to prompts, for example with a kernel. It is a model behind an API,
+ * a program, a person who answers through files (a mailbox), a recording of an earlier run, or the
+ * built-in author, which uses playbooks.
  *
  *     struct author *a;
  *     author_open(&a, "anthropic:claude-sonnet-4-5", &cfg, err);
@@ -41,12 +42,12 @@ struct author_config {
     uint64_t total_ns;
     uint64_t stall_ns;       /* how long a request may wait for the next byte [120 s] */
     uint64_t wait_ns;        /* how long a reply in a mailbox may take [7 days] */
-    uint64_t backoff_ns;     /* the pause before the first retry [1 s]; each next one is doubled */
+    uint64_t backoff_ns;     /* the pause before the first retry [1 s]; it doubles each time */
     uint64_t backoff_max_ns; /* the longest pause before a retry [60 s] */
     /* If the provider asks for a longer pause than this (header Retry-After), the call fails [10
      * min]. */
     uint64_t retry_after_max_ns;
-    uint32_t retries;     /* how many failures in a row end the call [6] */
+    uint32_t retries;     /* how many failures in a row are retried [6] */
     uint32_t continues;   /* how often to ask for the rest of a cut-off reply [6] */
     uint32_t max_tokens;  /* the most tokens of a reply, if the request sets none [32000] */
     uint64_t jitter_seed; /* the seed for random changes of the pauses [from the clock] */
@@ -55,7 +56,7 @@ struct author_config {
 
 struct author_request {
     const char *run;  /* the run's name, for people who read a mailbox; may be "" */
-    const char *role; /* "code", "plan", ... */
+    const char *role; /* what the author is asked for: "code", "plan", ... */
     uint64_t index;   /* the number of the call among the calls of this role in this run */
     /* The part that stays the same in the role's next calls, so that providers can cache it. */
     const char *stable;

@@ -35,7 +35,7 @@ struct budget {
     uint64_t tokens;
     double usd;
     uint64_t wall_ns;
-    uint64_t steps; /* judged candidates */
+    uint64_t steps; /* how many candidates may be judged */
 };
 struct spent {
     uint64_t in_tokens, cached_tokens, out_tokens;
@@ -43,7 +43,7 @@ struct spent {
     double usd;
     bool usd_unknown; /* some calls had no price */
     uint64_t wall_ns;
-    uint64_t steps, calls;
+    uint64_t steps, calls; /* judged candidates, and author calls */
 };
 
 /* True if a limit is used up; `why` (may be NULL) then says which one. */

@@ -3,21 +3,22 @@
  * to err as often as a model did in recorded runs.
  *
  * It differs from `playbook` in two ways.
- *  1. It knows only what its prompt says. The built-in author reads all candidates from the facts.
- *     This one forgets each candidate whose label is not in the prompt, as a model would.
+ *  1. It knows only what its prompt says. The built-in author reads all candidates from the author
+ *     facts. This author forgets each candidate whose label is not in the prompt, as a model would.
  *  2. At the rates of prompts/noisy.json, which tools/noisy-rates takes from recorded runs of
  *     models, a reply is spoilt:
  *
  *        compile   the file does not compile
  *        wrong     the first grid has one block too few: elements stay unwritten
  *        slower    the move is a random one of the eight most promising moves
- *        idle      the reply is the file of the parent with another comment
+ *        idle      the reply is the file that it should improve, with one comment more
  *
+ * A label names a point, which has a value for each setting of a playbook (playbook/book/book.h).
  * The label of a spoilt candidate (compile, wrong) is in braces, so that its failure does not count
- * as a failure of the point. When asked to repair it, the author writes the same point again, and
- * may err again. Random numbers depend only on the run's seed, the role and the number of the call.
- * If a point is spoilt in the same way twice, the file is the same, so that its verdict can be used
- * again.
+ * as a failure of the point. When asked to repair the candidate, the author writes the same point
+ * again, and may err again. Random numbers depend only on the run's seed, the role and the number
+ * of the call. If a point is spoilt in the same way twice, the file is the same, so that its
+ * verdict can be used again.
  *
  * "noisy:compile=0.2,wrong=0.1,slower=0.3,idle=0.1" sets other rates.
  */
@@ -31,7 +32,7 @@
 #include "sys/asset.h"
 #include "sys/json.h"
 
-#define STREAM_NOISY 7301
+#define STREAM_NOISY 7301 /* the stream of random numbers (base/rng.h) that only this file uses */
 #define RATES_FILE "prompts/noisy.json"
 enum { SLOWER_OF = 8 }; /* a "slower" move is drawn from this many moves */
 

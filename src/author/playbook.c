@@ -2,14 +2,16 @@
  * playbook.c - the built-in author. It answers each role from playbooks/, without a model or a key.
  *
  * It keeps nothing between calls. Its proposals depend only on the author facts of the request: the
- * task, the candidate in question, all candidates tried and their verdicts. So a resumed or
- * replayed run is the same run. A point is one choice for all settings of a playbook. Each move
- * ends with the label of its point, such as "[softmax 1.0.2]" (playbook/book/book.h), and a later
- * call reads from these labels which points were tried.
+ * task, the candidate in question (key "node"), all candidates tried and their verdicts. So a
+ * resumed or replayed run is the same run. A point has one value for each setting of a playbook.
+ * Each move ends with the label of its point, such as "[softmax 1.0.2]" (playbook/book/book.h), and
+ * a later call reads from these labels which points were tried.
  *
  * If the kernel in question has settings of its own (source/settings.h), for example because the
- * user gave it with --from, the author first tries their values. The point is then a choice for
- * these settings, and the move ends with a label such as "[settings 1.0]".
+ * user gave it with --from, the author first tries their values. The point then has a value for
+ * each of these settings, and the move ends with a label such as "[settings 1.0]".
+ *
+ * The replies by role:
  *
  *      code, repair, debug   the whole file for the next point, or STOP when none is left
  *      plan, advise          the next point in words, with the lines that the coder changes
@@ -78,7 +80,7 @@ struct proposal {
     struct playbook own;
     struct pb_binding binding;
     struct pb_point point;
-    bool remembered;          /* the point comes from memory */
+    bool remembered; /* the point comes from memory: earlier runs tried it on similar tasks */
     char kind[24], move[160]; /* the move ends with the point's label */
 };
 
@@ -172,8 +174,8 @@ static void read_hints(const struct playbook *pb, const json_t *facts, const str
 }
 
 /* Proposes the best next point of one playbook if *k is 0, the second best if *k is 1, and so on
- * (see playbook_next_hinted()). Sets *known if the candidate in question or the best kernel comes
- * from this playbook. */
+ * (see playbook_next_hinted()). *known becomes true if the candidate in question or the best kernel
+ * comes from this playbook. */
 static bool propose_from(struct proposal *x, const json_t *facts, uint32_t *k, bool *known)
 {
     struct pb_trial_vec tried = VEC_INIT;
@@ -479,8 +481,9 @@ static int reply_file(struct author_call *c, const struct proposal *x, struct er
     return rc;
 }
 
-/* Adds an anchor for each span of lines in which the two texts differ. Both have the same number of
- * lines. The launch plan, which ends with the first comment, needs no anchor. */
+/* Writes a line "ANCHOR FIRST-LAST: ..." for each span of lines in which the two texts differ. Both
+ * texts have the same number of lines. The launch plan, which ends with the first comment, needs no
+ * anchor. */
 static void add_anchors(const char *before, const char *after, struct strbuf *out)
 {
     const char *plan_end = strstr(before, "*/");

@@ -15,8 +15,8 @@
 #include "sys/http.h"
 #include "sys/json.h"
 
-#define MAX_EMPTY 2
-#define MAX_ADAPT 6
+#define MAX_EMPTY 2        /* how many empty answers of a call are retried */
+#define MAX_ADAPT 6        /* how often a call may change or drop a parameter */
 #define MAX_WITHOUT_CODE 2 /* how often to ask for the rest of a reply that holds no code yet */
 
 /* An HTTP author. */
@@ -37,7 +37,7 @@ struct remote_call {
     size_t seen;             /* how many bytes of its body were parsed */
     struct sse sse;
     struct remote_answer answer;
-    bool streaming;
+    bool streaming;     /* the answer is an event stream */
     uint64_t resume_ns; /* when the pause ends; 0 = no pause */
     uint32_t failures;  /* failures in a row */
     uint32_t empties;   /* empty answers so far */
@@ -238,8 +238,8 @@ static void pause_and_retry(struct author_call *c, const char *why, double asked
     rc->resume_ns = now_ns() + pause;
 }
 
-/* Makes all processes that use this server wait too. The server is overloaded; otherwise each
- * process would have to find that out by itself. */
+/* The server is overloaded. Makes all processes that use it wait, so that they need not find that
+ * out one by one. */
 static void share_pause(struct author_call *c, double asked)
 {
     struct remote *r = c->author->priv;
@@ -563,8 +563,8 @@ static void too_big(struct author_call *c)
                 AUTHOR_MAX_REPLY);
 }
 
-/* Called when the answer's text is part of the reply. Ends the call if the reply is complete, else
- * asks for the rest. */
+/* Called after the answer's text was added to the reply. Ends the call if the reply is complete,
+ * else asks for the rest. */
 static void judge_text(struct author_call *c)
 {
     struct remote_call *rc = c->priv;

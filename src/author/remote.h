@@ -21,7 +21,8 @@
 #include "author/author.h"
 #include "base/strbuf.h"
 
-/* Parameters that a model refused; the author leaves them out of its later calls. */
+/* Parameters that the server refused or limited. The author's later requests leave them out or
+ * change them. */
 struct remote_quirks {
     bool legacy_max_tokens; /* openai: send max_tokens, not max_completion_tokens */
     uint32_t most_tokens;   /* the model's cap on one reply; 0 = not known */
@@ -51,6 +52,8 @@ struct remote_protocol {
     bool legacy_elsewhere; /* send max_tokens to all servers except default_base */
     /* Writes the protocol's headers, with the key; at most 4. */
     void (*headers)(const char *key, char *const lines[4], size_t line_size);
+    /* Makes the body of a request. `partial` is the reply so far, which was cut off; NULL if there
+     * is none. */
     json_t *(*body)(const struct author_call *c, const struct remote_quirks *q,
                     const char *partial);
     void (*event)(struct remote_answer *a, const char *event, const json_t *j);

@@ -1,5 +1,6 @@
 /*
- * replay.h - a recorded run: its replies and its verdicts, keyed by role and index.
+ * replay.h - a recorded run: its replies, found by role and index, and its verdicts and nodes,
+ * found by index.
  *
  * A replay file is JSON lines, in this order:
  *

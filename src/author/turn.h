@@ -44,7 +44,7 @@ enum turn_answer {
     TURN_GO,
     TURN_WAIT,     /* ask again later; `why` says what the request waits for */
     TURN_OVER,     /* the budget is used up; `why` says so */
-    TURN_TOO_LONG, /* the provider's limit is used up for longer than anyone should wait */
+    TURN_TOO_LONG, /* the provider's limit is used up for longer than longest_wait_ns */
 };
 
 /* Asks whether the request may be sent now. `prompt` is an upper bound on the tokens of the prompt,
@@ -59,7 +59,8 @@ void turn_end(struct turn *t, const struct turn_rules *r, const struct turn_used
 
 /* The pause that an answer asks for, in seconds; -1 = none. */
 double turn_retry_after(const struct http_transfer *http);
-/* A number of tokens that the text surely does not exceed, for reservations. */
+/* An upper bound on the tokens of a text, for reservations. `estimate` is from estimate_tokens()
+ * (base/tokens.h), `bytes` is the length of the text. */
 uint64_t turn_token_bound(uint64_t estimate, uint64_t bytes);
 
 #endif

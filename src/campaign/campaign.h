@@ -1,5 +1,6 @@
 /*
- * campaign.h - many tasks optimised side by side, each by a process of its own, in one store.
+ * campaign.h - a campaign optimises many tasks side by side, each in a process of its own, and
+ * records all runs in one store (store/store.h).
  *
  *     campaign_create(store, "cutegen19", &items, NULL, &config, &id, err);
  *     struct campaign_run r = {.store = store, .campaign = id, .jobs = 2, ...};
@@ -9,11 +10,11 @@
  *
  *     hone bench --work CAMPAIGN:NUMBER
  *
- * for each task. That process imports the task if necessary, begins or resumes the run of the task,
- * and records in the store which run that is, before its first step. So a campaign that was killed
- * at any instant can go on. It leaves alone the tasks that are done, and resumes a task that has a
- * run; no recorded step is done again. When the first process dies, its children die with it
- * (sys/proc.h).
+ * for each task. The started process imports the task if necessary, and begins or resumes the run
+ * of the task. Before the first step of the run, it records in the store which run the task has. So
+ * a campaign that was killed at any instant can go on: it leaves alone the tasks that are done, and
+ * resumes a task that has a run. No recorded step is done again. When the process that called
+ * campaign_run() dies, its children die with it (sys/proc.h).
  */
 #ifndef CAMPAIGN_CAMPAIGN_H
 #define CAMPAIGN_CAMPAIGN_H

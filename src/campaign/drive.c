@@ -1,5 +1,5 @@
 /* drive.c - campaign_run(): chooses the next task, starts its process, and records how the process
- * ended. */
+ * ended. An entry is one task of a campaign, as the store keeps it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@
 #define NO_PASS "no kernel passes"
 
 /* The state of an entry that goes on again: it was done because a budget was used up, and now the
- * campaign's budget has grown. Only this process uses the state. In the store the entry is
- * "stopped", so that it also goes on after this process was killed. */
+ * campaign's budget has grown. The state exists only in the memory of this process. In the store
+ * the entry is "stopped", so that it also goes on after this process was killed. */
 #define REOPENED "reopened"
 
 /* A running task. */
@@ -34,6 +34,7 @@ struct job {
     struct entry_rec entry;
     struct str_vec argv;
     struct budget share; /* how much the run may spend in all; 0 = no limit */
+    /* `used`: this entry of drive.jobs holds a task. `ended`: the task's process has ended. */
     bool used, ended;
     bool reopened; /* see REOPENED */
 };
@@ -46,7 +47,7 @@ struct drive {
     struct entry_rec_vec entries; /* the entries that are not done yet, in the order of work */
     size_t next;                  /* the first entry that was not started yet */
     struct job jobs[CAMPAIGN_MAX_JOBS];
-    struct temp_dir pool_dir; /* holds the pool, the file from which all processes reserve */
+    struct temp_dir pool_dir; /* holds the pool: see open_pool() */
     char *pool_path;          /* NULL = no budget of tokens or money */
     char *program;            /* the path of this program, which the children execute */
     bool stopping;            /* the children were told to stop */
@@ -62,9 +63,9 @@ static bool is_over(const struct entry_rec *e, const struct campaign_run *r)
     return str_eq(e->state, "done") || (str_eq(e->state, "failed") && !r->retry);
 }
 
-/* Corrects the state of an entry. A campaign may be killed before it records that the entry's run
- * has ended. If the run ended because a budget was used up, and the budget has grown since, reopens
- * the entry. */
+/* Corrects the state of an entry, because a campaign may have been killed before it recorded that
+ * the entry's run had ended. If the run ended because a budget was used up, and the budget has
+ * grown since, reopens the entry. */
 static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
 {
     struct run_rec run;
@@ -89,7 +90,8 @@ static int settle_entry(struct drive *d, struct entry_rec *e, struct err *err)
                              run.best < 0 ? NO_PASS : "", err);
 }
 
-/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened. */
+/* Returns the turn of an entry: 0 if its run has begun, 1 if not, 2 if the entry is reopened. Work
+ * on entries of turn 0 begins first. */
 static int turn_of(const struct entry_rec *e)
 {
     return str_eq(e->state, REOPENED) ? 2 : e->run < 0;
@@ -111,7 +113,7 @@ static int list_entries(struct drive *d, struct err *err)
     return rc;
 }
 
-/* Closes the reopened entries that were not started, because no budget is left for them. */
+/* Called when no budget is left: closes the reopened entries that were not started. */
 static int close_reopened(struct drive *d, struct err *err)
 {
     int rc = 0;
@@ -365,9 +367,10 @@ static int set_state(struct drive *d, const struct job *j, const char *state, co
     return store_entry_state(d->r->store, d->r->campaign, j->entry.index, state, reason, err);
 }
 
-/* Did the process carry its task out: did it make the task, or did the run come to an end? If no
- * kernel passes, `why` says why. The exit status 1 alone does not tell, because a task that cannot
- * be loaded gives it too. */
+/* Did the process do its work? If it had only to import the task, there must be a task; otherwise
+ * the run must have ended. Returns 1 for yes, 0 for no, -1 for an error. If no kernel passes, `why`
+ * says why. The exit status alone does not tell: it is 1 if no kernel passes, and also if the task
+ * cannot be loaded. */
 static int carried_out(struct drive *d, const struct job *j, struct strbuf *why, struct err *err)
 {
     struct arena a = ARENA_INIT;

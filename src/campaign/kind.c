@@ -73,8 +73,9 @@ static bool holds(const bool *fact, const struct value *v)
 }
 
 /* Sets the facts of v. Between a product and v there may be views, casts, sums, and factors that do
- * not depend on a product. If the result of the product has other users, as in a batch norm, the
- * whole of it must be computed. Arguments have smaller ids, so their facts are known. */
+ * not depend on a product. If something else uses the result of the product too, as in a batch
+ * norm, the kernel must compute the whole result. Arguments have smaller ids, so their facts are
+ * known. */
 static void find_facts(const struct value *v, struct facts *f)
 {
     enum op_kind k = op_row(v->op)->kind;

@@ -8,7 +8,7 @@
  * Times are in microseconds; an empty field or "-" means that no time is known. The first line that
  * does not begin with '#' names the columns. A row belongs to the problem NUMBER_NAME: a file
  * NUMBER_NAME.py or a folder NUMBER_NAME. If a folder above the problem is called levelN, the
- * levels must agree too. The table may be hostile.
+ * levels must agree too. Anyone may have written the table, so every line is checked.
  */
 #ifndef CAMPAIGN_KNOWN_TIMES_H
 #define CAMPAIGN_KNOWN_TIMES_H

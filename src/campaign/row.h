@@ -9,9 +9,10 @@
  * Everything comes from the store, so a table of a campaign that is running, or that was made on
  * another machine, is loaded in the same way.
  *
- * A ratio is a baseline's time divided by the kernel's, both from one evaluation. A measured row is
- * compared with the fastest PyTorch baseline, a modelled row with the first baseline of the task,
- * since PyTorch does not run on the emulator.
+ * A ratio is a baseline's time divided by the kernel's, both from one evaluation. The times of a
+ * measured row come from a GPU; such a row is compared with the fastest PyTorch baseline. The times
+ * of a modelled row are estimates of the emulator. It is compared with the first baseline of the
+ * task, because PyTorch does not run on the emulator.
  */
 #ifndef CAMPAIGN_ROW_H
 #define CAMPAIGN_ROW_H
@@ -49,9 +50,9 @@ struct campaign_row {
     const char *label, *operand, *run; /* `run` is the run's name; "" if there is none */
     enum row_state state;
     const char *reason; /* why the row has this state */
-    int64_t at_ms;
-    const char *hone; /* the version of Hone that made the row, such as "0.3.0 1a2b3c4d5e6f" */
-    bool is_old;      /* a version of Hone other than this one made the row */
+    int64_t at_ms;      /* when the state last changed */
+    const char *hone;   /* the version of Hone that made the row, such as "0.3.0 1a2b3c4d5e6f" */
+    bool is_old;        /* a version of Hone other than this one made the row */
     struct work_kind kind;
     const char *precision, *gpu;
     bool is_model; /* the times are modelled, not measured */
@@ -63,11 +64,11 @@ struct campaign_row {
      * such baseline. */
     struct verdict_ratio ratio;
     enum row_standing standing;
-    double roofline_pct;
-    double known_ns; /* PyTorch's time from the table of known times; 0 if there is none */
-    unsigned judged, passes;
+    double roofline_pct;     /* share of the GPU's rates that the best kernel reaches */
+    double known_ns;         /* PyTorch's time from the table of known times; 0 if there is none */
+    unsigned judged, passes; /* how many candidates were judged, and how many of them passed */
     uint64_t tokens;
-    bool usd_unknown;
+    bool usd_unknown; /* some author calls have no known price, and are not in `usd` */
     double usd, wall_s;
 };
 

@@ -2,7 +2,7 @@
  * score.h - computes the means of a campaign, and counts wins, losses and failures.
  *
  * Rules:
- *  1. A row counts when it is done and its task is not degenerate.
+ *  1. A row counts when it is done and its task is not degenerate (kind.h).
  *  2. In `mean` a failure counts as 1.0. `mean_passes` is the mean over the passes alone.
  *  3. A pass without a ratio (no baseline ran) is counted in `no_ratio` and is in no mean.
  *  4. Measured and modelled rows are never mixed. If any row is measured, the modelled rows are

@@ -9,7 +9,8 @@
  *     tasks/my_op                                                      a task's folder
  *     ops.py:matmul A=float32[M,K] B=float32[K,N] M=4096 K=64 N=4096   a function of a PyTorch file
  *
- * Paths are relative to the file, and stay below its folder. A suite may be hostile.
+ * Paths are relative to the file, and stay below its folder. Anyone may have written a suite, so
+ * every line is checked.
  */
 #ifndef CAMPAIGN_SUITE_H
 #define CAMPAIGN_SUITE_H

@@ -1,6 +1,6 @@
 /*
- * bench.c - `hone bench SUITE|DIR|FILE...`: begins or resumes a campaign and prints its table.
- * A child process works on each task (bench_work.c).
+ * bench.c - `hone bench SUITE|DIR|FILE...`: begins or resumes a campaign, which optimises many
+ * tasks, and prints its table. A child process works on each task (bench_work.c).
  */
 #include <limits.h>
 #include <stdio.h>

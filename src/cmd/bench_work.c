@@ -17,6 +17,7 @@
 #include "sys/json.h"
 #include "task/snapshot.h"
 
+/* The entry of a campaign that this process works on. */
 struct place {
     struct store *store;
     struct campaign_rec campaign;

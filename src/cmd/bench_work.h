@@ -1,6 +1,6 @@
 /*
- * bench_work.h - the process of `hone bench` that works on one task, and what the commands about
- * campaigns share.
+ * bench_work.h - works on one task, in a process that `hone bench` started. Also declares functions
+ * that several commands about campaigns use.
  */
 #ifndef CMD_BENCH_WORK_H
 #define CMD_BENCH_WORK_H

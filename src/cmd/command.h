@@ -14,7 +14,8 @@
  * two caps, the user sees the message of the service. */
 enum { CMD_MAX_SOURCE = 128 << 20 };
 
-/* True only in the program `hone-test` (docs/testing.md), which can switch a detector off. */
+/* True only in the program `hone-test` (docs/testing.md), which can switch off a detector, a single
+ * check of kernels. */
 extern const bool hone_testing;
 extern const char hone_version[]; /* "0.3.0" */
 /* The commit that this program was built from: "1a2b3c4d5e6f", with "+" if files had changed; "" =

@@ -1,4 +1,4 @@
-/* compare.c - `hone compare`: shows two kernels side by side, of runs or of files. */
+/* compare.c - `hone compare`: shows two kernels side by side: candidates of runs, or files. */
 #include "report/compare_text.h"
 
 #include <stdio.h>
@@ -163,7 +163,7 @@ static int compare_files(const struct request *rq, const char *task, const char 
     return status;
 }
 
-/* Whether an operand beside a file names a candidate of a run. */
+/* Whether an operand after TASK names a candidate of a run. Otherwise it is a file. */
 static bool names_candidate(const char *operand)
 {
     return !str_ends(operand, ".cu") && !file_exists(operand);

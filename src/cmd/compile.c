@@ -200,7 +200,8 @@ static int print_result(const struct compiled *c, const struct want *w, struct e
 
 static int run(int argc, const char **argv)
 {
-    /* The compile service runs as this program: see compile/compile_service.h. */
+    /* The compile service is this program, started with other arguments: see
+     * compile/compile_service.h. */
     if (argc >= 4 && str_eq(argv[1], COMPILE_SERVICE_ARG)) {
         interrupt_default();
         return compile_service_main(argv[2], (unsigned)strtoul(argv[3], NULL, 10));

@@ -21,8 +21,8 @@ static void print(const struct verdict *v, const char *source, const void *ctx)
     strbuf_release(&sb);
 }
 
-/* Does the list of --workload name a workload that --smoke (if `smoke` is true) or else --skip-time
- * leaves out? */
+/* Does the list of --workload name a workload that another option leaves out? If `smoke` is true,
+ * that option is --smoke, else --skip-time. */
 static bool names_skipped(const char *list, bool smoke)
 {
     for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')

@@ -1,5 +1,6 @@
 /*
- * memory.c - `hone memory`: shows, removes, exports and imports the lessons of runs.
+ * memory.c - `hone memory`: shows, removes, exports and imports lessons: which settings and changes
+ * worked in earlier runs.
  */
 #include <limits.h>
 #include <stdio.h>

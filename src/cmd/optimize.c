@@ -50,7 +50,8 @@ static int choose(const struct wishes *w, struct run_config *c, struct err *err)
         return -1;
     }
     c->strategy = w->strategy;
-    if (str_eq(w->strategy, "team")) /* because Astra's profiler measures from the first round on */
+    if (str_eq(w->strategy, "team")) /* `team` is modelled on Astra, whose profiler measures from
+                                        the first round on */
         c->profile = PROFILE_ALWAYS;
     c->baselines = !w->no_baselines;
     c->smoke = w->smoke;
@@ -117,7 +118,7 @@ static int check_use(const struct wishes *w, struct err *err)
         {"--author-debug", w->author[AUTHOR_DEBUG], "refine, search and team"},
         {"--author-test", w->author[AUTHOR_TEST], "team"},
         {"--author-profile", w->author[AUTHOR_PROFILE], "team"},
-        /* With --from every strategy may have to port the file, and to repair the port. */
+        /* With --from, search too may have to port the file, and to repair the port. */
         {"--repairs", w->repairs != UINT64_MAX,
          from ? "refine, search and team" : "refine and team"},
         {"--tries", w->tries, from ? "refine, search and team" : "refine and search"},

@@ -1,6 +1,6 @@
 /*
- * optimize_check.h - refuses a run that could not produce a candidate, and options for which its
- * strategy has no use, before the run exists.
+ * optimize_check.h - checks before a run begins: refuses a run that could not produce a candidate,
+ * and options for which the run's strategy has no use.
  */
 #ifndef CMD_OPTIMIZE_CHECK_H
 #define CMD_OPTIMIZE_CHECK_H
@@ -21,7 +21,8 @@ struct option_use {
 /* Refuses an option that was given although the strategy has no use for it. */
 int option_uses_check(const struct option_use *uses, size_t n, const char *strategy,
                       struct err *err);
-/* Refuses an ablation, "KEY=VALUE", of an idea that the strategy does not have. */
+/* `setting` is a "KEY=VALUE" of --ablate, which switches off one idea of a strategy. Refuses it if
+ * the strategy does not have this idea. */
 int ablation_check(const char *setting, const char *strategy, struct err *err);
 
 #endif

@@ -81,7 +81,7 @@ struct live {
     struct progress p;
     const struct run_config *cfg;
     bool quiet;
-    char waits_for[400]; /* what the line says that the call waits for */
+    char waits_for[400]; /* what the call waits for, as the line of progress shows it */
     /* when the candidates of this step went to the judge; 0 = the judge has none */
     uint64_t judging_ns;
 };

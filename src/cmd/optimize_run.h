@@ -35,10 +35,10 @@ struct optimize_run {
     const char *run_name;
     struct run_config *config;
     struct author_config author;
-    const char *out_dir; /* NULL = hone-out/RUN */
-    uint64_t prior_wall_ns;
-    bool was_done;       /* resumed: the run had ended by itself */
-    size_t nodes_before; /* resumed: how many candidates the run had */
+    const char *out_dir;    /* NULL = hone-out/RUN */
+    uint64_t prior_wall_ns; /* resumed: the time that earlier processes worked on the run */
+    bool was_done;          /* resumed: the run had ended by itself */
+    size_t nodes_before;    /* resumed: how many candidates the run had */
     bool resumed;
     bool json, quiet;
     struct task *task; /* the task of a new run; NULL = load config->task; the run frees it */

@@ -14,7 +14,7 @@
 #include "sys/json.h"
 
 #define DIR_OPTION(dir) OPT_STR(0, "dir", dir, "DIR", "further playbooks: DIR/NAME/playbook.json")
-#define NEWEST_ARCH 90
+#define NEWEST_ARCH 90 /* sm_90: no playbook needs a newer architecture */
 
 /* The built-in tasks that a playbook serves. */
 static json_t *fitting_tasks(const struct playbook *pb)
@@ -138,7 +138,8 @@ static int take_setting(const struct playbook *pb, const char *arg, struct pb_po
     return err_set(err, ERR_INPUT, "'%s': playbook %s has no such setting", arg, pb->name);
 }
 
-/* If `plain`, the kernel takes no part from another playbook. */
+/* Writes the kernel of the playbook `name` for the task, with the settings `set`. If `plain` is
+ * true, the kernel takes no part from another playbook. */
 static int make_kernel(const struct playbook_shelf *s, const struct task *t, const char *name,
                        bool plain, int nset, const char **set, struct strbuf *out, struct err *err)
 {

@@ -1,4 +1,5 @@
-/* show.c - `hone show RUN [CANDIDATE]`: prints a run's summary and lineage, or one candidate. */
+/* show.c - `hone show RUN [CANDIDATE]`: prints a run's summary and lineage (the tree of its
+ * candidates), or one candidate. */
 #include <stdio.h>
 #include <unistd.h>
 

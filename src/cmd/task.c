@@ -343,7 +343,8 @@ static int show_graph(const struct task *t, bool json)
     return HONE_OK;
 }
 
-/* The "oracle" that a task.json needs for the reference. */
+/* The entry "oracle" that a task.json needs for the reference: its phases and its scratch memory.
+ */
 static json_t *oracle_json(const struct graph_reference *r)
 {
     json_t *phases = json_array(), *oracle = json_pack("{s:O}", "phases", phases);
@@ -444,12 +445,14 @@ static json_t *texts_json(const struct problem_vec *v)
 struct check_job {
     const char **names;
     bool json;
-    struct temp_dir dir; /* gets the output of each task */
+    struct temp_dir dir; /* for task number I: I.err and I.out, what its check printed; I.good or
+                            I.bad, how it ended */
     bool *done;
     size_t n, shown; /* n tasks, and `shown` of them were printed */
     size_t good;
     json_t *all; /* with --json: the results so far */
-    /* The reason why there is no PyTorch. NULL if there is, or if no task needed it. */
+    /* Why PyTorch could not be used; NULL if it could be, or if no task needed it. The files I.good
+     * and I.bad hold this text. */
     char *why_not;
 };
 

@@ -1,7 +1,7 @@
 /*
- * workers.c - `hone workers`: lists the workers of spools. A worker that lives counts up in a file
- * (spool/beat.h). The command reads the counts twice, and calls a worker silent if its count has
- * not changed.
+ * workers.c - `hone workers`: lists the workers of spools. A spool is a directory in which jobs
+ * wait for workers. Each living worker increments a count in a file (spool/beat.h). The command
+ * reads the counts twice, and calls a worker silent if its count has not changed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct listed {
 };
 VEC_DECL(listed_vec, struct listed);
 
-/* The time between the two readings. Workers count up at least every 2 s. */
+/* The time between the two readings. A worker increments its count at least every 2 s. */
 static const struct timespec between = {.tv_sec = 2, .tv_nsec = 500000000};
 
 static int read_spool(const char *dir, struct listed_vec *out, struct err *err)

@@ -1,5 +1,5 @@
 /* expand.c - replaces the placeholders of a template by the values of a point and the texts of a
- * binding. */
+ * binding (book/book.h). */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* fit.c - decides whether a playbook fits a task, and finds the text of each placeholder. */
+/* fit.c - decides whether a playbook fits a task, and finds the text of each placeholder.
+ * match/match.h explains ops, ways and binding. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +38,9 @@ static void say_forms(const struct playbook *pb, bool torch, struct strbuf *why)
     }
 }
 
-/* If the task has an expression, an op with PyTorch forms must be found by its forms and not by its
- * name: a task named cumsum may compute torch.cumsum(x, dim=0), which is not a cumsum of rows. */
+/* Finds the op by the task's name or op_type. If the task has an expression, refuses an op that has
+ * PyTorch forms, because match_form() must find such an op. For example, a task named cumsum may
+ * compute torch.cumsum(x, dim=0), which is not a cumsum of rows. */
 static const struct pb_op *op_by_name(const struct playbook *pb, const struct meaning *m,
                                       struct strbuf *why)
 {
@@ -151,6 +153,7 @@ static json_t *with_update_apart(const json_t *task)
 
 /* ---- any graph ------------------------------------------------------------------------------- */
 
+/* The context of write_part(). */
 struct templates {
     const struct playbook_shelf *shelf;
     uint32_t arch;
@@ -196,9 +199,9 @@ static int64_t at_timed_shape(const struct graph *g, const json_t *task, const s
     return n;
 }
 
-/* May sums move into linear maps (graph_collapse())? Hone rejects kernels that do much less
- * arithmetic than the task's `flops`. So sums may move only if the task declares no flops, or if it
- * declares no more flops than the graph has after the move. */
+/* May graph_collapse() move sums into products and convolutions? This saves arithmetic, but Hone
+ * rejects kernels that do much less arithmetic than the task's `flops`. So sums may move only if
+ * the task declares no flops, or if it declares no more flops than the graph has after the move. */
 static bool may_collapse(struct graph *g, const json_t *task)
 {
     const char *flops = facts_text(task, "flops");

@@ -1,5 +1,6 @@
 /*
- * headers.h - reads how much a provider still allows from the headers of its answer.
+ * headers.h - reads the headers of a provider's answer, which say how much the provider still
+ * allows.
  *
  * It knows the headers of OpenAI (x-ratelimit-remaining-requests) and of Anthropic
  * (anthropic-ratelimit-input-tokens-remaining). It also knows headers without a unit, which proxies
@@ -18,6 +19,7 @@ enum limit_kind { LIMIT_REQUESTS, LIMIT_TOKENS, LIMIT_INPUT, LIMIT_OUTPUT, LIMIT
 
 extern const char *const limit_kind_names[LIMIT_KINDS]; /* "requests", "tokens", ... */
 
+/* What an answer tells about one limit. */
 struct limit_told {
     double limit;     /* for each minute; 0 = the answer does not tell */
     double remaining; /* <0 = the answer does not tell */

@@ -29,11 +29,11 @@
 enum {
     TICKETS = 256,
     PARTS = 32,       /* a window has this many parts; the log has an entry for each */
-    RING = PARTS + 2, /* entries of the log; the number of a part, modulo RING, is its index */
-    SALT = 32,
-    BURST = 8,     /* a burst of requests may take 1/BURST of a limit */
-    CREDIT = 8,    /* a run that was idle may catch up by this many requests */
-    OLD_DAYS = 30, /* the age at which unchanged state files are removed */
+    RING = PARTS + 2, /* entries of the log; part number p is at the index p % RING */
+    SALT = 32,        /* bytes of the user's random secret */
+    BURST = 8,        /* a burst of requests may take 1/BURST of a limit */
+    CREDIT = 8,       /* a run that was idle may catch up by this many requests */
+    OLD_DAYS = 30,    /* the age at which unchanged state files are removed */
 };
 /* Requests wait for the answer to the first of all requests, and for the answer to the first
  * request after a pause. They wait at most this long. */
@@ -75,7 +75,7 @@ struct member {
 struct state {
     /* `seq` is the number of the last ticket that joined the queue. `part` is the number of the
      * current part, counted since time 0. `swept_ns` and `paced_ns` say when sweep() and refill()
-     * last did their work. */
+     * last did their work. limiter_pause() sets `pause_until_ns`. */
     uint64_t seq, part, swept_ns, paced_ns, pause_until_ns;
     uint32_t learnt; /* an answer has come, so we know the limits that the provider tells */
     /* After a pause, this is 1 until a request succeeds. Meanwhile we grant one request at a
@@ -83,7 +83,7 @@ struct state {
     uint32_t careful;
     /* The largest `served` that any run had when one of its requests was granted. */
     double clock;
-    double longest_output;
+    double longest_output; /* tokens of the longest reply; shrinks by 2% with each shorter reply */
     struct limit limits[LIMIT_KINDS];
     struct member members[SHARED_STATE_MEMBERS];
     struct ticket tickets[TICKETS];

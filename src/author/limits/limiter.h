@@ -1,6 +1,7 @@
 /*
- * limiter.h - decides when requests may be sent, so that all processes of a user that ask one model
- * with one key keep to the provider's limits together.
+ * limiter.h - decides when requests may be sent. A provider's limits count for one model and one
+ * key. All processes of a user that use this model and key share the limits and keep to them
+ * together.
  *
  *     struct limiter *l = limiter_open(&(struct limiter_config){.provider = url, .model = m,
  *                                                               .key = key});
@@ -32,9 +33,8 @@
  *
  * The state is in an owner-only file in the cache directory (sys/shared_state.h). Its name is a
  * hash of a random secret of the user, the address, the model and the key. The file does not hold
- * the key.
- * Tickets of a process that died are taken back within a second. If the file cannot be used, the
- * limiter works for this process alone and logs a warning.
+ * the key. Tickets of a process that died are taken back within a second. If the file cannot be
+ * used, the limiter works for this process alone and logs a warning.
  */
 #ifndef AUTHOR_LIMITS_LIMITER_H
 #define AUTHOR_LIMITS_LIMITER_H

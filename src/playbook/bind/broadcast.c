@@ -8,10 +8,10 @@
 #include "base/util.h"
 #include "playbook/bind/tensors.h"
 
-/* The axes of a tensor in groups, innermost first. The tensor is the output. If the task reduces an
- * expression, it is the expression's value before the reduction. Neighbouring axes form one group
- * if the same inputs vary along them. If the operation works along rows, the last axis is a group
- * of its own. Reduced axes are never in one group with axes that are not reduced. */
+/* The axes of a tensor in groups, innermost first. The tensor is the output; but in a task that
+ * reduces an expression, it is the expression's value before the reduction. Neighbouring axes form
+ * one group if the same inputs vary along them. If the operation works along rows, the last axis is
+ * a group of its own. Reduced axes are never in one group with axes that are not reduced. */
 struct groups {
     uint32_t n;
     const char *size[PB_MAX_RANK];
@@ -27,9 +27,8 @@ static const char *dim_from_last(const json_t *tensor, size_t d)
 }
 
 /* Puts the axes of `out` into groups. `out` is the output, or a tensor with the shape to which the
- * inputs broadcast before a reduction. No group has both some of
- * the `inner` innermost axes and some of the other axes.
- * Returns false if an input does not broadcast to `out`. */
+ * inputs broadcast before a reduction. No group has both some of the `inner` innermost axes and
+ * some of the other axes. Returns false if an input does not broadcast to `out`. */
 static bool find_groups(struct pb_binding *b, const json_t *tensors, size_t n, const json_t *out,
                         size_t inner, struct groups *g, struct strbuf *why)
 {
@@ -141,9 +140,8 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         return false;
     const char *expr = bound_text(b, "expr", strlen("expr"));
     /* A simpler playbook serves the task if all tensors are alike, with two exceptions. Simpler
-     * playbooks for rows take only the input itself ("v0"), not an expression. And
-     * the op's row in the playbook may have the key "alike", which says that no simpler playbook
-     * exists. */
+     * playbooks for rows take only the input itself ("v0"), not an expression. And playbook.json
+     * may give the op a text "alike", which says that no simpler playbook exists. */
     if (rows && expr)
         alike = alike && str_eq(expr, "v0");
     alike = alike && !bound_text(b, "alike", strlen("alike"));
@@ -170,8 +168,8 @@ bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const js
         if (g.have[0] >> i & 1)
             strbuf_addf(&align, "%salignof(%s)", comma, facts_text(t, "name"));
         else
-            /* The kernel reads this input one element at a time. 256 is more than any vector needs,
-             * so this input does not limit the vectors of the others. */
+            /* The kernel reads this input one element at a time, so its alignment does not matter.
+             * 256 bytes is enough for the widest vectors. */
             strbuf_addf(&align, "%s256", comma);
     }
     const struct {

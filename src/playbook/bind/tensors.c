@@ -19,8 +19,8 @@ static bool is_plain(const char *s)
     return n > 0 && !s[n];
 }
 
-/* Writes a size in a role's shape, with the task's names for the role's names, and without blanks.
- * Writes "" if a name is not bound yet. */
+/* `text` is a size in a role's shape. Writes it with the role's names replaced by the task's names,
+ * and without blanks. Writes "" if a name is not bound yet. */
 static void translate(const struct pb_binding *b, const char *text, struct strbuf *out)
 {
     for (size_t i = 0; text[i];) {
@@ -151,8 +151,8 @@ static const char *passed_type(const json_t *t)
     return value_type(dtype_from_name(facts_text(t, "dtype")));
 }
 
-/* Binds the list of repeated inputs in every form that templates need: names, parameters, types and
- * so on. */
+/* Binds the list of the inputs that a role with `repeat` takes, in every form that templates need:
+ * names, parameters, types and so on. */
 static bool bind_repeated(struct pb_binding *b, const struct pb_tensor *role, const json_t *tensors,
                           size_t n, const json_t *op, struct strbuf *why)
 {

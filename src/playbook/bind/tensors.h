@@ -2,8 +2,9 @@
  * tensors.h - binds a task's tensors and scalars to the roles of an operation. A role is the
  * template's own name for a tensor or scalar.
  *
- * The task is given as author facts; its tensors must be in the order of the roles: inputs, then
- * outputs. The functions return false if tensors or scalars do not fit, and `why` says why.
+ * The task is given as author facts, the JSON that describes a task. Its tensors must be in the
+ * order of the roles: inputs, then outputs. The functions return false if tensors or scalars do not
+ * fit, and `why` says why.
  */
 #ifndef PLAYBOOK_BIND_TENSORS_H
 #define PLAYBOOK_BIND_TENSORS_H
@@ -19,9 +20,10 @@ bool bind_scalars(const struct pb_signature *sig, struct pb_binding *b, const js
 
 /*
  * Binds the first n tensors of the task: inputs whose shapes broadcast to the output's shape. Each
- * may have its own dtype. A task whose inputs all have the output's shape and dtype, and that has
- * no scalars, needs no broadcasting: it is refused here, because a simpler playbook serves it. But
- * an operation along rows takes such a task if the operation works on an expression of the inputs.
+ * may have its own dtype. Refuses a task that needs no broadcasting, because a simpler playbook
+ * serves it: all inputs have the output's shape and dtype, and there are no scalars. But an
+ * operation along rows takes even such a task if the operation works on an expression of the
+ * inputs.
  */
 bool bind_broadcast(struct pb_binding *b, const struct pb_tensor *role, const json_t *task,
                     size_t n, const json_t *texts, struct strbuf *why);

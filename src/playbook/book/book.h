@@ -5,9 +5,10 @@
  * lists its settings. kernel.cu is the template. docs/playbooks.md describes both files, and
  * playbook/playbook.h says how Hone uses a playbook.
  *
- * A point is one choice for all settings. The label of a point, such as "[softmax 1.0.2]", gives
- * for each setting the index in its list of values. A candidate's move ends with the label, so a
- * later author call can read from the run which points were tried.
+ * A point has one value for each setting. The label of a point, such as "[softmax 1.0.2]", gives
+ * for each setting the index in its list of values. In a run, each kernel that is tried has a move,
+ * a text that says what was changed. The move ends with the label, so the author can later read
+ * from the run which points were tried.
  */
 #ifndef PLAYBOOK_BOOK_BOOK_H
 #define PLAYBOOK_BOOK_BOOK_H
@@ -26,10 +27,11 @@
 #define PB_MAX_VALUES 16
 #define PB_MAX_TENSORS 16
 #define PB_MAX_RANK 8
-#define PB_STAGES 4
+#define PB_STAGES 4 /* how many move stages there are: see playbook_stage() */
 
 struct pb_setting {
-    const char *name, *kind, *why; /* `kind` is the kind of a move that changes this setting */
+    const char *name, *kind, *why; /* `kind` is the kind of change, such as "mapping"; `why` says
+                                      what the setting does */
     int stage;                     /* its move stage, as a number: see playbook_stage() */
     int64_t values[PB_MAX_VALUES]; /* in ascending order */
     uint32_t n, start;             /* how many values there are; the index of the first to try */
@@ -122,7 +124,7 @@ struct pb_binding {
     }
 void pb_binding_release(struct pb_binding *b);
 
-/* One choice for all settings: at[i] is the index in the values of setting i. */
+/* A value for each setting: at[i] is the index in the values of setting i. */
 struct pb_point {
     uint8_t at[PB_MAX_SETTINGS];
 };
@@ -137,9 +139,9 @@ void guess_starts(const struct playbook *pb, const json_t *task, struct pb_bindi
  * because a kernel must be right at every shape. */
 bool playbook_fits(const struct playbook *pb, const struct pb_binding *b, const struct pb_point *p);
 /* Returns the point to begin with. Every setting has its guessed value, or its start if there is no
- * guess. If the requirements forbid this point (for example because elements are wide), lowers one
- * setting until they allow it: the first setting with which that succeeds. If there is no such
- * setting, returns the forbidden point. */
+ * guess. If the requirements forbid this point (for example because elements are wide), tries each
+ * setting in turn, and lowers it alone until they allow the point. If that works with no setting,
+ * returns the forbidden point. */
 struct pb_point playbook_start(const struct playbook *pb, const struct pb_binding *b);
 /* Do the playbook's requirements allow the point? */
 bool playbook_allows(const struct playbook *pb, const struct pb_binding *b,
@@ -149,8 +151,8 @@ void playbook_code(const struct playbook *pb, const struct pb_point *p, struct s
 /* Finds the label of a point in a text. Returns false if the text has no label of this playbook. */
 bool playbook_uncode(const struct playbook *pb, const char *text, struct pb_point *out);
 
-/* Returns the number of a move stage: 0 for structure, 1 for movement, 2 for pipelining, 3 for
- * tuning; -1 for any other name. */
+/* A move stage says which settings a step of a run should change. Returns its number: 0 for
+ * structure, 1 for movement, 2 for pipelining, 3 for tuning; -1 for any other name. */
 int playbook_stage(const char *name);
 /* Returns the text under the key of a JSON object; "" if there is none. */
 const char *facts_text(const json_t *j, const char *key);

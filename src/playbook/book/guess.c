@@ -1,4 +1,5 @@
-/* guess.c - computes the values with which settings begin from the sizes of a task. */
+/* guess.c - from the sizes of a task, guesses good first values for settings. Also evaluates the
+ * condition `fits` of a playbook. */
 #include <string.h>
 
 #include "base/util.h"
@@ -59,7 +60,8 @@ static uint32_t find_setting(const struct playbook *pb, uint32_t n, const char *
 
 /* Writes the expression with its placeholders replaced. A placeholder stands for a text of the
  * binding, or for the value of one of the first n settings at the point p. A text may hold
- * placeholders too. Returns false if a placeholder stands for neither. */
+ * placeholders too; `depth` counts these levels. Returns false if a placeholder stands for neither,
+ * or if the levels are too many. */
 static bool fill_in(const struct playbook *pb, const struct pb_binding *b, const char *expression,
                     const struct pb_point *p, uint32_t n, unsigned depth, struct strbuf *out)
 {

@@ -1,5 +1,5 @@
-/* load.c - reads playbooks into a shelf: checks playbook.json and keeps the text of kernel.cu,
- * whose placeholders expand.c checks when they are filled in. */
+/* load.c - reads playbooks into a shelf. Checks playbook.json. Keeps the text of kernel.cu as it
+ * is: expand.c checks the placeholders when it replaces them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,9 @@
 #include "sys/file.h"
 #include "sys/json.h"
 
-enum { MAX_TEMPLATE = 256 << 10 };
+enum { MAX_TEMPLATE = 256 << 10 }; /* bytes */
 
+/* A playbook.json that is being loaded. */
 struct loading {
     struct playbook *pb;
     struct arena *mem;
@@ -20,7 +21,8 @@ struct loading {
     struct err *err;
 };
 
-/* Sets an error with the line and column of the JSON pointer ("/ops/sum"). Returns -1. */
+/* Sets an error with the line and column of the entry that the JSON pointer ("/ops/sum") names.
+ * Returns -1. */
 static int bad(const struct loading *l, const char *pointer, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 static int bad(const struct loading *l, const char *pointer, const char *fmt, ...)
@@ -344,9 +346,10 @@ static int check_start(const struct loading *l)
 
 static int load_json(const struct loading *l)
 {
-    static const char *const keys[] = {
-        "about",    "class", "ops",   "share", "tensors",  "scalars", "arch", "unordered",
-        "in_place", "part",  "first", "last",  "settings", "require", "fits", "texts", NULL};
+    static const char *const keys[] = {"about",   "class", "ops",       "share",    "tensors",
+                                       "scalars", "arch",  "unordered", "in_place", "part",
+                                       "first",   "last",  "settings",  "require",  "fits",
+                                       "texts",   NULL};
     struct playbook *pb = l->pb;
     const json_t *root = pb->root, *about = json_object_get(root, "about");
     const json_t *class = json_object_get(root, "class"), *arch = json_object_get(root, "arch");

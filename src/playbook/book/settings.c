@@ -7,8 +7,8 @@
 #include "base/util.h"
 #include "playbook/book/book.h"
 
-/* With all other settings equal, a value is clearly slower than another if its time is more than
- * this factor times the other time. */
+/* Two points differ in one setting. If the time of one point is more than this factor times the
+ * time of the other, its value of the setting is clearly slower. */
 #define DOMINATED 1.05
 
 int playbook_stage(const char *name)
@@ -150,8 +150,8 @@ struct search {
     const struct pb_trial_vec *tried;
     const struct pb_point *base;
     const struct pb_trial_vec *hints;
-    uint32_t order[PB_MAX_SETTINGS], n;
-    uint32_t skip; /* how many points to pass over before one is taken */
+    uint32_t order[PB_MAX_SETTINGS], n; /* the settings in the order in which to try them */
+    uint32_t skip;                      /* how many points to pass over before one is taken */
     /* If true, take only points with a value that is dominated in the hints. If false, take only
      * the other points. */
     bool postponed;
@@ -174,8 +174,9 @@ static bool take(struct search *x, const struct pb_point *p)
            is_postponed(x, p) == x->postponed && x->skip-- == 0;
 }
 
-/* Starting from p, tries the values of setting order[i], nearest first. With each value, also
- * changes `more` settings that come later in the order. Returns true if a point was taken. */
+/* Starting from p, tries the values of setting order[i], those nearest to base's value first. With
+ * each value, also changes `more` settings that come later in the order. Returns true if a point
+ * was taken. */
 static bool move_setting(struct search *x, const struct pb_point *p, uint32_t i, uint32_t more,
                          struct pb_point *out)
 {

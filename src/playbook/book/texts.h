@@ -2,8 +2,9 @@
  * texts.h - binds texts to the placeholders of a template, and does arithmetic on sizes that are
  * texts.
  *
- * The author facts of a task give sizes as texts ("2*D"), and plans take sizes as texts. Two sizes
- * of one task count as equal if their texts are equal without blanks.
+ * The author facts (the JSON that describes a task) give sizes as texts ("2*D"), and launch plans
+ * take sizes as texts. Two sizes of one task count as equal if their texts are equal without
+ * blanks.
  */
 #ifndef PLAYBOOK_BOOK_TEXTS_H
 #define PLAYBOOK_BOOK_TEXTS_H
@@ -14,7 +15,7 @@
 /* Binds a text to a key. If the key is bound already, the earlier text stays. */
 void bind_text(struct pb_binding *b, const char *key, const char *value);
 void bind_number(struct pb_binding *b, const char *key, int64_t v);
-/* The text bound to the key, whose length is `len`; NULL if the key is not bound. */
+/* The text bound to the key, which has `len` bytes; NULL if the key is not bound. */
 const char *bound_text(const struct pb_binding *b, const char *key, size_t len);
 /* "__restrict__ ", unless the output is one of the inputs. */
 const char *restricted(const struct pb_binding *b);

@@ -2,8 +2,9 @@
  * generate.c - writes the launches and kernels of a graph; generate.h describes the steps.
  *
  * A sink is one thing that a launch computes, for example a stored value
- * (graph/reference/stores.h). A unit is one call of a kernel's body: it computes one element of the
- * launch's value, or one line of it. There are three ways to map units to threads:
+ * (graph/reference/stores.h). A unit is one run of a kernel's body: it computes one element of the
+ * launch's value, or one line of it (all elements along one axis). There are three ways to map
+ * units to threads (@{items} is a setting of the playbook `generate`):
  *
  *   MAP_THREADS   a thread computes @{items} units
  *   MAP_LANES     a group of threads ("lanes") computes one unit, and they share its loop
@@ -39,23 +40,23 @@ struct writer {
     struct params params;
     struct arena arena;
     unsigned kernels; /* how many kernels have been written */
-    /* One per sink: true if an earlier launch computes the sink, or if a template makes its
-     * launch unnecessary. */
+    /* One per sink: true if an earlier launch computes the sink, or if the template of the tail
+     * makes its launch unnecessary. */
     bool *done;
-    struct stores tail; /* see find_tail(); tail.store is NULL if there is no tail */
-    const struct sink *tail_sink;
+    struct stores tail;           /* see find_tail() */
+    const struct sink *tail_sink; /* NULL if no template computes the tail as a whole */
     const struct generate_templates *templates;
     struct strbuf workspaces, tensormaps; /* workspaces and tensor maps of templates */
     struct part_code_vec codes;
     struct err *err;
 };
 
-/* ---- which threads make a unit --------------------------------------------------------------- */
+/* ---- which threads compute a unit ------------------------------------------------------------ */
 
-/* Finds the first reduction or product that the launch of v computes itself, and does not read from
- * memory; NULL if there is none. `own` says that v is the value of the launch, which is computed
- * even if it is stored. `seen` marks the values that were looked at, because many paths may lead to
- * one value. */
+/* Finds the first reduction or matrix product that the launch of v computes itself, instead of
+ * reading it from memory; NULL if there is none. `own` says that v is the value that the launch
+ * stores; any other stored value is read from memory. `seen` marks the values that were looked at,
+ * because many paths may lead to one value. */
 static const struct value *loop_of(struct writer *w, const struct value *v, bool own, bool *seen)
 {
     enum op_kind kind = op_row(v->op)->kind;
@@ -75,7 +76,8 @@ static const struct value *loop_of(struct writer *w, const struct value *v, bool
     return NULL;
 }
 
-/* How many elements the loop of a sink goes over; NULL if lanes cannot share it. */
+/* How many elements the loop of a sink goes over; NULL if the sink has no loop that lanes can
+ * share. *loop becomes the reduction or product that the loop computes. */
 static const struct dim *loop_length(struct writer *w, const struct sink *s,
                                      const struct value **loop)
 {
@@ -111,9 +113,9 @@ static bool is_contiguous(const struct value *v)
     return dim->n && dim->ints[dim->n - 1] == (int64_t)v->args[0]->rank - 1;
 }
 
-/* How many lanes a unit has, as an expression of the plan: a power of two. If a unit reads its
- * elements twice, it has more lanes: then fewer units run at once, and the elements of all of them
- * stay in the L1 cache. */
+/* How many lanes a unit has, as an expression for the launch plan. The number is a power of two. If
+ * a unit reads its elements twice, it has more lanes: then fewer units run at once, and the
+ * elements of all of them stay in the L1 cache. */
 static const char *lanes_text(struct writer *w, const struct dim *units, const struct dim *n,
                               bool contiguous, bool twice)
 {
@@ -132,14 +134,14 @@ static const char *lanes_text(struct writer *w, const struct dim *units, const s
 
 struct launch {
     const struct sink *sinks;
-    /* `n` is the number of sinks. `last` is the number of the last one, not counting a sink that
-     * rides. */
+    /* `n` counts the sinks. `last` is the index of the last of them in writer.stores.sinks, not
+     * counting a sink that rides. */
     size_t n, last;
     bool rides; /* there are two sinks, and a unit of the second one reads only the element of the
                    first one that has the same index: see can_ride() */
     enum mapping map;
-    const char *lanes;
-    bool contiguous;
+    const char *lanes; /* only for MAP_LANES: how many lanes a unit has, see lanes_text() */
+    bool contiguous;   /* see is_contiguous() */
     const char *name;
 };
 
@@ -164,8 +166,8 @@ static void write_sink(struct emit *e, const struct sink *s)
     }
 }
 
-/* Writes a reduction, and then the value of the second sink, which reads only the element that the
- * unit has just computed. */
+/* Writes a reduction, and then the value of the second sink. Of the reduction, the second sink
+ * reads only the element that the unit has just computed. */
 static void write_riding(struct emit *e, const struct sink *s)
 {
     struct place p = place_linear(s->v->rank, s->v->shape, unit_index());
@@ -310,8 +312,7 @@ static int write_launch(struct writer *w, struct launch *l)
     return rc;
 }
 
-/* ---- launches of templates --------------------------------------------------------------------
- */
+/* ---- launches of templates ------------------------------------------------------------------- */
 
 static const char *name_by_id(void *ctx, const struct value *v)
 {
@@ -355,7 +356,7 @@ static bool part_fits(struct writer *w, const struct part *p, struct strbuf *sou
 
 /* Looks for launches that contain an anchor and more work, and that no template fits. Marks their
  * anchors in `keep`, so that each of them gets a launch of its own, which a template may fit.
- * Returns whether there are any. */
+ * Returns true if it marked an anchor. */
 static bool find_kept(struct writer *w, bool *keep)
 {
     bool any = false;
@@ -370,7 +371,8 @@ static bool find_kept(struct writer *w, bool *keep)
     return any;
 }
 
-/* The part of a sink. The part of the tail's sink reads only the values that w->tail stores. */
+/* The launch of a sink as a part (part.h). The part of the tail's sink reads only the values that
+ * w->tail stores. */
 static struct part part_or_tail(struct writer *w, const struct sink *s)
 {
     struct part p = part_of(w, s, name_by_slot);
@@ -428,8 +430,8 @@ static bool reads_earlier(struct writer *w, const struct value *v, const struct 
 enum reading { READS_NOT, READS_OWN, READS_OTHERS };
 
 /* How does a unit that computes v read the reduction `of`? `loop` is the reduction that the unit
- * itself computes, over the same axes as `of`. So if all operations below `loop` are elementwise,
- * the loop reads only the element of `of` for the unit's own row. */
+ * itself computes, over the same axes as `of`. So if only elementwise operations lead from `of` to
+ * `loop`, the loop reads only the element of `of` for the unit's own row. */
 static enum reading reading_of(struct writer *w, const struct value *v, const struct value *of,
                                const struct value *loop, bool own, uint8_t *known)
 {
@@ -477,8 +479,8 @@ static bool reads_input(struct writer *w, const struct value *v, const struct va
     return false;
 }
 
-/* Do the reductions a and b, whose operands have the same shape, read the same input of that
- * shape? */
+/* a and b are reductions of operands of the same shape. Is there an input of that shape that both
+ * read? */
 static bool share_input(struct writer *w, const struct value *a, const struct value *b)
 {
     bool found = false;
@@ -579,8 +581,9 @@ static void mark_below(const struct value *v, bool *marked)
             mark_below(v->args[k], marked);
 }
 
-/* Sets w->tail to a copy of the stores in which only values up to the anchors are stored. Marks in
- * `below` the values from which anchors are computed. Returns how many launches compute anchors. */
+/* Marks in `below` the values of launches that compute anchors, and all values from which these are
+ * computed. Sets w->tail to a copy of the stores in which only marked values are stored. Returns
+ * how many launches compute anchors. */
 static size_t keep_anchors(struct writer *w, bool *below)
 {
     size_t values = w->g->values.n + 1, n = 0;
@@ -600,14 +603,15 @@ static size_t keep_anchors(struct writer *w, bool *below)
 }
 
 /* Is the value of the sink needed to compute an anchor? True also for squares around a mean if an
- * anchor needs the sum for that mean, because one launch computes the parts of both. */
+ * anchor needs the sum for that mean, because one launch computes the partial sums of both. */
 static bool is_before(struct writer *w, const struct sink *s, const bool *below)
 {
     const struct value *centre = w->stores.store[s->v->id].centre;
     return below[s->v->id] || (centre && below[centre->args[0]->id]);
 }
 
-/* Notes that sink number `reader` reads those values below v that w->tail stores. */
+/* Notes that sink number `reader` reads the values that w->tail stores and from which v is
+ * computed. */
 static void note_tail(struct writer *w, const struct value *v, size_t reader, bool *seen)
 {
     if (seen[v->id])

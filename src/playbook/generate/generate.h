@@ -1,5 +1,6 @@
 /*
- * generate.h - writes a plan and kernels from a graph, for tasks that no template fits.
+ * generate.h - writes a launch plan and kernels from a graph, for tasks that no template fits. A
+ * template is the hand-written kernel of a playbook (playbook/book/book.h).
  *
  *     struct generated x = GENERATED_INIT;
  *     if (generate(&g, &templates, &x, err) == 0)
@@ -19,8 +20,8 @@
  * launch.
  *
  * Stored values are in workspaces. Two values of the same size share a workspace if the first one
- * is not read any more when the second one is computed. The texts have the placeholders @{threads},
- * @{items} and @{lanes} of playbooks/generate.
+ * is not read any more when the second one is computed. The generated texts have the placeholders
+ * @{threads}, @{items} and @{lanes} of playbooks/generate.
  */
 #ifndef PLAYBOOK_GENERATE_GENERATE_H
 #define PLAYBOOK_GENERATE_GENERATE_H

@@ -18,7 +18,8 @@ static const char *const array_names[ARRAYS] = {"VAL", "PART", "PMAG"};
 
 /* ---- which sinks read a value ---------------------------------------------------------------- */
 
-/* Notes that sink number `reader` reads the values from which v is computed. */
+/* Notes that sink number `reader` reads v and the values from which v is computed. Goes no further
+ * than stored values, except if `own` says that v is the value of the sink itself. */
 static void note_reads(struct params *p, const struct value *v, uint32_t reader, bool own,
                        bool *seen)
 {
@@ -142,7 +143,7 @@ static const char *scalar_type(enum dtype t)
     return t == DT_F64 ? "double" : dtype_is_float(t) || t == DT_NONE ? "float" : "long long";
 }
 
-/* ---- finding them ---------------------------------------------------------------------------- */
+/* ---- the parameters of a launch -------------------------------------------------------------- */
 
 static const struct dim *elements(const struct params *p, const struct value *v,
                                   enum value_array array)
@@ -223,7 +224,8 @@ static void define_array(const char *name, int64_t id, struct strbuf *out)
     strbuf_addf(out, "#define %s%lld(i) at_%s%lld[i]\n", name, (long long)id, name, (long long)id);
 }
 
-/* Reads a call "NAME(..." at the start of s, and adds its parameter. */
+/* Reads a call "NAME(..." at the start of s, and adds its parameter. `len` is the length of NAME.
+ */
 static void add_call(struct params *p, const char *s, size_t len, const struct sink *sinks,
                      size_t n)
 {

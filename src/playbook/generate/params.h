@@ -1,8 +1,9 @@
 /*
  * params.h - the parameters of generated kernels: tensors, axes, scalars and stored values.
  *
- * The text of a kernel's body uses macros for them: IN(x, i), OUT(y, i, v), AX(N), SC(eps), and
- * VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these macros in the text.
+ * The text of a kernel's body uses a macro for each parameter: IN(x, i), OUT(y, i, v), AX(N),
+ * SC(eps), and VAL3(i), PART3(i), PMAG3(i) for stored value 3. params_find() looks for these macros
+ * in the text.
  *
  * Each stored value has a slot, which is a workspace of the plan. When no later launch reads the
  * value, its slot can hold another value of the same size in bytes.
@@ -53,16 +54,17 @@ void params_read(struct params *p, const struct value *v, size_t reader);
 
 /* Finds the parameters of a launch that computes these sinks. Gives slots to stored values. */
 void params_find(struct params *p, const char *body, const struct sink *sinks, size_t n);
-/* Frees the slots that no launch after that of sink number `last` reads. */
+/* Call it after the launch that computes sink number `last`. Frees the slots that no later launch
+ * reads. */
 void params_done(struct params *p, size_t last);
 
-/* Append the parameters of the launch: as declarations in the kernel, with `index` as the type of
- * indices; as names; and as arguments in the plan. */
+/* These functions append the parameters of the launch: as declarations in the kernel, where `index`
+ * is the type of indices; as names in a call; and as arguments in the launch plan. */
 void params_declare(const struct params *p, const char *index, struct strbuf *out);
 void params_names(const struct params *p, struct strbuf *out);
 void params_args(const struct params *p, struct strbuf *out);
-/* Do the indices of the launch fit an int, because no array has more than 2^30 elements? If that
- * depends on the axes, *when is the condition, an expression of the plan. */
+/* Do all indices of the launch fit an int? They do if no array has more than 2^30 elements. If that
+ * depends on the axes, *when becomes the condition, as an expression for the launch plan. */
 enum params_fit { FITS_ALWAYS, FITS_SOMETIMES, FITS_NEVER };
 enum params_fit params_fit_int(const struct params *p, const struct dim *units, const char **when);
 

@@ -12,8 +12,8 @@
 
 /* ---- the values of a part -------------------------------------------------------------------- */
 
-/* Calls `act` for each value that the launch reads or computes, operands first. `computed` is false
- * for inputs and stored values, which the launch reads. */
+/* A walk over a part: calls `act` for each value that the launch reads or computes, operands first.
+ * `computed` is false for inputs and stored values, which the launch reads. */
 struct walk {
     const struct part *p;
     void (*act)(struct walk *w, const struct value *v, bool computed);
@@ -46,8 +46,8 @@ static void walk_part(const struct part *p, void (*act)(struct walk *, const str
 
 struct anchors {
     unsigned n;
-    bool only; /* only anchors need a loop */
-    bool *keep;
+    bool only;  /* only anchors need a loop */
+    bool *keep; /* anchors are marked here, by id; NULL if not wanted */
 };
 
 static void count_anchor(struct walk *w, const struct value *v, bool computed)
@@ -149,7 +149,7 @@ void part_calls(const struct part *p, struct strbuf *out)
 
 struct building {
     json_t *values, *inputs, *tensors; /* the values, inputs and tensors of the part */
-    const uint32_t *numbers;
+    const uint32_t *numbers;           /* the number of each value of the whole graph, by its id */
     json_t *by_number; /* the JSON of each value of the whole graph, from number 1 on */
 };
 
@@ -187,7 +187,7 @@ struct task_walk {
     bool multiplies_sums; /* an operand of the part's anchor is a sum */
 };
 
-/* Is v a sum, or made of sums by views? */
+/* Is v a sum, or a view of sums? */
 static bool is_sum(const struct value *v)
 {
     bool found = v->op == OP_SUM;
@@ -264,8 +264,8 @@ json_t *part_task(const struct part *p)
     json_object_set_new(own, "values", t.b.values);
     json_object_set_new(own, "inputs", t.b.inputs);
     json_object_set_new(own, "outputs", json_pack("[o]", output));
-    /* A lowered graph has no guards. We add the guards of the whole task, because some sizes of the
-     * part may be equal only because of a guard. */
+    /* A guard is a condition on sizes. A lowered graph has none. We add the guards of the whole
+     * task, because some sizes of the part may be equal only because of a guard. */
     json_t *guards = json_object_get(json_object_get(p->whole, "graph"), "guards");
     if (guards)
         json_object_set(own, "guards", guards);

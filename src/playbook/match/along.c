@@ -1,6 +1,6 @@
 /*
  * along.c - matches reductions, softmaxes and scans of an elementwise expression, along adjacent
- * axes.
+ * axes. match.h explains ops and binding.
  *
  *     (x * x).sum(dim=-1)              the op "sum" of "(v0 * v0)"
  *     1 - x.mean(-1)                   the op "mean" of "v0", and post "(1.f - v0)"
@@ -99,7 +99,8 @@ struct post {
     const struct meaning *m;
 };
 
-/* The reduction, scalars, and axes that are used as numbers. Inputs are not allowed. */
+/* Writes a leaf of `post`: the reduction, a scalar, or an axis that is used as a number. Inputs are
+ * not allowed. */
 static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     const struct post *p = ctx;
@@ -216,9 +217,9 @@ static json_t *see_axes(const json_t *task, const struct along *a, bool rows)
     return copy;
 }
 
-/* Returns the task with the shape of the reduced expression, to which its inputs broadcast, as
- * "space", and the number of reduced axes as "reduced"; a new reference. Binds C, the number of
- * elements of a row. */
+/* Returns a copy of the task with two more keys; a new reference. "space" is the shape of the
+ * reduced expression, to which the inputs broadcast. "reduced" is the number of reduced axes. Binds
+ * C, the number of elements of a row. */
 static json_t *see_space(struct match *x, const struct along *a)
 {
     json_t *copy = json_deep_copy(x->m->facts), *shape = shape_of(a->of);

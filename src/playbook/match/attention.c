@@ -1,17 +1,17 @@
 /*
- * attention.c - matches attention: softmax(score(Q K^T)) V.
+ * attention.c - matches attention: softmax(score(Q K^T)) V. match.h explains ops and binding.
  *
  *     F.scaled_dot_product_attention(q, k, v, is_causal=True)
  *     torch.softmax(q @ k.mT / 8 + mask, -1) @ v
  *
- * The op's tensors are Q[Z, M, D], K[Z, N, D], V[Z, N, E] and O[Z, M, E], where Z is the batch. Each
- * operand is an input, or a view (view.h) of one that keeps the order of its elements. The score is
- * a CUDA expression in which v is the product, m the query and n the key. It may read
+ * The op's tensors are Q[Z, M, D], K[Z, N, D], V[Z, N, E] and O[Z, M, E], where Z is the batch.
+ * Each operand is an input, or a view (view.h) of an input that keeps the order of its elements.
+ * The score is a CUDA expression in which v is the product, m the query and n the key. It may read
  * inputs that broadcast to the scores, and use m and n as numbers.
  *
- * If the score is only the product times a number, the texts are `plain` and `scale`. A causal mask
- * is a band of keys around each query: keep_from <= n - m <= keep_to. Keys outside of the band have
- * the weight 0.
+ * If the score is only the product times a number, `plain` is "true" and `scale` is this number. A
+ * causal mask is a band of keys around each query: keep_from <= n - m <= keep_to. Keys outside of
+ * the band have the weight 0.
  */
 #include <math.h>
 
@@ -23,7 +23,7 @@
 
 enum { MAX_FACTORS = 4 };
 
-/* Products and quotients of an operand by single numbers. */
+/* The products and quotients by single numbers that without_factors() removed from Q and K. */
 struct factors {
     const struct value *by[MAX_FACTORS];
     uint32_t n;
@@ -31,16 +31,17 @@ struct factors {
 
 struct attention {
     struct operand q, k, v;
-    struct factors factors; /* of Q and K, if attention is written as two products */
-    const struct value *product; /* the product in the graph; NULL if attention is one operation */
-    /* The operand of the softmax, without masks that are bands; NULL as above. */
+    struct factors factors;      /* empty if attention is one operation (OP_ATTENTION) */
+    const struct value *product; /* the product Q K^T; NULL if attention is one operation */
+    /* The operand of the softmax, without masks that are bands; NULL if attention is one operation.
+     */
     const struct value *scores;
-    struct band band; /* of keys that count for a query */
+    struct band band;                 /* the keys that count for a query */
     const struct value *mask, *scale; /* if attention is one operation; NULL if there is none */
     /* The sizes of the scores: the batch, then M and N. */
     uint32_t rank;
     const struct dim *shape[GRAPH_MAX_RANK];
-    const struct dim *z, *d, *e;
+    const struct dim *z, *d, *e; /* the sizes Z, D and E */
 };
 
 static bool is_single(const struct value *v)
@@ -71,8 +72,7 @@ static const struct value *base_of(struct match *x, const struct value *v, enum 
 static bool are_same_matrices(struct match *x, const struct value *a, const struct value *b)
 {
     struct dim_pool *dims = &x->m->g.dims;
-    return a->rank > 1 && b->rank > 1 &&
-           dim_same(a->shape[a->rank - 1], b->shape[b->rank - 1]) &&
+    return a->rank > 1 && b->rank > 1 && dim_same(a->shape[a->rank - 1], b->shape[b->rank - 1]) &&
            dim_same(a->shape[a->rank - 2], b->shape[b->rank - 2]) &&
            dim_same(dim_product(dims, a->shape, a->rank - 2),
                     dim_product(dims, b->shape, b->rank - 2));
@@ -98,8 +98,8 @@ static const struct value *without_factors(struct match *x, const struct value *
     return made ? made : v;
 }
 
-/* Is v a view of an input that is stored as one matrix for each matrix of the scores? K^T is stored
- * transposed. */
+/* Is v a view of an input that has one matrix for each matrix of the scores? `turned` says that the
+ * input must store these matrices transposed, as K stores K^T. */
 static bool is_operand(struct match *x, const struct attention *a, const struct value *v,
                        bool turned, struct operand *out)
 {
@@ -124,7 +124,7 @@ static void set_shape(struct match *x, struct attention *a, uint32_t rank,
     a->z = dim_product(&x->m->g.dims, a->shape, rank - 2);
 }
 
-/* Attention as one operation. */
+/* Finds the operands of attention that is one operation. */
 static bool find_fused(struct match *x, const struct value *v, struct attention *a)
 {
     const struct value *q = v->args[0], *k = v->args[1], *w = v->args[2];
@@ -140,7 +140,7 @@ static bool find_fused(struct match *x, const struct value *v, struct attention 
            is_operand(x, a, w, false, &a->v);
 }
 
-/* Attention written as two products and a softmax. */
+/* Finds the operands of attention that is written as two products and a softmax. */
 static bool find_written(struct match *x, const struct value *v, struct attention *a)
 {
     const struct value *weights = base_of(x, v->args[0], OP_SOFTMAX), *w = v->args[1];
@@ -177,8 +177,8 @@ static bool find_attention(struct match *x, struct attention *a)
 
 /* ---- bands ----------------------------------------------------------------------------------- */
 
-/* The template's index for v, an index along one axis of the scores, such as torch.arange(N). NULL
- * if v is not such an index. */
+/* If v is an index along one axis of the scores, such as torch.arange(N), returns the template's
+ * name for this index: "n", "m", or "0" if v is a single index. Otherwise returns NULL. */
 static const char *index_name(const struct attention *a, const struct value *v)
 {
     const struct value *from = v;
@@ -197,7 +197,7 @@ static const char *index_name(const struct attention *a, const struct value *v)
     return "0";
 }
 
-/* A value without what broadcasts or converts a single number. */
+/* Removes operations that broadcast, convert or reshape a single number. */
 static const struct value *bare_number(const struct value *v)
 {
     while (v->op == OP_EXPAND || v->op == OP_CAST || v->op == OP_RESHAPE)
@@ -211,7 +211,8 @@ static int sign_of_index(void *a, const struct value *v)
     return !name ? 0 : *name == 'n' ? 1 : *name == 'm' ? -1 : 0;
 }
 
-/* Narrows the band by a mask, which may be negated, or combined with torch.ones(). */
+/* Narrows the band by a mask. A key counts where the mask has the value `taken`. The mask may be
+ * negated, or combined with torch.ones(). */
 static bool take_mask(struct attention *a, const struct value *mask, bool taken)
 {
     const struct band_index index = {sign_of_index, a};
@@ -225,7 +226,8 @@ static bool take_mask(struct attention *a, const struct value *mask, bool taken)
     return band_narrow(mask, taken, &index, &a->band);
 }
 
-/* Takes masks off the scores that are a band of keys, and -inf outside of it. */
+/* If a torch.where() replaces all scores outside of a band by -inf, removes it from the scores and
+ * narrows a->band instead. */
 static void take_bands(struct attention *a)
 {
     while (a->scores->op == OP_WHERE) {
@@ -246,9 +248,11 @@ struct writing {
     const struct attention *a;
     /* used[i]: the score reads the input, scalar or axis that the template calls v<i> */
     bool used[2 * PB_MAX_TENSORS];
-    /* Where the matrix z of input i begins; NULL if it has no batch. */
+    /* The index in input i at which its matrix z begins, as CUDA; NULL if the input has no batch.
+     */
     const char *first[PB_MAX_TENSORS];
-    /* The batch index of input i is z / after[i] % along[i]; NULL if it is z itself, or 0. */
+    /* The batch index of input i is z / after[i] % along[i]. Both are NULL if the index is z
+     * itself, or 0. */
     const struct dim *after[PB_MAX_TENSORS], *along[PB_MAX_TENSORS];
 };
 
@@ -259,8 +263,8 @@ static bool varies(const struct attention *a, const struct value *t, uint32_t ax
     return axis >= lead && !dim_is(t->shape[axis - lead], 1);
 }
 
-/* Finds the axes of the batch along which the input varies: [*from, *to). False if there are others
- * between them. */
+/* Finds the axes of the batch along which the input varies: [*from, *to). False if the input is
+ * constant along an axis between them. */
 static bool find_batch(const struct attention *a, const struct value *t, uint32_t *from,
                        uint32_t *to)
 {
@@ -280,7 +284,8 @@ static bool find_batch(const struct attention *a, const struct value *t, uint32_
     return true;
 }
 
-/* Writes the input, which has the shape of t, at the element (m, n) of the scores of matrix z. */
+/* Writes the element of input i that belongs to the score (m, n) of matrix z. t is the value of the
+ * input, which broadcasts to the shape of the scores. */
 static bool write_input(struct writing *w, int i, const struct value *t, struct strbuf *out)
 {
     const struct attention *a = w->a;
@@ -288,8 +293,8 @@ static bool write_input(struct writing *w, int i, const struct value *t, struct 
     struct arena *mem = &w->x->m->mem;
     uint32_t from = 0, to = 0, batch = a->rank - 2;
     for (uint32_t k = 0; k < t->rank; k++)
-        if (t->rank > a->rank || (!dim_is(t->shape[k], 1) &&
-                                  !dim_same(t->shape[k], a->shape[a->rank - t->rank + k])))
+        if (t->rank > a->rank ||
+            (!dim_is(t->shape[k], 1) && !dim_same(t->shape[k], a->shape[a->rank - t->rank + k])))
             return false;
     if (!find_batch(a, t, &from, &to) || !element_type(w->x->m->types[i]))
         return false;
@@ -393,7 +398,7 @@ static bool write_factors(struct writing *w, const struct value *s, struct strbu
            write_factors(w, s->args[0], out) && write_factor(w, s, out);
 }
 
-/* Writes the scale of attention as one operation: 1 / sqrt(D) if the task gives none. */
+/* If attention is one operation: writes its scale, which is 1 / sqrt(D) if the task gives none. */
 static bool write_scale(struct writing *w, struct strbuf *out)
 {
     if (!w->a->scale) {
@@ -406,7 +411,7 @@ static bool write_scale(struct writing *w, struct strbuf *out)
     return ok;
 }
 
-/* Writes the score with the mask of attention as one operation. */
+/* If attention is one operation with a mask: writes its score. */
 static bool write_masked(struct writing *w, struct strbuf *out)
 {
     const struct value *mask = w->a->mask;
@@ -417,7 +422,8 @@ static bool write_masked(struct writing *w, struct strbuf *out)
     return ok;
 }
 
-/* Binds what the score reads: see bind_reads() in epilogue.c. */
+/* Binds texts for the inputs, scalars and axes that the score reads. bind_reads() in epilogue.c
+ * lists these texts. */
 static bool bind_reads(struct writing *w)
 {
     struct match *x = w->x;
@@ -493,7 +499,8 @@ const struct pb_op *match_attention(struct match *x)
     if (!bind_score(&w) || !bind_reads(&w))
         return NULL;
     bind_band(x, a.band);
-    /* If no key is left, attention as one operation gives 0, and a softmax gives no number. */
+    /* If the mask leaves no key to a query, attention as one operation gives 0, and a softmax gives
+     * NaN. */
     bind_text(x->b, "empty", a.scores ? C_NAN : "0.f");
     const struct dim *m = a.shape[a.rank - 2], *n = a.shape[a.rank - 1];
     x->seen = json_pack("{s:[o, o, o, o], s:{}}", "tensors",

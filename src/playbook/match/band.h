@@ -24,7 +24,7 @@ struct band_index {
 bool band_narrow(const struct value *condition, bool taken, const struct band_index *index,
                  struct band *out);
 
-/* Binds keep_from, keep_to, and masked: "1" if the band has not all elements, else "0". */
+/* Binds keep_from, keep_to, and masked: "1" if some elements are outside of the band, else "0". */
 void bind_band(struct match *x, struct band b);
 
 #endif

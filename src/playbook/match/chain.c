@@ -1,6 +1,6 @@
 /*
  * chain.c - matches elementwise expressions that use sums, maxima or minima along axes, such as
- * norms.
+ * norms. match.h explains ops and binding.
  *
  *     x / x.abs().amax(-1, keepdim=True)     a pass finds the greatest |x| of a row, m; then x / m
  *
@@ -53,7 +53,8 @@ static bool same_axes(const struct chain *c, const struct dim *outer, const stru
     return dim_same(outer, c->outer) && dim_same(length, c->length) && dim_same(inner, c->inner);
 }
 
-/* Finds the axes [from, to) of a reduction of `of`. Axes of size 1 are ignored. */
+/* Finds the axes [from, to) of the reduction v. Axes of size 1 are ignored. Returns false if the
+ * axes are not neighbours. */
 static bool find_axes(const struct value *v, size_t *from, size_t *to)
 {
     const struct attr *dim = value_attr(v, "dim");
@@ -201,7 +202,8 @@ static bool write_real(struct chain *c, const struct value *v, struct strbuf *ou
 }
 
 /* If pass number `first` sums e, finds a pass that sums the squares of e around its mean. Returns
- * its number, or 0. Both come from one pass over the elements. */
+ * its number, or 0 if there is none. The kernel computes both sums while it reads the elements
+ * once. */
 static size_t find_squares(const struct chain *c, size_t first)
 {
     const struct value *sum = c->pass[first];
@@ -220,7 +222,7 @@ static size_t find_squares(const struct chain *c, size_t first)
     return 0;
 }
 
-/* Writes the line of pass i; *done says which passes have their lines already. */
+/* Writes the line of pass i, and sets done[k] for each pass k that this line computes. */
 static bool write_pass(struct chain *c, size_t i, bool *done, struct strbuf *all)
 {
     struct strbuf term = STRBUF_INIT(MAX_EXPRESSION);

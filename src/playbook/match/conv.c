@@ -1,5 +1,5 @@
 /*
- * conv.c - matches one convolution with an epilogue.
+ * conv.c - matches one convolution with an epilogue (epilogue.h). match.h explains ops and binding.
  *
  * The ops are "depthwise", "conv" and "conv_transpose". The tensors of "depthwise" are the input
  * [N, C, H, W], the weight [O, KH, KW] and the output [N, O, OH, OW]. In a conv1d, H, KH and OH are
@@ -30,7 +30,8 @@ struct conv {
     int64_t window[SIDES], stride[SIDES], pad[SIDES], dilation[SIDES];
 };
 
-/* Finds the geometry of side i (0 depth, 1 height, 2 width); false if a number is not known. */
+/* Finds the window, stride, dilation and padding of side i (0 depth, 1 height, 2 width); false if
+ * one of these numbers is not known. */
 static bool find_side(struct conv *c, const struct value *pad, unsigned i)
 {
     unsigned axis = i + c->dims - SIDES; /* the number of the side among the spatial axes */
@@ -85,8 +86,9 @@ static bool find_conv(const struct match *x, enum graph_op op, struct conv *c)
     return true;
 }
 
-/* Does each output channel read one of several input channels? There may be several output channels
- * for each input channel. */
+/* Does each output channel read only one input channel? There may be several output channels for
+ * each input channel, but a convolution with one input channel counts only if it has one output
+ * channel. */
 static bool is_depthwise(const struct conv *c)
 {
     const struct value *w = c->v->args[1];
@@ -200,9 +202,9 @@ static void bind_side(struct match *x, const char *name, int side, int64_t v)
  *   places of the input that taps with the same remainder read form a kind;
  * - "reach": the distance from the first tap to the last, counted in places of one kind;
  * - "turn": along the width of a transposed convolution, a number that is added to the place of a
- *   tap. The remainder of the sum modulo the stride is the phase of the tap. If this needs no more
- *   taps, the turn makes up for the padding. Then the phases of one place of the input are
- *   neighbours in the output. Else the turn is 0.
+ *   tap. The remainder of the sum modulo the stride is the phase of the tap. The turn makes up for
+ *   the padding, so that the phases of one place of the input are neighbours in the output. It is 0
+ *   if making up for the padding would need more taps.
  * Returns the most taps that a phase uses along this side. */
 static int64_t bind_taps(struct match *x, const struct conv *c, int i)
 {

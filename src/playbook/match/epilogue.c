@@ -65,8 +65,8 @@ static bool is_like(const struct value *t, const struct value *d)
 }
 
 /* Returns the axis of d whose index is n, the template's column or channel. The elements of d are
- * those of the product, in the same order. Returns -1 if a reshape between the product and d takes
- * this axis apart or merges it. */
+ * those of the product, in the same order. Returns -1 if a reshape between the product and d splits
+ * this axis or merges it. */
 static int axis_of_n(const struct epilogue *e, const struct value *d)
 {
     const struct value *p = e->product;
@@ -270,7 +270,7 @@ static bool needs(const struct match *x, const struct value *v, const struct val
     return v && v->id >= product->id && graph_needed(&x->m->g, v, NULL, &x->m->mem)[product->id];
 }
 
-/* An epilogue, and the value whose elements n and m count. */
+/* An epilogue, and the value of which m counts the rows and n the columns. */
 struct place {
     const struct epilogue *e;
     const struct value *domain;

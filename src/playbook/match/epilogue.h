@@ -1,6 +1,6 @@
 /*
  * epilogue.h - binds the epilogue of a kernel: what the kernel computes from an element of a
- * product or convolution before it stores the result.
+ * product or convolution before it stores the result. match.h explains binding.
  *
  * bind_epilogue() binds the texts for playbooks/parts/epilogue.cu. n is the column of a product or
  * the channel of a convolution, and m is the row of a product. The expression may read inputs of
@@ -18,9 +18,10 @@ struct epilogue {
     /* The product or convolution, which the template's expression calls `v`. */
     const struct value *product;
     int operands[2]; /* numbers of the product's inputs; the expression need not use these again */
-    /* If true, n is the last axis of the result, else the second one. */
+    /* If true, n is the index along the last axis of the result, else along the second one. */
     bool rows;
-    /* The size that the template's row index m counts; NULL if the template has no such index. */
+    /* How many rows the product has, which the template counts with m; NULL if the template has no
+     * m. */
     const struct dim *m;
     int bias; /* number of an input that is added to the product, with one value for each n; the
                  expression must not use this input again. -1 if there is none */

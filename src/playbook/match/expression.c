@@ -286,6 +286,7 @@ static bool write_choice(struct writer *w, const struct value *v, struct strbuf 
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
+/* Writes the text c of a function, with the operands in the place of $0, $1, ... */
 static void fill(const char *c, const struct strbuf *args, struct strbuf *out)
 {
     for (; *c; c++) {

@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "playbook/match/meaning.h"
 
-enum { MAX_EXPRESSION = 16 << 10 };
+enum { MAX_EXPRESSION = 16 << 10 }; /* bytes */
 
 /* How leaves are written. `write` returns false if the value is not a leaf. For a leaf it returns
  * true and either writes the leaf, or, if the leaf is not allowed, puts the reason into `why`. */
@@ -28,8 +28,8 @@ struct leaves {
 bool write_expression(const struct value *v, const struct leaves *leaves, struct strbuf *out,
                       struct strbuf *why);
 
-/* Writes the prefix and then an input, a scalar or an axis as v0, v1, ..., or a size as an
- * expression of these. False if v is none of these. */
+/* Writes an input, a scalar or an axis as v0, v1, ..., or a size as an expression of these. Each of
+ * these names follows `prefix`. Returns false if v is something else. */
 bool write_value_number(const struct meaning *m, const struct value *v, const char *prefix,
                         struct strbuf *out);
 /* The usual leaves: those of write_value_number(), without a prefix. */

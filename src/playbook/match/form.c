@@ -1,5 +1,5 @@
 /*
- * form.c - does a task compute one of the PyTorch forms that a playbook lists for an op?
+ * form.c - does a task compute one of the PyTorch forms that a playbook lists for an op (match.h)?
  *
  *     "table[idx]"  is  "F.embedding(tokens, weight)", with table = weight and idx = tokens
  *

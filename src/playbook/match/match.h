@@ -1,6 +1,9 @@
 /*
  * match.h - finds the operation of a playbook that a task computes.
  *
+ * A playbook has a kernel template with placeholders, and ops: the operations that the template can
+ * compute. To bind a text means to give a placeholder its text.
+ *
  * A playbook whose ops have {"*": {"from": WAY}} names one of the ways below to find the op. Each
  * way looks at the value of the task's only output. If the value fits, the way returns the op,
  * binds the texts that the template needs, and may set `seen` to a copy of the task whose tensors
@@ -39,8 +42,8 @@ const struct pb_op *match_rows(struct match *x);
 const struct pb_op *match_axis(struct match *x);
 /* "torch gemm": matches one product of matrices, and an epilogue (epilogue.h). */
 const struct pb_op *match_product(struct match *x);
-/* "torch matvec": one product of a vector and a matrix whose rows run along K, and an epilogue.
- * Binds columns, the last size of the product. */
+/* "torch matvec": one product of a vector and a matrix, and an epilogue. Each row of the matrix is
+ * contiguous along K, the axis that is summed over. Binds columns, the last size of the product. */
 const struct pb_op *match_matvec(struct match *x);
 /* "torch conv": one depthwise convolution, and an epilogue. Binds stride:h, pad:w and so on. */
 const struct pb_op *match_conv(struct match *x);
@@ -53,14 +56,15 @@ const struct pb_op *match_permute(struct match *x);
  * passes, which has a line for each reduction, expr, and outer, length and inner, the sizes before,
  * along and after these axes. */
 const struct pb_op *match_chain(struct match *x);
-/* "torch nested": a sum or an extreme over all rows of an expression of sums and extremes along the
- * rows. Binds passes:take and other texts of the passes, expr, post, rows and cols. */
+/* "torch nested": takes sums and extremes of each row, computes an expression of them, and takes
+ * the sum or an extreme of this expression over all rows. An extreme is a maximum or a minimum.
+ * Binds passes:take and other texts of the passes, expr, post, rows and cols. */
 const struct pb_op *match_nested(struct match *x);
 /* "torch pool": pooling of the only input along its last one to three axes. Binds size:d, step:h,
  * dilation:w, pad:d and so on, fill and post. */
 const struct pb_op *match_pool(struct match *x);
-/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, empty, and the band of keys
- * that count for a query. */
+/* "torch attention": softmax(score(Q K^T)) V. Binds score, plain, scale, empty, and the band of
+ * keys that count for a query. */
 const struct pb_op *match_attention(struct match *x);
 /* "torch halves": an elementwise expression of v0 and v1, the two halves of each row of the only
  * input. */

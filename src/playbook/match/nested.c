@@ -1,15 +1,17 @@
 /*
- * nested.c - matches a reduction over all rows of an expression of reductions along the rows, such
- * as a loss.
+ * nested.c - matches reductions of reductions, as in a loss. Each row is reduced, an expression is
+ * computed from the results, and its values for all rows are reduced to one. match.h explains ops
+ * and binding.
  *
  *     (x - y).norm(dim=1).mean()     a pass sums the squares of a row, p[0]; then the sum over the
  *                                    rows of sqrt(p[0]), and post "(v0 / n)"
  *
- * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes. Each
- * sum or extreme along the rows is one pass. No pass may use the result of another one, so the
- * kernel computes all of them while it reads the inputs once. The kernel sees the operands of the
- * passes as [rows, cols]. Inputs broadcast to this shape; an input that only the expression of the
- * row uses has one element for each row.
+ * graph_unfolded() (graph/normal/normal.h) rewrites operations along axes as sums and extremes. An
+ * extreme is a maximum or a minimum. Each sum or extreme along the rows is one pass. No pass may
+ * use the result of another one, so the kernel computes all of them while it reads the inputs once.
+ * The kernel sees the operands of the passes as [rows, cols]. Inputs broadcast to this shape. The
+ * expression of the row (here sqrt(p[0])) uses the results of the passes. An input that only this
+ * expression uses has one element for each row.
  */
 #include <stdlib.h>
 
@@ -25,11 +27,11 @@ struct nested {
     const struct value *outer;            /* the reduction over the rows */
     const struct value *pass[MAX_PASSES]; /* sums and extremes along the rows */
     size_t n;
-    const struct value *space;       /* the operand of the first pass; the others have its shape */
-    const struct dim *rows, *cols;   /* the sizes of the space before and along the reduced axes */
-    bool seen[GRAPH_MAX_VALUES][2];  /* values that were looked at, outside and inside of passes */
-    bool in_row[PB_MAX_TENSORS];     /* inputs that the expression of the row reads */
-    bool in_pass[PB_MAX_TENSORS];    /* inputs that a pass reads */
+    const struct value *space;      /* the operand of the first pass; the others have its shape */
+    const struct dim *rows, *cols;  /* the sizes of the space before and along the reduced axes */
+    bool seen[GRAPH_MAX_VALUES][2]; /* values that were looked at, outside and inside of passes */
+    bool in_row[PB_MAX_TENSORS];    /* inputs that the expression of the row reads */
+    bool in_pass[PB_MAX_TENSORS];   /* inputs that a pass reads */
 };
 
 static bool refuse(struct nested *c, const char *what, const struct value *v)
@@ -128,7 +130,8 @@ static bool look(struct nested *c, const struct value *v, bool in_pass, unsigned
     return true;
 }
 
-/* The axes of size 1 that an input of the row's expression lacks behind its last one. */
+/* How many axes of size 1 see_space() adds behind the last axis of an input that only the
+ * expression of the row uses. */
 static uint32_t missing_axes(const struct nested *c)
 {
     return c->space->rank - c->outer->args[0]->rank;
@@ -170,7 +173,8 @@ static bool row_leaf(void *ctx, const struct value *v, struct strbuf *out, struc
     return write_value_number(c->x->m, v, "", out);
 }
 
-/* Writes the outer reduction as v0, the number of rows as n, and scalars. Inputs are not allowed. */
+/* Writes the outer reduction as v0, the number of rows as n, and scalars. Inputs are not allowed.
+ */
 static bool post_leaf(void *ctx, const struct value *v, struct strbuf *out, struct strbuf *why)
 {
     const struct nested *c = ctx;
@@ -187,9 +191,8 @@ static bool bind_real(struct nested *c, const char *key, const struct value *v,
                       const struct leaves *leaves)
 {
     struct strbuf out = STRBUF_INIT(MAX_EXPRESSION);
-    bool ok = dtype_is_float(v->dtype)
-                  ? write_expression(v, leaves, &out, c->x->why)
-                  : refuse(c, "integers where the playbook takes floats", v);
+    bool ok = dtype_is_float(v->dtype) ? write_expression(v, leaves, &out, c->x->why)
+                                       : refuse(c, "integers where the playbook takes floats", v);
     if (ok)
         bind_text(c->x->b, key, out.buf);
     strbuf_release(&out);
@@ -250,8 +253,8 @@ static bool bind_texts(struct nested *c, const struct value *v)
            bind_real(c, "post", v, &post);
 }
 
-/* Sets x->seen to a copy of the task with the space to which inputs broadcast. An input of the
- * row's expression gets the axes of size 1 that it lacks. */
+/* Sets x->seen to a copy of the task with the space to which inputs broadcast. An input that only
+ * the expression of the row uses gets the axes of size 1 that it lacks. */
 static void see_space(struct nested *c)
 {
     json_t *task = json_deep_copy(c->x->m->facts), *t, *space = json_array();

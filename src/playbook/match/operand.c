@@ -8,7 +8,8 @@ static bool is_input(void *m, const struct value *v)
     return v->op == OP_INPUT || meaning_input(m, v) >= 0;
 }
 
-/* The number of the input that v is, as it is or through a reshape; -1 if v is not an input. */
+/* If v is an input, or the reshape through which an input is used (m->seen), returns the number of
+ * the input, else -1. */
 static int number_of_input(const struct meaning *m, const struct value *v)
 {
     for (size_t i = 0; i < m->inputs; i++)

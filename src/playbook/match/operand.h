@@ -9,8 +9,8 @@
 #include "playbook/match/view.h"
 
 struct operand {
-    int input;
-    /* How the operand shows its input: batch axes, then the two axes of a matrix. */
+    int input; /* the number of the input */
+    /* The operand as a view of the input: batch axes, then the two axes of a matrix. */
     struct view view;
 };
 
@@ -18,8 +18,8 @@ struct operand {
 bool find_operand(struct meaning *m, const struct value *v, struct operand *out);
 
 /* Is the view stored as an array of matrices? The axes before `batch` are the batch, those before
- * `mid` are the rows of a matrix, and the others are its columns. Sets *turned if the matrices are
- * stored transposed. */
+ * `mid` are the rows of a matrix, and the others are its columns. *turned becomes true if the
+ * matrices are stored transposed. */
 bool operand_is_stored(const struct view *v, uint32_t batch, uint32_t mid, bool *turned);
 
 /* The task's tensor number i, with another shape: up to three sizes, and NULL after the last one.

@@ -1,5 +1,5 @@
 /*
- * permute.c - matches a permutation of axes that templates know.
+ * permute.c - matches a permutation of axes that templates know. match.h explains ops.
  *
  * Axes that are neighbours in both the input and the result count as one axis. The permutation must
  * then be "permute_zmn", [Z, M, N] to [Z, N, M], or "permute_rows", [Z, M, N, D] to [Z, N, M, D]. Z

@@ -1,6 +1,6 @@
 /*
  * pool.c - matches pooling: a sum, mean, maximum or minimum of windows of the only input, along its
- * last one to three axes, and an expression of the result.
+ * last one to three axes, and an expression of the result. match.h explains ops and binding.
  *
  *     F.avg_pool2d(x, 3, stride=2, padding=1)
  *     pad -> windows along H -> windows along W -> sum over the windows -> div(9)
@@ -16,7 +16,7 @@
 #include "playbook/match/functions.h"
 #include "playbook/match/match.h"
 
-enum { MAX_TAPS = 256 };
+enum { MAX_TAPS = 256 }; /* the most elements of a window */
 
 /* Axis 0 is D, axis 1 is H, axis 2 is W. */
 struct pool {

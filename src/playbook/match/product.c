@@ -1,5 +1,6 @@
 /*
- * product.c - matches one product of two inputs, each perhaps transposed, with an epilogue.
+ * product.c - matches one product of two inputs, each perhaps transposed, with an epilogue
+ * (epilogue.h). match.h explains ops and binding.
  *
  *     F.silu(x @ w.T + b)     the op "gemm_nt"; the epilogue is silu of (v + float(e.v2[n]))
  *
@@ -101,10 +102,11 @@ static void see_matrices(struct match *x, const struct product *p)
     const struct dim *za = p->batched[0] ? p->z : one, *zb = p->batched[1] ? p->z : one;
     bind_text(x->b, "batched_a", p->batched[0] ? "1" : "0");
     bind_text(x->b, "batched_b", p->batched[1] ? "1" : "0");
-    x->seen = json_pack("{s:[o, o, o], s:{}}", "tensors",
-                        tensor_with_shape(m, a, za, turned[0] ? p->k : p->m, turned[0] ? p->m : p->k),
-                        tensor_with_shape(m, b, zb, turned[1] ? p->n : p->k, turned[1] ? p->k : p->n),
-                        tensor_with_shape(m, c, p->z, p->m, p->n), "scalars");
+    x->seen =
+        json_pack("{s:[o, o, o], s:{}}", "tensors",
+                  tensor_with_shape(m, a, za, turned[0] ? p->k : p->m, turned[0] ? p->m : p->k),
+                  tensor_with_shape(m, b, zb, turned[1] ? p->n : p->k, turned[1] ? p->k : p->n),
+                  tensor_with_shape(m, c, p->z, p->m, p->n), "scalars");
 }
 
 static bool find_product(struct match *x, struct product *p)

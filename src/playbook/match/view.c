@@ -47,8 +47,9 @@ static void permute(const struct value *v, struct view *out)
     }
 }
 
-/* A reshape of an array is an array. A reshape of any other view may only merge axes whose ranges
- * lie side by side, and add or remove axes of size 1. */
+/* If the elements of the view are in the order of the base (view_is_array()), any reshape is
+ * allowed. Otherwise a reshape may only merge axes whose ranges lie side by side, and add or remove
+ * axes of size 1. */
 static bool reshape(struct dim_pool *dims, const struct value *v, struct view *out)
 {
     const struct value *x = v->args[0];

@@ -7,8 +7,8 @@
  *
  * Between the view and its base there are only reshapes, permutations, and casts if they are
  * allowed. Each axis of the view is a range of neighbouring axes of the base. If the elements are
- * in the order of the base, a reshape may take axes apart too: the base then counts as an array of
- * the reshape's shape.
+ * in the order of the base, a reshape may also split axes: the base then counts as if it had the
+ * reshape's shape.
  */
 #ifndef PLAYBOOK_MATCH_VIEW_H
 #define PLAYBOOK_MATCH_VIEW_H
@@ -30,8 +30,8 @@ struct view_end {
     bool casts; /* look through casts between floats */
 };
 
-/* Reads v as a view and finds its base. False if a reshape takes permuted axes apart, or merges
- * axes that are not neighbours in the base. */
+/* Reads v as a view and finds its base. False if a reshape splits permuted axes, or merges axes
+ * that are not neighbours in the base. */
 bool read_view(struct dim_pool *dims, const struct value *v, const struct view_end *end,
                struct view *out);
 /* Do these n axes, in this order, put the view's elements in the order of the base? `axes` must be

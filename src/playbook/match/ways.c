@@ -1,15 +1,15 @@
-/* ways.c - the table of ways to find an op in a task's expression, and the simplest way:
+/* ways.c - the table of ways to find an op in a task's expression (match.h), and the simplest way:
  * elementwise. */
 #include "base/util.h"
 #include "playbook/match/match.h"
 
 static const struct match_way ways[] = {
-    {"torch", match_elementwise},     {"torch rows", match_rows},
-    {"torch axis", match_axis},       {"torch gemm", match_product},
-    {"torch matvec", match_matvec},   {"torch conv", match_conv},
-    {"torch permute", match_permute}, {"torch chain", match_chain},
-    {"torch halves", match_halves},   {"torch dense conv", match_dense_conv},
-    {"torch pool", match_pool},       {"torch nested", match_nested},
+    {"torch", match_elementwise},         {"torch rows", match_rows},
+    {"torch axis", match_axis},           {"torch gemm", match_product},
+    {"torch matvec", match_matvec},       {"torch conv", match_conv},
+    {"torch permute", match_permute},     {"torch chain", match_chain},
+    {"torch halves", match_halves},       {"torch dense conv", match_dense_conv},
+    {"torch pool", match_pool},           {"torch nested", match_nested},
     {"torch attention", match_attention},
 };
 
