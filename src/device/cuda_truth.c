@@ -17,11 +17,14 @@ enum { CUBIN_MAX = 256 << 20, BLOCK = 128 };
 struct cuda_truth {
     cu_module mod;
     const struct job_case *c; /* the case that these buffers are for; NULL = none */
+    /* For each buffer of the case: the input, the truth, and the magnitudes that the tolerance
+     * refers to (docs/judge.md). */
     cu_ptr in[JOB_MAX_BUFFERS], want[JOB_MAX_BUFFERS], mag[JOB_MAX_BUFFERS];
-    cu_ptr got;                     /* the output to compare, if it was kept in host memory */
-    cu_ptr chosen[JOB_MAX_BUFFERS]; /* the candidate's outputs, if job_has_choice() */
-    cu_ptr scratch, axes, scalars, fault;
-    cu_ptr partial;     /* sums of hone_compare, one for each warp */
+    cu_ptr got; /* the output to compare, if it was kept in host memory */
+    /* The candidate's outputs, for the oracle to read. Only for buffers with job_has_choice(). */
+    cu_ptr chosen[JOB_MAX_BUFFERS];
+    cu_ptr scratch, axes, scalars, fault; /* the oracle reaches them through struct ref_ctx */
+    cu_ptr partial;                       /* sums of hone_compare, one for each warp */
     cu_ptr starts;      /* the first unit of each group of adjacent units (unit_sample.h) */
     cu_ptr ctx;         /* struct ref_ctx: too large for a kernel's parameters */
     uint64_t got_bytes; /* the size of `got` */
