@@ -477,7 +477,7 @@ void say_verdict(const struct verdict *v, const struct say_verdict *o, struct st
         say_counters(v, out);
 }
 
-/* ---- the same as JSON ----------------------------------------------------------------------- */
+/* ---- the verdict as JSON -------------------------------------------------------------------- */
 
 static json_t *times_facts(const struct verdict *v)
 {
