@@ -124,8 +124,8 @@ static inline struct cuda *cuda_of(struct device *d)
 /* Reports a failure of a driver call that Hone made for itself. Writes "<what>: <reason>" to err
  * and returns -1. Sets d->lost if the context can no longer be used. */
 int cuda_fail(struct cuda *d, int rc, struct err *err, const char *what);
-/* Returns the status that a driver error means for the candidate's code, and explains it in err.
- * Sets d->lost if the context can no longer be used. */
+/* Call it for a driver error that the candidate's code may have caused. Returns the status of the
+ * candidate, and explains the error in err. Sets d->lost if the context can no longer be used. */
 enum result_status cuda_blame(struct cuda *d, int rc, struct err *err, const char *what);
 
 #define CUDA_TRY(d, call, err, what)                   \

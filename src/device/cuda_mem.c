@@ -359,8 +359,7 @@ int cuda_guards_ok(struct device *dev, uint64_t addr, bool *ok, uint64_t *first_
  * kernel asked the L2 to keep (persisting lines). Then we write a buffer of at least twice the
  * cache's size. This makes the L2 write back the dirty lines of the data that we just generated.
  * Then we read as many bytes of another buffer, which fills the cache with clean lines. So the L2
- * has nothing left to write back while the candidate runs, and its time includes only its own
- * traffic.
+ * has no old lines to write back while the candidate runs, which would make the candidate slower.
  */
 int cuda_flush_l2(struct device *dev, struct err *err)
 {

@@ -13,10 +13,9 @@
  *     d->ops->close(d);
  *
  * A candidate is the kernel file that Hone judges. If the candidate's code can make an operation
- * fail, the operation returns enum result_status and explains a failure in err->msg. All other
- * operations return int 0 or -1. A failure of these is never the fault of the candidate's code,
- * but of Hone or of the machine. There is one exception: `alloc` fails if the candidate's launch
- * plan asks for too much workspace.
+ * fail, the operation returns enum result_status and explains a failure in err->msg. Operations
+ * that fail only because of Hone or of the machine return int 0 or -1. There is one exception:
+ * `alloc` also fails if the candidate's launch plan asks for too much workspace.
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
@@ -40,7 +39,7 @@ struct device_alloc {
     const char *name;
     uint64_t bytes;
     uint32_t align;
-    uint64_t offset; /* as in struct job_buffer */
+    uint64_t offset; /* bytes added to the aligned address; see struct job_buffer */
     uint32_t elem_bytes;
     enum job_buffer_role role;
     uint32_t rank;
@@ -130,10 +129,11 @@ struct device_ops {
     int (*free)(struct device *d, uint64_t addr, struct err *err);
     int (*write)(struct device *d, uint64_t addr, const void *src, uint64_t n, struct err *err);
     int (*read)(struct device *d, void *dst, uint64_t addr, uint64_t n, struct err *err);
+    /* Fills the buffer with the random data that b->gen and the seed define. */
     int (*fill_gen)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t seed,
                     struct err *err);
-    /* Fills every element with the bits of job/poison.h. On emu it also marks the bytes as
-     * unwritten for the sanitizer. */
+    /* Fills every element with the bits of job/poison.h. An element that still has these bits after
+     * a call was not written. On emu it also marks the bytes as unwritten for the sanitizer. */
     int (*poison)(struct device *d, uint64_t addr, const struct job_buffer *b, uint64_t pattern,
                   struct err *err);
     int (*zero)(struct device *d, uint64_t addr, uint64_t n, struct err *err);

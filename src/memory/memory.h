@@ -13,7 +13,7 @@
  *     equal, or if they share a mark (traits.h), which does not depend on names.
  *  3. The run's configuration contains what memory_recall() returned when the run began. So a run
  *     that is resumed or replayed gets the same lessons, even if the store has others by then.
- *  4. Every field of a lesson has a cap and a form (lesson_bad_field).
+ *  4. Every field of a lesson has a limited size and a fixed form (lesson_bad_field).
  *  5. An imported lesson is hostile data. The only words of it that reach a prompt are names of
  *     settings of a loaded playbook, and kinds of moves that Hone knows. An imported lesson is
  *     ignored if the user's own runs left a lesson of the same point or move.

@@ -49,8 +49,8 @@ struct run_summary {
     double usd;
     uint64_t in_tokens, cached_tokens, out_tokens, requests;
     const struct node_rec *first_pass, *best; /* NULL if there is none */
-    /* The candidate that is the file of --from. NULL if there is no such file, or if it had to be
-     * ported first. */
+    /* The candidate that is the file of --from. NULL if there is no such file, or if an author had
+     * to rewrite it first (role "port"). */
     const struct node_rec *given;
     /* The name of that file, and the summary of its verdict. */
     const char *given_name, *given_summary;

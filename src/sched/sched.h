@@ -39,7 +39,7 @@ struct sched_ops {
     /* The path of the bundle's progress file (the caller frees it), or NULL if the bundle does
      * not run. */
     char *(*progress_path)(struct sched *s, uint64_t ticket);
-    void (*close)(struct sched *s); /* ends bundles that still run */
+    void (*close)(struct sched *s); /* see sched_close() */
 };
 
 struct sched {
@@ -53,7 +53,8 @@ struct sched {
  * is the number of the GPU that the bundles run on, or -1 for no GPU. Only one worker at a time
  * uses a GPU; the workers of several processes take turns. */
 int sched_open(struct sched **out, const char *on, unsigned slots, int gpu, struct err *err);
-/* Ends bundles that still run, and frees s. NULL is allowed. */
+/* Ends all workers that this process has started, withdraws bundles that wait in a spool, and frees
+ * s. A worker that somebody else started finishes its bundle. NULL is allowed. */
 void sched_close(struct sched *s);
 /* `wall_ns` is the time limit of the worker; a spool ignores it, because the job has limits too.
  * `under` is a program with its options, such as a profiler, that starts the worker; NULL = none.

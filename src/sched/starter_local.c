@@ -23,8 +23,7 @@
 
 enum { MAX_GPUS = 64, MAX_DEATHS = 3 };
 #define LOOK_NS UINT64_C(1000000000)  /* time between two readings of the files workers/W */
-#define BEGIN_NS UINT64_C(2000000000) /* time that a new worker gets to write its file workers/W \
-                                       */
+#define BEGIN_NS UINT64_C(2000000000) /* time that a new worker gets to begin */
 
 struct slot {
     struct local_starter *owner;

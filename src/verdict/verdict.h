@@ -1,6 +1,10 @@
 /*
  * verdict.h - the graded judgement of one candidate, and its JSON (schema/verdict.json).
  *
+ * A candidate is a kernel file that an author wrote: a language model, a program or a person. Hone
+ * runs it at each workload of the task and compares its outputs with the truth, which the task's
+ * reference computes in double. Authors are never told the shapes of held-out workloads.
+ *
  * Kinds are ordered from worst to best. In most cases, a candidate that failed at a later stage has
  * a better kind. But `rejected` and `cheat` are among the worst, whichever stage they come from.
  * `unjudged` is outside the order. It means that Hone or the machine failed, so it never counts
@@ -40,7 +44,7 @@ enum verdict_kind {
 #define VERDICT_DID_NOT_RUN "did not run"
 /* verdict.detail describes at most this many wrong workloads. verdict.workloads has all of them. */
 enum { VERDICT_TOLD_WORKLOADS = 4 };
-/* The note of a workload in which the run ended without results, for example by a fault. */
+/* The note of a workload at which the candidate ended without results, for example by a fault. */
 #define VERDICT_FAILED "failed"
 
 struct verdict_workload {
